@@ -1,0 +1,27 @@
+"""Inspect PyTorch models: every layer's shapes, gradients and hooks, as they really happened.
+
+>>> import hookcli
+>>> report = hookcli.inspect(model, (torch.randn(2, 3),))  # doctest: +SKIP
+>>> print(report)  # doctest: +SKIP
+
+Importing `hookcli` imports neither torch nor anything else that is slow.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+__all__ = ["__version__", "inspect"]
+
+if TYPE_CHECKING:
+    from hookcli.api import inspect
+
+
+def __getattr__(name: str) -> object:
+    if name == "inspect":
+        from hookcli.api import inspect
+
+        return inspect
+    raise AttributeError(f"module 'hookcli' has no attribute {name!r}")

@@ -1,0 +1,16 @@
+"""The entry point: signals first, so that nothing that follows can leave a worker behind."""
+
+from __future__ import annotations
+
+import sys
+
+from hookcli.cli.interrupts import guarded
+
+
+def main() -> None:
+    """Run the command line and exit with its status."""
+    sys.exit(guarded(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

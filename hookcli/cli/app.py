@@ -1,0 +1,74 @@
+"""The commands together; usage errors in three lines, as all others."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated, Any
+
+import typer
+
+import hookcli
+from hookcli.cli import inspect, listing, render, schema
+from hookcli.console import Console
+from hookcli.errors import RequestError
+
+app = typer.Typer(
+    name="hookcli",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        Console().out(f"hookcli {hookcli.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Inspect PyTorch models: every layer's shapes, as they really happened.
+
+    stdout carries the report and nothing else; what a model prints goes to stderr.
+    """
+
+
+app.command("inspect")(inspect.inspect)
+app.command("render")(render.render)
+app.command("list")(listing.list_)
+app.command("schema")(schema.schema)
+
+
+def _usage_error(error: Any, arguments: list[str]) -> RequestError:
+    """A usage error of typer's as one of ours."""
+    message = " ".join(str(error.format_message()).split()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "hookcli"
+    near = getattr(error, "possibilities", None)
+    message = message.partition(" Did you mean")[0].rstrip(".") if near else message
+    return RequestError(
+        message[:1].lower() + message[1:],
+        place=shlex.join(["hookcli", *arguments]),
+        hint=f"did you mean {sorted(near)[0]}?" if near else f"see {command} --help",
+    )
+
+
+def run(arguments: list[str]) -> int:
+    """The exit status of a command line."""
+    try:
+        status = app(arguments or ["--help"], prog_name="hookcli", standalone_mode=False)
+    except Exception as error:
+        # typer's usage errors: it keeps their class in a private module that has moved before
+        if not hasattr(error, "format_message"):
+            raise
+        usage = _usage_error(error, arguments)
+        Console().error(usage)
+        return usage.status
+    return int(status or 0)

@@ -1,0 +1,65 @@
+"""A partial report's error → the three lines."""
+
+from __future__ import annotations
+
+from hookcli.errors import ModelError
+from hookcli.formats.text import leaves_full
+from hookcli.report.model import ErrorInfo, LayerRow, Report
+from hookcli.worker.crash import crash_hint
+
+_CRASHES = {"died", "timeout", "memory"}
+
+
+def _row(report: Report, error: ErrorInfo) -> LayerRow | None:
+    return next(
+        (
+            row
+            for row in report.layers
+            if row.name == error.layer and row.call == error.call and error.layer is not None
+        ),
+        None,
+    )
+
+
+def _weights(report: Report, layer: str) -> str:
+    """The shapes of the layer's own parameters: "weight [10, 4], bias [10]"."""
+    prefix = f"{layer}." if layer else ""
+    own = [
+        (name.removeprefix(prefix), parameter.shape)
+        for parameter in report.parameters
+        for name in (parameter.name, *parameter.shared_with)
+        if name.startswith(prefix) and "." not in name[len(prefix) :]
+    ]
+    return ", ".join(f"{name} [{', '.join(map(str, shape))}]" for name, shape in own[:3])
+
+
+def run_error(report: Report) -> ModelError:
+    """What went wrong, in which layer, given what."""
+    error = report.error
+    if error is None:
+        raise ValueError("the report is complete")
+    where = f"in {error.phase}"
+    if error.layer is not None:
+        row = _row(report, error)
+        name = f"'{error.layer}'" if error.layer else "the model itself"
+        kind = f" ({row.type})" if row is not None else ""
+        call = f", call {error.call}" if error.call else ""
+        where = f"in {error.phase}, in {name}{kind}{call}"
+    place = error.place or report.model.place or report.model.source
+    if error.type in _CRASHES:
+        return ModelError(f"{error.message}, {where}", place=place, hint=crash_hint(error.type))
+    return ModelError(
+        f"{error.type} {where}: {' '.join(error.message.split())}",
+        place=place,
+        hint=_hint(report, error),
+    )
+
+
+def _hint(report: Report, error: ErrorInfo) -> str:
+    if not error.inputs:
+        return "run with -v for the traceback"
+    got = f"it got {leaves_full(error.inputs, inputs=True)}"
+    own = _weights(report, error.layer) if error.layer is not None else ""
+    said = f"{got}; its parameters are {own}" if own else got
+    origin = report.inputs.origin if report.inputs is not None else "given"
+    return f"{said} (the batch was {origin}: --input gives another)"

@@ -1,0 +1,58 @@
+"""Signals and closed streams → exit statuses, at every phase of a command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+from hookcli.errors import InterruptedRun, Status
+
+
+_STATUS = {signal.SIGINT: Status.INTERRUPTED, signal.SIGTERM: Status.TERMINATED}
+
+
+def _stop(signum: int, _frame: FrameType | None) -> None:
+    for one in _STATUS:  # a second one must not cut the clean-up short
+        signal.signal(one, signal.SIG_IGN)
+    raise InterruptedRun(_STATUS[signal.Signals(signum)])
+
+
+def guarded(arguments: list[str]) -> int:
+    """The command's exit status, whatever ends it."""
+    for one in _STATUS:
+        if signal.getsignal(one) is not signal.SIG_IGN:  # nohup, or a shell's background job
+            signal.signal(one, _stop)
+    try:
+        from hookcli.cli.app import run
+
+        return run(arguments)
+    except BrokenPipeError:
+        return _closed()
+    except InterruptedRun as interruption:
+        if interruption.status is Status.CLOSED_STDOUT:
+            return _closed()
+        _say(interruption)
+        return interruption.status
+
+
+def _say(interruption: InterruptedRun) -> None:
+    from hookcli.console import escape
+
+    word = "interrupted" if interruption.status is Status.INTERRUPTED else "terminated"
+    where = f", {interruption.where}" if interruption.where else ""
+    try:
+        sys.stderr.write(f"{word}{escape(where)}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        return
+
+
+def _closed() -> int:
+    """Silently: nobody reads. What is buffered goes nowhere, lest Python complain at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except OSError:
+        pass
+    return Status.CLOSED_STDOUT

@@ -1,0 +1,146 @@
+"""Formats and files: what goes to stdout, what to disk, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hookcli.cli.options import near
+from hookcli.console import Console
+from hookcli.errors import RequestError
+from hookcli.formats.names import FORMATS
+
+if TYPE_CHECKING:
+    from hookcli.formats import View
+    from hookcli.report.model import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A format and the file it goes to; None is stdout."""
+
+    format: str
+    file: Path | None
+
+
+def parse_targets(formats: Sequence[str] | None, output: str | None) -> tuple[Target, ...]:
+    """What `-f` and `-o` ask for, checked so that a run is not for nothing.
+
+    Raises
+    ------
+    RequestError : an unknown format, two for stdout, a file that cannot be written.
+    """
+    targets = [_target(text) for text in formats or ["table"]]
+    if output is not None:
+        if len(targets) > 1 or targets[0].file is not None:
+            raise RequestError(
+                "-o names the file of a single format",
+                place=f"-o {output}",
+                hint="name each format's file with it: -f json=report.json -f table",
+            )
+        targets = [Target(targets[0].format, Path(output))]
+    if sum(target.file is None for target in targets) > 1:
+        raise RequestError(
+            "two formats cannot share stdout",
+            place=" ".join(f"-f {text}" for text in formats or []),
+            hint="give all but one a file: -f json=report.json",
+        )
+    files = [target.file.resolve() for target in targets if target.file is not None]
+    if len(set(files)) < len(files):
+        raise RequestError(
+            "two formats cannot share a file",
+            place=" ".join(f"-f {text}" for text in formats or []),
+            hint="give each a file of its own",
+        )
+    for target in targets:
+        if target.file is not None:
+            _check_writable(target.file)
+    return tuple(targets)
+
+
+def _target(text: str) -> Target:
+    name, given, file = text.partition("=")
+    if name not in FORMATS:
+        guess = near(name, FORMATS)
+        raise RequestError(
+            f"there is no format '{name}'",
+            place=f"-f {text}",
+            hint=f"did you mean {guess}?" if guess else f"formats are {', '.join(FORMATS)}",
+        )
+    if given and not file:
+        raise RequestError(
+            "the file's name is missing", place=f"-f {text}", hint=f"write -f {name}=FILE"
+        )
+    return Target(name, Path(file) if file else None)
+
+
+def _unwritable(file: Path, why: str) -> RequestError:
+    return RequestError(
+        f"{file} cannot be written: {why}", place=str(file), hint="name a file in a folder of yours"
+    )
+
+
+def _check_writable(file: Path) -> None:
+    folder = file.parent
+    if not folder.is_dir():
+        raise _unwritable(file, f"there is no folder {folder}")
+    if file.is_dir():
+        raise _unwritable(file, "it is a directory")
+    if file.exists() and not file.is_file():
+        return  # a device or a pipe, such as /dev/null: written in place
+    if not os.access(folder, os.W_OK) or (file.exists() and not os.access(file, os.W_OK)):
+        raise _unwritable(file, "permission denied")
+
+
+def write_file(file: Path, text: str) -> None:
+    """Write a file whole: beside it first, then in its place. What stood there stays on failure.
+
+    Raises
+    ------
+    RequestError : it cannot be written.
+    """
+    data = text.encode("utf-8", "backslashreplace")
+    try:
+        if file.exists() and not file.is_file():
+            file.write_bytes(data)
+            return
+        target = file.resolve()  # a link keeps its place; what it names changes
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
+    except OSError as error:
+        raise _unwritable(file, error.strerror or str(error)) from None
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        Path(name).chmod(mode)
+        Path(name).replace(target)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        if isinstance(error, OSError):
+            raise _unwritable(file, error.strerror or str(error)) from None
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def deliver(report: Report, targets: tuple[Target, ...], view: View, console: Console) -> None:
+    """Render each format and put it where it goes: files first, stdout last."""
+    from hookcli.formats import FORMATS as RENDERERS
+
+    rendered = [(target, RENDERERS[target.format](report, view)) for target in targets]
+    for target, text in rendered:
+        if target.file is not None:
+            write_file(target.file, text)
+    for target, text in rendered:
+        if target.file is None:
+            console.out(text)

@@ -1,0 +1,82 @@
+"""`hookcli render`: a saved report in another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hookcli.cli import options
+from hookcli.cli.options import parse_columns, reporting
+from hookcli.cli.output import deliver, parse_targets
+from hookcli.console import Console
+from hookcli.errors import RequestError, Status
+
+if TYPE_CHECKING:
+    from hookcli.report.model import Report
+
+
+def read_report(path: str) -> Report:
+    """A report from a file; `-` is stdin.
+
+    Raises
+    ------
+    RequestError : there is none, or it is no report.
+    """
+    import sys
+
+    from hookcli.report.schema import from_json
+
+    try:
+        text = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise RequestError(
+            f"{path} cannot be read: {error.strerror}",
+            place=path,
+            hint="write a report with: hookcli inspect MODEL -f json=report.json",
+        ) from None
+    try:
+        return from_json(text)
+    except ValueError as error:
+        raise RequestError(
+            f"{path} is no hookcli report: {error}",
+            place=path,
+            hint="write a report with: hookcli inspect MODEL -f json=report.json",
+        ) from None
+
+
+def render(
+    report: Annotated[
+        str, typer.Argument(metavar="REPORT.json", help="A saved report; - is stdin.")
+    ],
+    depth: options.Depth = None,
+    only: options.Only = None,
+    columns: options.Columns = None,
+    sort: options.Sort = None,
+    formats: options.Formats = None,
+    output: options.Output = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    color: options.Color = "auto",
+) -> int:
+    """Show a saved report again, in any format. Nothing is run."""
+    console = Console(color=color, quiet=quiet, verbose=verbose)
+
+    def command() -> int:
+        from hookcli.formats import View
+
+        targets = parse_targets(formats, output)
+        view = View(
+            width=console.width(),
+            unicode=console.unicode(),
+            color=console.colored(),
+            depth=depth,
+            only=only,
+            columns=parse_columns(columns),
+            sort=sort,
+        )
+        deliver(read_report(report), targets, view, console)
+        return Status.FINE
+
+    return reporting(console, command)

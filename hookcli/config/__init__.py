@@ -1,0 +1,1 @@
+"""Flags and YAML → `Spec`, the whole request as plain data. Torch-free."""

@@ -1,0 +1,67 @@
+"""The whole request as plain data. The command line makes it; the worker carries it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from hookcli.inputs.grammar import InputSpec
+
+Mode: TypeAlias = Literal["train", "eval", "as-is"]
+TensorsOption: TypeAlias = Literal["auto", "fake", "real"]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One constructor argument: positional where `name` is None. `text` is as it was typed."""
+
+    name: str | None
+    value: Any
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """Which model: where it stands, what its constructor gets, which weights it takes."""
+
+    source: str
+    args: tuple[Argument, ...] = ()
+    weights: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """How to run it. `timeout` is in seconds for the whole command, `max_memory` in bytes."""
+
+    tensors: TensorsOption = "auto"
+    mode: Mode | None = None  # None: the command's own
+    device: str = "cpu"
+    dtype: str | None = None
+    seed: int = 0
+    grad: bool = True
+    timeout: float = 600.0
+    max_memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One request."""
+
+    command: Literal["inspect"]
+    model: ModelSpec
+    inputs: tuple[InputSpec, ...] = ()
+    run: RunSpec = field(default_factory=RunSpec)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try at a request, in a process of its own.
+
+    `fallback` says why an earlier, fake one did not count; `declaration` names the declared batch
+    that it settled on; with `meta_import` the model's file is imported on the meta device.
+    """
+
+    tensors: Literal["fake", "real"]
+    fallback: str | None = None
+    declaration: str | None = None
+    meta_import: bool = False

@@ -1,0 +1,159 @@
+"""The world outside: streams, terminal, colour, CI. Nothing else prints.
+
+Names and messages come from the user's code. On a terminal or in a CI log they could move the
+cursor, turn the text around or give commands to the runner; `escape` makes them harmless.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import shutil
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from hookcli.errors import HookcliError
+
+ColorOption: TypeAlias = Literal["auto", "always", "never"]
+
+# C0, DEL, C1, zero width and bidi marks, line and paragraph separators, BOM, lone surrogates, tags
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_COMMANDS = re.compile(r"::|##\[")
+_PIPE_WIDTH = 120  # columns, where the output is no terminal and COLUMNS does not say
+
+
+def _spelled(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x100:
+        return {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}.get(code, f"\\x{code:02x}")
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def escape(text: str) -> str:
+    """The text with control characters, bidi marks and CI commands spelled out, on one line."""
+    if text.isascii() and text.isprintable() and "::" not in text and "##[" not in text:
+        return text
+    text = _UNSAFE.sub(_spelled, text)
+    return _COMMANDS.sub(lambda m: m[0][0] + f"\\x{ord(m[0][1]):02x}" + m[0][2:], text)
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """What the command may assume of its streams."""
+
+    color: ColorOption = "auto"
+    quiet: bool = False
+    verbose: bool = False
+
+    def width(self) -> int:
+        """Columns to fill: the terminal's, or those of COLUMNS, or 120 in a pipe."""
+        if os.environ.get("COLUMNS", "").isdigit() and int(os.environ["COLUMNS"]) > 0:
+            return int(os.environ["COLUMNS"])
+        if self._is_terminal(sys.stdout):
+            return shutil.get_terminal_size((80, 24)).columns
+        return _PIPE_WIDTH
+
+    def colored(self) -> bool:
+        """Whether stdout takes colour: as asked; else a terminal without NO_COLOR."""
+        if self.color != "auto":
+            return self.color == "always"
+        if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+            return False
+        return self._is_terminal(sys.stdout)
+
+    def unicode(self) -> bool:
+        """Whether stdout can show tree glyphs."""
+        try:
+            "├─└│×…".encode(getattr(sys.stdout, "encoding", None) or "ascii")
+        except (UnicodeEncodeError, LookupError):
+            return False
+        return True
+
+    @staticmethod
+    def _is_terminal(stream: object) -> bool:
+        try:
+            return bool(stream.isatty())  # type: ignore[attr-defined]
+        except (AttributeError, ValueError):
+            return False
+
+    def out(self, text: str) -> None:
+        """The report, on stdout.
+
+        Raises
+        ------
+        BrokenPipeError : nobody reads it any more.
+        """
+        stream = sys.stdout
+        if stream is None:
+            raise BrokenPipeError
+        data = text.encode(getattr(stream, "encoding", None) or "utf-8", "backslashreplace")
+        try:
+            stream.flush()
+            if hasattr(stream, "buffer"):
+                stream.buffer.write(data)
+                stream.buffer.flush()
+            else:
+                stream.write(data.decode(getattr(stream, "encoding", None) or "utf-8"))
+                stream.flush()
+        except ValueError:  # it was closed before we came
+            raise BrokenPipeError from None
+
+    def err(self, text: str) -> None:
+        """A line for a person, on stderr; lost where that is closed."""
+        stream = sys.stderr
+        if stream is None:
+            return
+        try:
+            encoding = getattr(stream, "encoding", None) or "utf-8"
+            stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+            stream.flush()
+        except (OSError, ValueError):
+            return
+
+    def note(self, text: str) -> None:
+        """Something worth knowing, unless -q."""
+        if not self.quiet:
+            self.err(f"note: {escape(text)}")
+
+    def error(self, error: HookcliError) -> None:
+        """Three lines: what, where, what to do. The traceback first, with -v."""
+        if self.verbose and error.details:
+            self.err("\n".join(escape(line) for line in error.details.rstrip().splitlines()))
+        self.err(f"error: {escape(error.message)}")
+        self.err(f"  --> {escape(error.place)}")
+        self.err(f"hint: {escape(error.hint)}")
+
+    @contextmanager
+    def fenced(self) -> Iterator[None]:
+        """In a CI runner, keep what the model prints from being taken for commands."""
+        if os.environ.get("GITHUB_ACTIONS") != "true":
+            yield
+            return
+        token = uuid.uuid4().hex
+        self.err(f"::stop-commands::{token}")
+        try:
+            yield
+        finally:
+            self.err(f"::{token}::")
+
+
+def stdout_is_closed() -> bool:
+    """Whether stdout is a pipe that nobody reads any more."""
+    try:
+        fd = sys.stdout.fileno()
+    except (AttributeError, ValueError, OSError):
+        return False
+    poll = getattr(select, "poll", None)
+    if poll is None:
+        return False
+    watch = poll()
+    watch.register(fd, select.POLLERR)
+    return any(event & select.POLLERR for _, event in watch.poll(0))

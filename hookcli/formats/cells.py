@@ -1,0 +1,75 @@
+"""One row of the report → the text of its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hookcli.console import escape
+from hookcli.formats.text import leaf_text, number
+from hookcli.report.model import LayerRow
+
+
+def short_name(row: LayerRow, above: LayerRow | None) -> str:
+    """The name below the calling row's: `attn` under `h.0` for `h.0.attn`."""
+    if row.name is None:
+        return "(not registered)"
+    if above is not None and above.name and row.name.startswith(above.name + "."):
+        return escape(row.name[len(above.name) + 1 :])
+    return escape(row.name)
+
+
+def label(row: LayerRow, above: LayerRow | None, times: int, *, unicode: bool) -> str:
+    """Name and type: `conv1 (Conv2d) ×3`."""
+    kind = escape(row.original_name or row.type)
+    text = kind if row.name == "" else f"{short_name(row, above)} ({kind})"
+    if times > 1:
+        text += f" {'×' if unicode else 'x'}{times}"
+    return text
+
+
+def parameters(row: LayerRow, *, hidden: bool) -> str:
+    """Own parameters, so that the column adds up; all below where rows are hidden.
+
+    Frozen ones stand in parentheses, shared ones have a star, a repeated call has none again.
+    """
+    count = row.parameters if hidden else row.own_parameters
+    if not count:
+        return "?" if count is None else "–"
+    if row.call > 0:
+        return "(reused)"
+    text = f"({count:,})" if row.trainable_parameters == 0 else f"{count:,}"
+    return text + ("*" if row.shared_with else "")
+
+
+_PLAIN: dict[str, Callable[[LayerRow], str]] = {
+    "name": lambda row: "–" if row.name is None else escape(row.name) or "(root)",
+    "type": lambda row: escape(row.type),
+    "own": lambda row: number(row.own_parameters),
+    "trainable": lambda row: number(row.trainable_parameters),
+    "macs": lambda row: number(row.macs),
+    "flops": lambda row: number(row.flops),
+    "dtype": lambda row: ", ".join(dict.fromkeys(leaf.dtype for leaf in row.outputs)) or "–",
+    "call": lambda row: str(row.call),
+    "order": lambda row: str(row.order),
+    "mode": lambda row: "train" if row.training else "eval",
+    "place": lambda row: "–" if row.place is None else escape(row.place),
+    "aliases": lambda row: ", ".join(escape(a) for a in row.aliases) or "–",
+    "notes": lambda row: "; ".join(escape(n) for n in row.notes) or "–",
+}
+
+RIGHT = {"params", "own", "trainable", "macs", "flops", "call", "order"}
+
+
+def cell(row: LayerRow, column: str, width: int, *, hidden: bool) -> str:
+    """The text of any column but `layer`."""
+    if column == "input":
+        return leaf_text(row.inputs, width, inputs=True)
+    if column == "output":
+        return leaf_text(row.outputs, width) if row.outputs else _no_output(row)
+    if column == "params":
+        return parameters(row, hidden=hidden)
+    return _PLAIN[column](row)
+
+
+def _no_output(row: LayerRow) -> str:
+    return "raised" if any(note.startswith("raised ") for note in row.notes) else "–"

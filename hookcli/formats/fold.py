@@ -1,0 +1,92 @@
+"""The call tree, with repeated calls folded: a loop over a cell is one row marked ×12.
+
+Only repetitions that look alike are folded: the same modules, called by the same call, with the
+same shapes, all the way down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from hookcli.report.model import LayerRow
+
+_LONGEST = 8  # rows in a repeating group: a loop body that calls up to so many modules
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A row of the tree. `guides` are the levels above: True where their line goes on."""
+
+    row: LayerRow
+    times: int
+    guides: tuple[bool, ...]
+    last: bool
+    hidden: bool  # it has calls below that the view leaves out
+
+
+def _looks(rows: list[LayerRow], children: dict[int, list[int]]) -> dict[int, int]:
+    """A number for each row; equal numbers look alike, with all that is below them."""
+    numbers: dict[Hashable, int] = {}
+    looks: dict[int, int] = {}
+    for row in reversed(rows):  # a caller's order is below its callees'
+        below = tuple(looks[child] for child in children.get(row.order, ()))
+        key = (row.name, row.type, row.inputs, row.outputs, row.notes, row.recomputed, below)
+        looks[row.order] = numbers.setdefault(key, len(numbers))
+    return looks
+
+
+def _runs(looks: list[int]) -> list[tuple[int, int, int]]:
+    """(start, length, times) of consecutive groups, greedily the one that covers most."""
+    found, i = [], 0
+    while i < len(looks):
+        best = (1, 1)
+        for size in range(1, min(_LONGEST, (len(looks) - i) // 2) + 1):
+            times = 1
+            group = looks[i : i + size]
+            while looks[i + times * size : i + (times + 1) * size] == group:
+                times += 1
+            if times > 1 and times * size > best[0] * best[1]:
+                best = (size, times)
+        found.append((i, *best))
+        i += best[0] * best[1]
+    return found
+
+
+def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[Node]:
+    """The rows as a tree in display order, down to `depth`."""
+    ordered = list(rows)
+    known = {row.order: row for row in ordered}
+    children: dict[int, list[int]] = {}
+    roots: list[int] = []
+    for row in ordered:
+        if row.parent is not None and row.parent in known:
+            children.setdefault(row.parent, []).append(row.order)
+        else:
+            roots.append(row.order)
+    looks = _looks(ordered, children)
+    nodes: list[Node] = []
+    todo: list[tuple[int, int, tuple[bool, ...], bool]] = []
+
+    def push(orders: list[int], guides: tuple[bool, ...]) -> None:
+        shown = [
+            (orders[start + k], times)
+            for start, size, times in _runs([looks[order] for order in orders])
+            for k in range(size)
+        ]
+        last = len(shown) - 1
+        todo.extend(
+            (order, times, guides, i == last)
+            for i, (order, times) in reversed(list(enumerate(shown)))
+        )
+
+    push(roots, ())
+    while todo:
+        order, times, guides, last = todo.pop()
+        row = known[order]
+        below = children.get(order, [])
+        hidden = bool(below) and depth is not None and row.depth >= depth
+        nodes.append(Node(row, times, guides, last, hidden))
+        if below and not hidden:
+            push(below, (*guides, not last))
+    return nodes

@@ -1,0 +1,60 @@
+"""The table for a pull request: pipes, with everything of the user's escaped."""
+
+from __future__ import annotations
+
+import re
+
+from tabulate import tabulate
+
+from hookcli.formats import summary
+from hookcli.formats.cells import RIGHT, cell
+from hookcli.formats.names import COLUMNS
+from hookcli.formats.table import columns, lines
+from hookcli.formats.view import View
+from hookcli.report.model import Report
+
+_MARKS = re.compile(r"([\\`*_~\[\]|#])")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
+_INDENT = "&emsp;"
+
+
+def quote(text: str) -> str:
+    """Text that renders as itself: no markup, HTML, mention or link of it takes effect."""
+    text = _MARKS.sub(r"\\\1", text)
+    return "".join(_ENTITIES.get(c, c) for c in text)
+
+
+def _layer(text: str) -> str:
+    """Tree guides as indentation: box glyphs do not align in proportional type."""
+    match = re.match(r"[│├└─|`\- ]*", text)
+    guides = match[0] if match else ""
+    return _INDENT * (len(guides) // 3) + quote(text[len(guides) :])
+
+
+def render(report: Report, view: View) -> str:
+    """A heading, the table, the totals and the notes."""
+    names = columns(report, view)
+    body = [
+        [
+            _layer(line.label)
+            if name == "layer"
+            else quote(cell(line.row, name, 60, hidden=line.hidden))
+            for name in names
+        ]
+        for line in lines(report, view)
+    ]
+    title = quote(report.model.type or report.model.source)
+    parts = [f"### {title}", "\n".join(f"- {n}: {quote(t)}" for n, t in summary.head(report))]
+    if body:
+        parts.append(
+            tabulate(
+                body,
+                headers=[COLUMNS[name] for name in names],
+                tablefmt="pipe",
+                colalign=["right" if name in RIGHT else "left" for name in names],
+                disable_numparse=True,
+            )
+        )
+    parts.append("\n".join(f"- {n.strip()}: {quote(t)}" for n, t in summary.totals(report)))
+    parts.append("\n".join(f"- {quote(note)}" for note in summary.notes(report)))
+    return "\n\n".join(part for part in parts if part) + "\n"

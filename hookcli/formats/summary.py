@@ -1,0 +1,105 @@
+"""What stands around the rows: the model, the batch and the run above; totals and notes below."""
+
+from __future__ import annotations
+
+from hookcli.console import escape
+from hookcli.formats.text import number, shape, size
+from hookcli.report.model import Report
+from hookcli.report.tree import Tree
+
+_MOST = 8  # names listed before "and N more"
+
+
+def _tree(node: Tree) -> str:
+    if "shape" in node:
+        return f"{node['dtype']} {shape(node['shape'])}"
+    if "tuple" in node:
+        return "(" + ", ".join(_tree(n) for n in node["tuple"]) + ")"
+    if "list" in node:
+        return "[" + ", ".join(_tree(n) for n in node["list"]) + "]"
+    if "dict" in node:
+        return "{" + ", ".join(f"{escape(k)}: {_tree(n)}" for k, n in node["dict"].items()) + "}"
+    if "object" in node:
+        inside = ", ".join(f"{escape(k)}={_tree(n)}" for k, n in node["object"].items())
+        return f"{escape(node['type'])}({inside})"
+    return escape(node["value"])
+
+
+def head(report: Report) -> list[tuple[str, str]]:
+    """(label, text) lines: model, input, run."""
+    model, run = report.model, report.run
+    name = escape(model.type or model.source)
+    lines = [("model", f"{name}  {escape(model.place or model.source)}")]
+    if report.inputs is not None:
+        given = [_tree(a) for a in report.inputs.args]
+        given += [f"{escape(k)}={_tree(v)}" for k, v in report.inputs.kwargs.items()]
+        lines.append(("input", f"{', '.join(given) or 'nothing'}  ({report.inputs.origin})"))
+    lines.append(("run", f"{run.tensors} tensors, {run.mode} mode, {run.device}, seed {run.seed}"))
+    return lines
+
+
+def _uncounted(report: Report) -> tuple[int, int] | None:
+    """Elements of parameters in modules that never ran, and of those that rows show again."""
+    seen = {row.name: row for row in report.layers if row.registered and row.call == 0}
+    homes = {name for row in seen.values() for name in (row.name, *row.aliases)}
+    idle = shown = 0
+    for row in seen.values():
+        if row.own_parameters is None:
+            return None
+        shown += row.own_parameters
+    for parameter in report.parameters:
+        if parameter.numel is None:
+            return None
+        owners = {n.rpartition(".")[0] for n in (parameter.name, *parameter.shared_with)}
+        if not owners & homes:
+            idle += parameter.numel
+    total = report.totals.parameters
+    return None if total is None else (idle, shown + idle - total)
+
+
+def totals(report: Report) -> list[tuple[str, str]]:
+    """(label, text) lines that add the rows up."""
+    model = report.model
+    lines: list[tuple[str, str]] = []
+    if model.parameters is not None:
+        lines.append(("Total params", number(model.parameters)))
+        trainable = model.trainable_parameters
+        if trainable is not None:
+            lines.append(("Trainable params", number(trainable)))
+            lines.append(("Non-trainable params", number(model.parameters - trainable)))
+        idle, again = _uncounted(report) or (0, 0)
+        if idle and report.error is None:
+            lines.append(("  in modules never called", number(idle)))
+        if again:
+            lines.append(("  shared, counted once", number(again)))
+    if report.totals.macs is not None:
+        lines.append(("Total mult-adds", number(report.totals.macs)))
+    if report.totals.flops is not None:
+        lines.append(("Total FLOPs", number(report.totals.flops)))
+    if model.parameter_bytes is not None:
+        lines.append(("Params size", size(model.parameter_bytes)))
+        lines.append(("Buffers size", size(model.buffer_bytes)))
+    return lines
+
+
+def notes(report: Report) -> list[str]:
+    """What a reader must know beside the rows."""
+    found = [escape(w) for w in report.warnings]
+    if report.run.fallback:
+        found.append(f"real tensors, because the fake run failed: {escape(report.run.fallback)}")
+    if any(row.shared_with for row in report.layers):
+        found.append("* shared with another module, and counted once in the total")
+    if report.uncalled:
+        names = [f"{escape(row.name)} ({escape(row.type)})" for row in report.uncalled]
+        more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+        found.append(f"never called: {', '.join(names[:_MOST])}{more}")
+    strangers = sorted({row.type for row in report.layers if not row.registered})
+    if strangers:
+        found.append(f"called, but not registered: {', '.join(escape(s) for s in strangers)}")
+    changed = [escape(buffer.name) for buffer in report.buffers if buffer.changed]
+    if changed:
+        more = f" and {len(changed) - _MOST} more" if len(changed) > _MOST else ""
+        found.append(f"buffers changed by the forward: {', '.join(changed[:_MOST])}{more}")
+    if report.error is not None:
+        found.append("partial: the run failed, and the rows end there")
+    return found

@@ -1,0 +1,159 @@
+"""The default format: torchinfo's look, one row per call, as wide as the terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tabulate import tabulate
+
+from hookcli.formats import summary
+from hookcli.formats.cells import RIGHT, cell, label
+from hookcli.formats.fold import Node, fold
+from hookcli.formats.names import COLUMNS
+from hookcli.formats.text import cut
+from hookcli.formats.view import View, shown_rows
+from hookcli.report.model import LayerRow, Report
+
+_GAP = 2  # tabulate's columns stand two apart
+_LEAST_SHAPE = 12
+_LEAST_LAYER = 20
+_UNBOUNDED = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    row: LayerRow
+    label: str
+    hidden: bool
+
+
+def guides(node: Node, *, unicode: bool) -> str:
+    """The tree lines before a row."""
+    if not node.guides:
+        return ""
+    bar, tee, end = ("│  ", "├─ ", "└─ ") if unicode else ("|  ", "|- ", "`- ")
+    above = "".join(bar if goes_on else "   " for goes_on in node.guides[1:])
+    return above + (end if node.last else tee)
+
+
+def lines(report: Report, view: View) -> list[_Line]:
+    """The rows to draw, with their first cell."""
+    if view.flat():
+        return [
+            _Line(row, label(row, None, 1, unicode=view.unicode), False)
+            for row in shown_rows(report, view)
+        ]
+    rows = {row.order: row for row in report.layers}
+    return [
+        _Line(
+            node.row,
+            guides(node, unicode=view.unicode)
+            + label(
+                node.row,
+                None if node.row.parent is None else rows.get(node.row.parent),
+                node.times,
+                unicode=view.unicode,
+            ),
+            node.hidden,
+        )
+        for node in fold(report.layers, view.depth)
+    ]
+
+
+def columns(report: Report, view: View) -> list[str]:
+    """The columns asked for, less those that nothing is known of."""
+    counted = {
+        "macs": report.totals.macs is not None,
+        "flops": report.totals.flops is not None,
+    }
+    asked = view.columns
+    default = asked == View().columns
+    return [c for c in asked if not default or counted.get(c, True)]
+
+
+def _widths(drawn: list[_Line], names: list[str], width: int) -> dict[str, int]:
+    """How wide each flexible column may be, so that the table fits."""
+    natural = {
+        name: max(
+            [len(COLUMNS[name])]
+            + [
+                len(line.label)
+                if name == "layer"
+                else len(cell(line.row, name, _UNBOUNDED, hidden=line.hidden))
+                for line in drawn
+            ]
+        )
+        for name in names
+    }
+    room = width - _GAP * (len(names) - 1)
+    excess = sum(natural.values()) - room
+    if excess <= 0:
+        return natural
+    shapes = [n for n in names if n in {"input", "output"}]
+    texts = [n for n in names if n in {"place", "notes", "aliases", "name"}]
+    for group, least in (
+        (texts, 16),
+        (shapes, 24),
+        (["layer"], 36),
+        (shapes, _LEAST_SHAPE),
+        (["layer"], _LEAST_LAYER),
+        (texts, 8),
+    ):
+        present = [n for n in group if n in natural]
+        while excess > 0 and (wide := [n for n in present if natural[n] > least]):
+            widest = max(wide, key=lambda n: natural[n])
+            natural[widest] -= 1
+            excess -= 1
+    return natural
+
+
+def _draw(report: Report, view: View) -> str:
+    names = columns(report, view)
+    drawn = lines(report, view)
+    widths = _widths(drawn, names, view.width)
+    if sum(widths.values()) + _GAP * (len(names) - 1) > view.width and "input" in names:
+        names = [n for n in names if n != "input"]
+        widths = _widths(drawn, names, view.width)
+    body = [
+        [
+            cut(line.label, widths["layer"])
+            if name == "layer"
+            else cut(cell(line.row, name, widths[name], hidden=line.hidden), widths[name])
+            for name in names
+        ]
+        for line in drawn
+    ]
+    return tabulate(
+        body,
+        headers=[COLUMNS[name] for name in names],
+        tablefmt="simple",
+        colalign=["right" if name in RIGHT else "left" for name in names] if body else None,
+        disable_numparse=True,
+        preserve_whitespace=True,
+    )
+
+
+def plain(text: str, view: View) -> str:
+    """Without the glyphs that an ASCII terminal lacks."""
+    if view.unicode:
+        return text
+    for glyph, ascii_ in (("–", "-"), ("…", "~"), ("×", "x")):
+        text = text.replace(glyph, ascii_)
+    return text
+
+
+def render(report: Report, view: View) -> str:
+    """The model, the table, the totals and the notes."""
+    head = [f"{name:<6} {text}" for name, text in summary.head(report)]
+    parts = ["\n".join(cut(line, max(view.width, 40)) for line in head)]
+    if report.layers:
+        parts.append("\n".join(line.rstrip() for line in _draw(report, view).splitlines()))
+    totals = summary.totals(report)
+    if totals:
+        wide = max(len(name) for name, _ in totals)
+        most = max(len(text) for _, text in totals)
+        parts.append("\n".join(f"{name:<{wide}}  {text:>{most}}" for name, text in totals))
+    notes = summary.notes(report)
+    if notes:
+        parts.append("\n".join(f"note: {note}" for note in notes))
+    return plain("\n\n".join(parts), view) + "\n"

@@ -1,0 +1,78 @@
+"""Numbers, shapes and names as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hookcli.console import escape
+from hookcli.report.model import Leaf
+from hookcli.report.tree import Shape
+
+
+def number(value: int | None) -> str:
+    """1,234,567; a dash for what is not known."""
+    return "–" if value is None else f"{value:,}"
+
+
+def size(value: int | None) -> str:
+    """Bytes in decimal units, as torchinfo and disks count them."""
+    if value is None:
+        return "–"
+    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if value >= factor:
+            return f"{value / factor:.2f} {unit}"
+    return f"{value} B"
+
+
+def shape(value: Shape, *, tight: bool = False) -> str:
+    """[2, 3, 32, 32]; a dimension without one size is a star."""
+    return "[" + ("," if tight else ", ").join("*" if s is None else str(s) for s in value) + "]"
+
+
+def _leaf(leaf: Leaf, *, named: bool, tight: bool) -> str:
+    text = shape(leaf.shape, tight=tight)
+    path = escape(leaf.path.removeprefix("."))
+    return f"{path} {text}" if named and path else text
+
+
+def leaf_text(leaves: Sequence[Leaf], width: int, *, inputs: bool = False) -> str:
+    """As many leaves as fit, then how many more there are.
+
+    Paths are left out where there is one leaf, and for positional inputs.
+    """
+    if not leaves:
+        return "–"
+    for tight in (False, True):
+        parts = [
+            _leaf(
+                leaf,
+                named=len(leaves) > 1 and not (inputs and leaf.path.startswith("[")),
+                tight=tight,
+            )
+            for leaf in leaves
+        ]
+        whole = ", ".join(parts)
+        if len(whole) <= width:
+            return whole
+    for shown in range(len(parts) - 1, 0, -1):
+        text = f"{', '.join(parts[:shown])} +{len(parts) - shown}"
+        if len(text) <= width:
+            return text
+    more = f" +{len(leaves) - 1}" if len(leaves) > 1 else ""
+    return cut(shape(leaves[0].shape, tight=True), max(width - len(more), 4)) + more
+
+
+def leaves_full(leaves: Sequence[Leaf], *, inputs: bool = False) -> str:
+    """Every leaf with its path."""
+    return leaf_text(leaves, 1 << 30, inputs=inputs)
+
+
+def cut(text: str, width: int, *, mark: str = "…") -> str:
+    """The text within `width`, cut in the middle."""
+    if len(text) <= width:
+        return text
+    if width <= len(mark):
+        return mark[:width]
+    keep = width - len(mark)
+    head = keep - keep // 2
+    return text[:head] + mark + (text[len(text) - keep // 2 :] if keep // 2 else "")

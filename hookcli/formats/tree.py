@@ -1,0 +1,30 @@
+"""A line for each call, indented below its caller, with every leaf and the place in the source."""
+
+from __future__ import annotations
+
+from hookcli.console import escape
+from hookcli.formats import summary
+from hookcli.formats.cells import parameters
+from hookcli.formats.table import lines, plain
+from hookcli.formats.text import leaves_full
+from hookcli.formats.view import View
+from hookcli.report.model import Report
+
+
+def render(report: Report, view: View) -> str:
+    """The model, the tree, the totals and the notes. Lines are as long as they need to be."""
+    arrow = "→" if view.unicode else "->"
+    out = [f"{name:<6} {text}" for name, text in summary.head(report)]
+    out.append("")
+    for line in lines(report, view):
+        row = line.row
+        text = f"{line.label}  {leaves_full(row.inputs, inputs=True)} {arrow} "
+        text += leaves_full(row.outputs)
+        count = parameters(row, hidden=line.hidden)
+        text += f"  {count} params" if count not in {"–", "(reused)"} else ""
+        text += f"  {escape(row.place)}" if row.place else ""
+        out.append(text)
+    out.append("")
+    out += [f"{name}: {text}" for name, text in summary.totals(report)]
+    out += [f"note: {note}" for note in summary.notes(report)]
+    return plain("\n".join(out), view) + "\n"

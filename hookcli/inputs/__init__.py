@@ -1,0 +1,1 @@
+"""The dummy batch: its grammar, what a model declares, and making the tensors."""

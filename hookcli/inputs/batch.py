@@ -1,0 +1,52 @@
+"""What forward is called with, and whether its signature takes it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import nn
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Positional and keyword arguments of forward."""
+
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+
+def as_batch(value: Any) -> Batch:
+    """A tuple is positional arguments, a mapping keyword ones, anything else one argument.
+
+    A mapping with a key that is no string, and a named tuple, are one argument.
+    """
+    if isinstance(value, Batch):
+        return value
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return Batch(value)
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return Batch((), dict(value))
+    return Batch((value,))
+
+
+def forward_signature(model: nn.Module) -> inspect.Signature | None:
+    """The signature of the model's forward, where Python knows it."""
+    try:
+        return inspect.signature(model.forward)
+    except (TypeError, ValueError):
+        return None
+
+
+def misfit(model: nn.Module, batch: Batch) -> str | None:
+    """Why the batch does not bind to forward's signature, or None where it does."""
+    signature = forward_signature(model)
+    if signature is None:
+        return None
+    try:
+        signature.bind(*batch.args, **batch.kwargs)
+    except TypeError as error:
+        return str(error)
+    return None

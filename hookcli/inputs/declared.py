@@ -1,0 +1,73 @@
+"""What a model says of its own inputs: the ways in which people declare them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.inputs.batch import Batch, as_batch, misfit
+from hookcli.models.failures import message_of
+
+_ATTRIBUTES = ("example_inputs", "example_input_array", "dummy_inputs")
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A declaration that binds to forward. `name` says where it was found."""
+
+    name: str
+    batch: Batch
+
+
+def _value(found: Any) -> Any:
+    return found() if callable(found) and not isinstance(found, torch.Tensor) else found
+
+
+def _candidates(
+    root: nn.Module, module: ModuleType | None, batch_size: int
+) -> Iterator[tuple[str, Callable[[], Any]]]:
+    for name in _ATTRIBUTES:
+        if hasattr(type(root), name) or name in vars(root):
+            yield f"the model's {name}", lambda name=name: _value(getattr(root, name))
+        if name == "example_inputs" and module is not None and hasattr(module, name):
+            yield f"the file's {name}", lambda name=name: _value(getattr(module, name))
+    config = getattr(root, "pretrained_cfg", None)  # timm
+    size = config.get("input_size") if isinstance(config, dict) else None
+    if size is not None:
+        yield "the model's pretrained_cfg", lambda: torch.randn(batch_size, *size)
+
+
+def declarations(
+    root: nn.Module,
+    module: ModuleType | None,
+    drop: Callable[[str, str], None],
+    *,
+    batch_size: int = 2,
+) -> Iterator[Declaration]:
+    """The model's declarations that bind to its forward, in the order of trust.
+
+    One that raises, does not bind, or lacks the model's `main_input_name` is told to
+    `drop(name, reason)`.
+    """
+    main = getattr(root, "main_input_name", None)
+    for name, make in _candidates(root, module, batch_size):
+        try:
+            value = make()
+        except Exception as error:
+            drop(name, f"{type(error).__name__}: {message_of(error)}")
+            continue
+        if value is None:  # Lightning's example_input_array stands at None unless set
+            continue
+        batch = as_batch(value)
+        problem = misfit(root, batch)
+        if problem is None and isinstance(main, str) and batch.kwargs and main not in batch.kwargs:
+            problem = f"it holds no {main}, the model's main input"
+        if problem is not None:
+            drop(name, problem)
+            continue
+        yield Declaration(name, batch)

@@ -1,0 +1,143 @@
+"""`--input` → tensors and values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hookcli.errors import ModelError, RequestError
+from hookcli.inputs.batch import Batch, as_batch
+from hookcli.inputs.grammar import (
+    INTEGERS,
+    FileSpec,
+    FunctionSpec,
+    InputSpec,
+    TensorSpec,
+    ValueSpec,
+)
+
+_DEFAULT_HIGH = 2  # integers are 0 or 1 unless a range is given: safe for any table and mask
+
+
+def make_tensor(spec: TensorSpec, floating: torch.dtype, device: str) -> torch.Tensor:
+    """The tensor that a spec describes; inside a fake mode, a fake one."""
+    dtype = floating if spec.dtype is None else getattr(torch, spec.dtype)
+    shape, fill = spec.shape, spec.fill
+    if fill.kind == "ones":
+        return torch.ones(shape, dtype=dtype, device=device)
+    if fill.kind == "zeros":
+        return torch.zeros(shape, dtype=dtype, device=device)
+    if dtype == torch.bool:
+        return torch.randint(0, 2, shape, device=device) == 1
+    if dtype.is_floating_point or dtype.is_complex:
+        return _floating(shape, dtype, device, spec)
+    low, high = (int(fill.low), int(fill.high)) if fill.kind == "range" else (0, _DEFAULT_HIGH)
+    if high - 1 > torch.iinfo(dtype).max or low < torch.iinfo(dtype).min:
+        raise OverflowError(f"{spec.dtype} does not reach from {low} to {high - 1}")
+    return torch.randint(low, high, shape, device=device).to(dtype)
+
+
+def _floating(
+    shape: tuple[int, ...], dtype: torch.dtype, device: str, spec: TensorSpec
+) -> torch.Tensor:
+    small = dtype.itemsize < 2 or dtype == torch.complex32  # float8 has no generator of its own
+    drawn = torch.complex64 if dtype == torch.complex32 else torch.float32 if small else dtype
+    if spec.fill.kind == "range":
+        values = torch.rand(shape, dtype=drawn, device=device)
+        values = values * (spec.fill.high - spec.fill.low) + spec.fill.low
+    elif spec.fill.kind == "rand":
+        values = torch.rand(shape, dtype=drawn, device=device)
+    else:
+        values = torch.randn(shape, dtype=drawn, device=device)
+    return values.to(dtype) if small else values
+
+
+def read_file(path: str, text: str) -> Any:
+    """What a data file holds, read without running code from it.
+
+    Raises
+    ------
+    RequestError : there is no such file, or it could run code.
+    ModelError : the file is corrupt.
+    """
+    place = f"--input {text}"
+    if not Path(path).is_file():
+        raise RequestError(f"there is no file {path}", place=place, hint="check the path")
+    try:
+        if path.endswith(".safetensors"):
+            from safetensors.torch import load_file
+
+            return load_file(path)
+        if path.endswith(".npy"):
+            import numpy as np
+
+            return torch.from_numpy(np.load(path, allow_pickle=False))
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if "eights only" in str(error) or "allow_pickle" in str(error) or "pickled" in str(error):
+            raise RequestError(
+                f"{path} holds more than tensors and plain values, and opening it could run code",
+                place=place,
+                hint="save tensors in plain tuples, lists and dicts, or give file.py:function",
+            ) from None
+        raise ModelError(
+            f"{path} cannot be read: {first}", place=place, hint="is the file whole?"
+        ) from None
+
+
+def given_batch(
+    specs: tuple[InputSpec, ...],
+    *,
+    floating: torch.dtype,
+    device: str,
+    call: Callable[[FunctionSpec, str], Any],
+) -> Batch:
+    """The batch that `--input` describes.
+
+    A single unnamed file or function is the whole batch; otherwise each is one argument.
+
+    Raises
+    ------
+    RequestError, ModelError : a file or function does not give what is wanted.
+    """
+    made: list[tuple[InputSpec, Any]] = []
+    for one in specs:
+        match one.spec:
+            case TensorSpec():
+                value: Any = _tensor(one, floating, device)
+            case ValueSpec():
+                value = one.spec.value
+            case FileSpec():
+                value = read_file(one.spec.path, one.text)
+            case FunctionSpec():
+                value = call(one.spec, one.text)
+        made.append((one, value))
+    if (
+        len(made) == 1
+        and made[0][0].name is None
+        and isinstance(made[0][0].spec, FileSpec | FunctionSpec)
+    ):
+        return as_batch(made[0][1])
+    return Batch(
+        tuple(value for one, value in made if one.name is None),
+        {one.name: value for one, value in made if one.name is not None},
+    )
+
+
+def _tensor(one: InputSpec, floating: torch.dtype, device: str) -> torch.Tensor:
+    if not isinstance(one.spec, TensorSpec):
+        raise TypeError(type(one.spec).__name__)
+    try:
+        return make_tensor(one.spec, floating, device)
+    except (RuntimeError, OverflowError) as error:
+        first = str(error).strip().splitlines()[0]
+        kind = "integers" if one.spec.dtype in INTEGERS else "numbers"
+        raise RequestError(
+            f"this tensor of {kind} cannot be made: {first}",
+            place=f"--input {one.text}",
+            hint="give a smaller shape, or a range that the dtype holds",
+        ) from None

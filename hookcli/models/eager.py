@@ -1,0 +1,210 @@
+"""The eager backend: a live `nn.Module`, seen through PyTorch's own module hooks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
+
+from hookcli.models import places
+from hookcli.models.base import CallStack, Enter, Exit, TensorInfo
+from hookcli.report.recording import ModuleInfo
+
+
+def _named(pairs: Iterator[tuple[str, Any]]) -> dict[int, tuple[Any, list[str]]]:
+    """Objects by identity, each with all its qualified names in order."""
+    found: dict[int, tuple[Any, list[str]]] = {}
+    for name, value in pairs:
+        found.setdefault(id(value), (value, []))[1].append(name)
+    return found
+
+
+def has_forward(module: nn.Module) -> bool:
+    """Whether calling `module` can run anything: a ModuleList has no forward."""
+    forward = getattr(type(module), "forward", None)
+    return forward is not nn.Module.forward and not isinstance(
+        module, nn.ModuleList | nn.ModuleDict
+    )
+
+
+class EagerModel:
+    """A live module. Hooks come after the user's own and see the values that go on."""
+
+    def __init__(self, root: nn.Module, *, constructors: places.Constructors | None = None) -> None:
+        self.root = root
+        self._constructors = constructors
+
+    def modules(self) -> tuple[ModuleInfo, ...]:
+        """Registered modules in the order of `named_modules`."""
+        found = _named(self.root.named_modules(remove_duplicate=False))
+        below: dict[int, tuple[int, ...]] = {}
+        return tuple(
+            ModuleInfo(
+                key=id(module),
+                name=names[0],
+                aliases=tuple(names[1:]),
+                type=type(module).__name__,
+                original_name=None,
+                callable=has_forward(module),
+                place=self._place_of(module),
+                own=tuple(id(p) for p in module._parameters.values() if p is not None),
+                below=_below(module, below),
+                details=_details(module),
+            )
+            for module, names in found.values()
+        )
+
+    def parameters(self) -> tuple[TensorInfo, ...]:
+        """Distinct parameters in the order of `named_parameters`."""
+        return self._tensors(self.root.named_parameters(remove_duplicate=False))
+
+    def buffers(self) -> tuple[TensorInfo, ...]:
+        """Distinct buffers in the order of `named_buffers`."""
+        return self._tensors(self.root.named_buffers(remove_duplicate=False))
+
+    def _tensors(self, pairs: Iterator[tuple[str, torch.Tensor]]) -> tuple[TensorInfo, ...]:
+        modules = dict(self.root.named_modules(remove_duplicate=False))
+        return tuple(
+            TensorInfo(
+                name=names[0],
+                aliases=tuple(names[1:]),
+                module_type=type(modules[names[0].rpartition(".")[0]]).__name__,
+                tensor=tensor,
+            )
+            for tensor, names in _named(pairs).values()
+        )
+
+    def place(self, name: str) -> str | None:
+        """The constructor's line of a registered module; the class's where that was not seen."""
+        return self._place_of(self.root.get_submodule(name))
+
+    def _place_of(self, module: nn.Module) -> str | None:
+        seen = None if self._constructors is None else self._constructors.of(module)
+        if module is self.root or seen is None:
+            return places.of_class(type(module)) or seen
+        return seen
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """One forward."""
+        return self.root(*args, **kwargs)
+
+    @contextmanager
+    def observe(self, enter: Enter, leave: Exit) -> Iterator[None]:
+        """Call `enter` and `leave` around every module's forward, registered or not."""
+        with ExitStack() as stack:
+            _Hooks(self.root, enter, leave).attach(stack)
+            yield
+
+
+def _below(module: nn.Module, known: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
+    """Ids of the distinct parameters at and below `module`, without recursion."""
+    todo = [module]
+    while todo:
+        top = todo[-1]
+        if id(top) in known:
+            todo.pop()
+            continue
+        children = [c for c in top._modules.values() if c is not None]
+        waiting = [c for c in children if id(c) not in known]
+        if waiting:
+            todo.extend(waiting)
+            continue
+        ids = dict.fromkeys(id(p) for p in top._parameters.values() if p is not None)
+        for child in children:
+            ids.update(dict.fromkeys(known[id(child)]))
+        known[id(top)] = tuple(ids)
+        todo.pop()
+    return known[id(module)]
+
+
+def _details(module: nn.Module) -> str:
+    try:
+        text = module.extra_repr()
+    except Exception:  # noqa: BLE001  # the user's method may raise anything
+        return ""
+    return text if isinstance(text, str) else ""
+
+
+def _could_fuse(layer: nn.TransformerEncoderLayer) -> bool:
+    """Whether torch._transformer_encoder_layer_fwd was open to it, but for hooks on children."""
+    graded = torch.is_grad_enabled() and any(p.requires_grad for p in layer.parameters())
+    return not layer.training and not graded
+
+
+class _Hooks:
+    """The hooks of one observation: per module for registered ones, global for the others."""
+
+    def __init__(self, root: nn.Module, enter: Enter, leave: Exit) -> None:
+        self._enter, self._leave = enter, leave
+        self._calls = CallStack()
+        self._names: dict[int, str] = {}
+        self._modules: list[nn.Module] = []
+        self._hooked: set[int] = set()
+        self._strangers: dict[int, nn.Module] = {}  # kept, so that an id is not used again
+        for name, module in root.named_modules():
+            self._names[id(module)] = name
+            self._modules.append(module)
+
+    def attach(self, stack: ExitStack) -> None:
+        for module in self._modules:
+            if isinstance(module, torch.jit.ScriptModule):
+                continue  # it refuses hooks of its own; global ones see its calls
+            self._hooked.add(id(module))
+            stack.enter_context(module.register_forward_pre_hook(self._pre, with_kwargs=True))
+            stack.enter_context(
+                module.register_forward_hook(self._post, with_kwargs=True, always_call=True)
+            )
+        stack.enter_context(register_module_forward_pre_hook(self._stranger_pre))
+        stack.enter_context(
+            register_module_forward_hook(self._stranger_post, with_kwargs=True, always_call=True)
+        )
+
+    def _begin(
+        self, module: nn.Module, name: str | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        call = self._calls.enter(module, name)
+        call.place = places.of_frame(sys._getframe(2))
+        call.recomputed = torch._C._current_graph_task_id() != -1  # inside a backward pass
+        call.outer = sys.exc_info()[1]
+        call.kwargs_seen = id(module) in self._hooked
+        if isinstance(module, nn.TransformerEncoderLayer) and _could_fuse(module):
+            call.notes.append("observing its children made it leave PyTorch's fused path")
+        self._enter(call, (args, kwargs))
+
+    def _end(self, module: nn.Module, kwargs: dict[str, Any], output: Any) -> None:
+        call = self._calls.leave(id(module))
+        if call is None:
+            return
+        error = sys.exc_info()[1]
+        if error is call.outer:
+            error = None
+        call.outer = None
+        call.late = {} if call.kwargs_seen else kwargs
+        self._leave(call, output, error)
+
+    def _pre(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._begin(module, self._names.get(id(module)), args, kwargs)
+
+    def _post(
+        self, module: nn.Module, _args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
+    ) -> None:
+        self._end(module, kwargs, output)
+
+    def _stranger_pre(self, module: nn.Module, args: tuple[Any, ...]) -> None:
+        if id(module) not in self._hooked:
+            self._strangers[id(module)] = module
+            self._begin(module, self._names.get(id(module)), args, {})
+
+    def _stranger_post(self, module: nn.Module, _args: tuple[Any, ...], *rest: Any) -> None:
+        # After an error torch calls a global hook without the keyword arguments.
+        if id(module) not in self._hooked:
+            kwargs, output = rest if len(rest) == 2 else ({}, None)
+            self._end(module, kwargs, output)

@@ -1,0 +1,78 @@
+"""MODEL → a built module: tells sources apart and makes the eager backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from torch import nn
+
+from hookcli.config.spec import ModelSpec
+from hookcli.models import places
+from hookcli.models.construct import build
+from hookcli.models.discovery import Choice, attribute, discover
+from hookcli.models.kinds import PythonFile, parse_source
+from hookcli.models.source import import_file, import_module
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the source named, imported and not yet built."""
+
+    module: ModuleType
+    choice: Choice
+
+
+def find(source: str, args: tuple[Any, ...]) -> Found:
+    """Import the source and choose the object.
+
+    Raises
+    ------
+    RequestError : no such file, module or attribute; none or several candidates.
+    ModelError : the source's own code failed.
+    """
+    named = parse_source(source)
+    if not isinstance(named, PythonFile):
+        module = import_module(named.module, source)
+        return Found(module, Choice(attribute(module, named.attr, source), named.attr))
+    path = Path(named.path)
+    module = import_file(path)
+    if named.attr is None:
+        return Found(module, discover(module, path, source, args))
+    return Found(module, Choice(attribute(module, named.attr, source), named.attr))
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A built module, the Python module it came from, and what to say of the choice."""
+
+    root: nn.Module
+    module: ModuleType
+    note: str | None
+    constructors: places.Constructors
+
+
+def load(
+    spec: ModelSpec,
+    *,
+    phase: Callable[[str], None],
+    importing: AbstractContextManager[None] | None = None,
+    building: AbstractContextManager[None] | None = None,
+) -> Loaded:
+    """Import and build, noting where each module is constructed.
+
+    `phase` is told "import" and "build"; the two contexts are entered around them.
+    """
+    constructors = places.Constructors()
+    with constructors:
+        phase("import")
+        with importing or nullcontext():
+            found = find(spec.source, spec.args)
+        phase("build")
+        with building or nullcontext():
+            root = build(found.choice.target, found.choice.label, spec.args, spec.source)
+    return Loaded(root, found.module, found.choice.note, constructors)

@@ -1,0 +1,172 @@
+"""Places in the user's source: "file.py:12", for calls, constructors and errors.
+
+User code is whatever is neither torch's, nor hookcli's, nor the standard library's. Paths below
+the working directory are shown relative to it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sysconfig
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.nn.modules.module import (
+    register_module_buffer_registration_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+
+_TORCH = str(Path(torch.__file__).parent) + os.sep
+_OURS = str(Path(__file__).parent.parent) + os.sep
+_STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
+_PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+
+_USER, _NOT_USER, _HOOKCLI = 1, 0, -1
+_kinds: dict[str, int] = {}
+_shown: dict[str, str] = {}
+
+
+def _kind(filename: str) -> int:
+    kind = _kinds.get(filename)
+    if kind is None:
+        if filename.startswith(_OURS):
+            kind = _HOOKCLI
+        elif filename.startswith(("<", _TORCH)):
+            kind = _NOT_USER
+        elif filename.startswith(_STDLIB) and not any(part in filename for part in _PACKAGES):
+            kind = _NOT_USER
+        else:
+            kind = _USER
+        _kinds[filename] = kind
+    return kind
+
+
+def show(filename: str) -> str:
+    """The path as a report shows it: relative where it lies below the working directory."""
+    shown = _shown.get(filename)
+    if shown is None:
+        path = Path(filename)
+        try:
+            shown = path.resolve().relative_to(_CWD).as_posix()
+        except (ValueError, OSError):
+            shown = str(path)
+        _shown[filename] = shown
+    return shown
+
+
+def _cwd() -> Path:
+    try:
+        return Path.cwd().resolve()
+    except OSError:  # the folder is gone
+        return Path(os.sep)
+
+
+_CWD = _cwd()  # as it was before the model's code ran: a model may change it
+
+
+def of_frame(frame: FrameType | None) -> str | None:
+    """The innermost user frame from `frame` outwards, up to hookcli's own runner."""
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        kind = _kinds.get(filename)
+        if kind is None:
+            kind = _kind(filename)
+        if kind == _USER:
+            return f"{show(filename)}:{frame.f_lineno}"
+        if kind == _HOOKCLI:
+            return None
+        frame = frame.f_back
+    return None
+
+
+def of_error(error: BaseException) -> str | None:
+    """The innermost line of the user's own code; of an installed package's where there is none.
+
+    A syntax error has its own line.
+    """
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        return f"{show(error.filename)}:{error.lineno}"
+    own, installed, step = None, None, error.__traceback__
+    while step is not None:
+        filename = step.tb_frame.f_code.co_filename
+        if _kind(filename) == _USER:
+            place = f"{show(filename)}:{step.tb_lineno}"
+            if any(part in filename for part in _PACKAGES):
+                installed = place
+            else:
+                own = place
+        step = step.tb_next
+    return own or installed
+
+
+def of_class(kind: type) -> str | None:
+    """The line of a user's class, or None for a class of torch or of no file."""
+    try:
+        filename = inspect.getsourcefile(kind)
+        if filename is None or _kind(filename) != _USER:
+            return None
+        return f"{show(filename)}:{inspect.getsourcelines(kind)[1]}"
+    except (OSError, TypeError, IndexError, SyntaxError):
+        forward = getattr(kind, "forward", None)
+        code = getattr(forward, "__code__", None)
+        if code is None or _kind(code.co_filename) != _USER:
+            return None
+        return f"{show(code.co_filename)}:{code.co_firstlineno}"
+
+
+def _is_method_of(frame: FrameType, module: torch.nn.Module) -> bool:
+    names = frame.f_code.co_varnames
+    return bool(names) and frame.f_locals.get(names[0]) is module
+
+
+class Constructors:
+    """Where each module was constructed, seen while it is: a context that holds the hooks.
+
+    A module's first parameter or buffer is registered inside its constructor, which gives the
+    line of the constructor call; a module without either is placed where a parent took it in.
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[int, str] = {}
+        self._alive: list[torch.nn.Module] = []  # an id stays taken while its module lives
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Constructors:
+        self._stack.enter_context(register_module_parameter_registration_hook(self._own))
+        self._stack.enter_context(register_module_buffer_registration_hook(self._own))
+        self._stack.enter_context(register_module_module_registration_hook(self._child))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _note(self, module: torch.nn.Module, frame: FrameType | None) -> None:
+        if id(module) not in self._places and (place := of_frame(frame)) is not None:
+            self._places[id(module)] = place
+            self._alive.append(module)
+
+    def _own(self, module: torch.nn.Module, _name: str, _value: Any) -> None:
+        if id(module) in self._places:
+            return
+        frame = inspect.currentframe()
+        frame = frame.f_back if frame is not None else None
+        # Leave the frames of the module's own constructor: its caller is the place.
+        while frame is not None and (
+            _kind(frame.f_code.co_filename) == _NOT_USER or _is_method_of(frame, module)
+        ):
+            frame = frame.f_back
+        self._note(module, frame)
+
+    def _child(self, module: torch.nn.Module, _name: str, child: Any) -> None:
+        if isinstance(child, torch.nn.Module):
+            frame = inspect.currentframe()
+            self._note(child, frame.f_back if frame is not None else None)
+
+    def of(self, module: torch.nn.Module) -> str | None:
+        """The line that constructed `module`, where it was seen."""
+        return self._places.get(id(module))

@@ -1,0 +1,158 @@
+"""Importing the user's Python: as `python file.py` would, and packages as packages."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from hookcli.errors import ModelError, RequestError
+from hookcli.models import places
+from hookcli.models.failures import failure_of
+
+
+@contextmanager
+def own_path() -> Iterator[None]:
+    """Let the user's code add to `sys.path`; put the list back on leaving."""
+    kept = list(sys.path)
+    try:
+        yield
+    finally:
+        sys.path[:] = kept
+
+
+def _failed(what: str, error: BaseException) -> ModelError:
+    failure = failure_of(error, "import")
+    if isinstance(error, SystemExit):
+        message = f"{what} called sys.exit({error.code!r}) while it was imported"
+        hint = 'keep what runs as a script below `if __name__ == "__main__":`'
+    elif isinstance(error, SyntaxError):
+        message, hint = f"{what} is not valid Python: {error.msg}", "mend the syntax"
+    elif isinstance(error, ModuleNotFoundError) and error.name:
+        message = f"{what} could not be imported: {failure.type}: {failure.message}"
+        hint = f"install {error.name.partition('.')[0]}, or run hookcli in the model's environment"
+    else:
+        message = f"{what} could not be imported: {failure.type}: {failure.message}"
+        hint = "run with -v for the traceback"
+    return ModelError(message, place=failure.place or what, hint=hint, details=failure.details)
+
+
+def _relative_level(tree: ast.Module) -> int:
+    return max((n.level for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)), default=0)
+
+
+def _package_of(path: Path) -> list[str]:
+    """Names of the real packages (folders with `__init__.py`) that hold the file, outermost first."""
+    names: list[str] = []
+    folder = path.parent
+    while (folder / "__init__.py").is_file() and folder.name.isidentifier():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return names
+
+
+def _free_name(stem: str) -> str:
+    """The stem, so that siblings that import the file get this module; else a private name."""
+    name = stem if stem.isidentifier() else "model"
+    if name not in sys.modules and name not in sys.stdlib_module_names:
+        return name
+    return f"hookcli_user_{name}"
+
+
+def _execute(name: str, path: Path) -> ModuleType:
+    loader = importlib.machinery.SourceFileLoader(name, str(path))
+    module = importlib.util.module_from_spec(
+        importlib.machinery.ModuleSpec(name, loader, origin=str(path))
+    )
+    module.__file__ = str(path)
+    sys.modules[name] = module
+    loader.exec_module(module)
+    return module
+
+
+def _as_namespace(path: Path, level: int) -> ModuleType:
+    """Import a file with relative imports from folders that are no packages: make them some."""
+    folders = [path.parent]
+    while len(folders) < level:
+        folders.insert(0, folders[0].parent)
+    prefix = ""
+    for folder in folders:
+        part = _free_name(folder.name) if not prefix else (folder.name or "root")
+        prefix = f"{prefix}.{part}" if prefix else part
+        package = ModuleType(prefix)
+        package.__path__ = [str(folder)]
+        sys.modules[prefix] = package
+    return _execute(f"{prefix}.{path.stem}", path)
+
+
+def import_file(path: Path) -> ModuleType:
+    """Run a Python file and return its module; `sys.path` then holds what its imports need.
+
+    A file with relative imports is imported as part of its package. Any other has its folder
+    first on the path, and the folder above its package last.
+
+    Raises
+    ------
+    ModelError : the file's own code failed; the place is the user's line.
+    """
+    path = path.resolve()
+    try:
+        tree = ast.parse(path.read_bytes(), filename=str(path))
+        package = _package_of(path)
+        top = path.parents[len(package)]
+        level = _relative_level(tree)
+        if level == 0:
+            sys.path.insert(0, str(path.parent))
+            if package:
+                sys.path.append(str(top))
+            return _execute(_free_name(path.stem), path)
+        if level > len(package):
+            sys.path.insert(0, str(path.parent))
+            return _as_namespace(path, level)
+        sys.path.insert(0, str(top))
+        sys.path.append(str(path.parent))
+        dotted = ".".join(package if path.stem == "__init__" else [*package, path.stem])
+        module = importlib.import_module(dotted)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  # SystemExit too: the model's code failed
+        raise _failed(places.show(str(path)), error) from None
+    if Path(module.__file__ or "").resolve() != path:
+        raise ModelError(
+            f"{places.show(str(path))} is part of the package '{package[0]}', "
+            f"but an installed package of that name hides it",
+            place=places.show(str(path)),
+            hint=f"run hookcli from {places.show(str(top))}, or rename the folder",
+        )
+    return module
+
+
+def import_module(name: str, source: str) -> ModuleType:
+    """Import `package.module`, with the working directory first on the path.
+
+    Raises
+    ------
+    RequestError : there is no such module.
+    ModelError : its code failed.
+    """
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(error.name + ".")):
+            raise RequestError(
+                f"there is no module {error.name}",
+                place=source,
+                hint="MODEL is path.py, path.py:Net or package.module:Net; is it installed here?",
+            ) from None
+        raise _failed(name, error) from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  # SystemExit too
+        raise _failed(name, error) from None

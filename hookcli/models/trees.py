@@ -1,0 +1,220 @@
+"""Nested values: the tensors inside, with their paths, and the structure for the report.
+
+A path continues `input` or `output` in a selector: "" is the value itself, "[0]" an item of a
+tuple or list, ".logits" a key, field or attribute, '["a b"]' a key that is no identifier.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+
+from hookcli.report.tree import Shape, Tree
+
+_MAX_DEPTH = 24
+_MAX_NODES = 20_000
+_ATOMS = (str, bytes, bool, int, float, complex, type(None), torch.dtype, torch.device, torch.Size)
+_OPAQUE = (
+    torch.nn.Module, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
+    types.MethodType, types.GeneratorType, torch.Generator,
+)  # fmt: skip
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_DTYPES: dict[torch.dtype, str] = {}
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """torch's name without the prefix: "float32"."""
+    name = _DTYPES.get(dtype)
+    if name is None:
+        name = _DTYPES[dtype] = str(dtype).removeprefix("torch.")
+    return name
+
+
+def shape_of(tensor: torch.Tensor) -> Shape:
+    """The sizes; None for a dimension without one size (nested tensors)."""
+    try:
+        shape = tuple(tensor.shape)
+    except RuntimeError:  # a strided nested tensor has no shape, but its even dimensions do
+        return tuple(_size(tensor, dim) for dim in range(tensor.dim()))
+    if all(type(size) is int for size in shape):
+        return shape
+    return tuple(_plain(size) for size in shape)
+
+
+def _size(tensor: torch.Tensor, dim: int) -> int | None:
+    try:
+        return int(tensor.size(dim))
+    except RuntimeError:
+        return None
+
+
+def _plain(size: Any) -> int | None:
+    if type(size) is int:
+        return size
+    try:
+        return int(size)
+    except Exception:  # noqa: BLE001  # a symbolic size: which error it raises differs by torch
+        return None
+
+
+def _key(key: object) -> str:
+    if isinstance(key, str):
+        return f".{key}" if key.isidentifier() else f"[{json.dumps(key)}]"
+    return f"[{_repr(key)}]"
+
+
+def _repr(value: object) -> str:
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  # the user's __repr__ may raise anything
+        text = f"<{type(value).__name__}>"
+    text = _ADDRESS.sub("", text)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def _attributes(value: object) -> Iterator[tuple[str, Any]]:
+    """What an object of the user's own class stores; no property or `__getattr__` is run."""
+    try:
+        stored = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        stored = {}
+    if isinstance(stored, dict):
+        yield from ((k, v) for k, v in list(stored.items()) if isinstance(k, str))
+    for kind in type(value).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else tuple(slots):
+            member = kind.__dict__.get(name)
+            if isinstance(member, types.MemberDescriptorType):
+                try:
+                    yield name, member.__get__(value)
+                except AttributeError:
+                    continue
+
+
+def _children(value: object) -> tuple[str, list[tuple[str, str, Any]]]:
+    """What `value` is ("tuple", "list", "dict", "object", "value"), and its (key, path, child)."""
+    if isinstance(value, tuple):
+        names = getattr(value, "_fields", None)
+        if names is not None and len(names) == len(value):
+            return "object", [(n, f".{n}", v) for n, v in zip(names, value, strict=True)]
+        return "tuple", [(str(i), f"[{i}]", v) for i, v in enumerate(value)]
+    if isinstance(value, list):
+        return "list", [(str(i), f"[{i}]", v) for i, v in enumerate(value)]
+    if isinstance(value, Mapping):
+        return "dict", [(str(k), _key(k), v) for k, v in list(value.items())]
+    if isinstance(value, (set, frozenset)):
+        return "list", [(str(i), f"[{i}]", v) for i, v in enumerate(value)]
+    if isinstance(value, _OPAQUE):
+        return "value", []
+    if dataclasses.is_dataclass(value):
+        pairs = [(f.name, getattr(value, f.name, None)) for f in dataclasses.fields(value)]
+        return "object", [(n, f".{n}", v) for n, v in pairs]
+    found = [(n, f".{n}", v) for n, v in _attributes(value)]
+    return ("object", found) if found else ("value", [])
+
+
+def _is_custom(value: object) -> bool:
+    return not isinstance(value, (tuple, list, Mapping, set, frozenset)) and not (
+        dataclasses.is_dataclass(value)
+    )
+
+
+def leaves(value: object) -> list[tuple[str, torch.Tensor, bool]]:
+    """The tensors inside `value` in insertion order: (path, tensor, found on an attribute).
+
+    Generators are not consumed, properties not run, cycles entered once.
+    """
+    if isinstance(value, torch.Tensor):
+        return [("", value, False)]
+    if isinstance(value, _ATOMS):
+        return []
+    found: list[tuple[str, torch.Tensor, bool]] = []
+    _walk(value, "", False, found, [], [_MAX_NODES])
+    return found
+
+
+def _walk(
+    value: object,
+    path: str,
+    via: bool,
+    found: list[tuple[str, torch.Tensor, bool]],
+    above: list[int],
+    budget: list[int],
+) -> None:
+    budget[0] -= 1
+    if budget[0] < 0 or len(above) > _MAX_DEPTH or id(value) in above:
+        return
+    _, children = _children(value)
+    if not children:
+        return
+    via = via or _is_custom(value)
+    above.append(id(value))
+    for _, step, child in children:
+        if isinstance(child, torch.Tensor):
+            found.append((path + step, child, via))
+        elif not isinstance(child, _ATOMS):
+            _walk(child, path + step, via, found, above, budget)
+    above.pop()
+
+
+def argument_leaves(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[tuple[str, torch.Tensor, bool]]:
+    """The tensors of a call: positional ones under "[i]", keyword ones under ".name"."""
+    found = [(f"[{i}]{path}", t, via) for i, a in enumerate(args) for path, t, via in leaves(a)]
+    if kwargs:
+        found += [
+            (f".{name}{path}", t, via) for name, a in kwargs.items() for path, t, via in leaves(a)
+        ]
+    return found
+
+
+def describe(value: object, above: tuple[int, ...] = ()) -> Tree:
+    """The structure of `value` as the report writes it."""
+    if isinstance(value, torch.Tensor):
+        return {"shape": shape_of(value), "dtype": dtype_name(value.dtype)}
+    if isinstance(value, _ATOMS):
+        return {"value": _repr(value)}
+    if id(value) in above or len(above) > _MAX_DEPTH:
+        return {"value": f"<{type(value).__name__}>"}
+    kind, children = _children(value)
+    inside = (*above, id(value))
+    if kind == "tuple":
+        return {"tuple": tuple(describe(v, inside) for _, _, v in children)}
+    if kind == "list":
+        return {"list": tuple(describe(v, inside) for _, _, v in children)}
+    if kind == "dict":
+        return {"dict": {k: describe(v, inside) for k, _, v in children}}
+    if kind == "object" and (not _is_custom(value) or leaves(value)):
+        named = {k: describe(v, inside) for k, _, v in children}
+        return {"object": named, "type": type(value).__name__}
+    return {"value": _repr(value)}
+
+
+def map_tensors(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """A copy of the plain containers in `value` with every tensor changed; other objects as is."""
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, tuple):
+        items = [map_tensors(v, change) for v in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, list):
+        return [map_tensors(v, change) for v in value]
+    if type(value) is dict:
+        return {k: map_tensors(v, change) for k, v in value.items()}
+    if isinstance(value, Mapping):
+        return type(value)({k: map_tensors(v, change) for k, v in value.items()})  # type: ignore[call-arg]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        named = {
+            f.name: map_tensors(getattr(value, f.name), change)
+            for f in dataclasses.fields(value)
+            if f.init
+        }
+        return dataclasses.replace(value, **named)
+    return value

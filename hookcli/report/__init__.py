@@ -1,0 +1,1 @@
+"""The report as plain data: no tensors, no torch, JSON round trip."""

@@ -1,0 +1,180 @@
+"""Recording → the rows of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hookcli.report.model import (
+    BufferRow,
+    ErrorInfo,
+    LayerRow,
+    Leaf,
+    ParameterRow,
+    Totals,
+    UncalledRow,
+)
+from hookcli.report.recording import (
+    CallNote,
+    Failure,
+    LeafNote,
+    ModuleInfo,
+    ParameterInfo,
+    Recording,
+)
+
+
+def leaf_rows(notes: Iterable[LeafNote]) -> tuple[Leaf, ...]:
+    """Leaves as rows, in their order."""
+    return tuple(
+        Leaf(path, shape, dtype, via="attribute" if via else None)
+        for path, shape, dtype, via in notes
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    own: int | None
+    all: int | None
+    trainable: int | None
+    shared_with: tuple[str, ...]
+
+
+def _sum(sizes: Iterable[int | None]) -> int | None:
+    """The sum, or None where a part of it is not known."""
+    total = 0
+    for size in sizes:
+        if size is None:
+            return None
+        total += size
+    return total
+
+
+def _elsewhere(module: ModuleInfo, parameters: Iterable[ParameterInfo]) -> tuple[str, ...]:
+    """Names of the module's own parameters that are not below one of the module's names."""
+    homes = {module.name, *module.aliases}
+    return tuple(
+        name
+        for parameter in parameters
+        for name in (parameter.name, *parameter.aliases)
+        if name.rpartition(".")[0] not in homes
+    )
+
+
+def _sizes(module: ModuleInfo, by_key: dict[int, ParameterInfo]) -> _Sizes:
+    own = [by_key[key] for key in dict.fromkeys(module.own) if key in by_key]
+    below = [by_key[key] for key in module.below if key in by_key]
+    return _Sizes(
+        own=_sum(p.numel for p in own),
+        all=_sum(p.numel for p in below),
+        trainable=_sum(p.numel for p in below if p.requires_grad),
+        shared_with=_elsewhere(module, own),
+    )
+
+
+def layer_rows(recording: Recording) -> tuple[LayerRow, ...]:
+    """One row per call, in the order in which forwards started."""
+    by_key = {p.key: p for p in recording.parameters}
+    modules = {m.key: m for m in recording.modules}
+    sizes: dict[int, _Sizes] = {}
+    rows = []
+    for call in sorted(recording.calls, key=lambda one: one.order):
+        module = modules.get(call.key)
+        if module is not None and call.key not in sizes:
+            sizes[call.key] = _sizes(module, by_key)
+        rows.append(_layer_row(call, module, sizes.get(call.key)))
+    return tuple(rows)
+
+
+def _layer_row(call: CallNote, module: ModuleInfo | None, sizes: _Sizes | None) -> LayerRow:
+    own, below, trainable = call.sizes or (None, None, None)
+    return LayerRow(
+        order=call.order,
+        name=None if module is None else module.name,
+        registered=module is not None,
+        aliases=() if module is None else module.aliases,
+        type=call.type,
+        original_name=call.original_name,
+        call=call.index,
+        parent=call.parent,
+        depth=call.depth,
+        training=call.training,
+        place=call.place or (None if module is None else module.place),
+        inputs=leaf_rows(call.inputs),
+        outputs=leaf_rows(call.outputs),
+        own_parameters=own if sizes is None else sizes.own,
+        parameters=below if sizes is None else sizes.all,
+        trainable_parameters=trainable if sizes is None else sizes.trainable,
+        shared_with=() if sizes is None else sizes.shared_with,
+        recomputed=call.recomputed,
+        notes=tuple(call.notes),
+    )
+
+
+def uncalled_rows(recording: Recording) -> tuple[UncalledRow, ...]:
+    """Registered modules with a forward that never started."""
+    called = {call.key for call in recording.calls}
+    return tuple(
+        UncalledRow(m.name, m.type, m.place)
+        for m in recording.modules
+        if m.callable and m.key not in called
+    )
+
+
+def parameter_rows(recording: Recording) -> tuple[ParameterRow, ...]:
+    """One row per distinct parameter."""
+    return tuple(
+        ParameterRow(
+            name=p.name,
+            module_type=p.module_type,
+            shape=p.shape,
+            dtype=p.dtype,
+            numel=p.numel,
+            requires_grad=p.requires_grad,
+            shared_with=p.aliases,
+        )
+        for p in recording.parameters
+    )
+
+
+def buffer_rows(recording: Recording) -> tuple[BufferRow, ...]:
+    """One row per distinct buffer."""
+    return tuple(BufferRow(b.name, b.shape, b.dtype, b.changed) for b in recording.buffers)
+
+
+def totals(recording: Recording) -> Totals:
+    """Sums over the run; parameters count once, whether their modules ran or not."""
+    return Totals(
+        layers=len({call.key for call in recording.calls}),
+        calls=len(recording.calls),
+        parameters=_sum(p.numel for p in recording.parameters),
+    )
+
+
+def parameter_sizes(recording: Recording) -> dict[str, int | None]:
+    """The figures of the report's `model`: elements and bytes of parameters and buffers."""
+    return {
+        "parameters": _sum(p.numel for p in recording.parameters),
+        "trainable_parameters": _sum(p.numel for p in recording.parameters if p.requires_grad),
+        "parameter_bytes": _sum(p.nbytes for p in recording.parameters),
+        "buffers": sum(b.numel for b in recording.buffers),
+        "buffer_bytes": sum(b.nbytes for b in recording.buffers),
+    }
+
+
+def error_row(failure: Failure, modules: Iterable[ModuleInfo]) -> ErrorInfo:
+    """The report's `error`."""
+    call = failure.call
+    name = None
+    if call is not None:
+        name = next((m.name for m in modules if m.key == call.key), call.name)
+        name = f"<{call.type}>" if name is None else name
+    return ErrorInfo(
+        phase=failure.phase,
+        layer=name,
+        call=None if call is None else call.index,
+        inputs=() if call is None else leaf_rows(call.inputs),
+        type=failure.type,
+        message=failure.message,
+        place=failure.place,
+    )

@@ -1,0 +1,59 @@
+"""Report → JSON text: strict, in field order, one row a line so that two reports can be diffed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from hookcli.report.strings import spell_surrogates
+
+if TYPE_CHECKING:
+    from hookcli.report.model import Report
+
+_TOP = (
+    "schema", "command", "status", "environment", "timings", "model", "run", "inputs", "layers",
+    "uncalled", "parameters", "buffers", "events", "measurements", "checks", "distributed",
+    "totals", "warnings", "error",
+)  # fmt: skip
+
+
+@cache
+def _names(kind: type) -> tuple[tuple[str, bool], ...]:
+    return tuple((f.name, bool(f.metadata.get("absent"))) for f in fields(kind))
+
+
+def _shallow(row: Any) -> dict[str, Any]:
+    """One level of a dataclass; json calls back for what is inside."""
+    if not is_dataclass(row):
+        raise TypeError(f"{type(row).__name__} cannot stand in a report")
+    values = ((name, getattr(row, name), leave) for name, leave in _names(type(row)))
+    return {name: value for name, value, leave in values if not (leave and value is None)}
+
+
+def _dumps(value: Any) -> str:
+    text = json.dumps(value, default=_shallow, allow_nan=False, separators=(", ", ": "))
+    return spell_surrogates(text)
+
+
+def _lines(report: Report) -> Iterator[str]:
+    top = _shallow(report)
+    keys = [key for key in _TOP if key in top]
+    for key in keys:
+        end = "" if key == keys[-1] else ","
+        value = top[key]
+        if isinstance(value, tuple) and value and not isinstance(value[0], str):
+            yield f'  "{key}": ['
+            last = len(value) - 1
+            for i, row in enumerate(value):
+                yield f"    {_dumps(row)}{'' if i == last else ','}"
+            yield f"  ]{end}"
+        else:
+            yield f'  "{key}": {_dumps(value)}{end}'
+
+
+def to_json(report: Report) -> str:
+    """The report as strict JSON text that ends in a newline."""
+    return "\n".join(["{", *_lines(report), "}", ""])

@@ -1,0 +1,102 @@
+"""What a run noted, before it becomes a report: plain data, no tensors.
+
+Identities (`key`, `own`, `below`) are those of live objects during the run; none is written out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from hookcli.report.tree import Shape
+
+LeafNote: TypeAlias = tuple[str, Shape, str, bool]  # path, shape, dtype, found on an attribute
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleInfo:
+    """A registered module. `name` is its first qualified name, "" for the root."""
+
+    key: int
+    name: str
+    aliases: tuple[str, ...]
+    type: str
+    original_name: str | None
+    callable: bool  # has a forward: a ModuleList has none
+    place: str | None  # its constructor's line, or its class's
+    own: tuple[int, ...]  # keys of its direct parameters
+    below: tuple[int, ...]  # keys of all distinct parameters at and below it
+    details: str  # its extra_repr: "in_features=4, out_features=2"
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterInfo:
+    """A distinct parameter. `numel` is None while it is uninitialised."""
+
+    key: int
+    name: str
+    aliases: tuple[str, ...]
+    module_type: str
+    shape: Shape
+    dtype: str
+    numel: int | None
+    nbytes: int | None
+    requires_grad: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BufferInfo:
+    """A distinct buffer."""
+
+    name: str
+    shape: Shape
+    dtype: str
+    numel: int
+    nbytes: int
+    changed: bool | None
+
+
+@dataclass(slots=True)
+class CallNote:
+    """One call of one module, noted while it ran."""
+
+    order: int
+    key: int
+    name: str | None
+    type: str
+    original_name: str | None
+    index: int
+    parent: int | None
+    depth: int
+    training: bool
+    place: str | None
+    recomputed: bool
+    inputs: list[LeafNote]
+    sizes: tuple[int, int, int] | None = None  # own, all, trainable: where not registered
+    outputs: list[LeafNote] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Failure:
+    """What was raised, and in which call."""
+
+    phase: str
+    type: str
+    message: str
+    place: str | None
+    call: CallNote | None = None
+    details: str = ""  # the traceback
+
+
+@dataclass(slots=True)
+class Recording:
+    """Everything that a run noted."""
+
+    calls: list[CallNote] = field(default_factory=list)
+    modules: tuple[ModuleInfo, ...] = ()
+    parameters: tuple[ParameterInfo, ...] = ()
+    buffers: tuple[BufferInfo, ...] = ()
+    warnings: list[str] = field(default_factory=list)
+    failure: Failure | None = None
+    error: BaseException | None = None  # what `failure` describes, until the run has ended

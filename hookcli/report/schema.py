@@ -1,0 +1,57 @@
+"""The JSON border of the report: reading one back, and its JSON Schema. Imports pydantic."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from hookcli.report.model import SCHEMA, Report
+
+
+@cache
+def _adapter() -> TypeAdapter[Report]:
+    return TypeAdapter(Report)
+
+
+def from_json(text: str | bytes) -> Report:
+    """Read a report.
+
+    Raises
+    ------
+    ValueError : the text is not a `hookcli.report/1` document; the message names the first place
+        where it departs from one.
+    """
+    try:
+        return _adapter().validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the document"
+        raise ValueError(f"{where}: {first['msg']}") from None
+
+
+_ABSENT = {"via", "timings"}  # left out of the JSON rather than written as null
+
+
+def _close(node: dict[str, Any]) -> dict[str, Any]:
+    """Forbid keys that are not named, and require those that are always written."""
+    names = node.get("properties")
+    if names is None:
+        return node
+    for default in names.values():
+        default.pop("default", None)
+    required = [name for name in names if name not in _ABSENT]
+    return {**node, "required": required, "additionalProperties": False}
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) that every report satisfies. Reading is more lenient than it."""
+    schema = _close(_adapter().json_schema(mode="serialization"))
+    schema["$defs"] = {name: _close(node) for name, node in schema["$defs"].items()}
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"https://hookcli.dev/schema/{SCHEMA.replace('/', '-')}.json",
+        "title": "hookcli report",
+    }
+    return {**head, **{k: v for k, v in schema.items() if k != "title"}}

@@ -1,0 +1,138 @@
+"""The batches worth trying, in order: what was given, else what the model declares."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.config.spec import Spec
+from hookcli.errors import ModelError, RequestError
+from hookcli.inputs.batch import Batch, forward_signature, misfit
+from hookcli.inputs.declared import declarations
+from hookcli.inputs.grammar import FunctionSpec, TensorSpec
+from hookcli.inputs.materialise import given_batch
+from hookcli.models.discovery import attribute
+from hookcli.models.failures import failure_of
+from hookcli.models.source import import_file
+from hookcli.report.model import Origin
+
+_SMALL = 1 << 24  # elements: a batch up to here is made for real, so that its values are known
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A batch, and where it came from."""
+
+    origin: Origin
+    name: str
+    batch: Batch
+
+
+def floating_dtype(root: nn.Module) -> torch.dtype:
+    """The dtype of the model's first floating parameter or buffer; float32 where it has none."""
+    for tensor in (*root.parameters(), *root.buffers()):
+        if tensor.is_floating_point() and tensor.dtype.itemsize >= 2:
+            return tensor.dtype
+    return torch.get_default_dtype()
+
+
+def _call(spec: FunctionSpec, text: str) -> Any:
+    place = f"--input {text}"
+    path = Path(spec.source)
+    if not path.is_file():
+        raise RequestError(f"there is no file {spec.source}", place=place, hint="check the path")
+    function = attribute(import_file(path), spec.name, place)
+    if not callable(function):
+        raise RequestError(
+            f"{spec.name} is no function", place=place, hint="name a function without arguments"
+        )
+    try:
+        return function()
+    except Exception as error:
+        failure = failure_of(error, "inputs")
+        raise ModelError(
+            f"{spec.name}() failed: {failure.type}: {failure.message}",
+            place=failure.place or place,
+            hint="the function is called without arguments and returns the batch",
+            details=failure.details,
+        ) from None
+
+
+def _how(root: nn.Module) -> str:
+    """A command-line hint shaped after forward's signature."""
+    signature = forward_signature(root)
+    names = (
+        []
+        if signature is None
+        else [
+            p.name
+            for p in signature.parameters.values()
+            if p.default is inspect.Parameter.empty
+            and p.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        ]
+    )
+    if not names:
+        return "write --input 2x3x224x224 for an image, 2x16:int64:0..1000 for ids"
+    example = " ".join(f"--input {name}=2x16" for name in names[:4])
+    return f"write {example}, with the shapes it wants; integers as 2x16:int64:0..1000"
+
+
+def given(spec: Spec, root: nn.Module, around: Callable[[], Any]) -> Candidate | None:
+    """The batch of `--input`, or None without one. Large tensors are made inside `around()`."""
+    if not spec.inputs:
+        return None
+    sizes = [
+        torch.Size(one.spec.shape).numel()
+        for one in spec.inputs
+        if isinstance(one.spec, TensorSpec)
+    ]
+    floating = floating_dtype(root) if spec.run.dtype is None else getattr(torch, spec.run.dtype)
+
+    def make() -> Batch:
+        return given_batch(spec.inputs, floating=floating, device=spec.run.device, call=_call)
+
+    if sum(sizes) > _SMALL:
+        with around():
+            batch = make()
+    else:
+        batch = make()
+    problem = misfit(root, batch)
+    if problem is not None:
+        raise RequestError(
+            f"{type(root).__name__}.forward does not take this input: {problem}",
+            place=" ".join(f"--input {one.text}" for one in spec.inputs),
+            hint=f"it takes {forward_signature(root)}",
+        )
+    return Candidate("given", "--input", batch)
+
+
+def candidates(
+    spec: Spec,
+    root: nn.Module,
+    module: ModuleType,
+    around: Callable[[], Any],
+    drop: Callable[[str, str], None],
+) -> Iterator[Candidate]:
+    """The batches to try, in order. Nothing is yielded where nothing is given or declared."""
+    one = given(spec, root, around)
+    if one is not None:
+        yield one
+        return
+    for declared in declarations(root, module, drop):
+        yield Candidate("declared", declared.name, declared.batch)
+
+
+def no_batch(root: nn.Module, source: str) -> RequestError:
+    """Said where neither the command nor the model gives a batch that fits."""
+    return RequestError(
+        f"{type(root).__name__} declares no input, and none was given",
+        place=source,
+        hint=_how(root),
+    )

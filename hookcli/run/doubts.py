@@ -1,0 +1,68 @@
+"""What a fake run cannot see by itself, and when its failure says nothing about the model.
+
+A fake tensor has no values, so an index past the end of a table goes unseen. Where the indices
+are the batch's own, their values are known: they are checked as the table is called.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedFakeTensorException,
+    UnsupportedOperatorException,
+)
+
+from hookcli.models.trees import leaves
+
+
+class FakeDoubtError(Exception):
+    """A fake run went on where a real one would have raised."""
+
+
+_LIMITS: tuple[type[BaseException], ...] = (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedFakeTensorException,
+    UnsupportedOperatorException,
+    FakeDoubtError,
+    NotImplementedError,
+)
+
+
+def is_inconclusive(error: BaseException) -> bool:
+    """Whether this error comes from fake tensors rather than from the model."""
+    return isinstance(error, _LIMITS) or "FakeTensor" in str(error) or "meta tensor" in str(error)
+
+
+class Doubts:
+    """Knows the bounds of the batch's integer tensors."""
+
+    def __init__(self) -> None:
+        self._bounds: dict[int, tuple[int, int]] = {}
+        self._alive: list[torch.Tensor] = []
+
+    def knowing(self, original: torch.Tensor, fake: torch.Tensor) -> torch.Tensor:
+        """Remember the bounds of `original` for `fake`, which is returned."""
+        integral = not (fake.is_floating_point() or fake.is_complex())
+        if integral and original is not fake and original.numel() and not original.is_meta:
+            low, high = torch.aminmax(original.to(torch.int64))
+            self._bounds[id(fake)] = (int(low), int(high))
+            self._alive.append(fake)
+        return fake
+
+    def check(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise FakeDoubtError where a table is called with indices that it does not hold."""
+        if not isinstance(module, nn.Embedding | nn.EmbeddingBag):
+            return
+        given = args[0] if args else kwargs.get("input")
+        for _, tensor, _ in leaves(given):
+            bounds = self._bounds.get(id(tensor))
+            if bounds and (bounds[0] < 0 or bounds[1] >= module.num_embeddings):
+                raise FakeDoubtError(
+                    f"indices from {bounds[0]} to {bounds[1]} for {module.num_embeddings} rows"
+                )

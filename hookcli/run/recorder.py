@@ -1,0 +1,95 @@
+"""Turns the calls that a model makes into notes: shapes, order, who called whom, who failed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from types import GeneratorType
+from typing import Any, TypeAlias
+
+from hookcli.models.base import Call
+from hookcli.models.trees import argument_leaves, dtype_name, leaves, shape_of
+from hookcli.report.recording import CallNote, LeafNote, Recording
+from hookcli.run.doubts import Doubts
+
+Progress: TypeAlias = Callable[[str, CallNote | None], None]
+
+
+def leaf_notes(found: list[tuple[str, Any, bool]]) -> list[LeafNote]:
+    """Tensors → what the report says of them. No tensor is kept."""
+    return [(path, shape_of(t), dtype_name(t.dtype), via) for path, t, via in found]
+
+
+def _sizes(module: Any) -> tuple[int, int, int]:
+    own = sum(p.numel() for p in module.parameters(recurse=False))
+    below = list(module.parameters())
+    return own, sum(p.numel() for p in below), sum(p.numel() for p in below if p.requires_grad)
+
+
+class Recorder:
+    """Notes every call into `recording`, and says at each step which one is running.
+
+    `progress(phase, note)` is told the innermost running call, so that a process that dies
+    without a word can be told where it was.
+    """
+
+    def __init__(
+        self, recording: Recording, progress: Progress, doubts: Doubts | None = None
+    ) -> None:
+        self._recording = recording
+        self._doubts = doubts
+        self._progress = progress
+        self._running: dict[int, CallNote] = {}
+        self._alive: list[Any] = []  # strangers: an id stays taken while its module lives
+        self._lock = threading.Lock()
+        self._failed: tuple[BaseException, CallNote] | None = None
+
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        """A forward starts."""
+        note = CallNote(
+            order=call.order,
+            key=call.key,
+            name=call.name,
+            type=call.type,
+            original_name=call.original_name,
+            index=call.index,
+            parent=call.parent,
+            depth=call.depth,
+            training=call.training,
+            place=call.place,
+            recomputed=call.recomputed,
+            inputs=leaf_notes(argument_leaves(*batch)),
+            notes=call.notes,
+        )
+        if call.name is None:
+            note.sizes = _sizes(call.module)
+            self._alive.append(call.module)
+        with self._lock:
+            self._running[call.order] = note
+            self._recording.calls.append(note)
+        self._progress("forward", note)
+        if self._doubts is not None:
+            self._doubts.check(call.module, *batch)
+
+    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        """A forward ends, with its output or with what it raised."""
+        with self._lock:
+            note = self._running.pop(call.order)
+        parent = None if call.parent is None else self._running.get(call.parent)
+        if error is not None:
+            note.notes.append(f"raised {type(error).__name__}")
+            if self._failed is None or self._failed[0] is not error:
+                self._failed = (error, note)
+        else:
+            if call.late:
+                note.inputs.extend(leaf_notes(argument_leaves((), call.late)))
+            note.outputs = leaf_notes(leaves(output))
+            if isinstance(output, GeneratorType):
+                note.notes.append("returned a generator: what it would yield was not run")
+        self._progress("forward", parent)
+
+    def failed_in(self, error: BaseException) -> CallNote | None:
+        """The innermost call that `error` left; else the innermost one still running."""
+        if self._failed is not None and self._failed[0] is error:
+            return self._failed[1]
+        return max(self._running.values(), key=lambda note: note.order, default=None)

@@ -1,0 +1,76 @@
+"""A child that ended without a word → what can still be said of it."""
+
+from __future__ import annotations
+
+import platform
+
+import hookcli
+from hookcli.config.spec import Attempt, Spec
+from hookcli.errors import ModelError
+from hookcli.report.model import (
+    SCHEMA,
+    Environment,
+    ErrorInfo,
+    ModelInfo,
+    Report,
+    RunInfo,
+    Totals,
+)
+from hookcli.worker.blackbox import LastEvent
+from hookcli.worker.protocol import Crash
+
+_HINTS = {
+    "died": "run the model by itself under `python -X faulthandler` to see more",
+    "timeout": "give it longer with --timeout, or a smaller --input",
+    "memory": "give a smaller --input, or run where there is more memory",
+}
+
+
+def crash_error(spec: Spec, crash: Crash) -> ModelError:
+    """Said where the child ended before its model ran."""
+    where = LastEvent(crash.phase, crash.layer, crash.call, crash.place).sentence()
+    return ModelError(
+        f"{crash.message}, {where}",
+        place=crash.place or spec.model.source,
+        hint=_HINTS[crash.reason],
+    )
+
+
+def crash_hint(kind: str) -> str:
+    """What to do about a crash of this kind."""
+    return _HINTS[kind]
+
+
+def crash_report(spec: Spec, attempt: Attempt, crash: Crash, seconds: float) -> Report:
+    """A partial report that holds the error alone."""
+    return Report(
+        schema=SCHEMA,
+        command=spec.command,
+        status="partial",
+        environment=Environment(
+            hookcli=hookcli.__version__,
+            torch=None,
+            python=platform.python_version(),
+            platform=f"{platform.system()}-{platform.machine()}".lower(),
+            seconds=seconds,
+        ),
+        model=ModelInfo(source=spec.model.source, format="python"),
+        run=RunInfo(
+            tensors=attempt.tensors,
+            fallback=attempt.fallback,
+            mode=spec.run.mode or "eval",
+            device=spec.run.device,
+            seed=spec.run.seed,
+        ),
+        inputs=None,
+        totals=Totals(layers=0, calls=0, parameters=None),
+        error=ErrorInfo(
+            phase=crash.phase,
+            layer=crash.layer,
+            call=crash.call,
+            inputs=(),
+            type=crash.reason,
+            message=crash.message,
+            place=crash.place,
+        ),
+    )

@@ -1,0 +1,126 @@
+"""From a request to one report: fake tensors first, a fresh process with real ones to confirm."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hookcli.config.spec import Attempt, Spec
+from hookcli.errors import InterruptedRun, ModelError
+from hookcli.report.model import Report
+from hookcli.worker import processes
+from hookcli.worker.crash import crash_error, crash_report
+from hookcli.worker.launch import Limits, Worker
+from hookcli.worker.protocol import Crash, FailureMessage, Job, ReportMessage
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    report: Report
+    declaration: str | None
+
+
+_Outcome: TypeAlias = _Done | FailureMessage | Crash
+
+
+def run(spec: Spec, check: Callable[[], None]) -> Report:
+    """Carry out the request. `check` is called often meanwhile, and may raise `InterruptedRun`.
+
+    Raises
+    ------
+    HookcliError : nothing could be run.
+    """
+    started = time.monotonic()
+    limits = Limits(started + spec.run.timeout, spec.run.timeout, spec.run.max_memory)
+    first = Attempt("real" if spec.run.tensors == "real" else "fake")
+    attempt, outcome = first, _attempt(spec, first, limits, check)
+    following = _next(spec, first, outcome)
+    while following is not None:
+        attempt, outcome = following, _attempt(spec, following, limits, check)
+        following = _next(spec, following, outcome)
+    return _settle(spec, attempt, outcome, time.monotonic() - started)
+
+
+def _attempt(spec: Spec, attempt: Attempt, limits: Limits, check: Callable[[], None]) -> _Outcome:
+    with Worker(Job(spec, attempt), limits) as worker:
+        try:
+            answer = worker.wait(check)
+        except InterruptedRun as interruption:
+            interruption.where = worker.last().sentence()
+            raise
+    if isinstance(answer, ReportMessage):
+        from hookcli.report.schema import from_json  # pydantic, while the child was at work
+
+        return _Done(from_json(answer.json), answer.declaration)
+    return answer
+
+
+def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
+    """The attempt that this outcome calls for, or None where it is the truth.
+
+    Raises
+    ------
+    ModelError : a real run is called for, and memory would not hold it.
+    """
+    if attempt.tensors == "real":
+        return None
+    if isinstance(outcome, Crash):
+        if outcome.reason == "memory" and outcome.phase == "import" and not attempt.meta_import:
+            return Attempt("fake", meta_import=True)  # a big model, built as its file is imported
+        confirm = outcome.reason == "died" and outcome.phase not in {"start", "import"}
+        reason = f"the process died: {outcome.message}"
+        declaration = None
+    elif isinstance(outcome, FailureMessage):
+        confirm = isinstance(outcome.error, ModelError) and (
+            outcome.phase == "build" or attempt.meta_import
+        )
+        reason, declaration = outcome.error.message, None
+    else:
+        error = outcome.report.error
+        if error is None:
+            return None
+        confirm, declaration = True, outcome.declaration
+        reason = f"{error.type}: {first_line(error.message)}"
+        reason += f" at {error.place}" if error.place else ""
+    if not confirm or spec.run.tensors == "fake":
+        return None
+    _hold(spec, outcome)
+    return Attempt("real", fallback=reason, declaration=declaration)
+
+
+def _hold(spec: Spec, outcome: _Outcome) -> None:
+    """Refuse a real run that memory would not hold, where the fake one told the size."""
+    if not isinstance(outcome, _Done) or outcome.report.model.parameter_bytes is None:
+        return
+    model, error = outcome.report.model, outcome.report.error
+    need = outcome.report.model.parameter_bytes + (model.buffer_bytes or 0)
+    free = processes.available()
+    most = min((m for m in (free, spec.run.max_memory) if m is not None), default=None)
+    if most is not None and need > most:
+        why = "" if error is None else f"; the fake run failed: {error.type}: {error.message}"
+        raise ModelError(
+            f"a real run needs {need / 1e9:.1f} GB for parameters, and {most / 1e9:.1f} GB is free"
+            f"{first_line(why)}",
+            place=(error.place if error else None) or spec.model.source,
+            hint="--tensors fake shows how far the fake run came",
+        )
+
+
+def _settle(spec: Spec, attempt: Attempt, outcome: _Outcome, seconds: float) -> Report:
+    if isinstance(outcome, FailureMessage):
+        raise outcome.error
+    if isinstance(outcome, Crash):
+        if outcome.phase not in {"forward", "report"}:
+            raise crash_error(spec, outcome)
+        return crash_report(spec, attempt, outcome, round(seconds, 3))
+    report = outcome.report
+    environment = dataclasses.replace(report.environment, seconds=round(seconds, 3))
+    return dataclasses.replace(report, environment=environment)
+
+
+def first_line(text: str) -> str:
+    """The first line that is not empty."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")

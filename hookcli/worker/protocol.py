@@ -1,0 +1,118 @@
+"""What goes over the pipes between the two sides. Both are of one version: no promises to others.
+
+Parent → child: one pickled `Job`. Child → parent: one frame, a report or a failure.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import struct
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from hookcli.config.spec import Attempt, Spec
+from hookcli.errors import HookcliError
+
+_HEAD = struct.Struct("<Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What the child is to do."""
+
+    spec: Spec
+    attempt: Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class ReportMessage:
+    """The run's report, as JSON, and the name of the declared batch that it used."""
+
+    json: str
+    declaration: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FailureMessage:
+    """Nothing could be run: why, and in which phase."""
+
+    phase: str
+    error: HookcliError
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """The child ended without a word, or was ended: why, and where it had come."""
+
+    reason: Literal["died", "timeout", "memory"]
+    message: str
+    phase: str
+    layer: str | None
+    call: int | None
+    place: str | None
+
+
+Answer: TypeAlias = ReportMessage | FailureMessage | Crash
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write every byte."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def send_job(fd: int, job: Job) -> None:
+    """Send the job, with its length before it: the pipe stays open as the parent's sign of life."""
+    body = pickle.dumps(job)
+    write_all(fd, _HEAD.pack(len(body)) + body)
+
+
+def receive_job(fd: int) -> Job:
+    """Read the job."""
+    size: int = _HEAD.unpack(_read(fd, _HEAD.size))[0]
+    job = pickle.loads(_read(fd, size))  # noqa: S301  # from our own parent
+    if not isinstance(job, Job):
+        raise TypeError(type(job).__name__)
+    return job
+
+
+def _read(fd: int, size: int) -> bytes:
+    parts: list[bytes] = []
+    while size:
+        part = os.read(fd, min(size, 1 << 20))
+        if not part:
+            raise EOFError("the parent closed the pipe")
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def send_answer(fd: int, message: ReportMessage | FailureMessage) -> None:
+    """Send the one frame."""
+    body = pickle.dumps(message)
+    write_all(fd, _HEAD.pack(len(body)) + body)
+
+
+class Inbox:
+    """Collects the child's bytes until its one frame is whole."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        """Add what was read."""
+        self._data += data
+
+    def answer(self) -> ReportMessage | FailureMessage | None:
+        """The frame, once it is whole."""
+        if len(self._data) < _HEAD.size:
+            return None
+        (size,) = _HEAD.unpack_from(self._data)
+        if len(self._data) < _HEAD.size + size:
+            return None
+        message: ReportMessage | FailureMessage = pickle.loads(  # noqa: S301  # from our own child
+            memoryview(self._data)[_HEAD.size : _HEAD.size + size]
+        )
+        return message

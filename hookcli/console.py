@@ -90,6 +90,7 @@ class Console:
         Raises
         ------
         BrokenPipeError : nobody reads it any more.
+
         """
         stream = sys.stdout
         if stream is None:

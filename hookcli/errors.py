@@ -26,6 +26,7 @@ class HookcliError(Exception):
     message : what is wrong, one sentence without a final period.
     place : where: a file and line, or the flag or argument as it was typed.
     hint : what to do about it.
+
     """
 
     status = Status.BUG

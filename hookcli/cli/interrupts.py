@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 from types import FrameType
 
 from hookcli.errors import InterruptedRun, Status
-
 
 _STATUS = {signal.SIGINT: Status.INTERRUPTED, signal.SIGTERM: Status.TERMINATED}
 
@@ -51,8 +51,6 @@ def _say(interruption: InterruptedRun) -> None:
 
 def _closed() -> int:
     """Silently: nobody reads. What is buffered goes nowhere, lest Python complain at exit."""
-    try:
+    with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    except OSError:
-        pass
     return Status.CLOSED_STDOUT

@@ -62,6 +62,7 @@ def parse_columns(text: str | None) -> tuple[str, ...]:
     Raises
     ------
     RequestError : one is unknown; a near name is suggested.
+
     """
     if text is None:
         return DEFAULT_COLUMNS
@@ -87,6 +88,7 @@ def watch_stdout() -> None:
     Raises
     ------
     InterruptedRun : nobody does.
+
     """
     if stdout_is_closed():
         raise InterruptedRun(Status.CLOSED_STDOUT)

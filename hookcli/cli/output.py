@@ -34,6 +34,7 @@ def parse_targets(formats: Sequence[str] | None, output: str | None) -> tuple[Ta
     Raises
     ------
     RequestError : an unknown format, two for stdout, a file that cannot be written.
+
     """
     targets = [_target(text) for text in formats or ["table"]]
     if output is not None:
@@ -103,6 +104,7 @@ def write_file(file: Path, text: str) -> None:
     Raises
     ------
     RequestError : it cannot be written.
+
     """
     data = text.encode("utf-8", "backslashreplace")
     try:

@@ -23,6 +23,7 @@ def read_report(path: str) -> Report:
     Raises
     ------
     RequestError : there is none, or it is no report.
+
     """
     import sys
 

@@ -17,6 +17,7 @@ def parse_arguments(texts: tuple[str, ...]) -> tuple[Argument, ...]:
     Raises
     ------
     RequestError : a value is not YAML, or a name stands twice.
+
     """
     found: list[Argument] = []
     for text in texts:
@@ -32,7 +33,7 @@ def parse_arguments(texts: tuple[str, ...]) -> tuple[Argument, ...]:
             raise RequestError(
                 f"the value is not YAML: {error}",
                 place=f"--arg {text}",
-                hint="write --arg depth=18, --arg 'sizes=[1, 2]', or quote a text: --arg 'name=\"a: b\"'",
+                hint="write --arg depth=18 or --arg 'sizes=[1, 2]'; quote texts: 'name=\"a: b\"'",
             ) from None
         found.append(Argument(name, value, text))
     return tuple(found)

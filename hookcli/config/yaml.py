@@ -73,9 +73,10 @@ def load_value(text: str) -> Any:
     Raises
     ------
     ValueError : `text` is not YAML, or repeats a key; the message is one line.
+
     """
     try:
-        return yaml.load(text, Loader=_CoreLoader)  # noqa: S506  # a SafeLoader by inheritance
+        return yaml.load(text, Loader=_CoreLoader)  # a SafeLoader by inheritance
     except yaml.MarkedYAMLError as error:
         raise ValueError(error.problem or "not YAML") from None
     except (yaml.YAMLError, RecursionError) as error:

@@ -13,8 +13,12 @@ def short_name(row: LayerRow, above: LayerRow | None) -> str:
     """The name below the calling row's: `attn` under `h.0` for `h.0.attn`."""
     if row.name is None:
         return "(not registered)"
-    if above is not None and above.name and row.name.startswith(above.name + "."):
-        return escape(row.name[len(above.name) + 1 :])
+    if above is not None and above.name:
+        homes = tuple(f"{name}." for name in (above.name, *above.aliases))
+        for name in (row.name, *row.aliases):
+            for home in homes:
+                if name.startswith(home):
+                    return escape(name[len(home) :])
     return escape(row.name)
 
 

@@ -9,7 +9,7 @@ from tabulate import tabulate
 from hookcli.formats import summary
 from hookcli.formats.cells import RIGHT, cell
 from hookcli.formats.names import COLUMNS
-from hookcli.formats.table import columns, lines
+from hookcli.formats.table import Line, columns, lines
 from hookcli.formats.view import View
 from hookcli.report.model import Report
 
@@ -24,11 +24,9 @@ def quote(text: str) -> str:
     return "".join(_ENTITIES.get(c, c) for c in text)
 
 
-def _layer(text: str) -> str:
+def _layer(line: Line) -> str:
     """Tree guides as indentation: box glyphs do not align in proportional type."""
-    match = re.match(r"[│├└─|`\- ]*", text)
-    guides = match[0] if match else ""
-    return _INDENT * (len(guides) // 3) + quote(text[len(guides) :])
+    return _INDENT * (len(line.guides) // 3) + quote(line.label)
 
 
 def render(report: Report, view: View) -> str:
@@ -36,9 +34,7 @@ def render(report: Report, view: View) -> str:
     names = columns(report, view)
     body = [
         [
-            _layer(line.label)
-            if name == "layer"
-            else quote(cell(line.row, name, 60, hidden=line.hidden))
+            _layer(line) if name == "layer" else quote(cell(line.row, name, 60, hidden=line.hidden))
             for name in names
         ]
         for line in lines(report, view)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tabulate import tabulate
+from tabulate import MIN_PADDING, tabulate
 
 from hookcli.formats import summary
 from hookcli.formats.cells import RIGHT, cell, label
@@ -15,14 +15,17 @@ from hookcli.formats.view import View, shown_rows
 from hookcli.report.model import LayerRow, Report
 
 _GAP = 2  # tabulate's columns stand two apart
-_LEAST_SHAPE = 12
-_LEAST_LAYER = 20
+_LEAST_SHAPE = 9
+_LEAST_LAYER = 16
 _UNBOUNDED = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class Line:
+    """One row to draw; `hidden` says that calls below it are left out."""
+
     row: LayerRow
+    guides: str
     label: str
     hidden: bool
 
@@ -36,19 +39,28 @@ def guides(node: Node, *, unicode: bool) -> str:
     return above + (end if node.last else tee)
 
 
-def lines(report: Report, view: View) -> list[_Line]:
+def fit(line: Line, width: int) -> str:
+    """The first cell within `width`: deep guides give way first, from the left, then the label."""
+    room = max(width // 2, width - len(line.label))
+    above = line.guides
+    if len(above) > room:
+        above = "…" + above[len(above) - room + 1 :]
+    return above + cut(line.label, width - len(above))
+
+
+def lines(report: Report, view: View) -> list[Line]:
     """The rows to draw, with their first cell."""
     if view.flat():
         return [
-            _Line(row, label(row, None, 1, unicode=view.unicode), False)
+            Line(row, "", label(row, None, 1, unicode=view.unicode), False)
             for row in shown_rows(report, view)
         ]
     rows = {row.order: row for row in report.layers}
     return [
-        _Line(
+        Line(
             node.row,
-            guides(node, unicode=view.unicode)
-            + label(
+            guides(node, unicode=view.unicode),
+            label(
                 node.row,
                 None if node.row.parent is None else rows.get(node.row.parent),
                 node.times,
@@ -71,13 +83,13 @@ def columns(report: Report, view: View) -> list[str]:
     return [c for c in asked if not default or counted.get(c, True)]
 
 
-def _widths(drawn: list[_Line], names: list[str], width: int) -> dict[str, int]:
+def _widths(drawn: list[Line], names: list[str], width: int) -> dict[str, int]:
     """How wide each flexible column may be, so that the table fits."""
     natural = {
         name: max(
-            [len(COLUMNS[name])]
+            [len(COLUMNS[name]) + MIN_PADDING]
             + [
-                len(line.label)
+                len(line.guides) + len(line.label)
                 if name == "layer"
                 else len(cell(line.row, name, _UNBOUNDED, hidden=line.hidden))
                 for line in drawn
@@ -116,7 +128,7 @@ def _draw(report: Report, view: View) -> str:
         widths = _widths(drawn, names, view.width)
     body = [
         [
-            cut(line.label, widths["layer"])
+            fit(line, widths["layer"])
             if name == "layer"
             else cut(cell(line.row, name, widths[name], hidden=line.hidden), widths[name])
             for name in names

@@ -18,7 +18,7 @@ def render(report: Report, view: View) -> str:
     out.append("")
     for line in lines(report, view):
         row = line.row
-        text = f"{line.label}  {leaves_full(row.inputs, inputs=True)} {arrow} "
+        text = f"{line.guides}{line.label}  {leaves_full(row.inputs, inputs=True)} {arrow} "
         text += leaves_full(row.outputs)
         count = parameters(row, hidden=line.hidden)
         text += f"  {count} params" if count not in {"–", "(reused)"} else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hookcli.formats.names import DEFAULT_COLUMNS
@@ -40,7 +41,7 @@ def shown_rows(report: Report, view: View) -> list[LayerRow]:
     return rows
 
 
-_KEYS = {
+_KEYS: dict[str, Callable[[LayerRow], int]] = {
     "order": lambda row: -row.order,
     "params": lambda row: row.parameters or 0,
     "own": lambda row: row.own_parameters or 0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -24,7 +25,8 @@ class Declaration:
     batch: Batch
 
 
-def _value(found: Any) -> Any:
+def _value(holder: object, name: str) -> Any:
+    found = getattr(holder, name)
     return found() if callable(found) and not isinstance(found, torch.Tensor) else found
 
 
@@ -33,9 +35,9 @@ def _candidates(
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
     for name in _ATTRIBUTES:
         if hasattr(type(root), name) or name in vars(root):
-            yield f"the model's {name}", lambda name=name: _value(getattr(root, name))
+            yield f"the model's {name}", partial(_value, root, name)
         if name == "example_inputs" and module is not None and hasattr(module, name):
-            yield f"the file's {name}", lambda name=name: _value(getattr(module, name))
+            yield f"the file's {name}", partial(_value, module, name)
     config = getattr(root, "pretrained_cfg", None)  # timm
     size = config.get("input_size") if isinstance(config, dict) else None
     if size is not None:
@@ -58,7 +60,7 @@ def declarations(
     for name, make in _candidates(root, module, batch_size):
         try:
             value = make()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # the user's property may raise anything
             drop(name, f"{type(error).__name__}: {message_of(error)}")
             continue
         if value is None:  # Lightning's example_input_array stands at None unless set

@@ -1,4 +1,4 @@
-"""The grammar of `--input`, torch-free: `2x3x224x224`, `ids=2x16:int64:0..50257`, `value:true`, …
+"""The grammar of `--input`, torch-free.
 
 SPEC   = [NAME "="] ( TENSOR | "value:" YAML | FILE.py ":" FUNCTION | FILE )
 TENSOR = SHAPE [":" DTYPE [":" FILL]]  |  DTYPE "[" [SIZE {"," SIZE}] "]" [":" FILL]
@@ -100,7 +100,7 @@ def _refuse(text: str, message: str, hint: str = HINT) -> NoReturn:
 
 
 def canonical_dtype(name: str) -> str | None:
-    """torch's own name of a dtype, or None where there is none of that name."""
+    """Torch's own name of a dtype, or None where there is none of that name."""
     name = name.removeprefix("torch.")
     name = _ALIASES.get(name, name)
     return name if name in DTYPES else None
@@ -209,6 +209,7 @@ def parse_inputs(texts: tuple[str, ...]) -> tuple[InputSpec, ...]:
     Raises
     ------
     RequestError : one is malformed, or a keyword stands twice.
+
     """
     found: list[InputSpec] = []
     for text in texts:

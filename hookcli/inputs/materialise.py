@@ -62,6 +62,7 @@ def read_file(path: str, text: str) -> Any:
     ------
     RequestError : there is no such file, or it could run code.
     ModelError : the file is corrupt.
+
     """
     place = f"--input {text}"
     if not Path(path).is_file():
@@ -76,7 +77,7 @@ def read_file(path: str, text: str) -> Any:
 
             return torch.from_numpy(np.load(path, allow_pickle=False))
         return torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # a corrupt file raises anything
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         if "eights only" in str(error) or "allow_pickle" in str(error) or "pickled" in str(error):
             raise RequestError(
@@ -103,6 +104,7 @@ def given_batch(
     Raises
     ------
     RequestError, ModelError : a file or function does not give what is wanted.
+
     """
     made: list[tuple[InputSpec, Any]] = []
     for one in specs:

@@ -77,7 +77,7 @@ def _called(value: Any, text: str) -> Any:
     given = _called(given, text)
     try:
         return function(**given) if isinstance(given, dict) else function(*given)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # the user's code may raise anything
         failure = failure_of(error, "build")
         raise ModelError(
             f"{where} failed: {failure.type}: {failure.message}",
@@ -143,6 +143,7 @@ def build(target: Any, label: str, args: tuple[Argument, ...], source: str) -> n
     ------
     RequestError : the arguments do not fit, or what comes is no module.
     ModelError : the constructor failed.
+
     """
     if isinstance(target, nn.Module):
         if args:

@@ -42,6 +42,7 @@ def attribute(module: ModuleType, path: str, source: str) -> Any:
     Raises
     ------
     RequestError : there is none; near names are suggested.
+
     """
     value: Any = module
     for step in path.split("."):
@@ -122,6 +123,7 @@ def discover(module: ModuleType, path: Path, source: str, args: tuple[Argument, 
     Raises
     ------
     RequestError : there is no candidate, or several that nothing tells apart.
+
     """
     names = vars(module)
     for name in ("model", *_BUILDERS):

@@ -14,17 +14,9 @@ from torch.nn.modules.module import (
     register_module_forward_pre_hook,
 )
 
-from hookcli.models import places
+from hookcli.models import places, walk
 from hookcli.models.base import CallStack, Enter, Exit, TensorInfo
 from hookcli.report.recording import ModuleInfo
-
-
-def _named(pairs: Iterator[tuple[str, Any]]) -> dict[int, tuple[Any, list[str]]]:
-    """Objects by identity, each with all its qualified names in order."""
-    found: dict[int, tuple[Any, list[str]]] = {}
-    for name, value in pairs:
-        found.setdefault(id(value), (value, []))[1].append(name)
-    return found
 
 
 def has_forward(module: nn.Module) -> bool:
@@ -44,7 +36,6 @@ class EagerModel:
 
     def modules(self) -> tuple[ModuleInfo, ...]:
         """Registered modules in the order of `named_modules`."""
-        found = _named(self.root.named_modules(remove_duplicate=False))
         below: dict[int, tuple[int, ...]] = {}
         return tuple(
             ModuleInfo(
@@ -57,29 +48,22 @@ class EagerModel:
                 place=self._place_of(module),
                 own=tuple(id(p) for p in module._parameters.values() if p is not None),
                 below=_below(module, below),
-                details=_details(module),
             )
-            for module, names in found.values()
+            for module, names in walk.modules(self.root)
         )
 
     def parameters(self) -> tuple[TensorInfo, ...]:
         """Distinct parameters in the order of `named_parameters`."""
-        return self._tensors(self.root.named_parameters(remove_duplicate=False))
+        return self._tensors("_parameters")
 
     def buffers(self) -> tuple[TensorInfo, ...]:
         """Distinct buffers in the order of `named_buffers`."""
-        return self._tensors(self.root.named_buffers(remove_duplicate=False))
+        return self._tensors("_buffers")
 
-    def _tensors(self, pairs: Iterator[tuple[str, torch.Tensor]]) -> tuple[TensorInfo, ...]:
-        modules = dict(self.root.named_modules(remove_duplicate=False))
+    def _tensors(self, table: str) -> tuple[TensorInfo, ...]:
         return tuple(
-            TensorInfo(
-                name=names[0],
-                aliases=tuple(names[1:]),
-                module_type=type(modules[names[0].rpartition(".")[0]]).__name__,
-                tensor=tensor,
-            )
-            for tensor, names in _named(pairs).values()
+            TensorInfo(names[0], tuple(names[1:]), type(owner).__name__, tensor)
+            for tensor, names, owner in walk.tensors(self.root, table)
         )
 
     def place(self, name: str) -> str | None:
@@ -125,18 +109,18 @@ def _below(module: nn.Module, known: dict[int, tuple[int, ...]]) -> tuple[int, .
     return known[id(module)]
 
 
-def _details(module: nn.Module) -> str:
-    try:
-        text = module.extra_repr()
-    except Exception:  # noqa: BLE001  # the user's method may raise anything
-        return ""
-    return text if isinstance(text, str) else ""
-
-
 def _could_fuse(layer: nn.TransformerEncoderLayer) -> bool:
     """Whether torch._transformer_encoder_layer_fwd was open to it, but for hooks on children."""
     graded = torch.is_grad_enabled() and any(p.requires_grad for p in layer.parameters())
     return not layer.training and not graded
+
+
+class _Inert:
+    """What hooks are once they left the process in which they observe."""
+
+    def _pre(self, *_: Any) -> None: ...
+
+    def _post(self, *_: Any) -> None: ...
 
 
 class _Hooks:
@@ -149,19 +133,27 @@ class _Hooks:
         self._modules: list[nn.Module] = []
         self._hooked: set[int] = set()
         self._strangers: dict[int, nn.Module] = {}  # kept, so that an id is not used again
-        for name, module in root.named_modules():
-            self._names[id(module)] = name
+        for module, names in walk.modules(root):
+            self._names[id(module)] = names[0]
             self._modules.append(module)
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> _Hooks:
+        """Stay one: a model may copy a child, and the child's hooks with it."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Become nothing in a pickle: a model may save or send a child."""
+        return _Inert, ()
 
     def attach(self, stack: ExitStack) -> None:
         for module in self._modules:
             if isinstance(module, torch.jit.ScriptModule):
                 continue  # it refuses hooks of its own; global ones see its calls
             self._hooked.add(id(module))
-            stack.enter_context(module.register_forward_pre_hook(self._pre, with_kwargs=True))
-            stack.enter_context(
-                module.register_forward_hook(self._post, with_kwargs=True, always_call=True)
-            )
+            # Unbound, because a model may override them.
+            pre, post = nn.Module.register_forward_pre_hook, nn.Module.register_forward_hook
+            stack.enter_context(pre(module, self._pre, with_kwargs=True))
+            stack.enter_context(post(module, self._post, with_kwargs=True, always_call=True))
         stack.enter_context(register_module_forward_pre_hook(self._stranger_pre))
         stack.enter_context(
             register_module_forward_hook(self._stranger_post, with_kwargs=True, always_call=True)
@@ -190,13 +182,17 @@ class _Hooks:
         call.late = {} if call.kwargs_seen else kwargs
         self._leave(call, output, error)
 
+    # A copy of a hooked module brings its hooks along; the global ones see it as a stranger.
+
     def _pre(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._begin(module, self._names.get(id(module)), args, kwargs)
+        if id(module) in self._hooked:
+            self._begin(module, self._names.get(id(module)), args, kwargs)
 
     def _post(
         self, module: nn.Module, _args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
     ) -> None:
-        self._end(module, kwargs, output)
+        if id(module) in self._hooked:
+            self._end(module, kwargs, output)
 
     def _stranger_pre(self, module: nn.Module, args: tuple[Any, ...]) -> None:
         if id(module) not in self._hooked:

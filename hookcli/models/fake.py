@@ -16,6 +16,8 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 from torch.overrides import TorchFunctionMode
 
+from hookcli.models import walk
+
 _MOVES = {torch.Tensor.to, torch.Tensor.cpu, torch.Tensor.cuda}
 _MAX_NESTING = 4
 
@@ -93,8 +95,8 @@ class Faker:
         return fake
 
     def module(self, root: nn.Module) -> None:
-        """Give every module below `root` fake tensors, in place: parameters, buffers, attributes."""
-        for module in root.modules():
+        """Give every module fake tensors, in place: parameters, buffers, plain attributes."""
+        for module, _ in walk.modules(root):
             for table in (module._parameters, module._buffers):
                 for name, tensor in table.items():
                     if tensor is not None:

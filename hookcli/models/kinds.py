@@ -60,11 +60,12 @@ _REFUSED = {
 
 
 def identify(path: Path) -> str:
-    """The kind of a file, by its content: "python", "torchscript", "safetensors", …
+    """The kind of a file, by its content: "python", "torchscript", "safetensors" and so on.
 
     Raises
     ------
     OSError : the file cannot be read.
+
     """
     with path.open("rb") as file:
         head = file.read(4096)
@@ -135,6 +136,7 @@ def parse_source(source: str) -> Source:
     Raises
     ------
     RequestError : nothing is there, or it is of a kind that is refused.
+
     """
     whole = Path(source)
     match = None if whole.is_file() else _FILE.fullmatch(source)

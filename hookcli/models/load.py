@@ -34,6 +34,7 @@ def find(source: str, args: tuple[Any, ...]) -> Found:
     ------
     RequestError : no such file, module or attribute; none or several candidates.
     ModelError : the source's own code failed.
+
     """
     named = parse_source(source)
     if not isinstance(named, PythonFile):

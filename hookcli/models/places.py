@@ -31,6 +31,10 @@ _kinds: dict[str, int] = {}
 _shown: dict[str, str] = {}
 
 
+def _installed(filename: str) -> bool:
+    return any(part in filename for part in _PACKAGES)
+
+
 def _kind(filename: str) -> int:
     kind = _kinds.get(filename)
     if kind is None:
@@ -38,10 +42,9 @@ def _kind(filename: str) -> int:
             kind = _HOOKCLI
         elif filename.startswith(("<", _TORCH)):
             kind = _NOT_USER
-        elif filename.startswith(_STDLIB) and not any(part in filename for part in _PACKAGES):
-            kind = _NOT_USER
         else:
-            kind = _USER
+            standard = filename.startswith(_STDLIB) and not _installed(filename)
+            kind = _NOT_USER if standard else _USER
         _kinds[filename] = kind
     return kind
 
@@ -96,7 +99,7 @@ def of_error(error: BaseException) -> str | None:
         filename = step.tb_frame.f_code.co_filename
         if _kind(filename) == _USER:
             place = f"{show(filename)}:{step.tb_lineno}"
-            if any(part in filename for part in _PACKAGES):
+            if _installed(filename):
                 installed = place
             else:
                 own = place

@@ -48,7 +48,7 @@ def _relative_level(tree: ast.Module) -> int:
 
 
 def _package_of(path: Path) -> list[str]:
-    """Names of the real packages (folders with `__init__.py`) that hold the file, outermost first."""
+    """Names of the packages (folders with `__init__.py`) that hold the file, outermost first."""
     names: list[str] = []
     folder = path.parent
     while (folder / "__init__.py").is_file() and folder.name.isidentifier():
@@ -100,6 +100,7 @@ def import_file(path: Path) -> ModuleType:
     Raises
     ------
     ModelError : the file's own code failed; the place is the user's line.
+
     """
     path = path.resolve()
     try:
@@ -140,6 +141,7 @@ def import_module(name: str, source: str) -> ModuleType:
     ------
     RequestError : there is no such module.
     ModelError : its code failed.
+
     """
     sys.path.insert(0, str(Path.cwd()))
     try:

@@ -29,7 +29,7 @@ _DTYPES: dict[torch.dtype, str] = {}
 
 
 def dtype_name(dtype: torch.dtype) -> str:
-    """torch's name without the prefix: "float32"."""
+    """Torch's name without the prefix: "float32"."""
     name = _DTYPES.get(dtype)
     if name is None:
         name = _DTYPES[dtype] = str(dtype).removeprefix("torch.")

@@ -27,6 +27,7 @@ def read_weights(path: str, *, sizes_only: bool) -> dict[str, torch.Tensor]:
     ------
     RequestError : there is no such file, or it holds no state dict.
     ModelError : the file is corrupt.
+
     """
     place = f"--weights {path}"
     file = Path(path)
@@ -36,7 +37,7 @@ def read_weights(path: str, *, sizes_only: bool) -> dict[str, torch.Tensor]:
     device = "meta" if sizes_only else "cpu"
     try:
         found = _safetensors(path, device) if _is_safetensors(file) else _pickled(path, device)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # a corrupt file raises anything
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         unsafe = "weights_only" in str(error) or "Weights only" in str(error)
         if unsafe:
@@ -91,6 +92,7 @@ def load_weights(model: nn.Module, state: dict[str, torch.Tensor], path: str) ->
     Raises
     ------
     ModelError : names what is missing, unexpected or of another shape.
+
     """
     problems: list[str] = []
     missing: list[str] = []

@@ -90,8 +90,8 @@ def _layer_row(call: CallNote, module: ModuleInfo | None, sizes: _Sizes | None) 
     own, below, trainable = call.sizes or (None, None, None)
     return LayerRow(
         order=call.order,
-        name=None if module is None else module.name,
-        registered=module is not None,
+        name=call.name if module is None else module.name,
+        registered=module is not None or call.name is not None,
         aliases=() if module is None else module.aliases,
         type=call.type,
         original_name=call.original_name,

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from hookcli.report.tree import Shape, Tree
 
-SCHEMA = "hookcli.report/1"
+SCHEMA: Literal["hookcli.report/1"] = "hookcli.report/1"
 
 Number: TypeAlias = float | Literal["nan", "inf", "-inf"]
 Origin: TypeAlias = Literal["given", "declared", "inferred"]
@@ -19,7 +19,7 @@ Format: TypeAlias = Literal["python", "torchscript", "exported", "package"]
 Tensors: TypeAlias = Literal["fake", "real"]
 
 
-def absent() -> Any:
+def _absent() -> Any:
     """Default of a field whose key is left out of the JSON while it is None."""
     return field(default=None, metadata={"absent": True})
 
@@ -89,7 +89,7 @@ class Leaf:
     path: str
     shape: Shape
     dtype: str
-    via: Literal["attribute"] | None = absent()
+    via: Literal["attribute"] | None = _absent()
     stats: dict[str, Any] | None = None
     grad: dict[str, Any] | None = None
 
@@ -206,7 +206,7 @@ class Report:
     run: RunInfo
     inputs: Inputs | None
     totals: Totals
-    timings: dict[str, Any] | None = absent()
+    timings: dict[str, Any] | None = _absent()  # noqa: RUF009  # it is a field()
     layers: tuple[LayerRow, ...] = ()
     uncalled: tuple[UncalledRow, ...] = ()
     parameters: tuple[ParameterRow, ...] = ()

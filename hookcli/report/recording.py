@@ -26,7 +26,6 @@ class ModuleInfo:
     place: str | None  # its constructor's line, or its class's
     own: tuple[int, ...]  # keys of its direct parameters
     below: tuple[int, ...]  # keys of all distinct parameters at and below it
-    details: str  # its extra_repr: "in_features=4, out_features=2"
 
 
 @dataclass(frozen=True, slots=True)

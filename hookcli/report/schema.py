@@ -22,6 +22,7 @@ def from_json(text: str | bytes) -> Report:
     ------
     ValueError : the text is not a `hookcli.report/1` document; the message names the first place
         where it departs from one.
+
     """
     try:
         return _adapter().validate_json(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from typing_extensions import TypeAliasType, TypedDict
+from typing_extensions import TypeAliasType, TypedDict, final
 
 Shape: TypeAlias = tuple[int | None, ...]  # None: a dimension that has no fixed size
 
@@ -12,9 +12,46 @@ Tree = TypeAliasType(
     "Tree", "TensorNode | TupleNode | ListNode | DictNode | ObjectNode | ValueNode"
 )
 
-TensorNode = TypedDict("TensorNode", {"shape": Shape, "dtype": str})
-TupleNode = TypedDict("TupleNode", {"tuple": tuple["Tree", ...]})
-ListNode = TypedDict("ListNode", {"list": tuple["Tree", ...]})
-DictNode = TypedDict("DictNode", {"dict": dict[str, "Tree"]})
-ObjectNode = TypedDict("ObjectNode", {"object": dict[str, "Tree"], "type": str})
-ValueNode = TypedDict("ValueNode", {"value": str})
+
+@final
+class TensorNode(TypedDict):
+    """A tensor."""
+
+    shape: Shape
+    dtype: str
+
+
+@final
+class TupleNode(TypedDict):
+    """A tuple."""
+
+    tuple: tuple[Tree, ...]
+
+
+@final
+class ListNode(TypedDict):
+    """A list."""
+
+    list: tuple[Tree, ...]
+
+
+@final
+class DictNode(TypedDict):
+    """A mapping; keys as text."""
+
+    dict: dict[str, Tree]
+
+
+@final
+class ObjectNode(TypedDict):
+    """A named tuple, a dataclass or an object of the user's with tensors inside."""
+
+    object: dict[str, Tree]
+    type: str
+
+
+@final
+class ValueNode(TypedDict):
+    """Anything else, as its repr."""
+
+    value: str

@@ -18,6 +18,7 @@ from hookcli.inputs.batch import Batch, forward_signature, misfit
 from hookcli.inputs.declared import declarations
 from hookcli.inputs.grammar import FunctionSpec, TensorSpec
 from hookcli.inputs.materialise import given_batch
+from hookcli.models import walk
 from hookcli.models.discovery import attribute
 from hookcli.models.failures import failure_of
 from hookcli.models.source import import_file
@@ -37,9 +38,10 @@ class Candidate:
 
 def floating_dtype(root: nn.Module) -> torch.dtype:
     """The dtype of the model's first floating parameter or buffer; float32 where it has none."""
-    for tensor in (*root.parameters(), *root.buffers()):
-        if tensor.is_floating_point() and tensor.dtype.itemsize >= 2:
-            return tensor.dtype
+    for table in ("_parameters", "_buffers"):
+        for tensor, _, _ in walk.tensors(root, table):
+            if tensor.is_floating_point() and tensor.dtype.itemsize >= 2:
+                return tensor.dtype
     return torch.get_default_dtype()
 
 
@@ -55,7 +57,7 @@ def _call(spec: FunctionSpec, text: str) -> Any:
         )
     try:
         return function()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # the user's code may raise anything
         failure = failure_of(error, "inputs")
         raise ModelError(
             f"{spec.name}() failed: {failure.type}: {failure.message}",

@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import (
     UnsupportedOperatorException,
 )
 
+from hookcli.models.failures import message_of
 from hookcli.models.trees import leaves
 
 
@@ -36,7 +37,8 @@ _LIMITS: tuple[type[BaseException], ...] = (
 
 def is_inconclusive(error: BaseException) -> bool:
     """Whether this error comes from fake tensors rather than from the model."""
-    return isinstance(error, _LIMITS) or "FakeTensor" in str(error) or "meta tensor" in str(error)
+    text = message_of(error)
+    return isinstance(error, _LIMITS) or "FakeTensor" in text or "meta tensor" in text
 
 
 class Doubts:
@@ -54,6 +56,13 @@ class Doubts:
             self._bounds[id(fake)] = (int(low), int(high))
             self._alive.append(fake)
         return fake
+
+    def check_output(self, module: Any, output: Any) -> None:
+        """Raise FakeDoubtError where a fake kernel gives a tensor and the real one gives none."""
+        if isinstance(module, nn.MultiheadAttention) and isinstance(output, tuple):
+            weights = output[1] if len(output) == 2 else None
+            if isinstance(weights, torch.Tensor) and weights.shape == (0,):
+                raise FakeDoubtError("the fake fused attention returns weights, the real one none")
 
     def check(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raise FakeDoubtError where a table is called with indices that it does not hold."""

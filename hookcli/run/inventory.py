@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch.nn.parameter import UninitializedTensorMixin
+from torch.nn.parameter import is_lazy
 
 from hookcli.models.base import Model
 from hookcli.models.trees import dtype_name, shape_of
@@ -40,7 +40,7 @@ def take_inventory(model: Model, recording: Recording, before: Versions) -> None
             changed=_changed(before.get(b.name), b.tensor),
         )
         for b in model.buffers()
-        if not isinstance(b.tensor, UninitializedTensorMixin)
+        if not is_lazy(b.tensor)
     )
 
 
@@ -56,7 +56,7 @@ def _changed(before: tuple[int, int | None] | None, tensor: torch.Tensor) -> boo
 def _parameter(
     tensor: torch.Tensor, name: str, aliases: tuple[str, ...], module_type: str
 ) -> ParameterInfo:
-    lazy = isinstance(tensor, UninitializedTensorMixin)
+    lazy = is_lazy(tensor)
     return ParameterInfo(
         key=id(tensor),
         name=name,

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from types import GeneratorType
 from typing import Any, TypeAlias
 
+from torch.nn.parameter import is_lazy
+
+from hookcli.models import walk
 from hookcli.models.base import Call
 from hookcli.models.trees import argument_leaves, dtype_name, leaves, shape_of
 from hookcli.report.recording import CallNote, LeafNote, Recording
@@ -20,10 +23,16 @@ def leaf_notes(found: list[tuple[str, Any, bool]]) -> list[LeafNote]:
     return [(path, shape_of(t), dtype_name(t.dtype), via) for path, t, via in found]
 
 
-def _sizes(module: Any) -> tuple[int, int, int]:
-    own = sum(p.numel() for p in module.parameters(recurse=False))
-    below = list(module.parameters())
-    return own, sum(p.numel() for p in below), sum(p.numel() for p in below if p.requires_grad)
+def _sizes(module: Any) -> tuple[int, int, int] | None:
+    """Own, all and trainable parameters in elements; None while one is uninitialised."""
+    below = [(p, owner) for p, _, owner in walk.tensors(module, "_parameters")]
+    if any(is_lazy(p) for p, _ in below):
+        return None
+    return (
+        sum(p.numel() for p, owner in below if owner is module),
+        sum(p.numel() for p, _ in below),
+        sum(p.numel() for p, _ in below if p.requires_grad),
+    )
 
 
 class Recorder:
@@ -40,7 +49,7 @@ class Recorder:
         self._doubts = doubts
         self._progress = progress
         self._running: dict[int, CallNote] = {}
-        self._alive: list[Any] = []  # strangers: an id stays taken while its module lives
+        self._called: dict[int, Any] = {}  # an id stays taken while its module lives
         self._lock = threading.Lock()
         self._failed: tuple[BaseException, CallNote] | None = None
 
@@ -61,9 +70,7 @@ class Recorder:
             inputs=leaf_notes(argument_leaves(*batch)),
             notes=call.notes,
         )
-        if call.name is None:
-            note.sizes = _sizes(call.module)
-            self._alive.append(call.module)
+        self._called[call.key] = call.module
         with self._lock:
             self._running[call.order] = note
             self._recording.calls.append(note)
@@ -87,6 +94,16 @@ class Recorder:
             if isinstance(output, GeneratorType):
                 note.notes.append("returned a generator: what it would yield was not run")
         self._progress("forward", parent)
+        if self._doubts is not None and error is None:
+            self._doubts.check_output(call.module, output)
+
+    def size_strangers(self) -> None:
+        """Count the parameters of modules that the model does not hold, or no longer."""
+        known = {module.key for module in self._recording.modules}
+        strangers = {key: m for key, m in self._called.items() if key not in known}
+        sizes = {key: _sizes(module) for key, module in strangers.items()}
+        for note in self._recording.calls:
+            note.sizes = sizes.get(note.key)
 
     def failed_in(self, error: BaseException) -> CallNote | None:
         """The innermost call that `error` left; else the innermost one still running."""

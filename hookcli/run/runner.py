@@ -17,6 +17,7 @@ from hookcli.report.recording import Recording
 from hookcli.run.doubts import Doubts
 from hookcli.run.inventory import buffer_versions, take_inventory
 from hookcli.run.recorder import Progress, Recorder
+from hookcli.run.scope import room_for_hooks
 from hookcli.run.seeds import seed_all
 
 
@@ -67,6 +68,7 @@ def forward(
         with ExitStack() as stack:
             stack.enter_context(torch.set_grad_enabled(settings.grad))
             stack.enter_context(_eager())
+            stack.enter_context(room_for_hooks())
             stack.enter_context(model.observe(recorder.enter, recorder.leave))
             progress("forward", None)
             model.call(batch.args, batch.kwargs)
@@ -79,3 +81,4 @@ def forward(
         if recording.failure.place is None and recording.failure.call is not None:
             recording.failure.place = recording.failure.call.place
     take_inventory(model, recording, before)
+    recorder.size_strangers()

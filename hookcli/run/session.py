@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -12,7 +11,6 @@ from typing import Any
 import torch
 from torch import nn
 
-import hookcli
 from hookcli.config.spec import Attempt, Mode, Spec
 from hookcli.errors import RequestError
 from hookcli.inputs.batch import Batch
@@ -23,9 +21,9 @@ from hookcli.models.load import Loaded, load
 from hookcli.models.source import own_path
 from hookcli.models.trees import describe, map_tensors
 from hookcli.models.weights import load_weights, read_weights
-from hookcli.report import build
-from hookcli.report.model import SCHEMA, Environment, Inputs, ModelInfo, Report, RunInfo
+from hookcli.report.model import Inputs, Report, RunInfo
 from hookcli.report.recording import Recording
+from hookcli.run.assemble import assemble
 from hookcli.run.batches import Candidate, candidates, no_batch
 from hookcli.run.doubts import Doubts, is_inconclusive
 from hookcli.run.recorder import Progress
@@ -67,6 +65,7 @@ class Session:
         Raises
         ------
         RequestError, ModelError : nothing could be run.
+
         """
         with own_path():
             loaded = self._load()
@@ -186,19 +185,11 @@ class Session:
     def _report(self, model: Model, outcome: _Outcome) -> Report:
         self._progress("report", None)
         spec, recording = self._spec, outcome.recording
-        failure = recording.failure
-        return Report(
-            schema=SCHEMA,
+        return assemble(
+            model,
+            recording,
             command=spec.command,
-            status="complete" if failure is None else "partial",
-            environment=environment(self._started),
-            model=ModelInfo(
-                source=spec.model.source,
-                format="python",
-                type=type(model.root).__name__,
-                place=model.place(""),
-                **build.parameter_sizes(recording),
-            ),
+            source=spec.model.source,
             run=RunInfo(
                 tensors="real" if self._faker is None else "fake",
                 fallback=self._attempt.fallback,
@@ -207,13 +198,8 @@ class Session:
                 seed=spec.run.seed,
             ),
             inputs=outcome.inputs,
-            layers=build.layer_rows(recording),
-            uncalled=() if failure else build.uncalled_rows(recording),
-            parameters=build.parameter_rows(recording),
-            buffers=build.buffer_rows(recording),
-            totals=build.totals(recording),
-            warnings=(*self._warnings, *recording.warnings),
-            error=None if failure is None else build.error_row(failure, recording.modules),
+            warnings=self._warnings,
+            started=self._started,
         )
 
 
@@ -221,14 +207,3 @@ def _map(batch: Batch, change: Any) -> Batch:
     args: tuple[Any, ...] = map_tensors(batch.args, change)
     kwargs: dict[str, Any] = map_tensors(batch.kwargs, change)
     return Batch(args, kwargs)
-
-
-def environment(started: float) -> Environment:
-    """Versions, and the seconds since `started` (of `time.perf_counter`)."""
-    return Environment(
-        hookcli=hookcli.__version__,
-        torch=torch.__version__,
-        python=platform.python_version(),
-        platform=f"{platform.system()}-{platform.machine()}".lower(),
-        seconds=round(time.perf_counter() - started, 3),
-    )

@@ -51,10 +51,8 @@ class Writer:
 
     def write(self, phase: str, layer: str | None, call: int, place: str | None) -> None:
         """Note that `call` of `layer` runs; `layer` None: none does."""
-        if layer is None:
-            text = phase
-        else:
-            text = f"{phase}\0{layer[:600]}\0{call}\0{place or ''}"
+        running = "" if layer is None else f"\0{layer[:600]}\0{call}\0{place or ''}"
+        text = phase + running
         data = text.encode("utf-8", "replace")[: _SLOT - 2]
         start = self._slot * _SLOT
         self._map[start : start + 2] = _HEAD.pack(len(data))

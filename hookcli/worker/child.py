@@ -87,7 +87,7 @@ def main(job_fd: int, answer_fd: int, box_fd: int, dump_fd: int) -> None:
 def _bug(error: BaseException) -> HookcliError:
     last = traceback.extract_tb(error.__traceback__)[-1]
     return BugError(
-        f"hookcli failed: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
+        f"hookcli failed: {type(error).__name__}: {' '.join(str(error).split())}",
         place=f"{os.path.basename(last.filename)}:{last.lineno}",  # noqa: PTH119
         hint="this is a bug in hookcli: please report it with the output of -v",
         details="".join(traceback.format_exception(error)),

@@ -32,6 +32,7 @@ def run(spec: Spec, check: Callable[[], None]) -> Report:
     Raises
     ------
     HookcliError : nothing could be run.
+
     """
     started = time.monotonic()
     limits = Limits(started + spec.run.timeout, spec.run.timeout, spec.run.max_memory)
@@ -64,6 +65,7 @@ def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
     Raises
     ------
     ModelError : a real run is called for, and memory would not hold it.
+
     """
     if attempt.tensors == "real":
         return None

@@ -72,7 +72,7 @@ def send_job(fd: int, job: Job) -> None:
 def receive_job(fd: int) -> Job:
     """Read the job."""
     size: int = _HEAD.unpack(_read(fd, _HEAD.size))[0]
-    job = pickle.loads(_read(fd, size))  # noqa: S301  # from our own parent
+    job = pickle.loads(_read(fd, size))  # from our own parent
     if not isinstance(job, Job):
         raise TypeError(type(job).__name__)
     return job
@@ -112,7 +112,7 @@ class Inbox:
         (size,) = _HEAD.unpack_from(self._data)
         if len(self._data) < _HEAD.size + size:
             return None
-        message: ReportMessage | FailureMessage = pickle.loads(  # noqa: S301  # from our own child
+        message: ReportMessage | FailureMessage = pickle.loads(  # from our own child
             memoryview(self._data)[_HEAD.size : _HEAD.size + size]
         )
         return message

@@ -1,0 +1,51 @@
+"""Walking modules by identity, with torch's qualified names and order.
+
+torch's own `named_modules` and `named_parameters` can be overridden, compare modules with `==`,
+and recurse; a model may do any of the three wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import nn
+
+
+def named(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    """Every (name, module) below and with `root`, parents first; a shared one under each name."""
+    todo: list[tuple[str, nn.Module, tuple[int, ...]]] = [("", root, ())]
+    while todo:
+        name, module, above = todo.pop()
+        if id(module) in above:  # it contains itself
+            continue
+        yield name, module
+        inside = (*above, id(module)) if module._modules else above
+        prefix = f"{name}." if name else ""
+        todo += [
+            (prefix + key, child, inside)
+            for key, child in reversed(module._modules.items())
+            if child is not None
+        ]
+
+
+def modules(root: nn.Module) -> list[tuple[nn.Module, list[str]]]:
+    """Distinct modules, each with all its names, in the order of the first."""
+    found: dict[int, tuple[nn.Module, list[str]]] = {}
+    for name, module in named(root):
+        found.setdefault(id(module), (module, []))[1].append(name)
+    return list(found.values())
+
+
+def tensors(root: nn.Module, table: str) -> list[tuple[torch.Tensor, list[str], nn.Module]]:
+    """Distinct parameters or buffers (`table` names the module's dictionary).
+
+    Each comes with all its names and the module that holds it under the first.
+    """
+    found: dict[int, tuple[torch.Tensor, list[str], nn.Module]] = {}
+    for prefix, module in named(root):
+        for key, tensor in getattr(module, table).items():
+            if tensor is not None:
+                name = f"{prefix}.{key}" if prefix else key
+                found.setdefault(id(tensor), (tensor, [], module))[1].append(name)
+    return list(found.values())

@@ -1,0 +1,69 @@
+"""Recording → report, with what is known of the model and the run."""
+
+from __future__ import annotations
+
+import platform
+import time
+
+import torch
+
+import hookcli
+from hookcli.models.base import Model
+from hookcli.report import build
+from hookcli.report.model import (
+    SCHEMA,
+    Environment,
+    Inputs,
+    ModelInfo,
+    Report,
+    RunInfo,
+)
+from hookcli.report.recording import Recording
+
+
+def environment(started: float) -> Environment:
+    """Versions, and the seconds since `started` (of `time.perf_counter`)."""
+    return Environment(
+        hookcli=hookcli.__version__,
+        torch=torch.__version__,
+        python=platform.python_version(),
+        platform=f"{platform.system()}-{platform.machine()}".lower(),
+        seconds=round(time.perf_counter() - started, 3),
+    )
+
+
+def assemble(
+    model: Model,
+    recording: Recording,
+    *,
+    command: str,
+    source: str,
+    run: RunInfo,
+    inputs: Inputs,
+    warnings: list[str],
+    started: float,
+) -> Report:
+    """The report of one run; partial where the model raised."""
+    failure = recording.failure
+    return Report(
+        schema=SCHEMA,
+        command=command,
+        status="complete" if failure is None else "partial",
+        environment=environment(started),
+        model=ModelInfo(
+            source=source,
+            format="python",
+            type=type(model.root).__name__,
+            place=model.place(""),
+            **build.parameter_sizes(recording),
+        ),
+        run=run,
+        inputs=inputs,
+        layers=build.layer_rows(recording),
+        uncalled=() if failure else build.uncalled_rows(recording),
+        parameters=build.parameter_rows(recording),
+        buffers=build.buffer_rows(recording),
+        totals=build.totals(recording),
+        warnings=(*warnings, *recording.warnings),
+        error=None if failure is None else build.error_row(failure, recording.modules),
+    )

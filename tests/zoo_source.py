@@ -1,0 +1,16 @@
+"""The zoo as a model source: `zoo_source.py:NAME` builds, `zoo_source.py:NAME__batch` is its batch."""
+
+from __future__ import annotations
+
+from hookcli.inputs.batch import Batch
+from tests.zoo import ODD, RAISING
+
+
+def __getattr__(name: str):
+    wanted = name.removesuffix("__batch")
+    odd = {**ODD, **RAISING}.get(wanted)
+    if odd is None:
+        raise AttributeError(name)
+    if wanted == name:
+        return odd.build
+    return lambda: Batch(*odd.batch())

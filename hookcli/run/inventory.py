@@ -2,29 +2,70 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TypeAlias
+
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.parameter import is_lazy
 
 from hookcli.models.base import Model
 from hookcli.models.trees import dtype_name, shape_of
 from hookcli.report.recording import BufferInfo, ParameterInfo, Recording
 
-Versions = dict[str, tuple[int, int | None]]
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    tensor: torch.Tensor
+    version: int | None
+    copy: torch.Tensor | None  # of a real one; a fake one has no contents
+
+
+Before: TypeAlias = dict[str, _Before]
 
 
 def _version(tensor: torch.Tensor) -> int | None:
-    try:
-        return tensor._version  # counts in-place writes
-    except RuntimeError:  # inference tensors keep no count
-        return None
+    return None if tensor.is_inference() else tensor._version  # counts most in-place writes
 
 
-def buffer_versions(model: Model) -> Versions:
-    """Identity and write count of each buffer, to tell later which were written."""
-    return {b.name: (id(b.tensor), _version(b.tensor)) for b in model.buffers()}
+def note_buffers(model: Model) -> Before:
+    """What each buffer holds, to tell later which were written."""
+    return {
+        b.name: _Before(
+            b.tensor,
+            _version(b.tensor),
+            None if isinstance(b.tensor, FakeTensor) else b.tensor.detach().clone(),
+        )
+        for b in model.buffers()
+        if not is_lazy(b.tensor)
+    }
 
 
-def take_inventory(model: Model, recording: Recording, before: Versions) -> None:
+def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Bit by bit, so that a NaN equals itself."""
+    if one.shape != other.shape or one.dtype != other.dtype or one.device != other.device:
+        return False
+    if one.layout is not torch.strided or one.is_nested:
+        return str(one) == str(other)
+    return torch.equal(
+        one.detach().contiguous().view(-1).view(torch.uint8),
+        other.contiguous().view(-1).view(torch.uint8),
+    )
+
+
+def _changed(before: _Before | None, tensor: torch.Tensor) -> bool | None:
+    """Whether a buffer was written; None for a fake one that shows no sign of it.
+
+    torch's batch norm writes its statistics without counting a version.
+    """
+    if before is None or before.tensor is not tensor:
+        return True
+    if before.copy is not None:
+        return not _same(tensor, before.copy)
+    return True if _version(tensor) != before.version else None
+
+
+def take_inventory(model: Model, recording: Recording, before: Before) -> None:
     """Fill in the recording's modules, parameters and buffers as they are after the run."""
     recording.modules = model.modules()
     recording.parameters = tuple(
@@ -42,15 +83,6 @@ def take_inventory(model: Model, recording: Recording, before: Versions) -> None
         for b in model.buffers()
         if not is_lazy(b.tensor)
     )
-
-
-def _changed(before: tuple[int, int | None] | None, tensor: torch.Tensor) -> bool | None:
-    if before is None:
-        return True
-    version = _version(tensor)
-    if before[0] != id(tensor):
-        return True
-    return None if version is None or before[1] is None else version != before[1]
 
 
 def _parameter(

@@ -76,7 +76,7 @@ def inspect_live(root: nn.Module, given: Any, settings: Settings) -> Report:
             seed=settings.seed,
         )
     recording.error = None
-    warnings += [f"the forward wrote the parameter {name}" for name in written]
+    warnings += [f"the forward wrote the parameter {name}: it is not put back" for name in written]
     kind = type(root)
     return assemble(
         model,

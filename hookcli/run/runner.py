@@ -15,7 +15,7 @@ from hookcli.models.base import Model
 from hookcli.models.failures import failure_of
 from hookcli.report.recording import Recording
 from hookcli.run.doubts import Doubts
-from hookcli.run.inventory import buffer_versions, take_inventory
+from hookcli.run.inventory import note_buffers, take_inventory
 from hookcli.run.recorder import Progress, Recorder
 from hookcli.run.scope import room_for_hooks
 from hookcli.run.seeds import seed_all
@@ -60,7 +60,7 @@ def forward(
     `doubts` checks each call of a fake run.
     """
     set_mode(model, settings.mode)
-    before = buffer_versions(model)
+    before = note_buffers(model)
 
     recorder = Recorder(recording, progress, doubts)
     seed_all(settings.seed)

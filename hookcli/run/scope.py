@@ -2,7 +2,7 @@
 
 What a forward can write is noted before and put back after: buffers, gradients, `requires_grad`,
 training flags, plain attributes, hook dictionaries (the module's and torch's global ones), and
-the generators' states. Parameters are not copied; one that a forward writes is told.
+the generators' states; parameters where memory has room for a copy, else a write is told.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import sys
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import nn
 from torch.nn.modules import module as torch_module
 from torch.nn.parameter import is_lazy
 
+from hookcli.memory import available
 from hookcli.models import walk
 from hookcli.run.seeds import generators_kept
 
@@ -52,6 +53,17 @@ class _Containers:
             _refill(container, kept)
 
 
+def _once(tensor: torch.Tensor, like: torch.Tensor | None = None) -> torch.Tensor:
+    """A view without the repetitions of an expanded tensor (those of `like`): writable."""
+    if tensor.layout is not torch.strided or tensor.is_nested:
+        return tensor
+    strides = (tensor if like is None else like).stride()
+    for dim, (size, stride) in enumerate(zip(tensor.shape, strides, strict=True)):
+        if stride == 0 and size > 1:
+            tensor = tensor.narrow(dim, 0, 1)
+    return tensor
+
+
 class _Tensors:
     """Contents of tensors, copied. Written back below autograd, which must not see a change."""
 
@@ -64,10 +76,10 @@ class _Tensors:
 
     def restore(self) -> None:
         for tensor, kept in self._kept.values():
-            if tensor.data.shape != kept.shape:
+            if tensor.data.shape != kept.shape or tensor.dtype != kept.dtype:
                 tensor.data = kept
             else:
-                tensor.data.copy_(kept)
+                _once(tensor.data).copy_(_once(kept, like=tensor))
 
 
 class _Modules:
@@ -101,38 +113,65 @@ class _Modules:
 
 
 class _Parameters:
-    """Gradients and `requires_grad`; and whether the parameter itself was written."""
+    """Contents, gradients and `requires_grad`; the class and emptiness of lazy tensors.
+
+    Contents are copied while that takes at most a quarter of the memory that is free: an
+    Embedding with `max_norm` writes its weight in every forward.
+    """
 
     def __init__(self, root: nn.Module) -> None:
         self._tensors = _Tensors()
-        self._kept: list[tuple[str, Any, torch.Tensor | None, bool, int]] = []
+        self._kept: list[tuple[str, torch.Tensor, torch.Tensor | None, bool, _Mark]] = []
         self._lazy: list[tuple[Any, type]] = []
-        for parameter, names, _ in walk.tensors(root, "_parameters"):
-            if is_lazy(parameter):
-                self._lazy.append((parameter, type(parameter)))
-                continue
-            version = 0 if parameter.is_inference() else parameter._version
+        found = walk.tensors(root, "_parameters")
+        for tensor, _, _ in (*found, *walk.tensors(root, "_buffers")):
+            if is_lazy(tensor):
+                self._lazy.append((tensor, type(tensor)))
+        held = [(p, names[0]) for p, names, _ in found if not is_lazy(p)]
+        self.copied = _fits([p for p, _ in held])
+        for parameter, name in held:
             self._kept.append(
-                (names[0], parameter, parameter.grad, parameter.requires_grad, version)
+                (name, parameter, parameter.grad, parameter.requires_grad, _mark(parameter))
             )
+            if self.copied:
+                self._tensors.keep(parameter)
             if parameter.grad is not None:
                 self._tensors.keep(parameter.grad)
 
     def restore(self) -> list[str]:
+        """Names of parameters that were written and could not be put back."""
         written = []
-        for parameter, kind in self._lazy:
-            if type(parameter) is not kind:  # materialised
-                parameter.data = torch.empty(0, dtype=parameter.dtype, device=parameter.device)
-                parameter.grad = None
-                parameter.__class__ = kind
-        for name, parameter, grad, requires_grad, version in self._kept:
-            parameter.grad = grad
+        for tensor, kind in self._lazy:
+            if type(tensor) is not kind:  # materialised
+                tensor.data = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+                tensor.grad = None
+                tensor.__class__ = kind
+        for name, parameter, _, requires_grad, mark in self._kept:
+            if not self.copied and _mark(parameter) != mark:
+                written.append(name)
             if parameter.requires_grad != requires_grad:
                 parameter.requires_grad_(requires_grad)
-            if not parameter.is_inference() and parameter._version != version:
-                written.append(name)
         self._tensors.restore()
+        for _, parameter, grad, _, _ in self._kept:
+            parameter.grad = grad  # last: it must agree with the parameter's dtype
         return written
+
+
+_Mark: TypeAlias = tuple[int, int]
+
+
+def _mark(tensor: torch.Tensor) -> _Mark:
+    """Differs after most writes: the count of in-place ones, and the identity of the storage."""
+    version = 0 if tensor.is_inference() else tensor._version
+    return version, tensor.untyped_storage()._cdata
+
+
+def _fits(tensors: list[torch.Tensor]) -> bool:
+    """Whether copies of these may be held."""
+    if any(t.device.type != "cpu" for t in tensors):
+        return False
+    free = available()
+    return free is None or sum(t.numel() * t.element_size() for t in tensors) <= free // 4
 
 
 def _global_hooks() -> list[Any]:

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from hookcli.config.spec import Attempt, Spec
 from hookcli.errors import InterruptedRun, ModelError
+from hookcli.memory import available
 from hookcli.report.model import Report
-from hookcli.worker import processes
 from hookcli.worker.crash import crash_error, crash_report
 from hookcli.worker.launch import Limits, Worker
 from hookcli.worker.protocol import Crash, FailureMessage, Job, ReportMessage
@@ -99,7 +99,7 @@ def _hold(spec: Spec, outcome: _Outcome) -> None:
         return
     model, error = outcome.report.model, outcome.report.error
     need = outcome.report.model.parameter_bytes + (model.buffer_bytes or 0)
-    free = processes.available()
+    free = available()
     most = min((m for m in (free, spec.run.max_memory) if m is not None), default=None)
     if most is not None and need > most:
         why = "" if error is None else f"; the fake run failed: {error.type}: {error.message}"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from hookcli.memory import available
 from hookcli.worker import processes
 from hookcli.worker.blackbox import BlackBox, LastEvent
 from hookcli.worker.protocol import Answer, Crash, Inbox, Job, send_job
@@ -157,7 +158,7 @@ class Worker:
                 self._ask_where()
                 most = f"{self._limits.memory / 1e9:g} GB"
                 return self._crash("memory", f"{used / 1e9:.2f} GB used, over --max-memory {most}")
-        left = processes.available()
+        left = available()
         if left is not None and left < _RESERVE:
             self._ask_where()
             return self._crash("memory", "the machine's memory ran out")

@@ -1,0 +1,93 @@
+"""What many tests use: the command line as a user runs it, and one attempt in process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hookcli.config.arguments import parse_arguments
+from hookcli.config.spec import Attempt, ModelSpec, RunSpec, Spec
+from hookcli.inputs.grammar import parse_inputs
+from hookcli.run.session import Session
+
+ROOT = Path(__file__).parent.parent
+SAMPLES = ROOT / "sample_models"
+
+
+@dataclass
+class Result:
+    status: int
+    out: str
+    err: str
+
+    @property
+    def report(self) -> dict:
+        return json.loads(self.out)
+
+    def error(self) -> tuple[str, str, str]:
+        """The three lines, which must be the last of stderr and the only ones of their kind."""
+        lines = self.err.splitlines()[-3:]
+        assert len(lines) == 3, self.err
+        assert lines[0].startswith("error: "), self.err
+        assert lines[1].startswith("  --> "), self.err
+        assert lines[2].startswith("hint: "), self.err
+        assert "Traceback" not in self.err
+        return lines[0][7:], lines[1][6:], lines[2][6:]
+
+
+def run_cli(*args: str, cwd: Path | None = None, stdin: str | None = None, **env: str) -> Result:
+    clean = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "GITHUB_ACTIONS"}}
+    done = subprocess.run(
+        [sys.executable, "-m", "hookcli", *map(str, args)],
+        cwd=cwd,
+        env={**clean, "PYTHONPATH": str(ROOT), **env},
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def cli(tmp_path):
+    """Run the command line in an empty folder."""
+
+    def run(*args: str, cwd: Path = tmp_path, **more) -> Result:
+        return run_cli(*args, cwd=cwd, **more)
+
+    return run
+
+
+@pytest.fixture
+def model_file(tmp_path):
+    """Write a model's source and give its path."""
+
+    def write(source: str, name: str = "model.py") -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(HEAD + source)
+        return path
+
+    return write
+
+
+HEAD = "import torch\nfrom torch import nn\n"
+
+
+def attempt(source, *inputs, tensors="real", args=(), weights=None, **run):
+    """One attempt, in this process: the report."""
+    spec = Spec(
+        "inspect",
+        ModelSpec(str(source), parse_arguments(tuple(args)), weights),
+        inputs=parse_inputs(tuple(inputs)),
+        run=RunSpec(**run),
+    )
+    report, _ = Session(spec, Attempt(tensors), lambda *_: None).run()
+    return report

@@ -1,0 +1,254 @@
+"""`python -m tests.proof.run [names...] [--markdown FILE]`: one line per architecture."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.proof.architectures import ARCHITECTURES
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMEOUT = 180
+REAL_BELOW = 700_000_000
+FIELDS = ("name", "type", "call", "parent", "training", "own", "inputs", "outputs")
+
+
+# ---- the truth: a process without hookcli
+
+
+def make_input(text):
+    """One `--input` → (keyword or None, value), read by rules of its own."""
+    import torch
+
+    name, _, body = text.rpartition("=")
+    shape, dtype, fill = [*body.split(":"), None, None][:3]
+    sizes = [int(size) for size in shape.split("x")]
+    if fill == "ones":
+        value = torch.ones(sizes, dtype=getattr(torch, dtype))
+    elif dtype is None:
+        value = torch.randn(sizes, dtype=torch.get_default_dtype())
+    else:
+        low, high = (int(end) for end in fill.split(".."))
+        value = torch.randint(low, high, sizes, dtype=getattr(torch, dtype))
+    return name or None, value
+
+
+def truth_of(one):
+    import torch
+    import transformers
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    from tests import truth
+
+    assert not any(name.partition(".")[0] == "hookcli" for name in sys.modules)
+    kind = getattr(transformers, one.model)
+
+    def build():
+        truth.seed()
+        model = kind(kind.config_class(**one.config))
+        if one.dtype is not None:
+            model.to(getattr(torch, one.dtype))
+        return model.eval()
+
+    def rows(model):
+        truth.seed()
+        made = [make_input(text) for text in one.inputs]
+        if one.dtype is not None:
+            made = [
+                (k, v.to(getattr(torch, one.dtype)) if v.is_floating_point() else v)
+                for k, v in made
+            ]
+        args = [value for name, value in made if name is None]
+        kwargs = {name: value for name, value in made if name is not None}
+        found, error = truth.by_hand(model, args, kwargs)
+        if error is not None:
+            raise error
+        return [[getattr(row, f) for f in FIELDS] for row in found]
+
+    with torch.device("meta"):
+        size = sum(p.numel() for p in build().parameters())
+    real = size < REAL_BELOW
+    if real:
+        model = build()
+        found = rows(model)
+    else:
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            model = build()
+            found = rows(model)
+    return {
+        "rows": found,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "tensors": "real" if real else "fake",
+    }
+
+
+# ---- the two sides, each in a process of its own
+
+
+@dataclass
+class Side:
+    rows: list
+    parameters: int | None
+    tensors: str
+    seconds: float
+    failure: str | None = None
+    fallback: str | None = None
+
+
+def process(command):
+    environment = dict(os.environ, HF_HUB_OFFLINE="1", PYTHONPATH=str(ROOT))
+    started = time.monotonic()
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT
+        )
+        failure = None if done.returncode == 0 else last_words(done.stderr) or "no word"
+    except subprocess.TimeoutExpired:
+        failure = f"no answer in {TIMEOUT} s"
+    return failure, time.monotonic() - started
+
+
+def last_words(text):
+    """hookcli's `error:` line, or the last line of a traceback."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("error:")]
+    return (errors or lines or [""])[-1].strip()
+
+
+def by_hand(one, folder):
+    file = folder / "truth.json"
+    failure, seconds = process(
+        [sys.executable, "-m", "tests.proof.run", one.name, "--truth", str(file)]
+    )
+    if failure:
+        return Side([], None, "?", seconds, failure)
+    said = json.loads(file.read_text())
+    return Side(said["rows"], said["parameters"], said["tensors"], seconds)
+
+
+def by_hookcli(one, folder):
+    file = folder / "report.json"
+    command = [sys.executable, "-m", "hookcli", "inspect", f"transformers:{one.model}"]
+    for text in one.inputs:
+        command += ["--input", text]
+    if one.dtype:
+        command += ["--dtype", one.dtype]
+    if one.config:
+        call = {"call": f"transformers:{one.model}.config_class", "args": one.config}
+        command += ["--arg", f"config={json.dumps(call)}"]
+    failure, seconds = process([*command, "-f", "json", "-o", str(file)])
+    if not file.exists():
+        return Side([], None, "?", seconds, failure or "no report")
+    report = json.loads(file.read_text())
+    place = {row["order"]: i for i, row in enumerate(report["layers"])}
+    rows = []
+    for row in report["layers"]:
+        parent = None if row["parent"] is None else place[row["parent"]]
+        leaves = [[[x["shape"], x["dtype"]] for x in row[k]] for k in ("inputs", "outputs")]
+        rows.append(
+            [row["name"], row["type"], row["call"], parent, row["training"],
+             row["own_parameters"], *leaves]
+        )  # fmt: skip
+    total = report["totals"]["parameters"]
+    if total != report["model"]["parameters"] or len(rows) != report["totals"]["calls"]:
+        failure = failure or "its own totals disagree"
+    run = report["run"]
+    return Side(rows, total, run["tensors"], seconds, failure, run["fallback"])
+
+
+def difference(truth, said):
+    """The first difference in words, or None."""
+    for i, (hand, ours) in enumerate(zip(truth.rows, said.rows)):
+        if hand != ours:
+            fields = [f for f, a, b in zip(FIELDS, hand, ours) if a != b]
+            return f"row {i} in {fields}\n    by hand: {hand}\n    hookcli: {ours}"
+    if len(truth.rows) != len(said.rows):
+        longer, who = max((truth.rows, "by hand"), (said.rows, "hookcli"), key=lambda x: len(x[0]))
+        extra = longer[min(len(truth.rows), len(said.rows))]
+        return f"{len(truth.rows)} calls by hand, {len(said.rows)} by hookcli; {who}: {extra}"
+    if truth.parameters != said.parameters:
+        return f"{truth.parameters} parameters by hand, {said.parameters} by hookcli"
+    return None
+
+
+def compare(one):
+    """The verdict, both sides, and words."""
+    with tempfile.TemporaryDirectory() as folder:
+        said = by_hookcli(one, Path(folder))
+        truth = by_hand(one, Path(folder))
+    failures = [f"{who}: {side.failure}" for who, side in (("hookcli", said), ("by hand", truth))
+                if side.failure]  # fmt: skip
+    words = "; ".join(failures) or difference(truth, said)
+    verdict = "FAILED" if failures else "DIFFERENT" if words else "SAME"
+    return verdict, truth, said, words
+
+
+def table(results):
+    lines = [
+        "# hookcli against hooks attached by hand\n",
+        "`python -m tests.proof.run --markdown docs/proof-transformers.md` inspects each model of "
+        "transformers with hookcli, runs it in another process under plain PyTorch hooks (with "
+        "numbers where it has fewer than 700M parameters), and holds every call against its "
+        "counterpart: order, name, type, call index, parent, mode, the shapes and dtypes of all "
+        "inputs and outputs, own parameters; and the total.\n",
+        summary(results) + "\n",
+        "| architecture | model | verdict | calls | parameters | hookcli | by hand | s hookcli "
+        "| s by hand | note |",
+        "|---|---|---|--:|--:|---|---|--:|--:|---|",
+    ]
+    for one, (verdict, truth, said, words) in results:
+        first = (words or "").partition("\n")[0]
+        fallback = f"fake tensors failed: {said.fallback}" if said.fallback else ""
+        note = "; ".join(filter(None, (one.note, fallback, first))).replace("|", "\\|")
+        cells = (one.name, one.model, verdict, len(said.rows), f"{said.parameters or 0:,}",
+                 said.tensors, truth.tensors, f"{said.seconds:.1f}", f"{truth.seconds:.1f}",
+                 note)  # fmt: skip
+        lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def summary(results):
+    count = {v: sum(r[0] == v for _, r in results) for v in ("SAME", "DIFFERENT", "FAILED")}
+    calls = sum(len(r[2].rows) for _, r in results if r[0] == "SAME")
+    said = ", ".join(f"{number} {verdict}" for verdict, number in count.items())
+    return f"{len(results)} architectures: {said}; {calls:,} calls the same."
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*", choices=[[], *ARCHITECTURES], metavar="name")
+    parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--truth", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.truth:
+        warnings.simplefilter("ignore")
+        given.truth.write_text(json.dumps(truth_of(ARCHITECTURES[given.names[0]])))
+        return 0
+    results = []
+    for name in given.names or ARCHITECTURES:
+        verdict, truth, said, words = result = compare(ARCHITECTURES[name])
+        results.append((ARCHITECTURES[name], result))
+        print(
+            f"{verdict:9} {name:20} {len(said.rows):5} calls  {said.tensors:4} (by hand "
+            f"{truth.tensors:4})  {said.parameters or 0:>15,}  {said.seconds:5.1f} s "
+            f"(by hand {truth.seconds:5.1f} s)"
+            + (f"\n    {words}" if words else "")
+            + (f"\n    fell back: {said.fallback}" if said.fallback else ""),
+            flush=True,
+        )
+    print(summary(results))
+    if given.markdown:
+        given.markdown.write_text(table(results))
+    return int(any(result[0] != "SAME" for _, result in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -19,7 +19,8 @@ class Report(model.Report):
 
     def __str__(self) -> str:
         from hookcli.console import Console
-        from hookcli.formats import FORMATS, View
+        from hookcli.formats.registry import FORMATS
+        from hookcli.formats.view import View
 
         console = Console()
         return FORMATS["table"](self, View(width=console.width(), unicode=console.unicode()))

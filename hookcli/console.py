@@ -128,7 +128,7 @@ class Console:
         """Three lines: what, where, what to do. The traceback first, with -v."""
         if self.verbose and error.details:
             self.err("\n".join(escape(line) for line in error.details.rstrip().splitlines()))
-        self.err(f"error: {escape(error.message)}")
+        self.err(f"error: {escape(' '.join(error.message.split()))}")
         self.err(f"  --> {escape(error.place)}")
         self.err(f"hint: {escape(error.hint)}")
 

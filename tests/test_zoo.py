@@ -98,7 +98,8 @@ def test_fake_rows_equal_real_hooks_attached_by_hand(name):
 
 @pytest.mark.parametrize("name", sorted({*ODD, *RAISING}))
 def test_every_format_renders(name):
-    from hookcli.formats import FORMATS, View
+    from hookcli.formats.registry import FORMATS
+    from hookcli.formats.view import View
     from hookcli.report.schema import from_json
 
     report = inspected(name)

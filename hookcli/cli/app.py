@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Annotated, Any
 
@@ -19,6 +20,9 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+
+
+_NEAR = re.compile(r"\.? (?:\(Possible options: |\(?Did you mean:? )'?([^\s,')?]+)[^)?]*[)?]+")
 
 
 def _version(wanted: bool) -> None:
@@ -48,15 +52,15 @@ app.command("schema")(schema.schema)
 
 def _usage_error(error: Any, arguments: list[str]) -> RequestError:
     """A usage error of typer's as one of ours."""
-    message = " ".join(str(error.format_message()).split()).rstrip(".")
+    message = " ".join(str(error.format_message()).split())
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "hookcli"
-    near = getattr(error, "possibilities", None)
-    message = message.partition(" Did you mean")[0].rstrip(".") if near else message
+    said = _NEAR.search(message)
+    message = _NEAR.sub("", message).rstrip(".")
     return RequestError(
         message[:1].lower() + message[1:],
         place=shlex.join(["hookcli", *arguments]),
-        hint=f"did you mean {sorted(near)[0]}?" if near else f"see {command} --help",
+        hint=f"did you mean {said[1]}?" if said else f"see {command} --help",
     )
 
 

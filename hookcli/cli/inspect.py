@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from hookcli.cli import options
-from hookcli.cli.failure import run_error
 from hookcli.cli.options import near, parse_columns, reporting, watch_stdout
 from hookcli.cli.output import deliver, parse_targets
 from hookcli.config.spec import Mode, ModelSpec, RunSpec, Spec, TensorsOption
@@ -103,7 +102,7 @@ def inspect(
         to_stdout = any(target.file is None for target in targets)
         with console.fenced():
             report = run(spec, watch_stdout if to_stdout else lambda: None)
-        from hookcli.formats import View
+        from hookcli.formats.view import View
 
         view = View(
             width=console.width(),
@@ -117,6 +116,8 @@ def inspect(
         deliver(report, targets, view, console)
         if report.error is None:
             return Status.FINE
+        from hookcli.cli.failure import run_error
+
         error = run_error(report)
         console.error(error)
         return error.status

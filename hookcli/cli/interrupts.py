@@ -21,6 +21,8 @@ def _stop(signum: int, _frame: FrameType | None) -> None:
 
 def guarded(arguments: list[str]) -> int:
     """The command's exit status, whatever ends it."""
+    _fill_standard_streams()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, no child has a status
     for one in _STATUS:
         if signal.getsignal(one) is not signal.SIG_IGN:  # nohup, or a shell's background job
             signal.signal(one, _stop)
@@ -35,6 +37,19 @@ def guarded(arguments: list[str]) -> int:
             return _closed()
         _say(interruption)
         return interruption.status
+    finally:
+        for one in _STATUS:
+            if signal.getsignal(one) is _stop:  # nobody is left to catch what it raises
+                signal.signal(one, signal.SIG_DFL)
+
+
+def _fill_standard_streams() -> None:
+    """Put nothing where a standard stream is closed, lest a pipe of ours get its number."""
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
 
 
 def _say(interruption: InterruptedRun) -> None:

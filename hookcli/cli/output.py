@@ -16,7 +16,7 @@ from hookcli.errors import RequestError
 from hookcli.formats.names import FORMATS
 
 if TYPE_CHECKING:
-    from hookcli.formats import View
+    from hookcli.formats.view import View
     from hookcli.report.model import Report
 
 
@@ -137,7 +137,7 @@ def _umask() -> int:
 
 def deliver(report: Report, targets: tuple[Target, ...], view: View, console: Console) -> None:
     """Render each format and put it where it goes: files first, stdout last."""
-    from hookcli.formats import FORMATS as RENDERERS
+    from hookcli.formats.registry import FORMATS as RENDERERS
 
     rendered = [(target, RENDERERS[target.format](report, view)) for target in targets]
     for target, text in rendered:

@@ -65,7 +65,7 @@ def render(
     console = Console(color=color, quiet=quiet, verbose=verbose)
 
     def command() -> int:
-        from hookcli.formats import View
+        from hookcli.formats.view import View
 
         targets = parse_targets(formats, output)
         view = View(

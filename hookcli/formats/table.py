@@ -17,7 +17,6 @@ from hookcli.report.model import LayerRow, Report
 _GAP = 2  # tabulate's columns stand two apart
 _LEAST_SHAPE = 9
 _LEAST_LAYER = 16
-_UNBOUNDED = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ def _widths(drawn: list[Line], names: list[str], width: int) -> dict[str, int]:
             + [
                 len(line.guides) + len(line.label)
                 if name == "layer"
-                else len(cell(line.row, name, _UNBOUNDED, hidden=line.hidden))
+                else len(cell(line.row, name, width, hidden=line.hidden))
                 for line in drawn
             ]
         )

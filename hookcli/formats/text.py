@@ -43,23 +43,29 @@ def leaf_text(leaves: Sequence[Leaf], width: int, *, inputs: bool = False) -> st
     if not leaves:
         return "–"
     for tight in (False, True):
-        parts = [
-            _leaf(
-                leaf,
-                named=len(leaves) > 1 and not (inputs and leaf.path.startswith("[")),
-                tight=tight,
-            )
-            for leaf in leaves
-        ]
-        whole = ", ".join(parts)
-        if len(whole) <= width:
-            return whole
-    for shown in range(len(parts) - 1, 0, -1):
-        text = f"{', '.join(parts[:shown])} +{len(parts) - shown}"
+        parts = _parts(leaves, width, inputs=inputs, tight=tight)
+        if len(parts) == len(leaves):
+            return ", ".join(parts)
+    while parts:
+        text = f"{', '.join(parts)} +{len(leaves) - len(parts)}"
         if len(text) <= width:
             return text
+        parts.pop()
     more = f" +{len(leaves) - 1}" if len(leaves) > 1 else ""
     return cut(shape(leaves[0].shape, tight=True), max(width - len(more), 4)) + more
+
+
+def _parts(leaves: Sequence[Leaf], width: int, *, inputs: bool, tight: bool) -> list[str]:
+    """The first leaves, as many as fit: a cache can hold hundreds."""
+    parts: list[str] = []
+    for leaf in leaves:
+        named = len(leaves) > 1 and not (inputs and leaf.path.startswith("["))
+        part = _leaf(leaf, named=named, tight=tight)
+        width -= len(part) + (2 if parts else 0)
+        if width < 0:
+            break
+        parts.append(part)
+    return parts
 
 
 def leaves_full(leaves: Sequence[Leaf], *, inputs: bool = False) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from hookcli.errors import ModelError, RequestError
+from hookcli.errors import RequestError
 from hookcli.inputs.batch import Batch, as_batch
 from hookcli.inputs.grammar import (
     INTEGERS,
@@ -18,6 +17,7 @@ from hookcli.inputs.grammar import (
     TensorSpec,
     ValueSpec,
 )
+from hookcli.models.tensorfiles import read_tensors
 
 _DEFAULT_HIGH = 2  # integers are 0 or 1 unless a range is given: safe for any table and mask
 
@@ -55,41 +55,6 @@ def _floating(
     return values.to(dtype) if small else values
 
 
-def read_file(path: str, text: str) -> Any:
-    """What a data file holds, read without running code from it.
-
-    Raises
-    ------
-    RequestError : there is no such file, or it could run code.
-    ModelError : the file is corrupt.
-
-    """
-    place = f"--input {text}"
-    if not Path(path).is_file():
-        raise RequestError(f"there is no file {path}", place=place, hint="check the path")
-    try:
-        if path.endswith(".safetensors"):
-            from safetensors.torch import load_file
-
-            return load_file(path)
-        if path.endswith(".npy"):
-            import numpy as np
-
-            return torch.from_numpy(np.load(path, allow_pickle=False))
-        return torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # noqa: BLE001  # a corrupt file raises anything
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        if "eights only" in str(error) or "allow_pickle" in str(error) or "pickled" in str(error):
-            raise RequestError(
-                f"{path} holds more than tensors and plain values, and opening it could run code",
-                place=place,
-                hint="save tensors in plain tuples, lists and dicts, or give file.py:function",
-            ) from None
-        raise ModelError(
-            f"{path} cannot be read: {first}", place=place, hint="is the file whole?"
-        ) from None
-
-
 def given_batch(
     specs: tuple[InputSpec, ...],
     *,
@@ -114,7 +79,7 @@ def given_batch(
             case ValueSpec():
                 value = one.spec.value
             case FileSpec():
-                value = read_file(one.spec.path, one.text)
+                value = read_tensors(one.spec.path, f"--input {one.text}")
             case FunctionSpec():
                 value = call(one.spec, one.text)
         made.append((one, value))

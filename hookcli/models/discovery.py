@@ -49,13 +49,9 @@ def attribute(module: ModuleType, path: str, source: str) -> Any:
         try:
             value = getattr(value, step)
         except AttributeError:
-            names = (
-                [n for n in vars(value) if not n.startswith("_")]
-                if hasattr(value, "__dict__")
-                else []
-            )
+            names = [name for name in dir(value) if not name.startswith("_")]
             near = difflib.get_close_matches(step, names, n=1)
-            models = [n for n in names if _is_model_class(getattr(value, n, None))]
+            models = [n for n, v in getattr(value, "__dict__", {}).items() if _is_model_class(v)]
             if near:
                 hint = f"did you mean {near[0]}?"
             elif models:
@@ -63,7 +59,7 @@ def attribute(module: ModuleType, path: str, source: str) -> Any:
             else:
                 hint = "name a module, a class or a function that returns a module"
             raise RequestError(
-                f"there is no {step} in {getattr(value, '__name__', source)}",
+                f"there is no {step} in {source.rpartition(':')[0] or source}",
                 place=source,
                 hint=hint,
             ) from None

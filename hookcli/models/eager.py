@@ -19,11 +19,10 @@ from hookcli.models.base import CallStack, Enter, Exit, TensorInfo
 from hookcli.report.recording import ModuleInfo
 
 
-def has_forward(module: nn.Module) -> bool:
-    """Whether calling `module` can run anything: a ModuleList has no forward."""
-    forward = getattr(type(module), "forward", None)
-    return forward is not nn.Module.forward and not isinstance(
-        module, nn.ModuleList | nn.ModuleDict
+def has_forward(kind: type[nn.Module]) -> bool:
+    """Whether calling a module of this class can run anything: a ModuleList has no forward."""
+    return kind.forward is not nn.Module.forward and not issubclass(
+        kind, nn.ModuleList | nn.ModuleDict
     )
 
 
@@ -44,7 +43,7 @@ class EagerModel:
                 aliases=tuple(names[1:]),
                 type=type(module).__name__,
                 original_name=None,
-                callable=has_forward(module),
+                callable=has_forward(type(module)),
                 place=self._place_of(module),
                 own=tuple(id(p) for p in module._parameters.values() if p is not None),
                 below=_below(module, below),

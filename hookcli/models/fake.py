@@ -6,6 +6,7 @@ that claim the real device, so that the forward takes the paths that it takes fo
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,7 @@ from hookcli.models import walk
 
 _MOVES = {torch.Tensor.to, torch.Tensor.cpu, torch.Tensor.cuda}
 _MAX_NESTING = 4
+_LOG = logging.getLogger("torch._subclasses.fake_tensor")
 
 
 class _StayOnMeta(TorchFunctionMode):
@@ -56,6 +58,7 @@ class Faker:
 
     def __init__(self, device: str) -> None:
         self.mode = FakeTensorMode(allow_non_fake_inputs=True)
+        _LOG.setLevel(logging.CRITICAL + 1)  # it logs what is raised: we report it ourselves
         self._device = torch.device(device)
         self._known: dict[int, torch.Tensor] = {}
         self._alive: list[torch.Tensor] = []

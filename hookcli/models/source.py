@@ -65,6 +65,15 @@ def _free_name(stem: str) -> str:
     return f"hookcli_user_{name}"
 
 
+def _imported(path: Path) -> ModuleType | None:
+    """The module of this file, where it was imported before: one class must not become two."""
+    for name in (path.stem, f"hookcli_user_{path.stem}"):
+        module = sys.modules.get(name)
+        if module is not None and getattr(module, "__file__", None) == str(path):
+            return module
+    return None
+
+
 def _execute(name: str, path: Path) -> ModuleType:
     loader = importlib.machinery.SourceFileLoader(name, str(path))
     module = importlib.util.module_from_spec(
@@ -103,6 +112,9 @@ def import_file(path: Path) -> ModuleType:
 
     """
     path = path.resolve()
+    known = _imported(path)
+    if known is not None:
+        return known
     try:
         tree = ast.parse(path.read_bytes(), filename=str(path))
         package = _package_of(path)

@@ -42,7 +42,7 @@ def shape_of(tensor: torch.Tensor) -> Shape:
         shape = tuple(tensor.shape)
     except RuntimeError:  # a strided nested tensor has no shape, but its even dimensions do
         return tuple(_size(tensor, dim) for dim in range(tensor.dim()))
-    if all(type(size) is int for size in shape):
+    if not shape or {*map(type, shape)} == {int}:
         return shape
     return tuple(_plain(size) for size in shape)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
 from hookcli.errors import ModelError, RequestError
+from hookcli.models.tensorfiles import read_tensors
 
 _WRAPPERS = ("state_dict", "model_state_dict", "model")
 _MISFIT = re.compile(
@@ -29,42 +29,8 @@ def read_weights(path: str, *, sizes_only: bool) -> dict[str, torch.Tensor]:
     ModelError : the file is corrupt.
 
     """
-    place = f"--weights {path}"
-    file = Path(path)
-    if not file.is_file():
-        what = "is a directory" if file.is_dir() else "does not exist"
-        raise RequestError(f"{path} {what}", place=place, hint="give a .safetensors or .pt file")
-    device = "meta" if sizes_only else "cpu"
-    try:
-        found = _safetensors(path, device) if _is_safetensors(file) else _pickled(path, device)
-    except Exception as error:  # noqa: BLE001  # a corrupt file raises anything
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        unsafe = "weights_only" in str(error) or "Weights only" in str(error)
-        if unsafe:
-            raise RequestError(
-                f"{path} holds more than tensors, and opening it could run code",
-                place=place,
-                hint="save it anew: torch.save(model.state_dict(), path), or as safetensors",
-            ) from None
-        raise ModelError(
-            f"{path} cannot be read: {first}", place=place, hint="is the file whole?"
-        ) from None
+    found = read_tensors(path, f"--weights {path}", device="meta" if sizes_only else "cpu")
     return _state_dict(found, path)
-
-
-def _is_safetensors(file: Path) -> bool:
-    with file.open("rb") as stream:
-        return stream.read(9)[8:9] == b"{"
-
-
-def _safetensors(path: str, device: str) -> dict[str, Any]:
-    from safetensors.torch import load_file
-
-    return {k: v.to(device) for k, v in load_file(path).items()}
-
-
-def _pickled(path: str, device: str) -> Any:
-    return torch.load(path, map_location=device, weights_only=True)
 
 
 def _state_dict(found: Any, path: str) -> dict[str, torch.Tensor]:

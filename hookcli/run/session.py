@@ -67,6 +67,7 @@ class Session:
         RequestError, ModelError : nothing could be run.
 
         """
+        self._check_device()
         with own_path():
             loaded = self._load()
             model = EagerModel(loaded.root, constructors=loaded.constructors)
@@ -102,6 +103,17 @@ class Session:
         elif spec.run.device != "cpu":
             self._move(root)
         return loaded
+
+    def _check_device(self) -> None:
+        device = self._spec.run.device
+        kind = torch.device(device).type
+        backend = getattr(torch, kind, None)
+        if kind != "cpu" and not (backend is not None and backend.is_available()):
+            raise RequestError(
+                f"there is no {kind} device here",
+                place=f"--device {device}",
+                hint="leave --device out to run on the CPU",
+            )
 
     def _move(self, root: nn.Module) -> None:
         try:

@@ -41,6 +41,21 @@ def make_input(text):
     return name or None, value
 
 
+def cast(model, dtype):
+    """Like `model.to(dtype)`, which refuses fake tensors."""
+    import torch
+
+    made = {}
+    for module in model.modules():
+        for table in (module._parameters, module._buffers):
+            for name, old in table.items():
+                if old is not None and old.is_floating_point():
+                    new = old.detach().to(dtype)
+                    if isinstance(old, torch.nn.Parameter):
+                        new = torch.nn.Parameter(new)
+                    table[name] = made.setdefault(id(old), (new, old))[0]
+
+
 def truth_of(one):
     import torch
     import transformers
@@ -55,7 +70,7 @@ def truth_of(one):
         truth.seed()
         model = kind(kind.config_class(**one.config))
         if one.dtype is not None:
-            model.to(getattr(torch, one.dtype))
+            cast(model, getattr(torch, one.dtype))
         return model.eval()
 
     def rows(model):

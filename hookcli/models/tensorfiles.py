@@ -1,0 +1,54 @@
+"""Files of tensors, read without running code from them: safetensors, torch.save, NumPy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hookcli.errors import HookcliError, ModelError, RequestError
+
+
+def read_tensors(path: str, place: str, *, device: str = "cpu") -> Any:
+    """What the file holds; its kind is told by its content.
+
+    Raises
+    ------
+    RequestError : there is no such file, or opening it could run code.
+    ModelError : it is corrupt.
+    """
+    file = Path(path)
+    if not file.is_file():
+        what = f"{path} is a directory" if file.is_dir() else f"there is no file {path}"
+        raise RequestError(what, place=place, hint="give a .safetensors, .pt or .npy file")
+    try:
+        return _read(file, device)
+    except Exception as error:  # noqa: BLE001  # a corrupt file raises anything
+        raise _refusal(path, place, str(error).strip() or type(error).__name__) from None
+
+
+def _read(file: Path, device: str) -> Any:
+    with file.open("rb") as stream:
+        head = stream.read(9)
+    if head.startswith(b"\x93NUMPY"):
+        import numpy as np
+
+        return torch.from_numpy(np.load(file, allow_pickle=False)).to(device)
+    if head[8:9] == b"{":
+        from safetensors.torch import load_file
+
+        return {name: tensor.to(device) for name, tensor in load_file(file).items()}
+    return torch.load(file, map_location=device, weights_only=True)
+
+
+def _refusal(path: str, place: str, text: str) -> HookcliError:
+    if "Unsupported global" in text or "allow_pickle" in text:
+        return RequestError(
+            f"{path} holds more than tensors and plain values, and opening it could run code",
+            place=place,
+            hint="save tensors in plain tuples, lists and dicts: torch.save(model.state_dict(), …)",
+        )
+    return ModelError(
+        f"{path} cannot be read: {text.splitlines()[0]}", place=place, hint="is the file whole?"
+    )

@@ -1,0 +1,200 @@
+"""Each thing that a user can get wrong: the status, three lines, a hint, no file left behind."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import HEAD
+
+NET = """
+class Net(nn.Module):
+    def __init__(self, width: int = 4):
+        super().__init__()
+        self.fc = nn.Linear(width, 3)
+    def forward(self, x, scale=1.0):
+        return self.fc(x) * scale
+"""
+FILES = {
+    "ok.py": HEAD + NET,
+    "syntax.py": "import torch\nclass Net(\n",
+    "imports.py": "import torch\nimport no_such_thing\n",
+    "raises.py": "import torch\n\nraise ValueError('one\\ntwo \\x1b[31m')\n",
+    "empty.py": "",
+    "nothing.py": "x = 1\nmodel = 3\n",
+    "several.py": HEAD + "class A(nn.ReLU): pass\nclass B(nn.ReLU): pass\n",
+    "needs.py": HEAD
+    + "class Net(nn.Module):\n    def __init__(self, hidden, depth, drop=0.1):\n"
+    + "        super().__init__()\n    def forward(self, x): return x\n",
+    "breaks.py": HEAD
+    + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    + "        self.fc = nn.Linear(-1, 2)\n    def forward(self, x): return x\n",
+    "factory.py": "def build_model():\n    return 3\n",
+    "weights.bin": "\x00\x01garbage",
+    "notes.json": "{}",
+    "broken.safetensors": "garbage",
+    "broken.pt": "garbage",
+}
+
+# arguments, status, in the message, the place, in the hint
+CASES = {
+    "missing file": (["nope.py"], 2, "no file nope.py", "nope.py", ""),
+    "missing file, near": (["okk.py"], 2, "no file okk.py", "okk.py", "did you mean ok.py?"),
+    "directory": (["."], 2, "is a directory", ".", "name a file in it"),
+    "not a model file": (["notes.json"], 2, "a configuration", "notes.json", "Python file"),
+    "no known kind": (["weights.bin"], 2, "no file of a kind", "weights.bin", "Python file"),
+    "syntax error": (["syntax.py"], 3, "'(' was never closed", "syntax.py:2", "syntax"),
+    "import error": (["imports.py"], 3, "no_such_thing", "imports.py:2", "install no_such_thing"),
+    "raises at import": (["raises.py"], 3, "ValueError: one two \\x1b[31m", "raises.py:3", "-v"),
+    "empty": (["empty.py"], 2, "defines no model", "empty.py", "build_model()"),
+    "no model": (["nothing.py"], 2, "defines no model", "nothing.py", "build_model()"),
+    "several": (["several.py"], 2, "several models", "several.py", "inspect several.py:B"),
+    "no such attribute": (["ok.py:Nett"], 2, "no Nett in ok.py", "ok.py:Nett", "mean Net?"),
+    "not a module": (["nothing.py:x"], 2, "of type int", "nothing.py:x", "name a module"),
+    "returns none": (["factory.py"], 2, "returned no module but int", "factory.py", "function"),
+    "no such module": (["no_such:Net"], 2, "no module no_such", "no_such:Net", "package.module"),
+    "constructor needs": (["needs.py"], 2, "hidden, depth", "needs.py", "--arg hidden="),
+    "constructor still needs": (
+        ["needs.py", "--arg", "hidden=3"], 2, "needs arguments: depth", "needs.py", "--arg depth=",
+    ),
+    "constructor raises": (["breaks.py"], 3, "RuntimeError", "breaks.py:6", "-v"),
+    "unknown argument": (["ok.py", "--arg", "widht=3"], 2, "'widht'", "--arg widht=3", "width?"),
+    "malformed argument": (["ok.py", "--arg", "x=[1"], 2, "not YAML", "--arg x=[1", "--arg"),
+    "argument twice": (
+        ["ok.py", "--arg", "x=1", "--arg", "x=2"], 2, "'x' is given twice", "--arg x=2", "one",
+    ),
+    "bad call": (
+        ["ok.py", "--arg", "width={call: nope}"], 2, "malformed", "--arg width=", "{call:",
+    ),
+    "malformed input": (["ok.py", "-i", "2x"], 2, "'2x' is no input", "--input 2x", "2x3x224"),
+    "unknown dtype": (["ok.py", "-i", "2x4:flaot32"], 2, "no dtype", "--input 2x4:", "float32?"),
+    "empty range": (["ok.py", "-i", "2:int64:5..5"], 2, "is empty", "--input 2:int64", "HIGH"),
+    "keyword twice": (["ok.py", "-i", "x=2x4", "-i", "x=2x4"], 2, "given twice", "--input x", ""),
+    "too many inputs": (
+        ["ok.py", "-i", "2x4", "-i", "value:1", "-i", "3"], 2, "does not take", "--input 2x4",
+        "(x,",
+    ),
+    "unknown keyword": (["ok.py", "-i", "y=2x4"], 2, "does not take", "--input y=2x4", "(x,"),
+    "contradictory": (
+        ["ok.py", "-i", "2x4", "-i", "x=2x4"], 2, "multiple values", "--input 2x4", "(x,",
+    ),
+    "no input file": (["ok.py", "-i", "no.pt"], 2, "no file no.pt", "--input no.pt", "path"),
+    "corrupt input file": (["ok.py", "-i", "broken.pt"], 3, "cannot be read", "--input", "whole"),
+    "no such function": (["ok.py", "-i", "ok.py:make"], 2, "no make", "--input ok.py:make", ""),
+    "no input at all": (["ok.py"], 2, "none was given", "ok.py", "--input x="),
+    "does not fit": (["ok.py", "-i", "2x5"], 3, "'fc' (Linear)", "ok.py:9", "weight [3, 4]"),
+    "unknown format": (["ok.py", "-f", "jsn"], 2, "no format 'jsn'", "-f jsn", "json?"),
+    "unknown column": (["ok.py", "--columns", "inputs"], 2, "'inputs'", "--columns", "input?"),
+    "unknown flag": (["ok.py", "--inptu", "3"], 2, "--inptu", "hookcli inspect", "--input?"),
+    "no folder": (["ok.py", "-o", "no/x.txt"], 2, "cannot be written", "no/x.txt", "folder"),
+    "folder as file": (["ok.py", "-o", "."], 2, "it is a directory", ".", "folder"),
+    "two on stdout": (["ok.py", "-f", "json", "-f", "tree"], 2, "share", "-f json -f tree", "file"),
+    "no weights": (["ok.py", "--weights", "no.pt", "-i", "2x4"], 2, "no file", "--weights", ""),
+    "corrupt weights": (
+        ["ok.py", "--weights", "broken.safetensors", "-i", "2x4"], 3, "cannot be read",
+        "--weights broken.safetensors", "whole",
+    ),
+    "unknown device": (["ok.py", "--device", "cdua"], 2, "no device", "--device cdua", "cuda?"),
+    "integer model": (["ok.py", "--dtype", "int8"], 2, "floating", "--dtype int8", "float"),
+    "no time": (["ok.py", "--timeout", "0"], 2, "above 0", "--timeout 0", "60"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_mistake_is_said_in_three_lines(case, cli, tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    arguments, status, message, place, hint = CASES[case]
+    output = [] if {"-o", "-f"} & set(arguments) else ["-f", "json=report.json"]
+    result = cli("inspect", *arguments, *output)
+    said, where, what = result.error()
+    assert message in said
+    assert where.startswith(place)
+    assert hint in what
+    assert result.status == status
+    fits = case == "does not fit"  # it ran: a partial report is what a gate wants to keep
+    left = {path.name for path in tmp_path.iterdir()} - set(FILES)
+    assert left == ({"report.json"} if fits else set())
+    assert result.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (["inspekt", "x"], "no such command 'inspekt'", "inspect?"),
+        (["inspect"], "missing argument 'MODEL'", "hookcli inspect --help"),
+        (["render", "no.json"], "cannot be read", "hookcli inspect MODEL -f json"),
+        (["schema", "nothing"], "invalid value", "--help"),
+        (["inspect", "x.py", "--depth", "-1"], "--depth", "--help"),
+        (["inspect", "x.py", "--mode", "evil"], "--mode", "--help"),
+    ],
+)
+def test_usage_errors_look_like_all_others(arguments, message, hint, cli):
+    result = cli(*arguments)
+    said, _, what = result.error()
+    assert message in said
+    assert hint in what
+    assert result.status == 2
+
+
+def test_a_report_that_is_none_is_refused_with_the_place_in_it(cli, tmp_path):
+    (tmp_path / "r.json").write_text('{"schema": "hookcli.report/1", "command": 3}')
+    said, where, _ = (result := cli("render", "r.json")).error()
+    assert "no hookcli report: command" in said
+    assert where == "r.json"
+    assert result.status == 2
+
+
+def test_verbose_adds_the_traceback_before_the_three_lines(cli, tmp_path):
+    (tmp_path / "m.py").write_text(FILES["raises.py"])
+    result = cli("inspect", "m.py", "-v")
+    assert "Traceback (most recent call last)" in result.err
+    assert result.err.splitlines()[-3].startswith("error: ")
+
+
+def test_what_stood_in_the_output_file_stays_when_the_run_fails(cli, tmp_path):
+    (tmp_path / "m.py").write_text(FILES["raises.py"])
+    (tmp_path / "out.json").write_text("precious")
+    cli("inspect", "m.py", "-f", "json", "-o", "out.json")
+    assert (tmp_path / "out.json").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        ("torch.jit.save(torch.jit.script(nn.ReLU()), 'm.pt')", "a TorchScript archive"),
+        ("torch.save(nn.ReLU().state_dict(), 'm.pt')", "a pickle made by torch.save"),
+        ("torch.save({}, 'm.pt', _use_new_zipfile_serialization=False)", "a pickle made by"),
+        (
+            "torch.export.save(torch.export.export(nn.ReLU(), (torch.ones(2),)), 'm.pt')",
+            "a torch.export archive",
+        ),
+        (
+            "e = torch.package.PackageExporter('m.pt'); e.extern('**'); "
+            "e.save_pickle('a', 'b.pkl', {}); e.close()",
+            "a torch.package archive",
+        ),
+        (
+            "from safetensors.torch import save_file; save_file({'a': torch.ones(2)}, 'm.pt')",
+            "a safetensors file",
+        ),
+    ],
+)
+def test_archives_are_told_apart_by_content_and_refused_with_a_way_on(
+    make, kind, tmp_path, monkeypatch
+):
+    import warnings
+
+    import torch
+    import torch.package
+    from torch import nn
+
+    from hookcli.errors import RequestError
+    from hookcli.models.kinds import parse_source
+
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(make, {"torch": torch, "nn": nn})
+    with pytest.raises(RequestError, match=kind) as caught:
+        parse_source("m.pt")
+    assert "name the Python source" in caught.value.hint

@@ -10,9 +10,9 @@ from torch import nn
 from hookcli.errors import ModelError, RequestError
 from tests.conftest import HEAD, attempt
 
-SOURCE = (
-    HEAD
-    + "class Net(nn.Sequential):\n    def __init__(self):\n        super().__init__(nn.Linear(4, 3), nn.Linear(3, 2))\n"
+SOURCE = HEAD + (
+    "class Net(nn.Sequential):\n"
+    "    def __init__(self): super().__init__(nn.Linear(4, 3), nn.Linear(3, 2))\n"
 )
 
 

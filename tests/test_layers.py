@@ -1,0 +1,158 @@
+"""Imports go one way, and the command line never loads torch."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, SAMPLES
+
+PACKAGE = ROOT / "hookcli"
+TORCH_FREE = [
+    "errors", "console", "memory", "config", "report", "formats", "cli", "worker",
+    "inputs.grammar", "models.kinds",
+]  # fmt: skip
+CHILD_SIDE = {"hookcli.worker.child", "hookcli.worker.guard"}
+
+# What each part may import, besides itself. `run` is the engine, and only it and the child's side
+# of the worker see models and inputs together.
+MAY = {
+    "errors": set(),
+    "memory": set(),
+    "console": {"errors"},
+    "report": set(),
+    "config": {"errors", "inputs.grammar"},
+    "formats": {"console", "report"},
+    "models": {"errors", "config", "report"},
+    "inputs": {"errors", "config", "models"},
+    "run": {"errors", "config", "report", "models", "inputs", "memory"},
+    "worker": {"errors", "config", "report", "run", "memory"},
+    "cli": {"errors", "console", "config", "report", "formats", "worker", "inputs.grammar",
+            "models.kinds"},
+    "api": {"report", "console", "formats", "config", "run"},
+    "__main__": {"cli"},
+    "__init__": {"api"},
+}  # fmt: skip
+
+
+def modules():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        relative = path.relative_to(PACKAGE).with_suffix("")
+        parts = [p for p in relative.parts if p != "__init__"] or ["__init__"]
+        yield path, parts
+
+
+def imported(path):
+    """Dotted names below hookcli that a file imports, outside `if TYPE_CHECKING`."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            node.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hookcli"):
+            base = node.module.removeprefix("hookcli").strip(".")
+            for alias in node.names:
+                yield f"{base}.{alias.name}".strip(".")
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.startswith("hookcli."):
+                    yield alias.name.removeprefix("hookcli.")
+
+
+@pytest.mark.parametrize(("path", "parts"), list(modules()), ids=lambda v: None)
+def test_imports_go_one_way(path, parts):
+    part = parts[0]
+    allowed = {part, *MAY[part]}
+    if path == PACKAGE / "worker" / "child.py":
+        allowed |= {"models"}  # the child's side stands above the engine
+    for name in imported(path):
+        if name == "__version__":
+            continue
+        assert any(name == a or name.startswith(a + ".") for a in allowed), (
+            f"{path.relative_to(ROOT)} imports hookcli.{name}"
+        )
+
+
+def test_importing_hookcli_imports_nothing_slow():
+    code = (
+        "import sys; before = set(sys.modules); import hookcli; "
+        "new = {n.partition('.')[0] for n in set(sys.modules) - before}; "
+        "print(sorted(new - sys.stdlib_module_names))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.strip() == "['hookcli']"
+
+
+@pytest.mark.parametrize("part", TORCH_FREE)
+def test_the_parent_s_modules_import_no_torch(part):
+    names = []
+    for path, parts in modules():
+        dotted = ".".join(["hookcli", *parts])
+        if f"{'.'.join(parts)}.".startswith(f"{part}.") and dotted not in CHILD_SIDE:
+            if parts[-1] != "__main__":
+                names.append(dotted)
+    code = f"import sys, {', '.join(names)}; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["--help"], 0),
+        (["--version"], 0),
+        (["inspect", "--help"], 0),
+        (["list", "formats"], 0),
+        (["schema", "report"], 0),
+        (["inspect", "no_such.py"], 2),
+        (["inspect", str(SAMPLES / "unet.py"), "-i", "nonsense"], 2),
+        (["inspect", str(SAMPLES / "unet.py"), "--columns", "nonsense"], 2),
+        (["inspect", str(SAMPLES / "unet.py"), "--arg", "x=[1"], 2),
+        (["render", str(Path(__file__))], 2),
+    ],
+)
+def test_no_command_line_loads_torch_in_the_parent(arguments, status):
+    code = (
+        "import sys\n"
+        "from hookcli.cli.interrupts import guarded\n"
+        f"status = guarded({arguments!r})\n"
+        "assert 'torch' not in sys.modules, 'torch was loaded'\n"
+        f"assert status == {status}, status\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_inspection_loads_no_torch_in_the_parent():
+    code = (
+        "import sys\n"
+        "from hookcli.cli.interrupts import guarded\n"
+        f"assert guarded(['inspect', {str(SAMPLES / 'siamese.py')!r}]) == 0\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "SiameseNet" in done.stdout
+
+
+def test_only_the_console_prints():
+    for path, _ in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and node.attr in {"stdout", "stderr"}:
+                owner = node.value
+                if isinstance(owner, ast.Name) and owner.id == "sys":
+                    assert path.name in {"console.py", "child.py", "interrupts.py", "guard.py"}, (
+                        path
+                    )
+
+
+def test_files_stay_small_enough_to_read():
+    long = {
+        str(path.relative_to(ROOT)): count
+        for path, _ in modules()
+        if (count := len(path.read_text().splitlines())) > 260
+    }
+    assert not long

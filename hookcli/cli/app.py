@@ -10,8 +10,8 @@ import typer
 
 import hookcli
 from hookcli.cli import inspect, listing, render, schema
-from hookcli.console import Console
-from hookcli.errors import RequestError
+from hookcli.console import Console, stdout_is_closed
+from hookcli.errors import RequestError, Status
 
 app = typer.Typer(
     name="hookcli",
@@ -68,6 +68,8 @@ def run(arguments: list[str]) -> int:
     """The exit status of a command line."""
     try:
         status = app(arguments or ["--help"], prog_name="hookcli", standalone_mode=False)
+    except SystemExit as leaving:  # typer's way with a closed stdout, for help
+        return Status.CLOSED_STDOUT if stdout_is_closed() else int(leaving.code or 0)
     except Exception as error:
         # typer's usage errors: it keeps their class in a private module that has moved before
         if not hasattr(error, "format_message"):

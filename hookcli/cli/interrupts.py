@@ -39,8 +39,8 @@ def guarded(arguments: list[str]) -> int:
         return interruption.status
     finally:
         for one in _STATUS:
-            if signal.getsignal(one) is _stop:  # nobody is left to catch what it raises
-                signal.signal(one, signal.SIG_DFL)
+            if signal.getsignal(one) is _stop:  # nobody is left to catch it, and all is done
+                signal.signal(one, signal.SIG_IGN)
 
 
 def _fill_standard_streams() -> None:

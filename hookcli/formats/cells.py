@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hookcli.console import escape
-from hookcli.formats.text import leaf_text, number
+from hookcli.formats.text import leaf_text, number, place
 from hookcli.report.model import LayerRow
 
 
@@ -56,7 +56,7 @@ _PLAIN: dict[str, Callable[[LayerRow], str]] = {
     "call": lambda row: str(row.call),
     "order": lambda row: str(row.order),
     "mode": lambda row: "train" if row.training else "eval",
-    "place": lambda row: "–" if row.place is None else escape(row.place),
+    "place": lambda row: place(row.place),
     "aliases": lambda row: ", ".join(escape(a) for a in row.aliases) or "–",
     "notes": lambda row: "; ".join(escape(n) for n in row.notes) or "–",
 }

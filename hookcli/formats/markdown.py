@@ -13,14 +13,15 @@ from hookcli.formats.table import Line, columns, lines
 from hookcli.formats.view import View
 from hookcli.report.model import Report
 
-_MARKS = re.compile(r"([\\`*_~\[\]|#])")
+# A shape is no link, and an underscore inside a word no emphasis: they stay readable as they are.
+_MARKS = re.compile(r"(\[[0-9, *]*\](?![\[(:]))|(?<=\w)_(?=\w)|([\\`*_~\[\]|#$!])")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
 _INDENT = "&emsp;"
 
 
 def quote(text: str) -> str:
     """Text that renders as itself: no markup, HTML, mention or link of it takes effect."""
-    text = _MARKS.sub(r"\\\1", text)
+    text = _MARKS.sub(lambda m: f"\\{m[2]}" if m[2] else m[0], text)
     return "".join(_ENTITIES.get(c, c) for c in text)
 
 

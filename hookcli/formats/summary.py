@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from hookcli.console import escape
-from hookcli.formats.text import number, shape, size
+from hookcli.formats.text import number, place, shape, size
 from hookcli.report.model import Report
 from hookcli.report.tree import Tree
 
@@ -29,7 +31,7 @@ def head(report: Report) -> list[tuple[str, str]]:
     """(label, text) lines: model, input, run."""
     model, run = report.model, report.run
     name = escape(model.type or model.source)
-    lines = [("model", f"{name}  {escape(model.place or model.source)}")]
+    lines = [("model", f"{name}  {place(model.place or model.source)}")]
     if report.inputs is not None:
         given = [_tree(a) for a in report.inputs.args]
         given += [f"{escape(k)}={_tree(v)}" for k, v in report.inputs.kwargs.items()]
@@ -82,6 +84,22 @@ def totals(report: Report) -> list[tuple[str, str]]:
     return lines
 
 
+_NUMBER = re.compile(r"(?<=\.)\d+(?=[. ])|^\d+(?=[. ])")
+
+
+def _listed(names: list[str]) -> str:
+    """Names in order; those that differ in an index alone as one, `h.*.attn.drop (Dropout) ×12`."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(_NUMBER.sub("*", name), []).append(name)
+    shown = [
+        escape(alike[0]) if len(alike) == 1 else f"{escape(pattern)} ×{len(alike)}"
+        for pattern, alike in groups.items()
+    ]
+    more = f" and {len(shown) - _MOST} more" if len(shown) > _MOST else ""
+    return ", ".join(shown[:_MOST]) + more
+
+
 def notes(report: Report) -> list[str]:
     """What a reader must know beside the rows."""
     found = [escape(w) for w in report.warnings]
@@ -90,16 +108,14 @@ def notes(report: Report) -> list[str]:
     if any(row.shared_with for row in report.layers):
         found.append("* shared with another module, and counted once in the total")
     if report.uncalled:
-        names = [f"{escape(row.name)} ({escape(row.type)})" for row in report.uncalled]
-        more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-        found.append(f"never called: {', '.join(names[:_MOST])}{more}")
+        names = [f"{row.name} ({row.type})" for row in report.uncalled]
+        found.append(f"never called: {_listed(names)}")
     strangers = sorted({row.type for row in report.layers if not row.registered})
     if strangers:
         found.append(f"called, but not registered: {', '.join(escape(s) for s in strangers)}")
-    changed = [escape(buffer.name) for buffer in report.buffers if buffer.changed]
+    changed = [buffer.name for buffer in report.buffers if buffer.changed]
     if changed:
-        more = f" and {len(changed) - _MOST} more" if len(changed) > _MOST else ""
-        found.append(f"buffers changed by the forward: {', '.join(changed[:_MOST])}{more}")
+        found.append(f"buffers changed by the forward: {_listed(changed)}")
     if report.error is not None:
         found.append("partial: the run failed, and the rows end there")
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 
 from tabulate import MIN_PADDING, tabulate
@@ -144,6 +145,19 @@ def _draw(report: Report, view: View) -> str:
     )
 
 
+def wrapped(text: str, width: int) -> str:
+    """The text over several lines, the later ones indented; long words stay whole."""
+    return "\n".join(
+        textwrap.wrap(
+            text,
+            max(width, 40),
+            subsequent_indent="      ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )
+
+
 def plain(text: str, view: View) -> str:
     """Without the glyphs that an ASCII terminal lacks."""
     if view.unicode:
@@ -166,5 +180,5 @@ def render(report: Report, view: View) -> str:
         parts.append("\n".join(f"{name:<{wide}}  {text:>{most}}" for name, text in totals))
     notes = summary.notes(report)
     if notes:
-        parts.append("\n".join(f"note: {note}" for note in notes))
+        parts.append("\n".join(wrapped(f"note: {note}", view.width) for note in notes))
     return plain("\n\n".join(parts), view) + "\n"

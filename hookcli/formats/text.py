@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from hookcli.console import escape
@@ -71,6 +72,14 @@ def _parts(leaves: Sequence[Leaf], width: int, *, inputs: bool, tight: bool) -> 
 def leaves_full(leaves: Sequence[Leaf], *, inputs: bool = False) -> str:
     """Every leaf with its path."""
     return leaf_text(leaves, 1 << 30, inputs=inputs)
+
+
+_INSTALLED = re.compile(r".*[/\\](?:site|dist)-packages[/\\]")
+
+
+def place(text: str | None) -> str:
+    """A place for a person: an installed package's file without the way to it."""
+    return "–" if text is None else escape(_INSTALLED.sub("", text))
 
 
 def cut(text: str, width: int, *, mark: str = "…") -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from hookcli.console import escape
 from hookcli.formats import summary
 from hookcli.formats.cells import parameters
 from hookcli.formats.table import lines, plain
-from hookcli.formats.text import leaves_full
+from hookcli.formats.text import leaves_full, place
 from hookcli.formats.view import View
 from hookcli.report.model import Report
 
@@ -22,7 +21,7 @@ def render(report: Report, view: View) -> str:
         text += leaves_full(row.outputs)
         count = parameters(row, hidden=line.hidden)
         text += f"  {count} params" if count not in {"–", "(reused)"} else ""
-        text += f"  {escape(row.place)}" if row.place else ""
+        text += f"  {place(row.place)}" if row.place else ""
         out.append(text)
     out.append("")
     out += [f"{name}: {text}" for name, text in summary.totals(report)]

@@ -1,0 +1,153 @@
+"""Streams, files and formats of the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+
+from hookcli.report.schema import json_schema
+from tests.conftest import ROOT, SAMPLES, run_cli
+
+SIAMESE = SAMPLES / "siamese.py"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """One inspection, in every format at once: (stdout, folder)."""
+    folder = tmp_path_factory.mktemp("saved")
+    result = run_cli(
+        "inspect", SIAMESE, "-f", "json=r.json", "-f", "table", "-f", "markdown=r.md",
+        "-f", "tree=r.txt", cwd=folder,
+    )  # fmt: skip
+    assert result.status == 0, result.err
+    return result, folder
+
+
+def test_several_formats_come_from_one_run(saved):
+    result, folder = saved
+    assert result.out.startswith("model  SiameseNet  ")
+    assert sorted(path.name for path in folder.iterdir()) == ["r.json", "r.md", "r.txt"]
+    assert result.err == ""
+
+
+def test_the_report_holds_to_its_schema(saved):
+    report = json.loads((saved[1] / "r.json").read_text())
+    jsonschema.validate(report, json_schema())
+    assert report["schema"] == "hookcli.report/1"
+    assert list(report) == [
+        "schema", "command", "status", "environment", "model", "run", "inputs", "layers",
+        "uncalled", "parameters", "buffers", "events", "measurements", "checks", "distributed",
+        "totals", "warnings", "error",
+    ]  # fmt: skip
+
+
+def test_the_printed_schema_is_the_one_in_force():
+    printed = json.loads(run_cli("schema", "report").out)
+    assert printed == json.loads(json.dumps(json_schema()))
+    jsonschema.Draft202012Validator.check_schema(printed)
+
+
+@pytest.mark.parametrize("form", ["table", "tree", "markdown", "json"])
+def test_rendering_a_saved_report_gives_what_the_run_gave(saved, form):
+    result, folder = saved
+    again = run_cli("render", "r.json", "-f", form, cwd=folder)
+    name = {"tree": "r.txt", "markdown": "r.md", "json": "r.json"}.get(form)
+    assert again.out == (result.out if name is None else (folder / name).read_text())
+
+
+def test_a_report_can_come_from_stdin(saved):
+    text = (saved[1] / "r.json").read_text()
+    assert run_cli("render", "-", stdin=text).out == saved[0].out
+
+
+def test_the_same_run_gives_the_same_bytes_outside_environment(saved, tmp_path):
+    again = run_cli("inspect", SIAMESE, "-f", "json", "-o", tmp_path / "r.json")
+    assert again.out == ""
+    one, other = (json.loads((d / "r.json").read_text()) for d in (saved[1], tmp_path))
+    assert one.pop("environment").keys() == other.pop("environment").keys()
+    one["model"]["place"] = other["model"]["place"]
+    text = json.dumps(one).replace(str(SAMPLES), "sample_models")
+    assert text == json.dumps(other).replace(str(SAMPLES), "sample_models")
+
+
+def test_files_get_ordinary_permissions_and_keep_theirs(saved, tmp_path):
+    report = saved[1] / "r.json"
+    fresh, kept = tmp_path / "fresh.md", tmp_path / "kept.md"
+    kept.write_text("old")
+    kept.chmod(0o640)
+    link = tmp_path / "link.md"
+    link.symlink_to(kept)
+    mask = os.umask(0o022)
+    try:
+        run_cli("render", report, "-f", "markdown", "-o", fresh)
+        run_cli("render", report, "-f", "markdown", "-o", link)
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE(fresh.stat().st_mode) == 0o644
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o640
+    assert link.is_symlink()
+    assert kept.read_text() == fresh.read_text()
+
+
+def test_a_device_is_written_in_place(saved):
+    assert run_cli("render", saved[1] / "r.json", "-o", "/dev/null").status == 0
+
+
+def test_nobody_reading_is_status_141_and_silent(saved):
+    command = f"{sys.executable} -m hookcli render {saved[1]}/r.json; echo $? >&2"
+    done = subprocess.run(
+        ["bash", "-c", f"({command}) | true"],
+        capture_output=True, text=True, cwd=ROOT, timeout=60,
+    )  # fmt: skip
+    assert done.stderr.strip() in {"141", "0"}  # 0 where the pipe took it all before it closed
+    closed = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m hookcli render {saved[1]}/r.json >&-; echo $?"],
+        capture_output=True, text=True, cwd=ROOT, timeout=60,
+    )  # fmt: skip
+    assert closed.stdout.strip() == "141"
+    assert closed.stderr == ""
+
+
+def test_the_table_fills_the_columns_it_is_given(saved):
+    wide = run_cli("render", "r.json", cwd=saved[1], COLUMNS="200").out
+    narrow = run_cli("render", "r.json", cwd=saved[1], COLUMNS="60").out
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert 60 < max(map(len, wide.splitlines())) <= 200
+
+
+def test_a_stream_without_unicode_gets_ascii(saved):
+    out = run_cli("render", "r.json", cwd=saved[1], PYTHONIOENCODING="ascii").out
+    assert out.isascii()
+    assert "|- left (Branch)" in out
+
+
+def test_in_a_github_runner_the_model_s_output_is_fenced(tmp_path):
+    (tmp_path / "m.py").write_text(
+        "import os\nfrom torch import nn\nprint('::error::from the model')\n"
+        "class Net(nn.ReLU): pass\n"
+    )
+    result = run_cli("inspect", "m.py", "-i", "2", cwd=tmp_path, GITHUB_ACTIONS="true")
+    lines = result.err.splitlines()
+    token = lines[0].removeprefix("::stop-commands::")
+    assert len(token) >= 16
+    assert lines.index("::error::from the model") < lines.index(f"::{token}::")
+    assert result.status == 0
+
+
+def test_list_formats_speaks_json():
+    names = [row["name"] for row in json.loads(run_cli("list", "formats", "-f", "json").out)]
+    assert names == ["table", "tree", "json", "markdown"]
+
+
+def test_the_readme_s_commands_work(tmp_path):
+    for command in (
+        ["inspect", str(SIAMESE)],
+        ["inspect", str(SAMPLES / "unet.py") + ":UNet", "--depth", "2", "-f", "tree"],
+    ):
+        assert run_cli(*command, cwd=tmp_path).status == 0

@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hookcli.errors import ModelError
+
+
+def too_large(need: int, most: int, place: str, why: str = "") -> ModelError:
+    """Refusal of a real run whose tensors would take `need` bytes where `most` can be had."""
+    return ModelError(
+        f"a real run needs {need / 1e9:.1f} GB for parameters, and {most / 1e9:.1f} GB can be had"
+        f"{why}",
+        place=place,
+        hint="--tensors fake needs no memory for them, and shows how far that comes",
+    )
+
 
 def available() -> int | None:
     """Bytes that can still be had: the machine's, or the control group's where that is less."""

@@ -22,7 +22,7 @@ CHILD_SIDE = {"hookcli.worker.child", "hookcli.worker.guard"}
 # of the worker see models and inputs together.
 MAY = {
     "errors": set(),
-    "memory": set(),
+    "memory": {"errors"},
     "console": {"errors"},
     "report": set(),
     "config": {"errors", "inputs.grammar"},

@@ -7,6 +7,13 @@ from hookcli.formats.text import leaves_full
 from hookcli.report.model import ErrorInfo, LayerRow, Report
 from hookcli.worker.crash import crash_hint
 
+_FAKE_LIMITS = {
+    "DataDependentOutputException",
+    "DynamicOutputShapeException",
+    "UnsupportedOperatorException",
+    "UnsupportedFakeTensorException",
+    "FakeDoubtError",
+}
 _CRASHES = {"died", "timeout", "memory"}
 
 
@@ -56,6 +63,8 @@ def run_error(report: Report) -> ModelError:
 
 
 def _hint(report: Report, error: ErrorInfo) -> str:
+    if report.run.tensors == "fake" and error.type in _FAKE_LIMITS:
+        return "fake tensors have no values to decide by: leave --tensors fake out"
     if not error.inputs:
         return "run with -v for the traceback"
     got = f"it got {leaves_full(error.inputs, inputs=True)}"

@@ -63,10 +63,12 @@ def load(
     phase: Callable[[str], None],
     importing: AbstractContextManager[None] | None = None,
     building: AbstractContextManager[None] | None = None,
+    allow: Callable[[Callable[[], nn.Module]], None] = lambda build: None,
 ) -> Loaded:
     """Import and build, noting where each module is constructed.
 
-    `phase` is told "import" and "build"; the two contexts are entered around them.
+    `phase` is told "import" and "build"; the two contexts are entered around them. `allow` gets
+    the builder before it is called, and may raise.
     """
     constructors = places.Constructors()
     with constructors:
@@ -74,6 +76,12 @@ def load(
         with importing or nullcontext():
             found = find(spec.source, spec.args)
         phase("build")
+
+        def construct() -> nn.Module:
+            return build(found.choice.target, found.choice.label, spec.args, spec.source)
+
+        if not isinstance(found.choice.target, nn.Module):
+            allow(construct)
         with building or nullcontext():
-            root = build(found.choice.target, found.choice.label, spec.args, spec.source)
+            root = construct()
     return Loaded(root, found.module, found.choice.note, constructors)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -14,10 +14,12 @@ from torch import nn
 from hookcli.config.spec import Attempt, Mode, Spec
 from hookcli.errors import RequestError
 from hookcli.inputs.batch import Batch
+from hookcli.memory import available, too_large
 from hookcli.models.base import Model
 from hookcli.models.eager import EagerModel
 from hookcli.models.fake import Faker, on_meta
 from hookcli.models.load import Loaded, load
+from hookcli.models.size import bytes_when_built
 from hookcli.models.source import own_path
 from hookcli.models.trees import describe, map_tensors
 from hookcli.models.weights import load_weights, read_weights
@@ -88,6 +90,7 @@ class Session:
             phase=self._phase,
             importing=on_meta() if meta else None,
             building=on_meta() if self._faker else None,
+            allow=self._refuse_too_large,
         )
         if loaded.note:
             self._warnings.append(loaded.note)
@@ -103,6 +106,15 @@ class Session:
         elif spec.run.device != "cpu":
             self._move(root)
         return loaded
+
+    def _refuse_too_large(self, construct: Callable[[], nn.Module]) -> None:
+        """Refuse a real build that memory would not hold. After a fake one its size is known."""
+        if self._faker is not None or self._attempt.fallback is not None:
+            return
+        most = min((m for m in (available(), self._spec.run.max_memory) if m), default=None)
+        need = bytes_when_built(construct)
+        if need is not None and most is not None and need > most:
+            raise too_large(need, most, self._spec.model.source)
 
     def _check_device(self) -> None:
         device = self._spec.run.device

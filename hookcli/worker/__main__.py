@@ -6,9 +6,10 @@ Arguments: descriptors of the job, the answer, the last event and the dump; hook
 import sys
 
 if __name__ == "__main__":
-    # The folder of this script stands first on the path; nothing is to be imported from it, and
-    # hookcli itself comes last, so that its neighbours cannot hide the user's modules.
-    del sys.path[0]
+    # The folder of this script stands first on the path, but for PYTHONSAFEPATH; nothing is to be
+    # imported from it, and hookcli itself comes last: its neighbours must not hide the user's.
+    if sys.path[0] == sys.argv[0].rpartition("/")[0]:
+        del sys.path[0]
     if sys.argv[5] not in sys.path:
         sys.path.append(sys.argv[5])
     from hookcli.worker.child import main

@@ -12,21 +12,26 @@ import re
 import struct
 import sysconfig
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 _SLOT = 2048
 _HEAD = struct.Struct("<H")
 _SIZE = 2 * _SLOT + 1
+_LONGEST = 900  # bytes of a layer's name or of a place, so that both fit into a slot
 _DUMP_LIMIT = 1 << 16
+_DUMP = "Current thread 0x"  # not "Current thread's C stack", which Python 3.14 adds
 _FRAME = re.compile(r'^  File "(.+)", line (\d+) in ', re.MULTILINE)
+_ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 _OURS = str(Path(__file__).parent.parent) + os.sep
 _STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
+_PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
 @dataclass(frozen=True, slots=True)
 class LastEvent:
-    """Where the child had come. `layer` is a qualified name with its type, "" for none."""
+    """Where the child had come. `layer` is a qualified name, or a type in angle brackets."""
 
     phase: str
     layer: str | None
@@ -42,6 +47,13 @@ class LastEvent:
         return f"in {self.phase}, in {name}{call}"
 
 
+def _field(text: str) -> bytes:
+    data = text.replace("\0", "").encode("utf-8", "replace")
+    if len(data) > _LONGEST:  # the end of a path says more than its start
+        data = b"..." + data[-_LONGEST:]
+    return data
+
+
 class Writer:
     """The child's side. Costs two copies of a few bytes an event."""
 
@@ -49,11 +61,12 @@ class Writer:
         self._map = mmap.mmap(fd, _SIZE)
         self._slot = 0
 
-    def write(self, phase: str, layer: str | None, call: int, place: str | None) -> None:
-        """Note that `call` of `layer` runs; `layer` None: none does."""
-        running = "" if layer is None else f"\0{layer[:600]}\0{call}\0{place or ''}"
-        text = phase + running
-        data = text.encode("utf-8", "replace")[: _SLOT - 2]
+    def write(self, event: LastEvent) -> None:
+        """Note that this runs."""
+        fields = [event.phase]
+        if event.layer is not None:
+            fields += [event.layer, str(event.call or 0), event.place or ""]
+        data = b"\0".join(map(_field, fields))
         start = self._slot * _SLOT
         self._map[start : start + 2] = _HEAD.pack(len(data))
         self._map[start + 2 : start + 2 + len(data)] = data
@@ -61,58 +74,91 @@ class Writer:
         self._slot = 1 - self._slot
 
 
+def _shared_memory() -> int:
+    """A descriptor without a name, in memory where the system can: a full /tmp must not matter."""
+    create = getattr(os, "memfd_create", None)
+    if create is not None:
+        fd: int = create("hookcli")
+        return fd
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
 class BlackBox:
-    """The parent's side: two unlinked files, which the child gets as descriptors."""
+    """The parent's side: two unnamed files, which the child gets as descriptors."""
 
     def __init__(self) -> None:
-        self._events = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()
-        self._events.truncate(_SIZE)
-        self._dump = tempfile.TemporaryFile()  # noqa: SIM115
-        Writer(self._events.fileno()).write("start", None, 0, None)
+        self._events = _shared_memory()
+        self._dump = _shared_memory()
+        os.ftruncate(self._events, _SIZE)
+        Writer(self._events).write(LastEvent("start", None, None, None))
 
     @property
     def descriptors(self) -> tuple[int, int]:
         """For the child: the events' and the dump's."""
-        return self._events.fileno(), self._dump.fileno()
+        return self._events, self._dump
 
     def last(self) -> LastEvent:
-        """The last whole event; the dump's user line, where there is one, is its place."""
-        data = os.pread(self._events.fileno(), _SIZE, 0)
+        """The last whole event."""
+        data = os.pread(self._events, _SIZE, 0)
         start = (1 if data[2 * _SLOT] else 0) * _SLOT
         (size,) = _HEAD.unpack_from(data, start)
         text = data[start + 2 : start + 2 + min(size, _SLOT - 2)].decode("utf-8", "replace")
         phase, *rest = text.split("\0")
-        layer, call, place = rest if len(rest) == 3 else (None, "0", "")
-        return LastEvent(
-            phase=phase,
-            layer=layer,
-            call=int(call) if layer is not None and call.isdigit() else None,
-            place=self._dumped() or place or None,
-        )
+        if len(rest) != 3:
+            return LastEvent(phase, None, None, None)
+        layer, call, place = rest
+        return LastEvent(phase, layer, int(call) if call.isdigit() else None, place or None)
 
-    def _dumped(self) -> str | None:
-        text = os.pread(self._dump.fileno(), _DUMP_LIMIT, 0).decode("utf-8", "replace")
-        main = text.rpartition("Current thread")[2]  # the last dump's
-        for filename, line in _FRAME.findall(main):
-            if _is_user(filename):
-                return f"{_shown(filename)}:{line}"
-        return None
+    def dumped_place(self) -> str | None:
+        """The user's line in the last dump, as soon as it is written whole."""
+        text = os.pread(self._dump, _DUMP_LIMIT, 0).decode("utf-8", "replace")
+        last = text.rpartition(_DUMP)[2]
+        return user_line((_unescaped(name), int(line)) for name, line in _FRAME.findall(last))
 
     def close(self) -> None:
         """Free the memory."""
-        self._events.close()
-        self._dump.close()
+        os.close(self._events)
+        os.close(self._dump)
 
 
-def _is_user(filename: str) -> bool:
-    installed = "site-packages" in filename or "dist-packages" in filename
-    if filename.startswith(("<", _OURS)) or f"{os.sep}torch{os.sep}" in filename:
-        return False
-    return installed or not filename.startswith(_STDLIB)
+def _unescaped(filename: str) -> str:
+    """What the fault handler, which writes ASCII alone, made of a name."""
+    return _ESCAPE.sub(lambda match: chr(int(match[1] or match[2] or match[3], 16)), filename)
+
+
+def user_line(frames: Iterable[tuple[str, int | None]]) -> str | None:
+    """The first of the user's own lines, as "file.py:12"; an installed package's without one.
+
+    Parameters
+    ----------
+    frames : files and lines, innermost first.
+
+    """
+    installed = None
+    for filename, line in frames:
+        package = next((part for part in _PACKAGES if part in filename), None)
+        if filename.startswith(("<", _OURS)):
+            continue
+        if package is None and not filename.startswith(_STDLIB):
+            return f"{_shown(filename)}:{line}"
+        if installed is None and package and f"{package}torch{os.sep}" not in filename:
+            installed = f"{filename}:{line}"
+    return installed
 
 
 def _shown(filename: str) -> str:
     try:
-        return Path(filename).resolve().relative_to(Path.cwd().resolve()).as_posix()
+        return Path(filename).resolve().relative_to(_CWD).as_posix()
     except (ValueError, OSError):
         return filename
+
+
+def _cwd() -> Path:
+    try:
+        return Path.cwd().resolve()
+    except OSError:  # the folder is gone
+        return Path(os.sep)
+
+
+_CWD = _cwd()  # as it was before the model's code ran: a model may change it

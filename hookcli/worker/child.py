@@ -2,102 +2,127 @@
 
 from __future__ import annotations
 
+import atexit
 import faulthandler
 import os
 import signal
 import sys
-import threading
 import traceback
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from hookcli.errors import BugError, HookcliError
-from hookcli.worker.blackbox import Writer
-from hookcli.worker.protocol import FailureMessage, Job, ReportMessage, receive_job, send_answer
+from hookcli.errors import BugError, HookcliError, ModelError
+from hookcli.worker import guard
+from hookcli.worker.blackbox import LastEvent, Writer, user_line
+from hookcli.worker.protocol import (
+    PIPE_LOST,
+    FailureMessage,
+    Job,
+    ReportMessage,
+    receive_job,
+    send_answer,
+)
 
 if TYPE_CHECKING:
     from hookcli.report.recording import CallNote
 
 
-def _end_with(job_fd: int) -> None:
-    """End the process group when the parent is gone: it holds the other end of the job's pipe."""
-    try:
-        while os.read(job_fd, 1):
-            pass
-    except OSError:  # the model closed it: nothing can be told from it any more
-        return
-    os.killpg(os.getpgrp(), signal.SIGKILL)
-
-
 class _Progress:
-    """Writes each event to the black box."""
+    """Writes each event to the black box, and keeps it for an error that nobody else caught."""
 
-    def __init__(self, box: Writer) -> None:
+    def __init__(self, box: Writer, outlet: guard.Outlet) -> None:
         self._box = box
-        self.phase = "start"
+        self._outlet = outlet
+        self.last = LastEvent("start", None, None, None)
 
     def __call__(self, phase: str, note: CallNote | None) -> None:
-        self.phase = phase
+        if self._outlet.is_fork:  # the box tells of the process that answers
+            return
         if note is None:
-            self._box.write(phase, None, 0, None)
+            guard.room_to_work()
+            self.last = LastEvent(phase, None, None, None)
         else:
             name = f"<{note.type}>" if note.name is None else note.name
-            self._box.write(phase, name, note.index, note.place)
+            self.last = LastEvent(phase, name, note.index, note.place)
+        self._box.write(self.last)
 
 
-def _work(job: Job, progress: _Progress, answer_fd: int) -> None:
+def _work(job: Job, progress: _Progress) -> ReportMessage:
     from hookcli.report.encode import to_json
     from hookcli.run.session import Session
 
     report, declaration = Session(job.spec, job.attempt, progress).run()
-    message = ReportMessage(to_json(report), declaration)
-    _flush()
-    send_answer(answer_fd, message)
+    return ReportMessage(to_json(report), declaration)
 
 
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError, AttributeError):  # the model closed or replaced it
-            continue
-
-
-def main(job_fd: int, answer_fd: int, box_fd: int, dump_fd: int) -> None:
+def main(job_fd: int, answer_fd: int, box_fd: int, dump_fd: int) -> NoReturn:
     """Run one job. Never returns."""
+    job_fd, answer_fd, box_fd, dump_fd = (
+        guard.out_of_reach(fd) for fd in (job_fd, answer_fd, box_fd, dump_fd)
+    )
     faulthandler.enable(file=dump_fd, all_threads=False)
     faulthandler.register(signal.SIGUSR1, file=dump_fd, all_threads=False)
-    for fd in (job_fd, answer_fd, box_fd, dump_fd):
-        os.set_inheritable(fd, False)
-    sys.dont_write_bytecode = True  # leave no litter beside the user's files
-    progress = _Progress(Writer(box_fd))
-    job = receive_job(job_fd)
-    threading.Thread(target=_end_with, args=(job_fd,), daemon=True).start()
-    sys.argv = [job.spec.model.source]
+    # Leave no litter beside the user's files, from processes that the model starts either.
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    outlet = guard.Outlet(answer_fd)
+    progress = _Progress(Writer(box_fd), outlet)
     try:
-        _work(job, progress, answer_fd)
-    except HookcliError as error:
-        _flush()
-        send_answer(answer_fd, FailureMessage(progress.phase, error))
-    except BaseException as error:  # noqa: BLE001  # the last resort: it is our bug
-        _flush()
-        send_answer(answer_fd, FailureMessage(progress.phase, _bug(error)))
-    _leave()
+        job = receive_job(job_fd)
+    except EOFError:  # the parent is gone already
+        guard.leave(0)
+    guard.end_with_parent(job_fd)
+    sys.argv = [job.spec.model.source]
+    message: ReportMessage | FailureMessage
+    try:
+        message = _work(job, progress)
+    except BaseException as error:  # noqa: BLE001  # the last resort
+        guard.room_to_work()
+        message = FailureMessage(progress.last.phase, _as_ours(error, progress.last, job))
+    _answer(outlet, message)
 
 
-def _bug(error: BaseException) -> HookcliError:
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return BugError(
-        f"hookcli failed: {type(error).__name__}: {' '.join(str(error).split())}",
-        place=f"{os.path.basename(last.filename)}:{last.lineno}",  # noqa: PTH119
-        hint="this is a bug in hookcli: please report it with the output of -v",
-        details="".join(traceback.format_exception(error)),
+def _as_ours(error: BaseException, last: LastEvent, job: Job) -> HookcliError:
+    """What came out of the run: an error that was said already, the model's, or our bug.
+
+    The user's code is also called where nobody expects it to raise: a `train` of its own, a
+    property. And hookcli itself never raises what is no `Exception`.
+    """
+    if isinstance(error, HookcliError):
+        return error
+    from hookcli.models.failures import failure_of
+
+    failure = failure_of(error, last.phase)
+    frames = traceback.extract_tb(error.__traceback__)
+    place = user_line((frame.filename, frame.lineno) for frame in reversed(frames))
+    if place is None and isinstance(error, Exception):
+        return BugError(
+            f"hookcli failed: {failure.type}: {' '.join(failure.message.split())}",
+            place=f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}",  # noqa: PTH119
+            hint="this is a bug in hookcli: please report it with the output of -v",
+            details=failure.details,
+        )
+    return ModelError(
+        f"{failure.type} {last.sentence()}: {' '.join(failure.message.split())}",
+        place=place or job.spec.model.source,
+        hint="run with -v for the traceback",
+        details=failure.details,
     )
 
 
-def _leave() -> None:
-    """Run the model's exit handlers and end, without taking torch apart piece by piece."""
-    import atexit
-
-    atexit._run_exitfuncs()
-    _flush()
-    os._exit(0)
+def _answer(outlet: guard.Outlet, message: ReportMessage | FailureMessage) -> NoReturn:
+    """Send the message, run the model's exit handlers, and end."""
+    guard.flush()
+    if outlet.is_fork:
+        guard.leave(0)
+    try:
+        if not outlet.is_open:
+            guard.leave(PIPE_LOST)
+        send_answer(outlet.fd, message)
+    except OSError:
+        guard.leave(PIPE_LOST)
+    try:
+        atexit._run_exitfuncs()
+        guard.flush()
+        guard.flush_c()
+    finally:
+        guard.leave(0)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from hookcli.config.spec import Attempt, Spec
 from hookcli.errors import InterruptedRun, ModelError
-from hookcli.memory import available
+from hookcli.memory import available, too_large
 from hookcli.report.model import Report
 from hookcli.worker.crash import crash_error, crash_report
 from hookcli.worker.launch import Limits, Worker
@@ -73,7 +73,7 @@ def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
         if outcome.reason == "memory" and outcome.phase == "import" and not attempt.meta_import:
             return Attempt("fake", meta_import=True)  # a big model, built as its file is imported
         confirm = outcome.reason == "died" and outcome.phase not in {"start", "import"}
-        reason = f"the process died: {outcome.message}"
+        reason = outcome.message
         declaration = None
     elif isinstance(outcome, FailureMessage):
         confirm = isinstance(outcome.error, ModelError) and (
@@ -103,12 +103,8 @@ def _hold(spec: Spec, outcome: _Outcome) -> None:
     most = min((m for m in (free, spec.run.max_memory) if m is not None), default=None)
     if most is not None and need > most:
         why = "" if error is None else f"; the fake run failed: {error.type}: {error.message}"
-        raise ModelError(
-            f"a real run needs {need / 1e9:.1f} GB for parameters, and {most / 1e9:.1f} GB is free"
-            f"{first_line(why)}",
-            place=(error.place if error else None) or spec.model.source,
-            hint="--tensors fake shows how far the fake run came",
-        )
+        place = (error.place if error else None) or spec.model.source
+        raise too_large(need, most, place, first_line(why))
 
 
 def _settle(spec: Spec, attempt: Attempt, outcome: _Outcome, seconds: float) -> Report:

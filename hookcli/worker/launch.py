@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -17,13 +17,13 @@ from types import TracebackType
 from hookcli.memory import available
 from hookcli.worker import processes
 from hookcli.worker.blackbox import BlackBox, LastEvent
-from hookcli.worker.protocol import Answer, Crash, Inbox, Job, send_job
+from hookcli.worker.protocol import PIPE_LOST, Answer, Crash, Inbox, Job, Reason, send_job
 
 _MAIN = Path(__file__).with_name("__main__.py")
 _HOME = Path(__file__).parent.parent.parent
 _TICK = 0.05  # seconds between looks at memory
 _GRACE = 2.0  # seconds that the model's exit handlers have
-_DUMP_WAIT = 0.3  # seconds for a hanging child to write where it is
+_DUMP_WAIT = 1.0  # seconds, at most, for a hanging child to write where it is
 _RESERVE = 256 << 20  # bytes: with less left on the machine, the worker is what gives way
 
 
@@ -70,28 +70,35 @@ class Worker:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._child.wait(_GRACE)
         self.end()
 
     def end(self) -> None:
-        """Kill the process group and free everything. May be called again."""
-        processes.end_group(self._child.pid)
-        self._child.wait()
-        processes.end_group(self._child.pid)  # those that were forked meanwhile
-        processes.end_orphans(self._known)
-        for fd in (self._job_fd, self._answer_fd):
-            with contextlib.suppress(OSError):
+        """Kill the process group and what left it, and free everything."""
+        with processes.undisturbed():
+            processes.end_group(self._child.pid)
+            self._child.wait()
+            processes.end_group(self._child.pid)  # those that were forked meanwhile
+            processes.end_orphans(self._known)
+            for fd in (self._job_fd, self._answer_fd):
                 os.close(fd)
-        self._job_fd = self._answer_fd = -1
+            self._box.close()
 
     def last(self) -> LastEvent:
         """Where the child has come."""
         return self._box.last()
 
     def wait(self, check: Callable[[], None]) -> Answer:
-        """The child's answer. `check` is called at every tick, and may raise to end the wait."""
+        """The child's answer. `check` is called at every tick, and may raise to end the wait.
+
+        With an answer, the model's exit handlers have had their time on return.
+        """
+        answer = self._answer(check)
+        if not isinstance(answer, Crash):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._child.wait(_GRACE)
+        return answer
+
+    def _answer(self, check: Callable[[], None]) -> Answer:
         processes.adopt_orphans()
         inbox = Inbox()
         with selectors.DefaultSelector() as selector:
@@ -128,57 +135,57 @@ class Worker:
                 inbox.feed(data)
 
     def _died(self) -> Crash:
+        lost = "the model closed the pipe over which its report was to come"
         try:
             status = self._child.wait(_GRACE)
         except subprocess.TimeoutExpired:
-            return self._crash("died", "the model closed hookcli's own pipe")
+            return self._crash("died", lost)
+        if status == PIPE_LOST and self._box.last().phase == "report":
+            return self._crash("died", lost)
         if status >= 0:
             return self._crash("died", f"the process ended itself with exit status {status}")
-        name = signal.Signals(-status).name
         if -status == signal.SIGKILL:
             return self._crash(
                 "memory", "the process was killed, as the system does when memory runs out"
             )
-        meaning = {
-            signal.SIGSEGV: "a segmentation fault",
-            signal.SIGABRT: "an abort in C or C++ code",
-            signal.SIGBUS: "a bus error",
-            signal.SIGFPE: "an arithmetic fault in C code",
-            signal.SIGILL: "an instruction that this CPU does not have",
-        }.get(signal.Signals(-status), "a signal")
-        return self._crash("died", f"the process died of {name}: {meaning}")
+        return self._crash("died", f"the process died of {processes.signal_in_words(-status)}")
 
     def _over_limits(self) -> Crash | None:
         if time.monotonic() > self._limits.deadline:
-            self._ask_where()
-            return self._crash("timeout", f"no end after {self._limits.timeout:g} s (--timeout)")
+            return self._stopped("timeout", f"no end after {self._limits.timeout:g} s (--timeout)")
         if self._limits.memory is not None:
             used = processes.resident(self._child.pid)
             if used > self._limits.memory:
-                self._ask_where()
-                most = f"{self._limits.memory / 1e9:g} GB"
-                return self._crash("memory", f"{used / 1e9:.2f} GB used, over --max-memory {most}")
+                most = f"--max-memory {self._limits.memory / 1e9:g} GB"
+                return self._stopped("memory", f"{used / 1e9:.2f} GB used, over {most}")
         left = available()
         if left is not None and left < _RESERVE:
-            self._ask_where()
-            return self._crash("memory", "the machine's memory ran out")
+            return self._stopped("memory", "the machine's memory ran out")
         return None
+
+    def _stopped(self, reason: Reason, message: str) -> Crash:
+        """A crash of a child that still runs: it goes on, so its event is read at once."""
+        last = self._box.last()
+        self._ask_where()
+        return self._crash(reason, message, last)
 
     def _ask_where(self) -> None:
         """Have the child dump its Python stack, even from an endless loop in C."""
+        until = time.monotonic() + _DUMP_WAIT
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._child.pid, signal.SIGUSR1)
-            time.sleep(_DUMP_WAIT)
+        while self._box.dumped_place() is None and time.monotonic() < until:
+            time.sleep(_TICK)
 
-    def _crash(self, reason: str, message: str) -> Crash:
-        last = self._box.last()
+    def _crash(self, reason: Reason, message: str, last: LastEvent | None = None) -> Crash:
+        last = last or self._box.last()
         return Crash(
-            reason=reason,  # type: ignore[arg-type]
+            reason=reason,
             message=message,
             phase=last.phase,
             layer=last.layer,
             call=last.call,
-            place=last.place,
+            place=self._box.dumped_place() or last.place,
         )
 
 
@@ -192,7 +199,7 @@ def _error_stream() -> int:
 
 
 @contextlib.contextmanager
-def _exit_of(pid: int, selector: selectors.BaseSelector):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _exit_of(pid: int, selector: selectors.BaseSelector) -> Iterator[None]:
     """Wake the selector when the process ends, where the system can say so."""
     opener = getattr(os, "pidfd_open", None)
     try:

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 _PROC = Path("/proc")
@@ -71,3 +72,31 @@ def end_orphans(known: set[int]) -> None:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
         time.sleep(0.01)
+
+
+_MEANINGS = {
+    signal.SIGSEGV: "a segmentation fault",
+    signal.SIGABRT: "an abort in C or C++ code",
+    signal.SIGBUS: "a bus error",
+    signal.SIGFPE: "an arithmetic fault in C code",
+    signal.SIGILL: "an instruction that this CPU does not have",
+}
+
+
+def signal_in_words(number: int) -> str:
+    """A signal's name, and what it means where a process died of it."""
+    try:
+        known = signal.Signals(number)
+    except ValueError:  # a real-time signal
+        return f"signal {number}"
+    return f"{known.name}: {_MEANINGS[known]}" if known in _MEANINGS else known.name
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Keep the signals that raise from cutting a clean-up short: they come after it."""
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)

@@ -5,16 +5,21 @@ Parent → child: one pickled `Job`. Child → parent: one frame, a report or a 
 
 from __future__ import annotations
 
-import os
-import pickle
 import struct
 from dataclasses import dataclass
+from os import read, write
+from pickle import dumps, loads
 from typing import Literal, TypeAlias
 
 from hookcli.config.spec import Attempt, Spec
 from hookcli.errors import HookcliError
 
 _HEAD = struct.Struct("<Q")
+PIPE_LOST = 74  # exit status of a child whose answer has no way to the parent: EX_IOERR
+# `os` and `pickle` are taken apart above, because a model may replace their functions.
+
+
+Reason: TypeAlias = Literal["died", "timeout", "memory"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,7 @@ class FailureMessage:
 class Crash:
     """The child ended without a word, or was ended: why, and where it had come."""
 
-    reason: Literal["died", "timeout", "memory"]
+    reason: Reason
     message: str
     phase: str
     layer: str | None
@@ -60,19 +65,19 @@ def write_all(fd: int, data: bytes) -> None:
     """Write every byte."""
     view = memoryview(data)
     while view:
-        view = view[os.write(fd, view) :]
+        view = view[write(fd, view) :]
 
 
 def send_job(fd: int, job: Job) -> None:
     """Send the job, with its length before it: the pipe stays open as the parent's sign of life."""
-    body = pickle.dumps(job)
+    body = dumps(job)
     write_all(fd, _HEAD.pack(len(body)) + body)
 
 
 def receive_job(fd: int) -> Job:
     """Read the job."""
     size: int = _HEAD.unpack(_read(fd, _HEAD.size))[0]
-    job = pickle.loads(_read(fd, size))  # from our own parent
+    job = loads(_read(fd, size))  # from our own parent
     if not isinstance(job, Job):
         raise TypeError(type(job).__name__)
     return job
@@ -81,7 +86,7 @@ def receive_job(fd: int) -> Job:
 def _read(fd: int, size: int) -> bytes:
     parts: list[bytes] = []
     while size:
-        part = os.read(fd, min(size, 1 << 20))
+        part = read(fd, min(size, 1 << 20))
         if not part:
             raise EOFError("the parent closed the pipe")
         parts.append(part)
@@ -91,7 +96,7 @@ def _read(fd: int, size: int) -> bytes:
 
 def send_answer(fd: int, message: ReportMessage | FailureMessage) -> None:
     """Send the one frame."""
-    body = pickle.dumps(message)
+    body = dumps(message)
     write_all(fd, _HEAD.pack(len(body)) + body)
 
 
@@ -112,7 +117,7 @@ class Inbox:
         (size,) = _HEAD.unpack_from(self._data)
         if len(self._data) < _HEAD.size + size:
             return None
-        message: ReportMessage | FailureMessage = pickle.loads(  # from our own child
+        message: ReportMessage | FailureMessage = loads(  # from our own child
             memoryview(self._data)[_HEAD.size : _HEAD.size + size]
         )
         return message

@@ -5,7 +5,7 @@ The configs are the defaults but for what `config` says; inputs are hookcli's `-
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,13 @@ class Architecture:
 
 
 IDS = "2x16:int64:0..1000"
-MASK = "attention_mask=2x16:int64:ones"
+ALL = "attention_mask=2x16:int64:ones"
+SOME = "attention_mask=2x16:int64:0..2"
 PIXELS = "2x3x224x224"
 TWO_SIDES = (f"input_ids={IDS}", "decoder_input_ids=2x8:int64:0..1000")
 GROUPED = "bfloat16, as torch's fake grouped_mm takes nothing else"
+LESS = "made small, so that the truth has numbers"
+SMALL = {"num_hidden_layers": 2, "vocab_size": 1000}
 
 TEXT = {
     "bert": "BertModel",
@@ -109,14 +112,33 @@ MIXTURES = {
     "jamba": "JambaModel",
     "olmoe": "OlmoeModel",
 }
+# Models too big to run for real, made small: what the fake run of the whole shows, with numbers.
+MADE_SMALL = {
+    **dict.fromkeys(
+        "deberta-v2 gpt_neox gptj falcon llama llama_lm mistral qwen2 qwen3 gemma gemma2 "
+        "gemma3_text phi phi3 olmo2 granite cohere2 glm4 smollm3 stablelm starcoder2 lfm2 "
+        "mamba2 recurrent_gemma rwkv".split(),
+        SMALL,
+    ),
+    "gpt_neo": {"num_layers": 2, "attention_types": [[["global", "local"], 1]], "vocab_size": 1000},
+    "mixtral": {**SMALL, "intermediate_size": 512},
+    "qwen3_moe": {**SMALL, "num_experts": 16},
+    "deepseek_v3": {**SMALL, "num_hidden_layers": 4, "n_routed_experts": 16, "hidden_size": 512},
+    "gpt_oss": {**SMALL, "num_local_experts": 4},
+    "jamba": {**SMALL, "num_hidden_layers": 8, "hidden_size": 512, "intermediate_size": 512},
+    "olmoe": SMALL,
+}
 OTHERS = [
-    Architecture("bert_masked", "BertForMaskedLM", (f"input_ids={IDS}", MASK)),
+    Architecture("bert_lm", "BertForMaskedLM", (f"input_ids={IDS}", ALL)),
+    Architecture("bert_masked", "BertModel", (f"input_ids={IDS}", SOME)),
+    Architecture("t5_masked", "T5Model", (*TWO_SIDES, ALL)),
+    Architecture("llama_masked", "LlamaModel", (f"input_ids={IDS}", ALL), config=SMALL, note=LESS),
     Architecture("big_bird", "BigBirdModel", ("1x768:int64:1..1000",)),
     Architecture("led", "LEDModel", ("1x1024:int64:2..1000",)),
-    Architecture("longformer", "LongformerModel", ("1x512:int64:2..1000",)),
+    Architecture("longformer", "LongformerModel", ("1x256:int64:2..1000",)),
     Architecture("reformer", "ReformerModel", ("1x4096:int64:0..300",)),
     Architecture("tapas", "TapasModel", (IDS,)),
-    Architecture("layoutlm", "LayoutLMModel", (IDS, "bbox=2x16x4:int64:0..100")),
+    Architecture("layoutlm", "LayoutLMModel", (IDS, "bbox=2x16x4:int64:7..8")),
     Architecture("perceiver", "PerceiverModel", ("2x64x768",)),
     Architecture("clip", "CLIPModel", (f"input_ids={IDS}", f"pixel_values={PIXELS}")),
     Architecture("siglip", "SiglipModel", (f"input_ids={IDS}", f"pixel_values={PIXELS}")),
@@ -169,4 +191,8 @@ ARCHITECTURES = {
         *(Architecture(n, m, (IDS,), "bfloat16", note=GROUPED) for n, m in MIXTURES.items()),
         *OTHERS,
     )
+}
+ARCHITECTURES |= {
+    f"{name}-small": replace(ARCHITECTURES[name], name=f"{name}-small", config=config, note=LESS)
+    for name, config in MADE_SMALL.items()
 }

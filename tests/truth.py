@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import types
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -39,7 +40,7 @@ def tensors(value, seen=()):
     seen = (*seen, id(value))
     if isinstance(value, Mapping):
         inside = list(value.values())
-    elif isinstance(value, (tuple, list, set, frozenset)):
+    elif isinstance(value, (tuple, list, set, frozenset, deque)):
         inside = list(value)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         inside = [getattr(value, f.name, None) for f in dataclasses.fields(value)]

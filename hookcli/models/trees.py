@@ -10,6 +10,7 @@ import dataclasses
 import json
 import re
 import types
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -104,7 +105,7 @@ def _children(value: object) -> tuple[str, list[tuple[str, str, Any]]]:
         if names is not None and len(names) == len(value):
             return "object", [(n, f".{n}", v) for n, v in zip(names, value, strict=True)]
         return "tuple", [(str(i), f"[{i}]", v) for i, v in enumerate(value)]
-    if isinstance(value, list):
+    if isinstance(value, (list, deque)):
         return "list", [(str(i), f"[{i}]", v) for i, v in enumerate(value)]
     if isinstance(value, Mapping):
         return "dict", [(str(k), _key(k), v) for k, v in list(value.items())]
@@ -120,7 +121,7 @@ def _children(value: object) -> tuple[str, list[tuple[str, str, Any]]]:
 
 
 def _is_custom(value: object) -> bool:
-    return not isinstance(value, (tuple, list, Mapping, set, frozenset)) and not (
+    return not isinstance(value, (tuple, list, deque, Mapping, set, frozenset)) and not (
         dataclasses.is_dataclass(value)
     )
 

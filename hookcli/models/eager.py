@@ -21,9 +21,10 @@ from hookcli.report.recording import ModuleInfo
 
 def has_forward(kind: type[nn.Module]) -> bool:
     """Whether calling a module of this class can run anything: a ModuleList has no forward."""
-    return kind.forward is not nn.Module.forward and not issubclass(
-        kind, nn.ModuleList | nn.ModuleDict
-    )
+    if issubclass(kind, nn.ModuleList | nn.ModuleDict):
+        return False
+    defining = next((base for base in kind.__mro__ if "forward" in vars(base)), nn.Module)
+    return defining is not nn.Module
 
 
 class EagerModel:

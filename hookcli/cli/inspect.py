@@ -8,7 +8,7 @@ import typer
 
 from hookcli.cli import options
 from hookcli.cli.options import near, parse_columns, reporting, watch_stdout
-from hookcli.cli.output import deliver, parse_targets
+from hookcli.cli.output import deliver, load_renderers, parse_targets
 from hookcli.config.spec import Mode, ModelSpec, RunSpec, Spec, TensorsOption
 from hookcli.console import Console
 from hookcli.errors import RequestError, Status
@@ -101,7 +101,7 @@ def inspect(
 
         to_stdout = any(target.file is None for target in targets)
         with console.fenced():
-            report = run(spec, watch_stdout if to_stdout else lambda: None)
+            report = run(spec, watch_stdout if to_stdout else lambda: None, load_renderers)
         from hookcli.formats.view import View
 
         view = View(

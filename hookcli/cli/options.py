@@ -103,8 +103,6 @@ def reporting(console: Console, command: Callable[[], int]) -> int:
         return error.status
     except BrokenPipeError:  # typer would make it status 1
         raise InterruptedRun(Status.CLOSED_STDOUT) from None
-    except MemoryError:
-        raise
     except Exception as error:  # noqa: BLE001  # the last resort: it is our bug
         import traceback
 

@@ -135,6 +135,11 @@ def _umask() -> int:
     return mask
 
 
+def load_renderers() -> None:
+    """Import the renderers, which takes a moment."""
+    import hookcli.formats.registry  # noqa: F401
+
+
 def deliver(report: Report, targets: tuple[Target, ...], view: View, console: Console) -> None:
     """Render each format and put it where it goes: files first, stdout last."""
     from hookcli.formats.registry import FORMATS as RENDERERS

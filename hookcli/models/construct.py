@@ -6,13 +6,13 @@ import difflib
 import importlib
 import inspect
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from torch import nn
 
 from hookcli.config.spec import Argument
 from hookcli.errors import ModelError, RequestError
+from hookcli.models import places
 from hookcli.models.failures import failure_of
 from hookcli.models.source import import_file
 
@@ -91,7 +91,7 @@ def _named(where: str, text: str) -> Callable[..., Any]:
     module_name, _, attr = where.rpartition(":")
     try:
         if module_name.endswith(".py"):
-            value: Any = import_file(Path(module_name))
+            value: Any = import_file(places.START / module_name)
         else:
             value = importlib.import_module(module_name)
         for step in attr.split("."):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -40,7 +39,7 @@ def find(source: str, args: tuple[Any, ...]) -> Found:
     if not isinstance(named, PythonFile):
         module = import_module(named.module, source)
         return Found(module, Choice(attribute(module, named.attr, source), named.attr))
-    path = Path(named.path)
+    path = places.START / named.path
     module = import_file(path)
     if named.attr is None:
         return Found(module, discover(module, path, source, args))

@@ -55,7 +55,7 @@ def show(filename: str) -> str:
     if shown is None:
         path = Path(filename)
         try:
-            shown = path.resolve().relative_to(_CWD).as_posix()
+            shown = path.resolve().relative_to(START).as_posix()
         except (ValueError, OSError):
             shown = str(path)
         _shown[filename] = shown
@@ -69,7 +69,7 @@ def _cwd() -> Path:
         return Path(os.sep)
 
 
-_CWD = _cwd()  # as it was before the model's code ran: a model may change it
+START = _cwd()  # the working directory before the model's code ran: a model may change it
 
 
 def of_frame(frame: FrameType | None) -> str | None:

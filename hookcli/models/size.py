@@ -13,7 +13,7 @@ from torch import nn
 from hookcli.models import walk
 from hookcli.models.fake import on_meta
 
-_PATIENCE = 20.0  # seconds: a constructor that takes longer on meta is not waited for
+_PATIENCE = 5.0  # seconds: a constructor that takes longer on meta is not waited for
 
 
 def held_bytes(root: nn.Module) -> int:

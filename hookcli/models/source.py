@@ -155,7 +155,7 @@ def import_module(name: str, source: str) -> ModuleType:
     ModelError : its code failed.
 
     """
-    sys.path.insert(0, str(Path.cwd()))
+    sys.path.insert(0, str(places.START))
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

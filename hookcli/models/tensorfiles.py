@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from hookcli.errors import HookcliError, ModelError, RequestError
+from hookcli.models import places
 
 
 def read_tensors(path: str, place: str, *, device: str = "cpu") -> Any:
@@ -18,7 +19,7 @@ def read_tensors(path: str, place: str, *, device: str = "cpu") -> Any:
     RequestError : there is no such file, or opening it could run code.
     ModelError : it is corrupt.
     """
-    file = Path(path)
+    file = places.START / path
     if not file.is_file():
         what = f"{path} is a directory" if file.is_dir() else f"there is no file {path}"
         raise RequestError(what, place=place, hint="give a .safetensors, .pt or .npy file")

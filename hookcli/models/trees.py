@@ -12,6 +12,7 @@ import re
 import types
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -79,51 +80,72 @@ def _repr(value: object) -> str:
     return text if len(text) <= 80 else text[:79] + "…"
 
 
-def _attributes(value: object) -> Iterator[tuple[str, Any]]:
+@lru_cache(maxsize=4096)
+def _kind(kind: type) -> str:
+    """What instances of a class are to a walk."""
+    if issubclass(kind, torch.Tensor):
+        return "tensor"
+    if issubclass(kind, _ATOMS):
+        return "atom"
+    if issubclass(kind, tuple):
+        return "named tuple" if hasattr(kind, "_fields") else "tuple"
+    if issubclass(kind, (list, deque, set, frozenset)):
+        return "list"
+    if issubclass(kind, Mapping):
+        return "dict"
+    if issubclass(kind, _OPAQUE):
+        return "opaque"
+    return "dataclass" if dataclasses.is_dataclass(kind) else "custom"
+
+
+def _kind_of(value: Any) -> str:
+    kind: Any = type(value)
+    return _kind(kind)
+
+
+@lru_cache(maxsize=4096)
+def _slots(kind: type) -> tuple[tuple[str, Any], ...]:
+    """The members that a class keeps in slots."""
+    found = []
+    for base in kind.__mro__:
+        names = base.__dict__.get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else tuple(names):
+            member = base.__dict__.get(name)
+            if isinstance(member, types.MemberDescriptorType):
+                found.append((name, member))
+    return tuple(found)
+
+
+def _attributes(value: object) -> Iterator[tuple[str, str, Any]]:
     """What an object of the user's own class stores; no property or `__getattr__` is run."""
+    kind: Any = type(value)
     try:
         stored = object.__getattribute__(value, "__dict__")
     except AttributeError:
         stored = {}
     if isinstance(stored, dict):
-        yield from ((k, v) for k, v in list(stored.items()) if isinstance(k, str))
-    for kind in type(value).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else tuple(slots):
-            member = kind.__dict__.get(name)
-            if isinstance(member, types.MemberDescriptorType):
-                try:
-                    yield name, member.__get__(value)
-                except AttributeError:
-                    continue
+        yield from ((k, f".{k}", v) for k, v in list(stored.items()) if isinstance(k, str))
+    for name, member in _slots(kind):
+        try:
+            yield name, f".{name}", member.__get__(value)
+        except AttributeError:
+            continue
 
 
-def _children(value: object) -> tuple[str, list[tuple[str, str, Any]]]:
-    """What `value` is ("tuple", "list", "dict", "object", "value"), and its (key, path, child)."""
-    if isinstance(value, tuple):
-        names = getattr(value, "_fields", None)
-        if names is not None and len(names) == len(value):
-            return "object", [(n, f".{n}", v) for n, v in zip(names, value, strict=True)]
-        return "tuple", [(str(i), f"[{i}]", v) for i, v in enumerate(value)]
-    if isinstance(value, (list, deque)):
-        return "list", [(str(i), f"[{i}]", v) for i, v in enumerate(value)]
-    if isinstance(value, Mapping):
-        return "dict", [(str(k), _key(k), v) for k, v in list(value.items())]
-    if isinstance(value, (set, frozenset)):
-        return "list", [(str(i), f"[{i}]", v) for i, v in enumerate(value)]
-    if isinstance(value, _OPAQUE):
-        return "value", []
-    if dataclasses.is_dataclass(value):
-        pairs = [(f.name, getattr(value, f.name, None)) for f in dataclasses.fields(value)]
-        return "object", [(n, f".{n}", v) for n, v in pairs]
-    found = [(n, f".{n}", v) for n, v in _attributes(value)]
-    return ("object", found) if found else ("value", [])
-
-
-def _is_custom(value: object) -> bool:
-    return not isinstance(value, (tuple, list, deque, Mapping, set, frozenset)) and not (
-        dataclasses.is_dataclass(value)
-    )
+def _children(value: Any, kind: str) -> Iterator[tuple[str, str, Any]]:
+    """(key, path, child) of a container or object."""
+    if kind in {"tuple", "list"}:
+        return ((str(i), f"[{i}]", v) for i, v in enumerate(value))
+    if kind == "dict":
+        return ((str(k), _key(k), v) for k, v in list(value.items()))
+    if kind == "named tuple" and len(value._fields) == len(value):
+        return ((n, f".{n}", v) for n, v in zip(value._fields, value, strict=True))
+    if kind == "named tuple":
+        return _children(value, "tuple")
+    if kind == "dataclass":
+        names = [f.name for f in dataclasses.fields(value)]
+        return ((n, f".{n}", getattr(value, n, None)) for n in names)
+    return _attributes(value) if kind == "custom" else iter(())
 
 
 def leaves(value: object) -> list[tuple[str, torch.Tensor, bool]]:
@@ -133,15 +155,16 @@ def leaves(value: object) -> list[tuple[str, torch.Tensor, bool]]:
     """
     if isinstance(value, torch.Tensor):
         return [("", value, False)]
-    if isinstance(value, _ATOMS):
-        return []
     found: list[tuple[str, torch.Tensor, bool]] = []
-    _walk(value, "", False, found, [], [_MAX_NODES])
+    kind = _kind_of(value)
+    if kind not in {"atom", "opaque"}:
+        _walk(value, kind, "", False, found, [], [_MAX_NODES])
     return found
 
 
 def _walk(
     value: object,
+    kind: str,
     path: str,
     via: bool,
     found: list[tuple[str, torch.Tensor, bool]],
@@ -151,16 +174,14 @@ def _walk(
     budget[0] -= 1
     if budget[0] < 0 or len(above) > _MAX_DEPTH or id(value) in above:
         return
-    _, children = _children(value)
-    if not children:
-        return
-    via = via or _is_custom(value)
+    via = via or kind == "custom"
     above.append(id(value))
-    for _, step, child in children:
-        if isinstance(child, torch.Tensor):
+    for _, step, child in _children(value, kind):
+        inner = _kind_of(child)
+        if inner == "tensor":
             found.append((path + step, child, via))
-        elif not isinstance(child, _ATOMS):
-            _walk(child, path + step, via, found, above, budget)
+        elif inner not in {"atom", "opaque"}:
+            _walk(child, inner, path + step, via, found, above, budget)
     above.pop()
 
 
@@ -180,22 +201,22 @@ def describe(value: object, above: tuple[int, ...] = ()) -> Tree:
     """The structure of `value` as the report writes it."""
     if isinstance(value, torch.Tensor):
         return {"shape": shape_of(value), "dtype": dtype_name(value.dtype)}
-    if isinstance(value, _ATOMS):
+    kind = _kind_of(value)
+    if kind in {"atom", "opaque"}:
         return {"value": _repr(value)}
     if id(value) in above or len(above) > _MAX_DEPTH:
         return {"value": f"<{type(value).__name__}>"}
-    kind, children = _children(value)
+    if kind == "custom" and not leaves(value):
+        return {"value": _repr(value)}
     inside = (*above, id(value))
+    named = {key: describe(child, inside) for key, _, child in _children(value, kind)}
     if kind == "tuple":
-        return {"tuple": tuple(describe(v, inside) for _, _, v in children)}
+        return {"tuple": tuple(named.values())}
     if kind == "list":
-        return {"list": tuple(describe(v, inside) for _, _, v in children)}
+        return {"list": tuple(named.values())}
     if kind == "dict":
-        return {"dict": {k: describe(v, inside) for k, _, v in children}}
-    if kind == "object" and (not _is_custom(value) or leaves(value)):
-        named = {k: describe(v, inside) for k, _, v in children}
-        return {"object": named, "type": type(value).__name__}
-    return {"value": _repr(value)}
+        return {"dict": named}
+    return {"object": named, "type": type(value).__name__}
 
 
 def map_tensors(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:

@@ -33,9 +33,12 @@ def _shallow(row: Any) -> dict[str, Any]:
     return {name: value for name, value, leave in values if not (leave and value is None)}
 
 
+# Made now: a model may replace the functions of `json`.
+_encode = json.JSONEncoder(default=_shallow, allow_nan=False, separators=(", ", ": ")).encode
+
+
 def _dumps(value: Any) -> str:
-    text = json.dumps(value, default=_shallow, allow_nan=False, separators=(", ", ": "))
-    return spell_surrogates(text)
+    return spell_surrogates(_encode(value))
 
 
 def _lines(report: Report) -> Iterator[str]:

@@ -15,6 +15,11 @@ def _adapter() -> TypeAdapter[Report]:
     return TypeAdapter(Report)
 
 
+def prepare() -> None:
+    """Make the reader ready, which takes a tenth of a second."""
+    _adapter()
+
+
 def from_json(text: str | bytes) -> Report:
     """Read a report.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-import time
+from time import perf_counter  # now: a model may replace the functions of `time`
 
 import torch
 
@@ -28,7 +28,7 @@ def environment(started: float) -> Environment:
         torch=torch.__version__,
         python=platform.python_version(),
         platform=f"{platform.system()}-{platform.machine()}".lower(),
-        seconds=round(time.perf_counter() - started, 3),
+        seconds=round(perf_counter() - started, 3),
     )
 
 

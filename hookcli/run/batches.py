@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -18,7 +17,7 @@ from hookcli.inputs.batch import Batch, forward_signature, misfit
 from hookcli.inputs.declared import declarations
 from hookcli.inputs.grammar import FunctionSpec, TensorSpec
 from hookcli.inputs.materialise import given_batch
-from hookcli.models import walk
+from hookcli.models import places, walk
 from hookcli.models.discovery import attribute
 from hookcli.models.failures import failure_of
 from hookcli.models.source import import_file
@@ -47,7 +46,7 @@ def floating_dtype(root: nn.Module) -> torch.dtype:
 
 def _call(spec: FunctionSpec, text: str) -> Any:
     place = f"--input {text}"
-    path = Path(spec.source)
+    path = places.START / spec.source
     if not path.is_file():
         raise RequestError(f"there is no file {spec.source}", place=place, hint="check the path")
     function = attribute(import_file(path), spec.name, place)

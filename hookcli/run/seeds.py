@@ -6,6 +6,7 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 
@@ -14,22 +15,28 @@ def seed_all(seed: int) -> None:
     """Seed every generator that the process has loaded."""
     torch.manual_seed(seed)
     random.seed(seed)
-    numpy = sys.modules.get("numpy")
+    numpy = _numpy_random()
     if numpy is not None:
-        numpy.random.seed(seed % 2**32)
+        numpy.seed(seed % 2**32)
+
+
+def _numpy_random() -> Any:
+    """numpy.random, where numpy is loaded, and is numpy: a model may put a stub there."""
+    random_ = getattr(sys.modules.get("numpy"), "random", None)
+    return random_ if hasattr(random_, "set_state") else None
 
 
 @contextmanager
 def generators_kept() -> Iterator[None]:
     """Put the state of every generator back on leaving, bit by bit."""
     state = random.getstate()
-    numpy = sys.modules.get("numpy")
-    numpy_state = None if numpy is None else numpy.random.get_state()
+    numpy = _numpy_random()
+    numpy_state = None if numpy is None else numpy.get_state()
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []  # type: ignore[no-untyped-call]
     with torch.random.fork_rng(devices=devices):
         try:
             yield
         finally:
             random.setstate(state)
-            if numpy is not None and numpy_state is not None:
-                numpy.random.set_state(numpy_state)
+            if numpy is not None:
+                numpy.set_state(numpy_state)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -52,7 +52,7 @@ class Session:
         self._spec = spec
         self._attempt = attempt
         self._progress = progress
-        self._started = time.perf_counter()
+        self._started = perf_counter()
         self._warnings: list[str] = []
         self._faker = Faker(spec.run.device) if attempt.tensors == "fake" else None
         self._settings = Settings(

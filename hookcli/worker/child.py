@@ -39,6 +39,8 @@ class _Progress:
             return
         if note is None:
             guard.room_to_work()
+            if phase == "inputs":
+                guard.collect_as_usual()
             self.last = LastEvent(phase, None, None, None)
         else:
             name = f"<{note.type}>" if note.name is None else note.name
@@ -59,6 +61,7 @@ def main(job_fd: int, answer_fd: int, box_fd: int, dump_fd: int) -> NoReturn:
     job_fd, answer_fd, box_fd, dump_fd = (
         guard.out_of_reach(fd) for fd in (job_fd, answer_fd, box_fd, dump_fd)
     )
+    guard.collect_rarely()
     faulthandler.enable(file=dump_fd, all_threads=False)
     faulthandler.register(signal.SIGUSR1, file=dump_fd, all_threads=False)
     # Leave no litter beside the user's files, from processes that the model starts either.

@@ -26,8 +26,13 @@ class _Done:
 _Outcome: TypeAlias = _Done | FailureMessage | Crash
 
 
-def run(spec: Spec, check: Callable[[], None]) -> Report:
-    """Carry out the request. `check` is called often meanwhile, and may raise `InterruptedRun`.
+def run(
+    spec: Spec, check: Callable[[], None], meanwhile: Callable[[], None] = lambda: None
+) -> Report:
+    """Carry out the request.
+
+    `check` is called often while a worker runs, and may raise `InterruptedRun`; `meanwhile` once,
+    for what can be done beside it.
 
     Raises
     ------
@@ -37,7 +42,7 @@ def run(spec: Spec, check: Callable[[], None]) -> Report:
     started = time.monotonic()
     limits = Limits(started + spec.run.timeout, spec.run.timeout, spec.run.max_memory)
     first = Attempt("real" if spec.run.tensors == "real" else "fake")
-    attempt, outcome = first, _attempt(spec, first, limits, check)
+    attempt, outcome = first, _attempt(spec, first, limits, check, meanwhile)
     following = _next(spec, first, outcome)
     while following is not None:
         attempt, outcome = following, _attempt(spec, following, limits, check)
@@ -45,17 +50,25 @@ def run(spec: Spec, check: Callable[[], None]) -> Report:
     return _settle(spec, attempt, outcome, time.monotonic() - started)
 
 
-def _attempt(spec: Spec, attempt: Attempt, limits: Limits, check: Callable[[], None]) -> _Outcome:
+def _attempt(
+    spec: Spec,
+    attempt: Attempt,
+    limits: Limits,
+    check: Callable[[], None],
+    meanwhile: Callable[[], None] = lambda: None,
+) -> _Outcome:
     with Worker(Job(spec, attempt), limits) as worker:
         try:
+            from hookcli.report.schema import from_json, prepare
+
+            prepare()  # while the child imports torch
+            meanwhile()
             answer = worker.wait(check)
+            if isinstance(answer, ReportMessage):
+                return _Done(from_json(answer.json), answer.declaration)
         except InterruptedRun as interruption:
             interruption.where = worker.last().sentence()
             raise
-    if isinstance(answer, ReportMessage):
-        from hookcli.report.schema import from_json  # pydantic, while the child was at work
-
-        return _Done(from_json(answer.json), answer.declaration)
     return answer
 
 

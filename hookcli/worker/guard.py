@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import select
 import signal
@@ -66,6 +67,17 @@ def _wait_for_end(job_fd: int) -> None:
     except OSError:  # the model closed it: nothing can be told from it any more
         return
     killpg(getpgrp(), signal.SIGKILL)
+
+
+def collect_rarely() -> None:
+    """Let garbage be while modules are imported: looking for it takes a quarter of that time."""
+    gc.set_threshold(100_000, 50, 1_000)
+
+
+def collect_as_usual() -> None:
+    """Collect again, and leave alone what was imported and built: a model may rely on it."""
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
 
 
 def room_to_work() -> None:

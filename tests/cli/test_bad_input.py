@@ -77,7 +77,7 @@ CASES = {
     "contradictory": (
         ["ok.py", "-i", "2x4", "-i", "x=2x4"], 2, "multiple values", "--input 2x4", "(x,",
     ),
-    "no input file": (["ok.py", "-i", "no.pt"], 2, "no file no.pt", "--input no.pt", "path"),
+    "no input file": (["ok.py", "-i", "no.pt"], 2, "no file no.pt", "--input no.pt", ".npy"),
     "corrupt input file": (["ok.py", "-i", "broken.pt"], 3, "cannot be read", "--input", "whole"),
     "no such function": (["ok.py", "-i", "ok.py:make"], 2, "no make", "--input ok.py:make", ""),
     "no input at all": (["ok.py"], 2, "none was given", "ok.py", "--input x="),

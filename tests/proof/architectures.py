@@ -26,6 +26,7 @@ TWO_SIDES = (f"input_ids={IDS}", "decoder_input_ids=2x8:int64:0..1000")
 GROUPED = "bfloat16, as torch's fake grouped_mm takes nothing else"
 LESS = "made small, so that the truth has numbers"
 SMALL = {"num_hidden_layers": 2, "vocab_size": 1000}
+NO_PAD = {**SMALL, "pad_token_id": 0}
 
 TEXT = {
     "bert": "BertModel",
@@ -115,18 +116,22 @@ MIXTURES = {
 # Models too big to run for real, made small: what the fake run of the whole shows, with numbers.
 MADE_SMALL = {
     **dict.fromkeys(
-        "deberta-v2 gpt_neox gptj falcon llama llama_lm mistral qwen2 qwen3 gemma gemma2 "
-        "gemma3_text phi phi3 olmo2 granite cohere2 glm4 smollm3 stablelm starcoder2 lfm2 "
-        "mamba2 recurrent_gemma rwkv".split(),
+        "deberta-v2 gptj falcon llama llama_lm mistral qwen2 qwen3 gemma gemma2 gemma3_text phi "
+        "olmo2 granite stablelm starcoder2 lfm2 mamba2".split(),
         SMALL,
     ),
+    **dict.fromkeys(["phi3", "glm4", "smollm3"], NO_PAD),
     "gpt_neo": {"num_layers": 2, "attention_types": [[["global", "local"], 1]], "vocab_size": 1000},
+    "gpt_neox": {**SMALL, "hidden_size": 2048},
+    "cohere2": {**SMALL, "hidden_size": 2048},
+    "rwkv": {**SMALL, "hidden_size": 1024},
+    "recurrent_gemma": {**SMALL, "num_hidden_layers": 3},
     "mixtral": {**SMALL, "intermediate_size": 512},
     "qwen3_moe": {**SMALL, "num_experts": 16},
     "deepseek_v3": {**SMALL, "num_hidden_layers": 4, "n_routed_experts": 16, "hidden_size": 512},
     "gpt_oss": {**SMALL, "num_local_experts": 4},
     "jamba": {**SMALL, "num_hidden_layers": 8, "hidden_size": 512, "intermediate_size": 512},
-    "olmoe": SMALL,
+    "olmoe": {**SMALL, "num_experts": 16},
 }
 OTHERS = [
     Architecture("bert_lm", "BertForMaskedLM", (f"input_ids={IDS}", ALL)),
@@ -174,12 +179,7 @@ OTHERS = [
             "attention_mask=2x4:int64:ones",
         ),
     ),
-    Architecture(
-        "llava",
-        "LlavaModel",
-        (f"input_ids={IDS}",),
-        note="text only",
-    ),
+    Architecture("llava", "LlavaModel", (f"input_ids={IDS}",), note="text only"),
 ]
 
 ARCHITECTURES = {

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +20,6 @@ ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 180
 REAL_BELOW = 700_000_000
 FIELDS = ("name", "type", "call", "parent", "training", "own", "inputs", "outputs")
-
-
-# ---- the truth: a process without hookcli
 
 
 def make_input(text):
@@ -73,39 +71,26 @@ def truth_of(one):
             cast(model, getattr(torch, one.dtype))
         return model.eval()
 
-    def rows(model):
+    def batch():
         truth.seed()
-        made = [make_input(text) for text in one.inputs]
-        if one.dtype is not None:
-            made = [
-                (k, v.to(getattr(torch, one.dtype)) if v.is_floating_point() else v)
-                for k, v in made
-            ]
-        args = [value for name, value in made if name is None]
-        kwargs = {name: value for name, value in made if name is not None}
-        found, error = truth.by_hand(model, args, kwargs)
-        if error is not None:
-            raise error
-        return [[getattr(row, f) for f in FIELDS] for row in found]
+        for name, value in map(make_input, one.inputs):
+            cast_too = one.dtype is not None and value.is_floating_point()
+            yield name, value.to(getattr(torch, one.dtype)) if cast_too else value
 
     with torch.device("meta"):
-        size = sum(p.numel() for p in build().parameters())
-    real = size < REAL_BELOW
-    if real:
+        real = sum(p.numel() for p in build().parameters()) < REAL_BELOW
+    with nullcontext() if real else FakeTensorMode(allow_non_fake_inputs=True):
         model = build()
-        found = rows(model)
-    else:
-        with FakeTensorMode(allow_non_fake_inputs=True):
-            model = build()
-            found = rows(model)
+        made = list(batch())
+        args = [value for name, value in made if name is None]
+        rows, error = truth.by_hand(model, args, {k: v for k, v in made if k is not None})
+    if error is not None:
+        raise error
     return {
-        "rows": found,
+        "rows": [[getattr(row, field) for field in FIELDS] for row in rows],
         "parameters": sum(p.numel() for p in model.parameters()),
         "tensors": "real" if real else "fake",
     }
-
-
-# ---- the two sides, each in a process of its own
 
 
 @dataclass
@@ -133,16 +118,14 @@ def process(command):
 
 def last_words(text):
     """hookcli's `error:` line, or the last line of a traceback."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if line.startswith("error:")]
-    return (errors or lines or [""])[-1].strip()
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return ([line for line in lines if line.startswith("error:")] or lines or [""])[-1]
 
 
 def by_hand(one, folder):
     file = folder / "truth.json"
-    failure, seconds = process(
-        [sys.executable, "-m", "tests.proof.run", one.name, "--truth", str(file)]
-    )
+    command = [sys.executable, "-m", "tests.proof.run", one.name, "--truth", str(file)]
+    failure, seconds = process(command)
     if failure:
         return Side([], None, "?", seconds, failure)
     said = json.loads(file.read_text())
@@ -152,8 +135,7 @@ def by_hand(one, folder):
 def by_hookcli(one, folder):
     file = folder / "report.json"
     command = [sys.executable, "-m", "hookcli", "inspect", f"transformers:{one.model}"]
-    for text in one.inputs:
-        command += ["--input", text]
+    command += [word for text in one.inputs for word in ("--input", text)]
     if one.dtype:
         command += ["--dtype", one.dtype]
     if one.config:
@@ -163,15 +145,13 @@ def by_hookcli(one, folder):
     if not file.exists():
         return Side([], None, "?", seconds, failure or "no report")
     report = json.loads(file.read_text())
-    place = {row["order"]: i for i, row in enumerate(report["layers"])}
+    place = {row["order"]: i for i, row in enumerate(report["layers"])} | {None: None}
     rows = []
     for row in report["layers"]:
-        parent = None if row["parent"] is None else place[row["parent"]]
-        leaves = [[[x["shape"], x["dtype"]] for x in row[k]] for k in ("inputs", "outputs")]
-        rows.append(
-            [row["name"], row["type"], row["call"], parent, row["training"],
-             row["own_parameters"], *leaves]
-        )  # fmt: skip
+        said = {**row, "parent": place[row["parent"]], "own": row["own_parameters"]}
+        for key in ("inputs", "outputs"):
+            said[key] = [[leaf["shape"], leaf["dtype"]] for leaf in row[key]]
+        rows.append([said[field] for field in FIELDS])
     total = report["totals"]["parameters"]
     if total != report["model"]["parameters"] or len(rows) != report["totals"]["calls"]:
         failure = failure or "its own totals disagree"
@@ -184,7 +164,7 @@ def difference(truth, said):
     for i, (hand, ours) in enumerate(zip(truth.rows, said.rows)):
         if hand != ours:
             fields = [f for f, a, b in zip(FIELDS, hand, ours) if a != b]
-            return f"row {i} in {fields}\n    by hand: {hand}\n    hookcli: {ours}"
+            return f"row {i}, {ours[0]}: {' '.join(fields)}\n    by hand: {hand}\n    hookcli: {ours}"
     if len(truth.rows) != len(said.rows):
         longer, who = max((truth.rows, "by hand"), (said.rows, "hookcli"), key=lambda x: len(x[0]))
         extra = longer[min(len(truth.rows), len(said.rows))]
@@ -199,8 +179,8 @@ def compare(one):
     with tempfile.TemporaryDirectory() as folder:
         said = by_hookcli(one, Path(folder))
         truth = by_hand(one, Path(folder))
-    failures = [f"{who}: {side.failure}" for who, side in (("hookcli", said), ("by hand", truth))
-                if side.failure]  # fmt: skip
+    both = {"hookcli": said.failure, "by hand": truth.failure}
+    failures = [f"{who}: {failure}" for who, failure in both.items() if failure]
     words = "; ".join(failures) or difference(truth, said)
     verdict = "FAILED" if failures else "DIFFERENT" if words else "SAME"
     return verdict, truth, said, words
@@ -223,9 +203,9 @@ def table(results):
         first = (words or "").partition("\n")[0]
         fallback = f"fake tensors failed: {said.fallback}" if said.fallback else ""
         note = "; ".join(filter(None, (one.note, fallback, first))).replace("|", "\\|")
-        cells = (one.name, one.model, verdict, len(said.rows), f"{said.parameters or 0:,}",
-                 said.tensors, truth.tensors, f"{said.seconds:.1f}", f"{truth.seconds:.1f}",
-                 note)  # fmt: skip
+        cells = [one.name, one.model, verdict, len(said.rows), f"{said.parameters or 0:,}"]
+        cells += [said.tensors, truth.tensors]
+        cells += [f"{said.seconds:.1f}", f"{truth.seconds:.1f}", note]
         lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 

@@ -54,6 +54,10 @@ class RequestError(HookcliError):
     status = Status.REQUEST
 
 
+class NoBatchError(RequestError):
+    """Nothing was given or declared to run the model with, and nothing could be inferred."""
+
+
 class ModelError(HookcliError):
     """The model's own code, or its archive, failed."""
 

@@ -89,5 +89,4 @@ def attempt(source, *inputs, tensors="real", args=(), weights=None, **run):
         inputs=parse_inputs(tuple(inputs)),
         run=RunSpec(**run),
     )
-    report, _ = Session(spec, Attempt(tensors), lambda *_: None).run()
-    return report
+    return Session(spec, Attempt(tensors), lambda *_: None).run().report

@@ -14,7 +14,7 @@ from tests.conftest import ROOT, SAMPLES
 PACKAGE = ROOT / "hookcli"
 TORCH_FREE = [
     "errors", "console", "memory", "config", "report", "formats", "cli", "worker",
-    "inputs.grammar", "models.kinds",
+    "inputs.grammar", "inputs.infer.hypothesis", "models.kinds",
 ]  # fmt: skip
 CHILD_SIDE = {"hookcli.worker.child", "hookcli.worker.guard"}
 
@@ -25,12 +25,12 @@ MAY = {
     "memory": {"errors"},
     "console": {"errors"},
     "report": set(),
-    "config": {"errors", "inputs.grammar"},
+    "config": {"errors", "inputs.grammar", "inputs.infer.hypothesis"},
     "formats": {"console", "report"},
     "models": {"errors", "config", "report"},
     "inputs": {"errors", "config", "models"},
     "run": {"errors", "config", "report", "models", "inputs", "memory"},
-    "worker": {"errors", "config", "report", "run", "memory"},
+    "worker": {"errors", "config", "report", "run", "memory", "inputs.infer.hypothesis"},
     "cli": {"errors", "console", "config", "report", "formats", "worker", "inputs.grammar",
             "models.kinds"},
     "api": {"report", "console", "formats", "config", "run"},

@@ -86,7 +86,7 @@ def test_fake_rows_equal_real_hooks_attached_by_hand(name):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report, _ = Session(spec, Attempt("fake"), lambda *_: None).run()
+        report = Session(spec, Attempt("fake"), lambda *_: None).run().report
     if report.error is not None and report.error.type == "FakeDoubtError":
         assert name == "attn_encoder_fast_path"  # torch's fake kernel is wrong there, and seen
         return

@@ -40,6 +40,9 @@ def inspect(
             "batch.py:function; repeat for several arguments.",
         ),
     ] = None,
+    batch_size: Annotated[
+        int, typer.Option("--batch-size", min=1, metavar="N", help="Samples in an inferred batch.")
+    ] = 2,
     device: Annotated[str, typer.Option("--device", help="Where to run.")] = "cpu",
     dtype: Annotated[
         str | None, typer.Option("--dtype", help="Cast the model to a floating dtype.")
@@ -90,6 +93,7 @@ def inspect(
                 device=_device(device),
                 dtype=_dtype(dtype),
                 seed=seed,
+                batch_size=batch_size,
                 grad=not no_grad,
                 timeout=_positive(timeout, "--timeout"),
                 max_memory=None
@@ -101,7 +105,11 @@ def inspect(
 
         to_stdout = any(target.file is None for target in targets)
         with console.fenced():
-            report = run(spec, watch_stdout if to_stdout else lambda: None, load_renderers)
+            ran = run(spec, watch_stdout if to_stdout else lambda: None, load_renderers)
+        report = ran.report
+        if verbose:
+            for line in ran.trials:
+                console.note(line)
         from hookcli.formats.view import View
 
         view = View(

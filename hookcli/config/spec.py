@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from hookcli.inputs.grammar import InputSpec
+from hookcli.inputs.infer.hypothesis import Hypothesis
 
 Mode: TypeAlias = Literal["train", "eval", "as-is"]
 TensorsOption: TypeAlias = Literal["auto", "fake", "real"]
@@ -38,6 +39,7 @@ class RunSpec:
     device: str = "cpu"
     dtype: str | None = None
     seed: int = 0
+    batch_size: int = 2  # of an inferred batch
     grad: bool = True
     timeout: float = 600.0
     max_memory: int | None = None
@@ -58,10 +60,13 @@ class Attempt:
     """One try at a request, in a process of its own.
 
     `fallback` says why an earlier, fake one did not count; `declaration` names the declared batch
-    that it settled on; with `meta_import` the model's file is imported on the meta device.
+    that it settled on, `inferred` the batch that it inferred. With `for_batch` a fake run is there
+    only to infer one; with `meta_import` the model's file is imported on the meta device.
     """
 
     tensors: Literal["fake", "real"]
     fallback: str | None = None
     declaration: str | None = None
+    inferred: Hypothesis | None = None
+    for_batch: bool = False
     meta_import: bool = False

@@ -40,14 +40,17 @@ def forward_signature(model: nn.Module) -> inspect.Signature | None:
         return None
 
 
-def misfit(model: nn.Module, batch: Batch) -> str | None:
-    """Why the batch does not bind to forward's signature, or None where it does."""
+def misfit(model: nn.Module, batch: Batch, *, partly: bool = False) -> str | None:
+    """Why the batch does not bind to forward's signature, or None where it does.
+
+    With `partly` it may leave out what is required.
+    """
     signature = forward_signature(model)
     changed = bool(model._forward_pre_hooks) or type(model).__call__ is not nn.Module.__call__
     if signature is None or changed:  # its own hooks or call may add arguments
         return None
     try:
-        signature.bind(*batch.args, **batch.kwargs)
+        (signature.bind_partial if partly else signature.bind)(*batch.args, **batch.kwargs)
     except TypeError as error:
         return str(error)
     return None

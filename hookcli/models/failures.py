@@ -30,3 +30,8 @@ def failure_of(error: BaseException, phase: str) -> Failure:
         place=places.of_error(error),
         details=details,
     )
+
+
+def first_line(text: str) -> str:
+    """The first line that is not empty."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")

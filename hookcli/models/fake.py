@@ -88,8 +88,9 @@ class Faker:
     def _convert(self, original: torch.Tensor) -> torch.Tensor:
         if isinstance(original, UninitializedParameter | UninitializedBuffer):
             kind: Any = type(original)
-            fresh: torch.Tensor = kind(device=self._device, dtype=original.dtype)
-            fresh.requires_grad_(original.requires_grad)
+            fresh: torch.Tensor = kind(
+                requires_grad=original.requires_grad, device=self._device, dtype=original.dtype
+            )
             return fresh
         plain = original.detach()
         if plain.is_meta:

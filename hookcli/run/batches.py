@@ -12,15 +12,17 @@ import torch
 from torch import nn
 
 from hookcli.config.spec import Spec
-from hookcli.errors import ModelError, RequestError
+from hookcli.errors import ModelError, NoBatchError, RequestError
 from hookcli.inputs.batch import Batch, forward_signature, misfit
 from hookcli.inputs.declared import declarations
-from hookcli.inputs.grammar import FunctionSpec, TensorSpec
+from hookcli.inputs.grammar import FileSpec, FunctionSpec, InputSpec, TensorSpec
+from hookcli.inputs.infer.hypothesis import Hypothesis
 from hookcli.inputs.materialise import given_batch
 from hookcli.models import places, walk
 from hookcli.models.discovery import attribute
 from hookcli.models.failures import failure_of
 from hookcli.models.source import import_file
+from hookcli.models.tensorfiles import read_tensors
 from hookcli.report.model import Origin
 
 _SMALL = 1 << 24  # elements: a batch up to here is made for real, so that its values are known
@@ -33,10 +35,14 @@ class Candidate:
     origin: Origin
     name: str
     batch: Batch
+    hypothesis: Hypothesis | None = None  # where it was inferred
 
 
-def floating_dtype(root: nn.Module) -> torch.dtype:
-    """The dtype of the model's first floating parameter or buffer; float32 where it has none."""
+def floating_dtype(root: nn.Module, spec: Spec) -> torch.dtype:
+    """The dtype asked for; else that of the model's first floating parameter or buffer."""
+    if spec.run.dtype is not None:
+        asked: torch.dtype = getattr(torch, spec.run.dtype)
+        return asked
     for table in ("_parameters", "_buffers"):
         for tensor, _, _ in walk.tensors(root, table):
             if tensor.is_floating_point() and tensor.dtype.itemsize >= 2:
@@ -64,6 +70,15 @@ def _call(spec: FunctionSpec, text: str) -> Any:
             hint="the function is called without arguments and returns the batch",
             details=failure.details,
         ) from None
+
+
+def value_of(one: InputSpec) -> Any:
+    """What a file or function of `--input` holds."""
+    if isinstance(one.spec, FunctionSpec):
+        return _call(one.spec, one.text)
+    if isinstance(one.spec, FileSpec):
+        return read_tensors(one.spec.path, f"--input {one.text}")
+    raise TypeError(type(one.spec).__name__)
 
 
 def _how(root: nn.Module) -> str:
@@ -94,7 +109,7 @@ def given(spec: Spec, root: nn.Module, around: Callable[[], Any]) -> Candidate |
         for one in spec.inputs
         if isinstance(one.spec, TensorSpec)
     ]
-    floating = floating_dtype(root) if spec.run.dtype is None else getattr(torch, spec.run.dtype)
+    floating = floating_dtype(root, spec)
 
     def make() -> Batch:
         return given_batch(spec.inputs, floating=floating, device=spec.run.device, call=_call)
@@ -105,6 +120,8 @@ def given(spec: Spec, root: nn.Module, around: Callable[[], Any]) -> Candidate |
     else:
         batch = make()
     problem = misfit(root, batch)
+    if problem is not None and (problem := misfit(root, batch, partly=True)) is None:
+        return None  # what is missing may be inferred
     if problem is not None:
         raise RequestError(
             f"{type(root).__name__}.forward does not take this input: {problem}",
@@ -126,14 +143,17 @@ def candidates(
     if one is not None:
         yield one
         return
-    for declared in declarations(root, module, drop):
+    for declared in declarations(root, module, drop, batch_size=spec.run.batch_size):
         yield Candidate("declared", declared.name, declared.batch)
 
 
-def no_batch(root: nn.Module, source: str) -> RequestError:
+def no_batch(
+    root: nn.Module, source: str, tried: str = "", trials: tuple[str, ...] = ()
+) -> NoBatchError:
     """Said where neither the command nor the model gives a batch that fits."""
-    return RequestError(
-        f"{type(root).__name__} declares no input, and none was given",
+    return NoBatchError(
+        f"{type(root).__name__} declares no input, and none was given{tried}",
         place=source,
         hint=_how(root),
+        details="\n".join(trials),
     )

@@ -12,24 +12,24 @@ import torch
 from torch import nn
 
 from hookcli.config.spec import Attempt, Mode, Spec
-from hookcli.errors import RequestError
 from hookcli.inputs.batch import Batch
-from hookcli.memory import available, too_large
+from hookcli.inputs.infer.hypothesis import Hypothesis, command
 from hookcli.models.base import Model
 from hookcli.models.eager import EagerModel
-from hookcli.models.fake import Faker, on_meta
-from hookcli.models.load import Loaded, load
-from hookcli.models.size import bytes_when_built
+from hookcli.models.failures import first_line
+from hookcli.models.fake import Faker
+from hookcli.models.load import Loaded
 from hookcli.models.source import own_path
 from hookcli.models.trees import describe, map_tensors
-from hookcli.models.weights import load_weights, read_weights
 from hookcli.report.model import Inputs, Report, RunInfo
 from hookcli.report.recording import Recording
 from hookcli.run.assemble import assemble
-from hookcli.run.batches import Candidate, candidates, no_batch
+from hookcli.run.batches import Candidate, candidates, floating_dtype, no_batch, value_of
 from hookcli.run.doubts import Doubts, is_inconclusive
+from hookcli.run.inference import batch_of, infer, lines, tried
+from hookcli.run.prepare import prepare
 from hookcli.run.recorder import Progress
-from hookcli.run.runner import Settings, forward
+from hookcli.run.runner import Settings, forward, set_mode
 from hookcli.run.seeds import seed_all
 
 _DEFAULT_MODE: dict[str, Mode] = {"inspect": "eval"}
@@ -45,6 +45,16 @@ class _Outcome:
     inconclusive: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A report, the batch that was settled on, and the tries that inference made."""
+
+    report: Report
+    declaration: str | None
+    inferred: Hypothesis | None
+    trials: tuple[str, ...]
+
+
 class Session:
     """Carries out one attempt. `progress` is told each phase and each call as it starts."""
 
@@ -54,6 +64,8 @@ class Session:
         self._progress = progress
         self._started = perf_counter()
         self._warnings: list[str] = []
+        self._trials: tuple[str, ...] = ()
+        self._tried = ""
         self._faker = Faker(spec.run.device) if attempt.tensors == "fake" else None
         self._settings = Settings(
             mode=spec.run.mode or _DEFAULT_MODE[spec.command],
@@ -61,82 +73,32 @@ class Session:
             grad=spec.run.grad,
         )
 
-    def run(self) -> tuple[Report, str | None]:
-        """The report of this attempt, partial where the model raised; the declared batch's name.
+    def run(self) -> Result:
+        """The report of this attempt, partial where the model raised, and the batch it used.
 
         Raises
         ------
         RequestError, ModelError : nothing could be run.
 
         """
-        self._check_device()
         with own_path():
-            loaded = self._load()
+            loaded = prepare(self._spec, self._attempt, self._faker, self._phase)
+            if loaded.note:
+                self._warnings.append(loaded.note)
             model = EagerModel(loaded.root, constructors=loaded.constructors)
             outcome = self._first_that_runs(model, loaded)
         candidate = outcome.candidate
-        declaration = candidate.name if candidate.origin == "declared" else None
-        return self._report(model, outcome), declaration
+        return Result(
+            self._report(model, outcome),
+            declaration=candidate.name if candidate.origin == "declared" else None,
+            inferred=candidate.hypothesis,
+            trials=self._trials,
+        )
 
     def _phase(self, name: str) -> None:
         self._progress(name, None)
         if name in {"import", "build", "inputs"}:
             seed_all(self._spec.run.seed)
-
-    def _load(self) -> Loaded:
-        spec, meta = self._spec, self._attempt.meta_import
-        loaded = load(
-            spec.model,
-            phase=self._phase,
-            importing=on_meta() if meta else None,
-            building=on_meta() if self._faker else None,
-            allow=self._refuse_too_large,
-        )
-        if loaded.note:
-            self._warnings.append(loaded.note)
-        root = loaded.root
-        if spec.run.dtype is not None:
-            root.to(getattr(torch, spec.run.dtype))
-        if spec.model.weights is not None:
-            fake = self._faker is not None
-            state = read_weights(spec.model.weights, sizes_only=fake)
-            load_weights(root, state, spec.model.weights)
-        if self._faker is not None:
-            self._faker.module(root)
-        elif spec.run.device != "cpu":
-            self._move(root)
-        return loaded
-
-    def _refuse_too_large(self, construct: Callable[[], nn.Module]) -> None:
-        """Refuse a real build that memory would not hold. After a fake one its size is known."""
-        if self._faker is not None or self._attempt.fallback is not None:
-            return
-        most = min((m for m in (available(), self._spec.run.max_memory) if m), default=None)
-        need = bytes_when_built(construct)
-        if need is not None and most is not None and need > most:
-            raise too_large(need, most, self._spec.model.source)
-
-    def _check_device(self) -> None:
-        device = self._spec.run.device
-        kind = torch.device(device).type
-        backend = getattr(torch, kind, None)
-        if kind != "cpu" and not (backend is not None and backend.is_available()):
-            raise RequestError(
-                f"there is no {kind} device here",
-                place=f"--device {device}",
-                hint="leave --device out to run on the CPU",
-            )
-
-    def _move(self, root: nn.Module) -> None:
-        try:
-            root.to(self._spec.run.device)
-        except (RuntimeError, AssertionError) as error:
-            raise RequestError(
-                f"the model cannot be moved to {self._spec.run.device}: "
-                f"{str(error).splitlines()[0]}",
-                place=f"--device {self._spec.run.device}",
-                hint="leave --device out to run on the CPU",
-            ) from None
 
     def _around(self) -> AbstractContextManager[Any]:
         return nullcontext() if self._faker is None else self._faker.mode
@@ -150,22 +112,58 @@ class Session:
             dropped.append(f"{name} was not used: {reason}")
 
         first: _Outcome | None = None
-        for candidate in candidates(self._spec, model.root, loaded.module, self._around, drop):
-            if self._attempt.declaration not in (None, candidate.name):
-                continue
+        for candidate in self._candidates(model.root, loaded, drop):
             outcome = self._try(model, candidate)
             failure = outcome.recording.failure
             first = first or outcome
-            if failure is None or outcome.inconclusive or candidate.origin == "given":
+            if failure is None or outcome.inconclusive or candidate.origin != "declared":
                 self._warnings += dropped
                 return outcome
-            drop(candidate.name, f"{failure.type}: {failure.message.splitlines()[0]}")
+            drop(candidate.name, f"{failure.type}: {first_line(failure.message)}")
             if self._faker is None:
                 break
+        inferred = self._inferred(model)
+        if inferred is not None:
+            self._warnings += dropped
+            return self._try(model, inferred)
         if first is None:
-            raise no_batch(model.root, self._spec.model.source)
+            raise no_batch(model.root, self._spec.model.source, self._tried, self._trials)
         self._warnings += [d for d in dropped if not d.startswith(first.candidate.name)]
         return first
+
+    def _candidates(
+        self, root: nn.Module, loaded: Loaded, drop: Callable[[str, str], None]
+    ) -> Iterator[Candidate]:
+        """What an earlier attempt settled on; else what is given or declared."""
+        inferred = self._attempt.inferred
+        if inferred is not None:
+            batch = batch_of(inferred, floating_dtype(root, self._spec), self._spec)
+            yield Candidate("inferred", command(inferred), batch, inferred)
+            return
+        for one in candidates(self._spec, root, loaded.module, self._around, drop):
+            if self._attempt.declaration in (None, one.name):
+                yield one
+
+    def _inferred(self, model: Model) -> Candidate | None:
+        """A batch found by trial; only fake tensors try, and never what a real run would see."""
+        if self._faker is None:
+            return None
+        set_mode(model, self._settings.mode)
+        floating = floating_dtype(model.root, self._spec)
+        found = infer(
+            model,
+            self._spec,
+            value_of,
+            floating=floating,
+            around=self._around,
+            fake=self._faker.tensor,
+        )
+        self._tried = tried(found)
+        self._trials = () if found is None else lines(found)
+        if found is None or found.found is None:
+            return None
+        batch = batch_of(found.found, floating, self._spec)
+        return Candidate("inferred", command(found.found), batch, found.found)
 
     def _try(self, model: Model, candidate: Candidate) -> _Outcome:
         inputs = Inputs(

@@ -52,8 +52,10 @@ def _work(job: Job, progress: _Progress) -> ReportMessage:
     from hookcli.report.encode import to_json
     from hookcli.run.session import Session
 
-    report, declaration = Session(job.spec, job.attempt, progress).run()
-    return ReportMessage(to_json(report), declaration)
+    outcome = Session(job.spec, job.attempt, progress).run()
+    return ReportMessage(
+        to_json(outcome.report), outcome.declaration, outcome.inferred, outcome.trials
+    )
 
 
 def main(job_fd: int, answer_fd: int, box_fd: int, dump_fd: int) -> NoReturn:

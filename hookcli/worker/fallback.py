@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hookcli.config.spec import Attempt, Spec
-from hookcli.errors import InterruptedRun, ModelError
+from hookcli.errors import InterruptedRun, ModelError, NoBatchError
 from hookcli.memory import available, too_large
 from hookcli.report.model import Report
 from hookcli.worker.crash import crash_error, crash_report
@@ -20,15 +20,21 @@ from hookcli.worker.protocol import Crash, FailureMessage, Job, ReportMessage
 @dataclass(frozen=True, slots=True)
 class _Done:
     report: Report
-    declaration: str | None
+    message: ReportMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """The report, and a line for each try that it took to infer the batch."""
+
+    report: Report
+    trials: tuple[str, ...]
 
 
 _Outcome: TypeAlias = _Done | FailureMessage | Crash
 
 
-def run(
-    spec: Spec, check: Callable[[], None], meanwhile: Callable[[], None] = lambda: None
-) -> Report:
+def run(spec: Spec, check: Callable[[], None], meanwhile: Callable[[], None] = lambda: None) -> Ran:
     """Carry out the request.
 
     `check` is called often while a worker runs, and may raise `InterruptedRun`; `meanwhile` once,
@@ -43,11 +49,17 @@ def run(
     limits = Limits(started + spec.run.timeout, spec.run.timeout, spec.run.max_memory)
     first = Attempt("real" if spec.run.tensors == "real" else "fake")
     attempt, outcome = first, _attempt(spec, first, limits, check, meanwhile)
+    trials = _trials(outcome)
     following = _next(spec, first, outcome)
     while following is not None:
         attempt, outcome = following, _attempt(spec, following, limits, check)
+        trials = trials or _trials(outcome)
         following = _next(spec, following, outcome)
-    return _settle(spec, attempt, outcome, time.monotonic() - started)
+    return Ran(_settle(spec, attempt, outcome, time.monotonic() - started), trials)
+
+
+def _trials(outcome: _Outcome) -> tuple[str, ...]:
+    return outcome.message.trials if isinstance(outcome, _Done) else ()
 
 
 def _attempt(
@@ -65,7 +77,7 @@ def _attempt(
             meanwhile()
             answer = worker.wait(check)
             if isinstance(answer, ReportMessage):
-                return _Done(from_json(answer.json), answer.declaration)
+                return _Done(from_json(answer.json), answer)
         except InterruptedRun as interruption:
             interruption.where = worker.last().sentence()
             raise
@@ -81,7 +93,12 @@ def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
 
     """
     if attempt.tensors == "real":
-        return None
+        lost = isinstance(outcome, FailureMessage) and isinstance(outcome.error, NoBatchError)
+        return Attempt("fake", for_batch=True) if lost and attempt.inferred is None else None
+    if attempt.for_batch:
+        done = outcome.message if isinstance(outcome, _Done) else None
+        return Attempt("real", inferred=done.inferred) if done and done.inferred else None
+    inferred = None
     if isinstance(outcome, Crash):
         if outcome.reason == "memory" and outcome.phase == "import" and not attempt.meta_import:
             return Attempt("fake", meta_import=True)  # a big model, built as its file is imported
@@ -97,13 +114,14 @@ def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
         error = outcome.report.error
         if error is None:
             return None
-        confirm, declaration = True, outcome.declaration
+        confirm, declaration = True, outcome.message.declaration
+        inferred = outcome.message.inferred
         reason = f"{error.type}: {first_line(error.message)}"
         reason += f" at {error.place}" if error.place else ""
     if not confirm or spec.run.tensors == "fake":
         return None
     _hold(spec, outcome)
-    return Attempt("real", fallback=reason, declaration=declaration)
+    return Attempt("real", fallback=reason, declaration=declaration, inferred=inferred)
 
 
 def _hold(spec: Spec, outcome: _Outcome) -> None:

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 from hookcli.config.spec import Attempt, Spec
 from hookcli.errors import HookcliError
+from hookcli.inputs.infer.hypothesis import Hypothesis
 
 _HEAD = struct.Struct("<Q")
 PIPE_LOST = 74  # exit status of a child whose answer has no way to the parent: EX_IOERR
@@ -32,10 +33,15 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class ReportMessage:
-    """The run's report, as JSON, and the name of the declared batch that it used."""
+    """The run's report, as JSON, and the batch that it settled on: declared, or inferred.
+
+    `trials` are the tries that inference made, a line each.
+    """
 
     json: str
     declaration: str | None
+    inferred: Hypothesis | None = None
+    trials: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,9 @@ FILES = {
     + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
     + "        self.fc = nn.Linear(-1, 2)\n    def forward(self, x): return x\n",
     "factory.py": "def build_model():\n    return 3\n",
+    "picky.py": HEAD
+    + "class Net(nn.Module):\n    def forward(self, question):\n"
+    + "        if not isinstance(question, str):\n            raise TypeError('words, please')\n",
     "weights.bin": "\x00\x01garbage",
     "notes.json": "{}",
     "broken.safetensors": "garbage",
@@ -80,7 +83,9 @@ CASES = {
     "no input file": (["ok.py", "-i", "no.pt"], 2, "no file no.pt", "--input no.pt", ".npy"),
     "corrupt input file": (["ok.py", "-i", "broken.pt"], 3, "cannot be read", "--input", "whole"),
     "no such function": (["ok.py", "-i", "ok.py:make"], 2, "no make", "--input ok.py:make", ""),
-    "no input at all": (["ok.py"], 2, "none was given", "ok.py", "--input x="),
+    "no input to be found": (
+        ["picky.py"], 2, "none was given; ", "picky.py", "--input question=2x16",
+    ),
     "does not fit": (["ok.py", "-i", "2x5"], 3, "'fc' (Linear)", "ok.py:9", "weight [3, 4]"),
     "unknown format": (["ok.py", "-f", "jsn"], 2, "no format 'jsn'", "-f jsn", "json?"),
     "unknown column": (["ok.py", "--columns", "inputs"], 2, "'inputs'", "--columns", "input?"),

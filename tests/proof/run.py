@@ -163,8 +163,8 @@ def difference(truth, said):
     """The first difference in words, or None."""
     for i, (hand, ours) in enumerate(zip(truth.rows, said.rows)):
         if hand != ours:
-            fields = [f for f, a, b in zip(FIELDS, hand, ours) if a != b]
-            return f"row {i}, {ours[0]}: {' '.join(fields)}\n    by hand: {hand}\n    hookcli: {ours}"
+            fields = " ".join(f for f, a, b in zip(FIELDS, hand, ours) if a != b)
+            return f"row {i}, {ours[0]}: {fields}\n    by hand: {hand}\n    hookcli: {ours}"
     if len(truth.rows) != len(said.rows):
         longer, who = max((truth.rows, "by hand"), (said.rows, "hookcli"), key=lambda x: len(x[0]))
         extra = longer[min(len(truth.rows), len(said.rows))]

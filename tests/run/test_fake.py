@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hookcli.errors import ModelError, RequestError
+from hookcli.errors import ModelError
 from tests.conftest import HEAD, attempt, run_cli
 
 
@@ -199,16 +199,21 @@ def test_a_declaration_that_does_not_fit_is_dropped_with_a_note(file):
 
 
 def test_a_declaration_without_the_main_input_is_dropped(file):
-    path = file(DECLARED.format(
-        attribute="main_input_name = 'x'\n    dummy_inputs = {'y': torch.ones(2)}", method="",
-        after=""))  # fmt: skip
-    with pytest.raises(RequestError, match="none was given"):
-        attempt(path, tensors="fake")
+    source = DECLARED.format(
+        attribute="main_input_name = 'y'\n    dummy_inputs = {'x': torch.ones(2, 3)}",
+        method="",
+        after="",
+    )
+    report = attempt(file(source), tensors="fake")
+    assert report.inputs.origin == "inferred"
+    assert report.warnings == (
+        "the model's dummy_inputs was not used: it holds no y, the model's main input",
+    )
 
 
-def test_when_every_declaration_fails_the_model_s_own_error_is_reported(file):
-    path = file(DECLARED.format(
-        attribute="example_inputs = torch.ones(2, 7)", method="", after=""))  # fmt: skip
+def test_when_nothing_fits_the_declaration_s_own_error_is_reported(file):
+    source = DECLARED.format(attribute="example_inputs = torch.ones(2, 7)", method="", after="")
+    path = file(source.replace("return self.a(x)", "return self.a(x) + self.a(x[:, :0])"))
     result = run_cli("inspect", path)
     assert "in 'a' (Linear): mat1 and mat2" in result.error()[0]
     assert "the batch was declared" in result.error()[2]

@@ -1,0 +1,67 @@
+"""Sizes of an input: other ones that a failure calls for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from hookcli.inputs.grammar import TensorSpec
+
+_COMMON = (224, 32, 28, 64, 96, 128, 256, 299, 227, 84, 48, 112, 160, 192, 384, 512)
+LARGEST = 1024  # pixels of a side
+_LONGEST = 1 << 16  # features, or steps of a sequence
+
+
+def resized(spec: TensorSpec, wanted: int, had: int) -> Iterator[tuple[TensorSpec, str]]:
+    """Other sizes of an input whose consequence was `had` and should be `wanted`."""
+    shape = spec.shape
+    for axis in range(len(shape) - 1, 0, -1):
+        if shape[axis] == had:
+            yield with_size(spec, axis, wanted), f"dimension {axis}"
+    for axis in range(1, len(shape)):  # other channels were joined to it on the way
+        size = shape[axis] + wanted - had
+        if 0 < size < shape[axis] and shape[axis] != had:
+            yield with_size(spec, axis, size), f"dimension {axis} less by {had - wanted}"
+    if len(shape) >= 4:
+        for side in sides(shape[-1], wanted / had, len(shape) - 2):
+            yield square(spec, side), f"side {side}"
+    elif len(shape) == 3:
+        for size in near(shape[-1] * wanted / had):
+            yield with_size(spec, 2, size), f"length {size}"
+        for size in near(shape[1] * wanted / had):
+            yield with_size(spec, 1, size), f"length {size}"
+    elif len(shape) == 2 and wanted % 1 == 0:
+        for size in near(shape[-1] * wanted / had):
+            yield with_size(spec, 1, size), f"features {size}"
+
+
+def with_size(spec: TensorSpec, axis: int, size: int) -> TensorSpec:
+    """The same with another size of one dimension."""
+    shape = list(spec.shape)
+    shape[axis] = size
+    return TensorSpec(tuple(shape), spec.dtype, spec.fill)
+
+
+def square(spec: TensorSpec, side: int) -> TensorSpec:
+    """The same with another side."""
+    return TensorSpec((*spec.shape[:2], *[side] * (len(spec.shape) - 2)), spec.dtype, spec.fill)
+
+
+def near(value: float) -> list[int]:
+    """The whole number next to a size, where it is one."""
+    whole = round(value)
+    return [whole] if 0 < whole <= _LONGEST else []
+
+
+def sides(side: int, ratio: float, dims: int) -> list[int]:
+    """Sides for which a flattened feature map would have `ratio` times its size.
+
+    Convolutions and pools take a border off, so that the true side lies somewhat above the
+    proportional one; sizes that people use come first.
+    """
+    guess = side * ratio ** (1 / dims)
+    low, high = guess * 0.85, guess * 1.6 + 8
+    common = [s for s in _COMMON if low <= s <= high and s != side]
+    close = sorted(common, key=lambda s: abs(s - guess))
+    exact = [round(guess), math.ceil(guess) + 4]
+    return [s for s in dict.fromkeys([*close, *exact]) if 1 < s <= LARGEST and s != side][:6]

@@ -1,0 +1,83 @@
+"""Inferring a batch for a fake model: the search with a trial of ours, and how it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from hookcli.config.spec import Spec
+from hookcli.inputs.batch import Batch, forward_signature
+from hookcli.inputs.grammar import InputSpec, TensorSpec, ValueSpec
+from hookcli.inputs.infer.hypothesis import Guess, Hypothesis, command
+from hookcli.inputs.infer.search import Search, search
+from hookcli.inputs.materialise import make_tensor
+from hookcli.models.base import Model
+from hookcli.run.doubts import Doubts
+from hookcli.run.seeds import seed_all
+from hookcli.run.trials import trier
+
+
+def infer(
+    model: Model,
+    spec: Spec,
+    value_of: Callable[[InputSpec], Any],
+    *,
+    floating: torch.dtype,
+    around: Callable[[], Any],
+    fake: Callable[[torch.Tensor], torch.Tensor],
+) -> Search | None:
+    """The search for a batch; None where forward's signature is not known.
+
+    What `--input` gives stands: `value_of` makes its values that are no tensors to draw.
+    """
+    signature = forward_signature(model.root)
+    if signature is None:
+        return None
+    names = [p.name for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    unnamed = iter(names)
+    given: dict[str, Guess] = {}
+    for one in spec.inputs:
+        name = one.name if one.name is not None else next(unnamed, None)
+        if name is None:
+            return None
+        whole = isinstance(one.spec, TensorSpec | ValueSpec)
+        given[name] = one.spec if whole else ValueSpec(value_of(one))  # type: ignore[assignment]
+
+    def known(real: torch.Tensor, doubts: Doubts) -> torch.Tensor:
+        return doubts.knowing(real, fake(real))
+
+    attempt = trier(
+        model, around, known, floating=floating, device=spec.run.device, grad=spec.run.grad
+    )
+    return search(model.root, signature, attempt, batch=spec.run.batch_size, given=given)
+
+
+def batch_of(hypothesis: Hypothesis, floating: torch.dtype, spec: Spec) -> Batch:
+    """The inferred batch with its values, drawn from the seed."""
+    seed_all(spec.run.seed)
+    args, kwargs = hypothesis.map(lambda _, one: make_tensor(one, floating, spec.run.device))
+    return Batch(args, kwargs)
+
+
+def lines(found: Search) -> tuple[str, ...]:
+    """A line for each trial: what was passed, why, and what came of it."""
+    told = []
+    for i, trial in enumerate(found.trials):
+        came = "runs" if trial.ran else f"{trial.kind}: {' '.join(trial.error.split())[:120]}"
+        where = f" in {trial.failed.name}" if trial.failed is not None else ""
+        told.append(f"trial {i}: {command(trial.hypothesis)} ({trial.why}){where}: {came}")
+    return tuple(told)
+
+
+def tried(found: Search | None) -> str:
+    """What was tried, for an error."""
+    if found is None or not found.trials:
+        return ""
+    best = max(found.trials, key=lambda trial: len(trial.reached))
+    where = f" in '{best.failed.name}'" if best.failed is not None else ""
+    return (
+        f"; {len(found.trials)} were tried, {command(best.hypothesis) or 'nothing'} came furthest: "
+        f"{best.kind}{where}: {' '.join(best.error.split())[:160]}"
+    )

@@ -1,0 +1,78 @@
+"""From a request to a model that is ready to run: device, dtype, weights, fake tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from hookcli.config.spec import Attempt, Spec
+from hookcli.errors import RequestError
+from hookcli.memory import available, too_large
+from hookcli.models.fake import Faker, on_meta
+from hookcli.models.load import Loaded, load
+from hookcli.models.size import bytes_when_built
+from hookcli.models.weights import load_weights, read_weights
+
+
+def prepare(
+    spec: Spec, attempt: Attempt, faker: Faker | None, phase: Callable[[str], None]
+) -> Loaded:
+    """Import, build and fit out the model; with a `faker` it gets fake tensors.
+
+    Raises
+    ------
+    RequestError, ModelError : it cannot be built, moved or given its weights.
+    """
+    _check_device(spec.run.device)
+
+    def refuse_too_large(construct: Callable[[], nn.Module]) -> None:
+        """Refuse a real build that memory would not hold. After a fake one its size is known."""
+        if faker is not None or attempt.fallback is not None:
+            return
+        most = min((m for m in (available(), spec.run.max_memory) if m), default=None)
+        need = bytes_when_built(construct)
+        if need is not None and most is not None and need > most:
+            raise too_large(need, most, spec.model.source)
+
+    loaded = load(
+        spec.model,
+        phase=phase,
+        importing=on_meta() if attempt.meta_import else None,
+        building=on_meta() if faker and not attempt.for_batch else None,
+        allow=refuse_too_large,
+    )
+    root = loaded.root
+    if spec.run.dtype is not None:
+        root.to(getattr(torch, spec.run.dtype))
+    if spec.model.weights is not None:
+        state = read_weights(spec.model.weights, sizes_only=faker is not None)
+        load_weights(root, state, spec.model.weights)
+    if faker is not None:
+        faker.module(root)
+    elif spec.run.device != "cpu":
+        _move(root, spec.run.device)
+    return loaded
+
+
+def _check_device(device: str) -> None:
+    kind = torch.device(device).type
+    backend = getattr(torch, kind, None)
+    if kind != "cpu" and not (backend is not None and backend.is_available()):
+        raise RequestError(
+            f"there is no {kind} device here",
+            place=f"--device {device}",
+            hint="leave --device out to run on the CPU",
+        )
+
+
+def _move(root: nn.Module, device: str) -> None:
+    try:
+        root.to(device)
+    except (RuntimeError, AssertionError) as error:
+        raise RequestError(
+            f"the model cannot be moved to {device}: {str(error).splitlines()[0]}",
+            place=f"--device {device}",
+            hint="leave --device out to run on the CPU",
+        ) from None

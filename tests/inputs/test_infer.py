@@ -1,0 +1,189 @@
+"""Batches that nobody declared: what is found, in how many trials, and what is not guessed."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+import pytest
+import torch
+
+from hookcli.config.spec import Attempt, ModelSpec, RunSpec, Spec
+from hookcli.errors import NoBatchError
+from hookcli.inputs.grammar import parse_inputs
+from hookcli.inputs.infer.hypothesis import command
+from hookcli.run import batches
+from hookcli.run.session import Session
+from tests.conftest import HEAD, SAMPLES, run_cli
+
+
+@pytest.fixture(autouse=True)
+def _undeclared(monkeypatch):
+    monkeypatch.setattr(batches, "declarations", lambda *_, **__: iter(()))
+
+
+def found(source, *inputs, **run):
+    """(the flags that would give the inferred batch, the session's result)."""
+    spec = Spec("inspect", ModelSpec(str(source)), inputs=parse_inputs(inputs), run=RunSpec(**run))
+    result = Session(spec, Attempt("fake"), lambda *_: None).run()
+    return command(result.inferred), result
+
+
+def net(init, signature, body):
+    lines = "".join(f"        {line}\n" for line in init.splitlines())
+    rest = "".join(f"        {line}\n" for line in body.splitlines())
+    return (
+        "from typing import List, Optional\nimport torch.nn.functional as F\n"
+        f"class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n{lines}"
+        f"    def forward(self, {signature}):\n{rest}"
+    )
+
+
+CASES = {
+    "linear": ("self.a = nn.Linear(7, 2)", "x", "return self.a(x)", "-i 2x7"),
+    "conv1d": ("self.a = nn.Conv1d(5, 2, 3)", "x", "return self.a(x)", "-i 2x5x64"),
+    "conv2d": ("self.a = nn.Conv2d(4, 2, 3)", "x", "return self.a(x)", "-i 2x4x64x64"),
+    "conv3d": ("self.a = nn.Conv3d(2, 2, 3)", "x", "return self.a(x)", "-i 2x2x16x32x32"),
+    "transposed": ("self.a = nn.ConvTranspose2d(9, 2, 4)", "x", "return self.a(x)", "-i 2x9x8x8"),
+    "embedding": ("self.a = nn.Embedding(11, 2)", "x", "return self.a(x)", "-i 2x16:int64:0..11"),
+    "lstm": ("self.a = nn.LSTM(6, 2, batch_first=True)", "x", "return self.a(x)", "-i 2x16x6"),
+    "time first": ("self.a = nn.GRU(6, 2)", "x", "return self.a(x)", "-i 16x2x6"),
+    "attention": ("self.a = nn.MultiheadAttention(8, 2, batch_first=True)", "x",
+                  "return self.a(x, x, x)", "-i 2x16x8"),
+    "a sequence of features": (
+        "self.a = nn.Linear(8, 4)", "x", "b, t, f = x.shape\nreturn self.a(x)", "-i 2x16x8",
+    ),
+    "lenet": (
+        "self.a = nn.Conv2d(1, 6, 5)\nself.b = nn.Conv2d(6, 16, 5)\nself.c = nn.Linear(400, 10)",
+        "x", "x = F.max_pool2d(self.a(x), 2)\nx = F.max_pool2d(self.b(x), 2)\n"
+        "return self.c(x.flatten(1))", "-i 2x1x32x32",
+    ),
+    "mnist view": ("self.a = nn.Linear(784, 10)", "x", "return self.a(x.view(-1, 28 * 28))",
+                   "-i 2x784"),
+    "patches": (
+        "self.p = nn.Conv2d(3, 8, 4, 4)\nself.pos = nn.Parameter(torch.zeros(1, 65, 8))\n"
+        "self.cls = nn.Parameter(torch.zeros(1, 1, 8))", "x",
+        "x = self.p(x).flatten(2).transpose(1, 2)\n"
+        "return torch.cat([self.cls.expand(len(x), -1, -1), x], 1) + self.pos", "-i 2x3x32x32",
+    ),
+    "two tables": (
+        "self.a = nn.Embedding(100, 4)\nself.b = nn.Embedding(50, 4)", "src, tgt",
+        "return self.a(src) + self.b(tgt)", "-i 2x16:int64:0..100 -i 2x16:int64:0..50",
+    ),
+    "ids and a mask": (
+        "self.a = nn.Embedding(100, 4)", "input_ids, attention_mask",
+        "return self.a(input_ids) * attention_mask[..., None]",
+        "-i 2x16:int64:0..100 -i 2x16:int64:ones",
+    ),
+    "image and text": (
+        "self.i = nn.Conv2d(3, 4, 3)\nself.t = nn.Embedding(9, 4)", "image, text",
+        "return self.i(image).mean((2, 3)) @ self.t(text).mean(1).T",
+        "-i 2x3x64x64 -i 2x16:int64:0..9",
+    ),
+    "a timestep": (
+        "self.a = nn.Conv2d(3, 4, 3)\nself.t = nn.Embedding(1000, 4)", "x, t",
+        "return self.a(x) + self.t(t)[:, :, None, None]", "-i 2x3x64x64 -i 2:int64:0..1000",
+    ),
+    "optional ones left out": (
+        "self.a = nn.Linear(3, 2)", "x, mask=None, labels=None", "return self.a(x)", "-i 2x3",
+    ),
+    "keyword only": ("self.a = nn.Linear(3, 2)", "*, x, scale: float", "return self.a(x) * scale",
+                     "-i x=2x3 -i scale=value:1.0"),
+    "a list of tensors": ("self.a = nn.Linear(3, 2)", "xs: List[torch.Tensor]",
+                          "return [self.a(x) for x in xs]", "-i [3, 3]"),
+    "nodes and edges": (
+        "self.a = nn.Linear(5, 2)", "x, edge_index",
+        "return self.a(torch.zeros_like(x).index_add(0, edge_index[1], x[edge_index[0]]))",
+        "-i 8x5 -i 2x16:int64:0..8",
+    ),
+    "noise": ("self.a = nn.ConvTranspose2d(100, 2, 4)", "z", "return self.a(z)", "-i 2x100x1x1"),
+    "a waveform": ("self.a = nn.Conv1d(1, 4, 80, 4)", "waveform", "return self.a(waveform)",
+                   "-i 2x1x16000"),
+    "a wrapped model": (
+        "self.m = nn.Sequential(nn.Sequential(nn.Conv2d(1, 2, 3)))", "*args, **kwargs",
+        "return self.m(*args, **kwargs)", "-i 2x1x64x64",
+    ),
+    "what only values decide": ("self.a = nn.Linear(3, 2)", "x",
+                                "x = self.a(x)\nreturn x[x > 0]", "-i 2x3"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_found(name, tmp_path):
+    init, signature, body, flags = CASES[name]
+    (tmp_path / "net.py").write_text(HEAD + net(init, signature, body))
+    got, result = found(tmp_path / "net.py")
+    assert got == flags
+    assert result.report.inputs.origin == "inferred"
+    assert len(result.trials) <= 10
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.py")), ids=lambda p: p.stem)
+def test_every_sample_runs_for_real_on_what_is_found(path):
+    _, result = found(path)
+    spec = importlib.util.spec_from_file_location(f"inferred_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    torch.manual_seed(0)
+    model = getattr(module, module.EXPECTED["type"])().eval()
+    from hookcli.inputs.materialise import make_tensor
+
+    args, kwargs = result.inferred.map(lambda _, s: make_tensor(s, torch.float32, "cpu"))
+    model(*args, **kwargs)
+
+
+def test_most_of_the_zoo_is_found():
+    from tests.zoo import ODD
+
+    source = SAMPLES.parent / "tests" / "zoo_source.py"
+    lost = []
+    for name in ODD:
+        try:
+            found(f"{source}:{name}")
+        except Exception:
+            lost.append(name)
+    assert len(lost) <= 0.12 * len(ODD), lost
+
+
+def test_the_number_of_samples_is_the_user_s(tmp_path):
+    (tmp_path / "net.py").write_text(
+        HEAD + net("self.a = nn.Linear(7, 2)", "x", "return self.a(x)")
+    )
+    assert found(tmp_path / "net.py", batch_size=5)[0] == "-i 5x7"
+
+
+def test_a_partial_input_is_completed_and_stands(tmp_path):
+    init, signature, body, _ = CASES["image and text"]
+    (tmp_path / "net.py").write_text(HEAD + net(init, signature, body))
+    got, _ = found(tmp_path / "net.py", "text=4x7:int64:0..9")
+    assert got == "-i 2x3x64x64 -i 4x7:int64:0..9"
+    assert found(tmp_path / "net.py", "1x3x20x20")[0] == "-i 1x3x20x20 -i 2x16:int64:0..9"
+
+
+def test_what_cannot_be_found_is_said_with_what_was_tried(tmp_path):
+    body = "raise ValueError('nothing pleases me')"
+    (tmp_path / "net.py").write_text(HEAD + net("self.a = nn.Linear(7, 2)", "x", body))
+    with pytest.raises(
+        NoBatchError, match=r"came furthest: ValueError: nothing pleases me"
+    ) as caught:
+        found(tmp_path / "net.py")
+    assert "--input x=" in caught.value.hint
+    assert "trial 0: -i 2x7" in caught.value.details
+
+
+def test_real_tensors_take_what_fake_ones_found(tmp_path):
+    (tmp_path / "net.py").write_text(HEAD + net(*CASES["lenet"][:3]))
+    result = run_cli("inspect", tmp_path / "net.py", "--tensors", "real", "-f", "json", "-v")
+    assert result.report["run"]["tensors"] == "real"
+    assert result.report["inputs"]["origin"] == "inferred"
+    assert result.report["inputs"]["args"] == [{"shape": [2, 1, 32, 32], "dtype": "float32"}]
+    assert "note: trial 0: " in result.err
+
+
+def test_a_fallback_keeps_the_inferred_batch(tmp_path):
+    (tmp_path / "net.py").write_text(HEAD + net(*CASES["what only values decide"][:3]))
+    report = run_cli("inspect", tmp_path / "net.py", "-f", "json").report
+    assert report["status"] == "complete"
+    assert report["run"]["tensors"] == "real"
+    assert report["inputs"]["origin"] == "inferred"

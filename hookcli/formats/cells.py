@@ -50,8 +50,6 @@ _PLAIN: dict[str, Callable[[LayerRow], str]] = {
     "type": lambda row: escape(row.type),
     "own": lambda row: number(row.own_parameters),
     "trainable": lambda row: number(row.trainable_parameters),
-    "macs": lambda row: number(row.macs),
-    "flops": lambda row: number(row.flops),
     "dtype": lambda row: ", ".join(dict.fromkeys(leaf.dtype for leaf in row.outputs)) or "–",
     "call": lambda row: str(row.call),
     "order": lambda row: str(row.order),
@@ -64,8 +62,13 @@ _PLAIN: dict[str, Callable[[LayerRow], str]] = {
 RIGHT = {"params", "own", "trainable", "macs", "flops", "call", "order"}
 
 
+def cost(count: int | None) -> str:
+    """A dash for what costs nothing, a question mark for what is not known."""
+    return "?" if count is None else f"{count:,}" if count else "–"
+
+
 def cell(row: LayerRow, column: str, width: int, *, hidden: bool) -> str:
-    """The text of any column but `layer`."""
+    """The text of any column but `layer`, `macs` and `flops`."""
     if column == "input":
         return leaf_text(row.inputs, width, inputs=True)
     if column == "output":

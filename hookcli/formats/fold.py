@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from hookcli.report.model import LayerRow
 
@@ -23,6 +24,8 @@ class Node:
     guides: tuple[bool, ...]
     last: bool
     hidden: bool  # it has calls below that the view leaves out
+    macs: int | None  # of all calls that the row stands for, and of those below that are hidden
+    flops: int | None
 
 
 def _looks(rows: list[LayerRow], children: dict[int, list[int]]) -> dict[int, int]:
@@ -34,6 +37,28 @@ def _looks(rows: list[LayerRow], children: dict[int, list[int]]) -> dict[int, in
         key = (row.name, row.type, row.inputs, row.outputs, row.notes, row.recomputed, below)
         looks[row.order] = numbers.setdefault(key, len(numbers))
     return looks
+
+
+_Cost: TypeAlias = tuple[int | None, int | None]
+
+
+def _plus(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def _times(one: int | None, runs: int) -> int | None:
+    return None if one is None else one * runs
+
+
+def _costs(rows: list[LayerRow], children: dict[int, list[int]]) -> dict[int, _Cost]:
+    """MACs and FLOPs of each row with all below it."""
+    costs: dict[int, _Cost] = {}
+    for row in reversed(rows):
+        macs, flops = row.macs, row.flops
+        for child in children.get(row.order, ()):
+            macs, flops = _plus(macs, costs[child][0]), _plus(flops, costs[child][1])
+        costs[row.order] = (macs, flops)
+    return costs
 
 
 def _runs(looks: list[int]) -> list[tuple[int, int, int]]:
@@ -65,10 +90,11 @@ def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[Node]:
         else:
             roots.append(row.order)
     looks = _looks(ordered, children)
+    costs = _costs(ordered, children)
     nodes: list[Node] = []
-    todo: list[tuple[int, int, tuple[bool, ...], bool]] = []
+    todo: list[tuple[int, int, int, tuple[bool, ...], bool]] = []
 
-    def push(orders: list[int], guides: tuple[bool, ...]) -> None:
+    def push(orders: list[int], guides: tuple[bool, ...], runs: int) -> None:
         shown = [
             (orders[start + k], times)
             for start, size, times in _runs([looks[order] for order in orders])
@@ -76,17 +102,20 @@ def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[Node]:
         ]
         last = len(shown) - 1
         todo.extend(
-            (order, times, guides, i == last)
+            (order, times, runs * times, guides, i == last)
             for i, (order, times) in reversed(list(enumerate(shown)))
         )
 
-    push(roots, ())
+    push(roots, (), 1)
     while todo:
-        order, times, guides, last = todo.pop()
+        order, times, runs, guides, last = todo.pop()
         row = known[order]
         below = children.get(order, [])
         hidden = bool(below) and depth is not None and row.depth >= depth
-        nodes.append(Node(row, times, guides, last, hidden))
+        macs, flops = costs[order] if hidden else (row.macs, row.flops)
+        nodes.append(
+            Node(row, times, guides, last, hidden, _times(macs, runs), _times(flops, runs))
+        )
         if below and not hidden:
-            push(below, (*guides, not last))
+            push(below, (*guides, not last), runs)
     return nodes

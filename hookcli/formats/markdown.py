@@ -7,7 +7,7 @@ import re
 from tabulate import tabulate
 
 from hookcli.formats import summary
-from hookcli.formats.cells import RIGHT, cell
+from hookcli.formats.cells import RIGHT
 from hookcli.formats.names import COLUMNS
 from hookcli.formats.table import Line, columns, lines
 from hookcli.formats.view import View
@@ -34,10 +34,7 @@ def render(report: Report, view: View) -> str:
     """A heading, the table, the totals and the notes."""
     names = columns(report, view)
     body = [
-        [
-            _layer(line) if name == "layer" else quote(cell(line.row, name, 60, hidden=line.hidden))
-            for name in names
-        ]
+        [_layer(line) if name == "layer" else quote(line.cell(name, 60)) for name in names]
         for line in lines(report, view)
     ]
     title = quote(report.model.type or report.model.source)

@@ -81,6 +81,8 @@ def totals(report: Report) -> list[tuple[str, str]]:
     if model.parameter_bytes is not None:
         lines.append(("Params size", size(model.parameter_bytes)))
         lines.append(("Buffers size", size(model.buffer_bytes)))
+    if report.totals.activation_bytes is not None:
+        lines.append(("Activations size", size(report.totals.activation_bytes)))
     return lines
 
 

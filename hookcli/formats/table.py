@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tabulate import MIN_PADDING, tabulate
 
 from hookcli.formats import summary
-from hookcli.formats.cells import RIGHT, cell, label
+from hookcli.formats.cells import RIGHT, cell, cost, label
 from hookcli.formats.fold import Node, fold
 from hookcli.formats.names import COLUMNS
 from hookcli.formats.text import cut
@@ -28,6 +28,16 @@ class Line:
     guides: str
     label: str
     hidden: bool
+    macs: int | None
+    flops: int | None
+
+    def cell(self, column: str, width: int) -> str:
+        """The text of a column."""
+        if column == "layer":
+            return fit(self, width)
+        if column in {"macs", "flops"}:
+            return cost(self.macs if column == "macs" else self.flops)
+        return cut(cell(self.row, column, width, hidden=self.hidden), width)
 
 
 def guides(node: Node, *, unicode: bool) -> str:
@@ -52,7 +62,7 @@ def lines(report: Report, view: View) -> list[Line]:
     """The rows to draw, with their first cell."""
     if view.flat():
         return [
-            Line(row, "", label(row, None, 1, unicode=view.unicode), False)
+            Line(row, "", label(row, None, 1, unicode=view.unicode), False, row.macs, row.flops)
             for row in shown_rows(report, view)
         ]
     rows = {row.order: row for row in report.layers}
@@ -67,6 +77,8 @@ def lines(report: Report, view: View) -> list[Line]:
                 unicode=view.unicode,
             ),
             node.hidden,
+            node.macs,
+            node.flops,
         )
         for node in fold(report.layers, view.depth)
     ]
@@ -91,7 +103,7 @@ def _widths(drawn: list[Line], names: list[str], width: int) -> dict[str, int]:
             + [
                 len(line.guides) + len(line.label)
                 if name == "layer"
-                else len(cell(line.row, name, width, hidden=line.hidden))
+                else len(line.cell(name, width))
                 for line in drawn
             ]
         )
@@ -126,15 +138,7 @@ def _draw(report: Report, view: View) -> str:
     if sum(widths.values()) + _GAP * (len(names) - 1) > view.width and "input" in names:
         names = [n for n in names if n != "input"]
         widths = _widths(drawn, names, view.width)
-    body = [
-        [
-            fit(line, widths["layer"])
-            if name == "layer"
-            else cut(cell(line.row, name, widths[name], hidden=line.hidden), widths[name])
-            for name in names
-        ]
-        for line in drawn
-    ]
+    body = [[line.cell(name, widths[name]) for name in names] for line in drawn]
     return tabulate(
         body,
         headers=[COLUMNS[name] for name in names],

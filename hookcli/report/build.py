@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -88,6 +89,8 @@ def layer_rows(recording: Recording) -> tuple[LayerRow, ...]:
 
 def _layer_row(call: CallNote, module: ModuleInfo | None, sizes: _Sizes | None) -> LayerRow:
     own, below, trainable = call.sizes or (None, None, None)
+    # What multiplied and has no formula is unknown, not free.
+    flops = None if call.unknown and not call.flops else call.flops
     return LayerRow(
         order=call.order,
         name=call.name if module is None else module.name,
@@ -106,9 +109,20 @@ def _layer_row(call: CallNote, module: ModuleInfo | None, sizes: _Sizes | None) 
         parameters=below if sizes is None else sizes.all,
         trainable_parameters=trainable if sizes is None else sizes.trainable,
         shared_with=() if sizes is None else sizes.shared_with,
+        macs=None if flops is None else flops // 2,
+        flops=flops,
+        activation_bytes=call.activation_bytes,
         recomputed=call.recomputed,
-        notes=tuple(call.notes),
+        notes=(*call.notes, *_partial(call.unknown)),
     )
+
+
+def _partial(unknown: Counter[str]) -> tuple[str, ...]:
+    """A note of operators without a formula, where there were any."""
+    if not unknown:
+        return ()
+    names = ", ".join(f"{name} ×{n}" if n > 1 else name for name, n in sorted(unknown.items()))
+    return (f"FLOPs are partial, no formula for: {names}",)
 
 
 def uncalled_rows(recording: Recording) -> tuple[UncalledRow, ...]:
@@ -144,11 +158,25 @@ def buffer_rows(recording: Recording) -> tuple[BufferRow, ...]:
 
 def totals(recording: Recording) -> Totals:
     """Sums over the run; parameters count once, whether their modules ran or not."""
+    flops = sum(call.flops for call in recording.calls)
+    unknown = any(call.unknown for call in recording.calls)
+    counted = None if unknown and not flops else flops
     return Totals(
         layers=len({call.key for call in recording.calls}),
         calls=len(recording.calls),
         parameters=_sum(p.numel for p in recording.parameters),
+        macs=None if counted is None else counted // 2,
+        flops=counted,
+        activation_bytes=_sum(call.activation_bytes for call in recording.calls if call.outputs),
     )
+
+
+def partial_count(recording: Recording) -> tuple[str, ...]:
+    """A warning where operators without a formula ran."""
+    unknown: Counter[str] = Counter()
+    for call in recording.calls:
+        unknown.update(call.unknown)
+    return _partial(unknown)
 
 
 def parameter_sizes(recording: Recording) -> dict[str, int | None]:

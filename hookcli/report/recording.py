@@ -5,6 +5,7 @@ Identities (`key`, `own`, `below`) are those of live objects during the run; non
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -74,6 +75,9 @@ class CallNote:
     sizes: tuple[int, int, int] | None = None  # own, all, trainable: where not registered
     outputs: list[LeafNote] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    flops: int = 0  # of the operators that ran in this call and in no call below it
+    unknown: Counter[str] = field(default_factory=Counter)  # operators without a formula
+    activation_bytes: int | None = None
 
 
 @dataclass(slots=True)

@@ -64,6 +64,6 @@ def assemble(
         parameters=build.parameter_rows(recording),
         buffers=build.buffer_rows(recording),
         totals=build.totals(recording),
-        warnings=(*warnings, *recording.warnings),
+        warnings=(*warnings, *recording.warnings, *build.partial_count(recording)),
         error=None if failure is None else build.error_row(failure, recording.modules),
     )

@@ -13,6 +13,7 @@ from hookcli.models import walk
 from hookcli.models.base import Call
 from hookcli.models.trees import argument_leaves, dtype_name, leaves, shape_of
 from hookcli.report.recording import CallNote, LeafNote, Recording
+from hookcli.run.counter import Activations
 from hookcli.run.doubts import Doubts
 
 Progress: TypeAlias = Callable[[str, CallNote | None], None]
@@ -51,6 +52,8 @@ class Recorder:
         self._running: dict[int, CallNote] = {}
         self._called: dict[int, Any] = {}  # an id stays taken while its module lives
         self._lock = threading.Lock()
+        self.running: CallNote | None = None  # the innermost call, on the thread that ran last
+        self.activations: Activations | None = None
         self._failed: tuple[BaseException, CallNote] | None = None
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
@@ -74,6 +77,7 @@ class Recorder:
         with self._lock:
             self._running[call.order] = note
             self._recording.calls.append(note)
+            self.running = note
         self._progress("forward", note)
         if self._doubts is not None:
             self._doubts.check(call.module, *batch)
@@ -83,6 +87,7 @@ class Recorder:
         with self._lock:
             note = self._running.pop(call.order)
         parent = None if call.parent is None else self._running.get(call.parent)
+        self.running = parent
         if error is not None:
             note.notes.append(f"raised {type(error).__name__}")
             if self._failed is None or self._failed[0] is not error:
@@ -91,6 +96,8 @@ class Recorder:
             if call.late:
                 note.inputs.extend(leaf_notes(argument_leaves((), call.late)))
             note.outputs = leaf_notes(leaves(output))
+            if self.activations is not None:
+                note.activation_bytes = self.activations.of(output)
             if isinstance(output, GeneratorType):
                 note.notes.append("returned a generator: what it would yield was not run")
         self._progress("forward", parent)

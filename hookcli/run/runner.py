@@ -14,6 +14,7 @@ from hookcli.inputs.batch import Batch
 from hookcli.models.base import Model
 from hookcli.models.failures import failure_of
 from hookcli.report.recording import Recording
+from hookcli.run.counter import Activations, OperatorCounter
 from hookcli.run.doubts import Doubts
 from hookcli.run.inventory import note_buffers, take_inventory
 from hookcli.run.recorder import Progress, Recorder
@@ -70,6 +71,8 @@ def forward(
             stack.enter_context(_eager())
             stack.enter_context(room_for_hooks())
             stack.enter_context(model.observe(recorder.enter, recorder.leave))
+            recorder.activations = Activations(model.root, (batch.args, batch.kwargs))
+            stack.enter_context(OperatorCounter(lambda: recorder.running))
             progress("forward", None)
             model.call(batch.args, batch.kwargs)
     except KeyboardInterrupt:

@@ -14,6 +14,8 @@ from hookcli.formats.markdown import quote
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 
+PLAIN = ("layer", "input", "output", "params")
+
 
 def draw(model, batch, form="table", **view):
     return FORMATS[form](hookcli.inspect(model, batch), View(**view))
@@ -83,15 +85,25 @@ def test_every_call_stands_in_the_json_though_folded():
 
 
 def test_the_parameter_column_adds_up_to_the_total():
-    text = draw(Looped(), torch.ones(2, 3))
+    text = draw(Looped(), torch.ones(2, 3), columns=PLAIN)
     shown = [int(n) for n in re.findall(r"\]\s+(\d+)$", text, re.MULTILINE)]
     assert sum(shown) == 12 + 4
     assert re.search(r"Total params\s+16$", text, re.MULTILINE)
 
 
 def test_hidden_rows_are_counted_in_the_row_above_them():
-    text = draw(Looped(), torch.ones(2, 3), depth=1)
+    text = draw(Looped(), torch.ones(2, 3), depth=1, columns=PLAIN)
     assert re.search(r"cell \(Sequential\) ×12 .* 12$", text, re.MULTILINE)
+
+
+def test_the_mult_adds_column_adds_up_to_the_total():
+    """A row that stands for twelve calls costs twelve, and so do those below it."""
+    for depth in (None, 1):
+        text = draw(Looped(), torch.ones(2, 3), depth=depth, columns=("layer", "macs"))
+        rows = text.split("---")[-1].split("\n\n")[0].splitlines()[1:]
+        shown = [int(n) for line in rows if (n := line.split()[-1]).isdigit()]
+        assert sum(shown) == 12 * 2 * 9 + 2 * 3
+        assert re.search(rf"Total mult-adds +{sum(shown)}$", text, re.MULTILINE)
 
 
 def test_frozen_shared_and_reused_parameters_are_marked():
@@ -105,7 +117,7 @@ def test_frozen_shared_and_reused_parameters_are_marked():
         def forward(self, x):
             return self.a(self.frozen(self.b(self.a(x))))
 
-    text = draw(Tied(), torch.ones(1, 2))
+    text = draw(Tied(), torch.ones(1, 2), columns=PLAIN)
     assert re.search(r"a \(Linear\) .* 4\*$", text, re.MULTILINE)
     assert re.search(r"b \(Linear\) .* 4\*$", text, re.MULTILINE)
     assert re.search(r"frozen \(Linear\) .* \(4\)$", text, re.MULTILINE)

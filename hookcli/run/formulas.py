@@ -105,7 +105,7 @@ _HEAVY = (
     "fbgemm_", "mkldnn_linear", "_mkl_linear", "ormqr", "geqrf", "_ctc_loss",
     "deform", "_flex", "_mixed_dtypes_linear", "_sparse_mm", "addmm_dtype",
 )  # fmt: skip
-_LIGHT = ("_linalg_check_errors",)
+_LIGHT = ("_linalg_check_errors", "linalg_vector_norm", "linalg_cross")
 _BUILT_IN = ("aten", "prims", "prim", "profiler", "inductor")
 
 

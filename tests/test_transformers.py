@@ -1,0 +1,17 @@
+"""A few of the architectures of `tests.proof`, which takes an hour for all of them."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("transformers")
+from tests.proof.architectures import ARCHITECTURES
+from tests.proof.run import compare
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["distilbert", "gpt2", "t5", "vit", "clip"])
+def test_every_call_equals_hooks_attached_by_hand(name):
+    verdict, truth, said, words = compare(ARCHITECTURES[name])
+    assert verdict == "SAME", words
+    assert len(said.rows) == len(truth.rows) > 20

@@ -135,9 +135,10 @@ def _draw(report: Report, view: View) -> str:
     names = columns(report, view)
     drawn = lines(report, view)
     widths = _widths(drawn, names, view.width)
-    if sum(widths.values()) + _GAP * (len(names) - 1) > view.width and "input" in names:
-        names = [n for n in names if n != "input"]
-        widths = _widths(drawn, names, view.width)
+    for least in ("input", "flops", "macs"):  # what gives way on a narrow terminal, in order
+        if least in names and sum(widths.values()) + _GAP * (len(names) - 1) > view.width:
+            names = [name for name in names if name != least]
+            widths = _widths(drawn, names, view.width)
     body = [[line.cell(name, widths[name]) for name in names] for line in drawn]
     return tabulate(
         body,

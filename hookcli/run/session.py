@@ -18,6 +18,7 @@ from hookcli.models.base import Model
 from hookcli.models.eager import EagerModel
 from hookcli.models.failures import first_line
 from hookcli.models.fake import Faker
+from hookcli.models.foreign import told_of_masks
 from hookcli.models.load import Loaded
 from hookcli.models.source import own_path
 from hookcli.models.trees import describe, map_tensors
@@ -25,13 +26,14 @@ from hookcli.report.model import Inputs, Report, RunInfo
 from hookcli.report.recording import Recording
 from hookcli.run.assemble import assemble
 from hookcli.run.batches import Candidate, candidates, floating_dtype, no_batch, value_of
-from hookcli.run.doubts import Doubts, is_inconclusive
+from hookcli.run.doubts import Doubts, FakeDoubtError, is_inconclusive
 from hookcli.run.inference import batch_of, infer, lines, tried
 from hookcli.run.prepare import prepare
 from hookcli.run.recorder import Progress
 from hookcli.run.runner import Settings, forward, set_mode
 from hookcli.run.seeds import seed_all
 
+_MASKS = "transformers keeps fake masks that a real run may drop: inputs may show a mask more"
 _DEFAULT_MODE: dict[str, Mode] = {"inspect": "eval"}
 
 
@@ -200,8 +202,14 @@ class Session:
         def fake(tensor: torch.Tensor) -> torch.Tensor:
             return doubts.knowing(tensor, faker.tensor(tensor))
 
+        def mask() -> None:
+            if self._spec.run.tensors == "auto":  # a real run can tell
+                raise FakeDoubtError("a fake mask is kept that may be dropped for its values")
+            if _MASKS not in self._warnings:
+                self._warnings.append(_MASKS)
+
         faked = _map(batch, fake)
-        with faker.mode:
+        with faker.mode, told_of_masks(mask):
             yield faked, doubts
 
     def _report(self, model: Model, outcome: _Outcome) -> Report:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from hookcli.api import inspect
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> object:
     if name == "inspect":
         from hookcli.api import inspect

@@ -26,7 +26,7 @@ _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_COMMANDS = re.compile(r"::|##\[")
+_COMMANDS = re.compile(r"(?<![\w:])::|##\[")  # where a command could begin
 _PIPE_WIDTH = 120  # columns, where the output is no terminal and COLUMNS does not say
 
 
@@ -61,13 +61,17 @@ class Console:
             return shutil.get_terminal_size((80, 24)).columns
         return _PIPE_WIDTH
 
-    def colored(self) -> bool:
-        """Whether stdout takes colour: as asked; else a terminal without NO_COLOR."""
+    def colored(self, stream: object = None) -> bool:
+        """Whether a stream (stdout) takes colour: as asked; else a terminal without NO_COLOR."""
         if self.color != "auto":
             return self.color == "always"
         if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
             return False
-        return self._is_terminal(sys.stdout)
+        return self._is_terminal(sys.stdout if stream is None else stream)
+
+    def _word(self, text: str, code: int) -> str:
+        """A first word of stderr's, in colour where it takes colour."""
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colored(sys.stderr) else text
 
     def unicode(self) -> bool:
         """Whether stdout can show tree glyphs."""
@@ -122,15 +126,15 @@ class Console:
     def note(self, text: str) -> None:
         """Something worth knowing, unless -q."""
         if not self.quiet:
-            self.err(f"note: {escape(text)}")
+            self.err(f"{self._word('note:', 33)} {escape(text)}")
 
     def error(self, error: HookcliError) -> None:
         """Three lines: what, where, what to do. The traceback first, with -v."""
         if self.verbose and error.details:
             self.err("\n".join(escape(line) for line in error.details.rstrip().splitlines()))
-        self.err(f"error: {escape(' '.join(error.message.split()))}")
+        self.err(f"{self._word('error:', 31)} {escape(' '.join(error.message.split()))}")
         self.err(f"  --> {escape(error.place)}")
-        self.err(f"hint: {escape(error.hint)}")
+        self.err(f"{self._word('hint:', 36)} {escape(error.hint)}")
 
     @contextmanager
     def fenced(self) -> Iterator[None]:

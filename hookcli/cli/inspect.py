@@ -12,9 +12,17 @@ from hookcli.cli.output import deliver, load_renderers, parse_targets
 from hookcli.config.spec import Mode, ModelSpec, RunSpec, Spec, TensorsOption
 from hookcli.console import Console
 from hookcli.errors import RequestError, Status
-from hookcli.inputs.grammar import FLOATING, canonical_dtype, parse_inputs
+from hookcli.inputs.grammar import (
+    FLOATING,
+    FileSpec,
+    FunctionSpec,
+    InputSpec,
+    canonical_dtype,
+    parse_inputs,
+)
 from hookcli.models.kinds import parse_source
 
+_MOST = 1e9  # seconds or gigabytes
 _DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
@@ -52,7 +60,9 @@ def inspect(
         typer.Option("--tensors", help="fake: shapes without numbers; auto: real where it fails."),
     ] = "auto",
     mode: Annotated[Mode, typer.Option("--mode", help="The mode to run in.")] = "eval",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of torch, random and numpy.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=2**63 - 1, help="Of torch, random and numpy.")
+    ] = 0,
     no_grad: Annotated[bool, typer.Option("--no-grad", help="Run without autograd.")] = False,
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="S", help="Seconds for the whole command.")
@@ -80,13 +90,14 @@ def inspect(
     def command() -> int:
         from hookcli.config.arguments import parse_arguments
 
-        targets = parse_targets(formats, output)
+        specs = parse_inputs(tuple(inputs or ()))
+        targets = parse_targets(formats, output, read=_read(model, weights, specs))
         shown = parse_columns(columns)
         parse_source(model)
         spec = Spec(
             command="inspect",
             model=ModelSpec(model, parse_arguments(tuple(arg or ())), weights),
-            inputs=parse_inputs(tuple(inputs or ())),
+            inputs=specs,
             run=RunSpec(
                 tensors=tensors,
                 mode=mode,
@@ -133,10 +144,20 @@ def inspect(
     return reporting(console, command)
 
 
+def _read(model: str, weights: str | None, inputs: tuple[InputSpec, ...]) -> list[str]:
+    """The files that a run reads."""
+    found = [model, model.rpartition(":")[0], weights or ""]
+    found += [one.spec.path for one in inputs if isinstance(one.spec, FileSpec)]
+    found += [one.spec.source for one in inputs if isinstance(one.spec, FunctionSpec)]
+    return [name for name in found if name]
+
+
 def _positive(value: float, flag: str) -> float:
-    if not 0 < value < float("inf"):
+    if not 0 < value <= _MOST:
         raise RequestError(
-            f"{flag} must be above 0", place=f"{flag} {value:g}", hint=f"write {flag} 60"
+            f"{flag} must be above 0 and at most {_MOST:g}",
+            place=f"{flag} {value:g}",
+            hint=f"write {flag} 60",
         )
     return value
 

@@ -103,6 +103,16 @@ def reporting(console: Console, command: Callable[[], int]) -> int:
         return error.status
     except BrokenPipeError:  # typer would make it status 1
         raise InterruptedRun(Status.CLOSED_STDOUT) from None
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        refused = RequestError(
+            f"stdout cannot be written: {error.strerror}",
+            place="stdout",
+            hint="is the disk full? write elsewhere with -o FILE",
+        )
+        console.error(refused)
+        return refused.status
     except Exception as error:  # noqa: BLE001  # the last resort: it is our bug
         import traceback
 

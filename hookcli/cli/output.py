@@ -28,12 +28,16 @@ class Target:
     file: Path | None
 
 
-def parse_targets(formats: Sequence[str] | None, output: str | None) -> tuple[Target, ...]:
+def parse_targets(
+    formats: Sequence[str] | None, output: str | None, *, read: Sequence[str]
+) -> tuple[Target, ...]:
     """What `-f` and `-o` ask for, checked so that a run is not for nothing.
+
+    `read` are the files that the command reads: none of them is written. "-" is stdout.
 
     Raises
     ------
-    RequestError : an unknown format, two for stdout, a file that cannot be written.
+    RequestError : an unknown format, two for stdout, a file that cannot or must not be written.
 
     """
     targets = [_target(text) for text in formats or ["table"]]
@@ -44,7 +48,7 @@ def parse_targets(formats: Sequence[str] | None, output: str | None) -> tuple[Ta
                 place=f"-o {output}",
                 hint="name each format's file with it: -f json=report.json -f table",
             )
-        targets = [Target(targets[0].format, Path(output))]
+        targets = [Target(targets[0].format, _file(output))]
     if sum(target.file is None for target in targets) > 1:
         raise RequestError(
             "two formats cannot share stdout",
@@ -60,7 +64,11 @@ def parse_targets(formats: Sequence[str] | None, output: str | None) -> tuple[Ta
         )
     for target in targets:
         if target.file is not None:
-            _check_writable(target.file)
+            try:
+                _check_writable(target.file)
+                _check_not_read(target.file, read)
+            except OSError as error:  # a name that is too long, a loop of links
+                raise _unwritable(target.file, error.strerror or str(error)) from None
     return tuple(targets)
 
 
@@ -77,7 +85,11 @@ def _target(text: str) -> Target:
         raise RequestError(
             "the file's name is missing", place=f"-f {text}", hint=f"write -f {name}=FILE"
         )
-    return Target(name, Path(file) if file else None)
+    return Target(name, _file(file) if file else None)
+
+
+def _file(text: str) -> Path | None:
+    return None if text == "-" else Path(text)
 
 
 def _unwritable(file: Path, why: str) -> RequestError:
@@ -96,6 +108,13 @@ def _check_writable(file: Path) -> None:
         return  # a device or a pipe, such as /dev/null: written in place
     if not os.access(folder, os.W_OK) or (file.exists() and not os.access(file, os.W_OK)):
         raise _unwritable(file, "permission denied")
+
+
+def _check_not_read(file: Path, read: Sequence[str]) -> None:
+    for name in read:
+        other = Path(name)
+        if file.exists() and other.exists() and file.samefile(other):
+            raise _unwritable(file, f"the command reads {name}, which is the same file")
 
 
 def write_file(file: Path, text: str) -> None:

@@ -27,7 +27,7 @@ def read_report(path: str) -> Report:
     """
     import sys
 
-    from hookcli.report.schema import from_json
+    from hookcli.report.schema import check_order, from_json
 
     try:
         text = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
@@ -38,7 +38,9 @@ def read_report(path: str) -> Report:
             hint="write a report with: hookcli inspect MODEL -f json=report.json",
         ) from None
     try:
-        return from_json(text)
+        found = from_json(text)
+        check_order(found)
+        return found
     except ValueError as error:
         raise RequestError(
             f"{path} is no hookcli report: {error}",
@@ -67,7 +69,7 @@ def render(
     def command() -> int:
         from hookcli.formats.view import View
 
-        targets = parse_targets(formats, output)
+        targets = parse_targets(formats, output, read=[report])
         view = View(
             width=console.width(),
             unicode=console.unicode(),

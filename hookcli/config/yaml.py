@@ -76,6 +76,9 @@ def load_value(text: str) -> Any:
 
     """
     try:
+        for event in yaml.parse(text, Loader=_CoreLoader):
+            if isinstance(event, yaml.AliasEvent):
+                raise ValueError("an alias is not taken here")
         return yaml.load(text, Loader=_CoreLoader)  # a SafeLoader by inheritance
     except yaml.MarkedYAMLError as error:
         raise ValueError(error.problem or "not YAML") from None

@@ -22,12 +22,14 @@ def short_name(row: LayerRow, above: LayerRow | None) -> str:
     return escape(row.name)
 
 
-def label(row: LayerRow, above: LayerRow | None, times: int, *, unicode: bool) -> str:
-    """Name and type: `conv1 (Conv2d) ×3`."""
+def label(
+    row: LayerRow, above: LayerRow | None, times: int, *, unicode: bool, in_turn: bool = False
+) -> str:
+    """Name and type: `conv1 (Conv2d) ×3`, and `×3 in turn` where its neighbours repeat with it."""
     kind = escape(row.original_name or row.type)
     text = kind if row.name == "" else f"{short_name(row, above)} ({kind})"
     if times > 1:
-        text += f" {'×' if unicode else 'x'}{times}"
+        text += f" {'×' if unicode else 'x'}{times}{' in turn' if in_turn else ''}"
     return text
 
 
@@ -72,11 +74,12 @@ def cell(row: LayerRow, column: str, width: int, *, hidden: bool) -> str:
     if column == "input":
         return leaf_text(row.inputs, width, inputs=True)
     if column == "output":
-        return leaf_text(row.outputs, width) if row.outputs else _no_output(row)
+        return leaf_text(row.outputs, width) if row.outputs else no_output(row)
     if column == "params":
         return parameters(row, hidden=hidden)
     return _PLAIN[column](row)
 
 
-def _no_output(row: LayerRow) -> str:
+def no_output(row: LayerRow) -> str:
+    """Why a call shows no output: it raised, or gave no tensor."""
     return "raised" if any(note.startswith("raised ") for note in row.notes) else "–"

@@ -21,6 +21,7 @@ class Node:
 
     row: LayerRow
     times: int
+    in_turn: bool  # repeated together with its neighbours: a b a b, not a a b b
     guides: tuple[bool, ...]
     last: bool
     hidden: bool  # it has calls below that the view leaves out
@@ -92,29 +93,29 @@ def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[Node]:
     looks = _looks(ordered, children)
     costs = _costs(ordered, children)
     nodes: list[Node] = []
-    todo: list[tuple[int, int, int, tuple[bool, ...], bool]] = []
+    todo: list[tuple[int, int, bool, int, tuple[bool, ...], bool]] = []
 
     def push(orders: list[int], guides: tuple[bool, ...], runs: int) -> None:
         shown = [
-            (orders[start + k], times)
+            (orders[start + k], times, size > 1)
             for start, size, times in _runs([looks[order] for order in orders])
             for k in range(size)
         ]
         last = len(shown) - 1
         todo.extend(
-            (order, times, runs * times, guides, i == last)
-            for i, (order, times) in reversed(list(enumerate(shown)))
+            (order, times, in_turn, runs * times, guides, i == last)
+            for i, (order, times, in_turn) in reversed(list(enumerate(shown)))
         )
 
     push(roots, (), 1)
     while todo:
-        order, times, runs, guides, last = todo.pop()
+        order, times, in_turn, runs, guides, last = todo.pop()
         row = known[order]
         below = children.get(order, [])
         hidden = bool(below) and depth is not None and row.depth >= depth
         macs, flops = costs[order] if hidden else (row.macs, row.flops)
         nodes.append(
-            Node(row, times, guides, last, hidden, _times(macs, runs), _times(flops, runs))
+            Node(row, times, in_turn, guides, last, hidden, _times(macs, runs), _times(flops, runs))
         )
         if below and not hidden:
             push(below, (*guides, not last), runs)

@@ -50,5 +50,5 @@ def render(report: Report, view: View) -> str:
             )
         )
     parts.append("\n".join(f"- {n.strip()}: {quote(t)}" for n, t in summary.totals(report)))
-    parts.append("\n".join(f"- {quote(note)}" for note in summary.notes(report)))
+    parts.append("\n".join(f"- {quote(note)}" for note in summary.notes(report, view.only)))
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 
 from hookcli.console import escape
 from hookcli.formats.text import number, place, shape, size
-from hookcli.report.model import Report
+from hookcli.report.model import ErrorInfo, Report
 from hookcli.report.tree import Tree
 
+_FUNCTIONAL = "NonDynamicallyQuantizableLinear"  # attention uses its weights without a call
 _MOST = 8  # names listed before "and N more"
 
 
@@ -52,6 +54,8 @@ def _uncounted(report: Report) -> tuple[int, int] | None:
     for parameter in report.parameters:
         if parameter.numel is None:
             return None
+        if parameter.module_type == _FUNCTIONAL:
+            continue
         owners = {n.rpartition(".")[0] for n in (parameter.name, *parameter.shared_with)}
         if not owners & homes:
             idle += parameter.numel
@@ -86,6 +90,14 @@ def totals(report: Report) -> list[tuple[str, str]]:
     return lines
 
 
+def _failure(error: ErrorInfo) -> str:
+    """Why the rows end where they do."""
+    layer = "" if error.layer is None else f" in '{escape(error.layer)}'" if error.layer else ""
+    where = f", at {place(error.place)}" if error.place else ""
+    message = escape(" ".join(error.message.split()))
+    return f"{escape(error.type)} in {error.phase}{layer}{where}: {message}"
+
+
 _NUMBER = re.compile(r"(?<=\.)\d+(?=[. ])|^\d+(?=[. ])")
 
 
@@ -102,12 +114,14 @@ def _listed(names: list[str]) -> str:
     return ", ".join(shown[:_MOST]) + more
 
 
-def notes(report: Report) -> list[str]:
-    """What a reader must know beside the rows."""
+def notes(report: Report, only: str | None = None) -> list[str]:
+    """What a reader must know beside the rows. `only` is the view's glob."""
     found = [escape(w) for w in report.warnings]
+    if only is not None and not any(fnmatchcase(row.name or "", only) for row in report.layers):
+        found.append(f"no name matches --only {escape(only)}")
     if report.run.fallback:
         found.append(f"real tensors, because the fake run failed: {escape(report.run.fallback)}")
-    if any(row.shared_with for row in report.layers):
+    if any(row.shared_with and row.call == 0 for row in report.layers):
         found.append("* shared with another module, and counted once in the total")
     if report.uncalled:
         names = [f"{row.name} ({row.type})" for row in report.uncalled]
@@ -119,5 +133,5 @@ def notes(report: Report) -> list[str]:
     if changed:
         found.append(f"buffers changed by the forward: {_listed(changed)}")
     if report.error is not None:
-        found.append("partial: the run failed, and the rows end there")
+        found.append(f"partial: {_failure(report.error)}")
     return found

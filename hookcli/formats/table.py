@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from dataclasses import dataclass
 
@@ -10,13 +11,13 @@ from tabulate import MIN_PADDING, tabulate
 from hookcli.formats import summary
 from hookcli.formats.cells import RIGHT, cell, cost, label
 from hookcli.formats.fold import Node, fold
-from hookcli.formats.names import COLUMNS
-from hookcli.formats.text import cut
+from hookcli.formats.names import COLUMNS, DEFAULT_COLUMNS
+from hookcli.formats.text import cut, cut_end
 from hookcli.formats.view import View, shown_rows
 from hookcli.report.model import LayerRow, Report
 
 _GAP = 2  # tabulate's columns stand two apart
-_LEAST_SHAPE = 9
+_LEAST_SHAPE = 13
 _LEAST_LAYER = 16
 
 
@@ -75,6 +76,7 @@ def lines(report: Report, view: View) -> list[Line]:
                 None if node.row.parent is None else rows.get(node.row.parent),
                 node.times,
                 unicode=view.unicode,
+                in_turn=node.in_turn,
             ),
             node.hidden,
             node.macs,
@@ -135,7 +137,8 @@ def _draw(report: Report, view: View) -> str:
     names = columns(report, view)
     drawn = lines(report, view)
     widths = _widths(drawn, names, view.width)
-    for least in ("input", "flops", "macs"):  # what gives way on a narrow terminal, in order
+    give_way = ("input", "flops", "macs") if view.columns == DEFAULT_COLUMNS else ()
+    for least in give_way:  # on a narrow terminal, in this order; never what was asked for
         if least in names and sum(widths.values()) + _GAP * (len(names) - 1) > view.width:
             names = [name for name in names if name != least]
             widths = _widths(drawn, names, view.width)
@@ -175,7 +178,7 @@ def plain(text: str, view: View) -> str:
 def render(report: Report, view: View) -> str:
     """The model, the table, the totals and the notes."""
     head = [f"{name:<6} {text}" for name, text in summary.head(report)]
-    parts = ["\n".join(cut(line, max(view.width, 40)) for line in head)]
+    parts = ["\n".join(cut_end(line, max(view.width, 40)) for line in head)]
     if report.layers:
         parts.append("\n".join(line.rstrip() for line in _draw(report, view).splitlines()))
     totals = summary.totals(report)
@@ -183,7 +186,14 @@ def render(report: Report, view: View) -> str:
         wide = max(len(name) for name, _ in totals)
         most = max(len(text) for _, text in totals)
         parts.append("\n".join(f"{name:<{wide}}  {text:>{most}}" for name, text in totals))
-    notes = summary.notes(report)
+    notes = summary.notes(report, view.only)
     if notes:
         parts.append("\n".join(wrapped(f"note: {note}", view.width) for note in notes))
-    return plain("\n\n".join(parts), view) + "\n"
+    text = plain("\n\n".join(parts), view) + "\n"
+    return painted(text) if view.color else text
+
+
+def painted(text: str) -> str:
+    """The drawn table in colour: bold head and headings, yellow notes. No name can add to it."""
+    text = re.sub(r"^(model  .*|Layer \(type\).*)$", "\x1b[1m\\1\x1b[0m", text, flags=re.MULTILINE)
+    return re.sub(r"^note:", "\x1b[33mnote:\x1b[0m", text, flags=re.MULTILINE)

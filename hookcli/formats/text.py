@@ -53,7 +53,22 @@ def leaf_text(leaves: Sequence[Leaf], width: int, *, inputs: bool = False) -> st
             return text
         parts.pop()
     more = f" +{len(leaves) - 1}" if len(leaves) > 1 else ""
-    return cut(shape(leaves[0].shape, tight=True), max(width - len(more), 4)) + more
+    return _head_of(leaves[0].shape, max(width - len(more), 3)) + more
+
+
+def _head_of(value: Shape, width: int) -> str:
+    """The first sizes of a shape, whole ones: half a number would be another."""
+    for shown in range(len(value), 0, -1):
+        text = shape(value[:shown], tight=True)
+        text = text if shown == len(value) else f"{text[:-1]},…]"
+        if len(text) <= width:
+            return text
+    return "[…]"
+
+
+def cut_end(text: str, width: int) -> str:
+    """The text within `width`, cut at its end."""
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _parts(leaves: Sequence[Leaf], width: int, *, inputs: bool, tight: bool) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookcli.formats import summary
-from hookcli.formats.cells import parameters
+from hookcli.formats.cells import no_output, parameters
 from hookcli.formats.table import lines, plain
 from hookcli.formats.text import leaves_full, place
 from hookcli.formats.view import View
@@ -18,12 +18,12 @@ def render(report: Report, view: View) -> str:
     for line in lines(report, view):
         row = line.row
         text = f"{line.guides}{line.label}  {leaves_full(row.inputs, inputs=True)} {arrow} "
-        text += leaves_full(row.outputs)
+        text += leaves_full(row.outputs) if row.outputs else no_output(row)
         count = parameters(row, hidden=line.hidden)
         text += f"  {count} params" if count not in {"–", "(reused)"} else ""
         text += f"  {place(row.place)}" if row.place else ""
         out.append(text)
     out.append("")
     out += [f"{name}: {text}" for name, text in summary.totals(report)]
-    out += [f"note: {note}" for note in summary.notes(report)]
+    out += [f"note: {note}" for note in summary.notes(report, view.only)]
     return plain("\n".join(out), view) + "\n"

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 from torch.nn.modules.module import (
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -21,8 +22,8 @@ from hookcli.report.recording import ModuleInfo
 
 def has_forward(kind: type[nn.Module]) -> bool:
     """Whether calling a module of this class can run anything: a ModuleList has no forward."""
-    if issubclass(kind, nn.ModuleList | nn.ModuleDict):
-        return False
+    if issubclass(kind, nn.ModuleList | nn.ModuleDict | NonDynamicallyQuantizableLinear):
+        return False  # the last is attention's output projection, which is used without a call
     defining = next((base for base in kind.__mro__ if "forward" in vars(base)), nn.Module)
     return defining is not nn.Module
 

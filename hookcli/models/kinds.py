@@ -154,6 +154,12 @@ def parse_source(source: str) -> Source:
         if module and match is None:
             return PythonModule(module[1], module[2])
         raise _missing(source, path)
+    if not path.is_file():
+        raise RequestError(
+            f"{path.as_posix()} is no ordinary file",
+            place=source,
+            hint="name a Python file that defines a model",
+        )
     try:
         kind = identify(path)
     except OSError as error:

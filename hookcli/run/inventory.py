@@ -9,6 +9,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.parameter import is_lazy
 
+from hookcli.models import walk
 from hookcli.models.base import Model
 from hookcli.models.trees import dtype_name, shape_of
 from hookcli.report.recording import BufferInfo, ParameterInfo, Recording
@@ -68,6 +69,8 @@ def _changed(before: _Before | None, tensor: torch.Tensor) -> bool | None:
 def take_inventory(model: Model, recording: Recording, before: Before) -> None:
     """Fill in the recording's modules, parameters and buffers as they are after the run."""
     recording.modules = model.modules()
+    if any(".quantized." in type(m).__module__ for m, _ in walk.modules(model.root)):
+        recording.warnings.append("parameters packed inside quantized modules are not counted")
     recording.parameters = tuple(
         _parameter(p.tensor, p.name, p.aliases, p.module_type) for p in model.parameters()
     )

@@ -54,6 +54,12 @@ def inspect_live(root: nn.Module, given: Any, settings: Settings) -> Report:
     ------
     RequestError : there is no batch, or it does not bind to forward.
     """
+    if not isinstance(root, nn.Module):
+        raise RequestError(
+            f"this is no module but {type(root).__name__}",
+            place=repr(root)[:80],
+            hint="give an instance: Net(), not Net",
+        )
     started = time.perf_counter()
     warnings: list[str] = []
     recording = Recording()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -144,7 +144,15 @@ class Session:
             return
         for one in candidates(self._spec, root, loaded.module, self._around, drop):
             if self._attempt.declaration in (None, one.name):
-                yield one
+                yield self._in_dtype(one, root)
+
+    def _in_dtype(self, candidate: Candidate, root: nn.Module) -> Candidate:
+        """A declared batch in the dtype that the model was cast to."""
+        if self._spec.run.dtype is None or candidate.origin != "declared":
+            return candidate
+        dtype = floating_dtype(root, self._spec)
+        batch = _map(candidate.batch, lambda t: t.to(dtype) if t.is_floating_point() else t)
+        return replace(candidate, batch=batch)
 
     def _inferred(self, model: Model) -> Candidate | None:
         """A batch found by trial; only fake tensors try, and never what a real run would see."""

@@ -100,6 +100,14 @@ CASES = {
     ),
     "unknown device": (["ok.py", "--device", "cdua"], 2, "no device", "--device cdua", "cuda?"),
     "integer model": (["ok.py", "--dtype", "int8"], 2, "floating", "--dtype int8", "float"),
+    "endless memory": (
+        ["ok.py", "--max-memory", "1e300"], 2, "at most", "--max-memory 1e+300", "60",
+    ),
+    "an alias": (["ok.py", "--arg", "x=&a [*a]"], 2, "an alias is not", "--arg x=&a", "--arg"),
+    "a seed too large": (
+        ["ok.py", "--seed", "18446744073709551616"], 2, "--seed", "hookcli inspect", "--help",
+    ),
+    "a name too long": (["ok.py", "-o", 300 * "x"], 2, "too long", "xxx", "folder"),
     "no time": (["ok.py", "--timeout", "0"], 2, "above 0", "--timeout 0", "60"),
 }  # fmt: skip
 

@@ -151,3 +151,82 @@ def test_the_readme_s_commands_work(tmp_path):
         ["inspect", str(SAMPLES / "unet.py") + ":UNet", "--depth", "2", "-f", "tree"],
     ):
         assert run_cli(*command, cwd=tmp_path).status == 0
+
+
+@pytest.mark.parametrize("what", ["model", "link", "weights", "batch", "function"])
+def test_no_file_that_is_read_is_written_over(tmp_path, what):
+    import torch
+
+    model, link = tmp_path / "m.py", tmp_path / "link.py"
+    model.write_text(
+        "import torch\nfrom torch import nn\nclass Net(nn.ReLU): pass\n"
+        "def batch(): return torch.ones(2)\n"
+    )
+    link.symlink_to(model)
+    torch.save({}, tmp_path / "w.pt")
+    torch.save(torch.ones(2), tmp_path / "b.pt")
+    arguments = {
+        "model": ["m.py", "-i", "2", "-o", "m.py"],
+        "link": ["m.py:Net", "-i", "2", "-f", "json=link.py"],
+        "weights": ["m.py", "-i", "2", "--weights", "w.pt", "-o", "w.pt"],
+        "batch": ["m.py", "-i", "b.pt", "-o", "b.pt"],
+        "function": ["m.py", "-i", "m.py:batch", "-o", "m.py"],
+    }[what]
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    result = run_cli("inspect", *arguments, cwd=tmp_path)
+    assert "which is the same file" in result.error()[0]
+    assert result.status == 2
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_report_is_not_written_over_as_it_is_read(saved):
+    before = (saved[1] / "r.json").read_bytes()
+    assert run_cli("render", "r.json", "-o", "r.json", cwd=saved[1]).status == 2
+    assert (saved[1] / "r.json").read_bytes() == before
+
+
+def test_a_dash_is_stdout(saved):
+    assert run_cli("render", "r.json", "-o", "-", cwd=saved[1]).out == saved[0].out
+
+
+def test_colour_is_there_when_asked_for_and_only_then(saved):
+    plain = run_cli("render", "r.json", cwd=saved[1]).out
+    painted = run_cli("render", "r.json", "--color", "always", cwd=saved[1]).out
+    assert "\x1b" not in plain
+    assert "\x1b[1m" in painted
+    import re
+
+    assert re.sub(r"\x1b\[\d+m", "", painted) == plain
+    error = run_cli("render", "no.json", "--color", "always").err
+    assert error.startswith("\x1b[31merror:\x1b[0m")
+
+
+def test_a_failed_report_says_why_wherever_it_is_rendered(tmp_path):
+    (tmp_path / "m.py").write_text(
+        "from torch import nn\nclass Net(nn.Sequential):\n"
+        "    def __init__(self): super().__init__(nn.Linear(3, 4))\n"
+    )
+    run_cli("inspect", "m.py", "-i", "2x5", "-f", "json=r.json", cwd=tmp_path)
+    for form in ("table", "tree", "markdown"):
+        text = run_cli("render", "r.json", "-f", form, cwd=tmp_path, COLUMNS="300").out
+        assert "partial: RuntimeError in forward in '0'" in text
+        assert "mat1 and mat2 shapes cannot be multiplied" in text
+
+
+@pytest.mark.parametrize("parent", [5, 1, -1])
+def test_a_report_out_of_order_is_refused(saved, tmp_path, parent):
+    report = json.loads((saved[1] / "r.json").read_text())
+    report["layers"][1]["parent"] = parent
+    (tmp_path / "r.json").write_text(json.dumps(report))
+    result = run_cli("render", "r.json", cwd=tmp_path)
+    assert "is not before it" in result.error()[0]
+    assert result.status == 2
+
+
+def test_a_full_disk_is_said():
+    full = run_cli("list", "formats")
+    assert full.status == 0
+    command = f"{sys.executable} -m hookcli schema report > /dev/full; echo $?"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.strip() == "2"
+    assert "stdout cannot be written" in done.stderr

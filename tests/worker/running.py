@@ -123,6 +123,11 @@ class Running:
         return wait_for(lambda: not marked(self._mark), seconds)
 
 
+def _heed_signals() -> None:
+    """A job in the background of a shell, as CI may be, has SIGINT ignored; a user's has not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Lab:
     """A folder with the model's files, and the commands started in it."""
 
@@ -149,7 +154,7 @@ class Lab:
             cwd=self.folder,
             env=env,
             start_new_session=True,
-            **(streams | options),
+            **({"preexec_fn": _heed_signals} | streams | options),
         )
         self._started.append(process)
         return Running(self.folder, self._mark, process)

@@ -70,6 +70,8 @@ class Doubts:
 
     def check(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raise FakeDoubtError where a table is called with indices that it does not hold."""
+        if not isinstance(module, nn.Embedding | nn.EmbeddingBag):
+            return
         if type(module).forward not in (nn.Embedding.forward, nn.EmbeddingBag.forward):
             return  # one with a forward of its own may use its table otherwise
         given = args[0] if args else kwargs.get("input")

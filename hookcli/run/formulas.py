@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -109,17 +110,28 @@ _LIGHT = ("_linalg_check_errors", "linalg_vector_norm", "linalg_cross")
 _BUILT_IN = ("aten", "prims", "prim", "profiler", "inductor")
 
 
-def flops_of(func: Any, args: Any, kwargs: Any, out: Any) -> int | None:
-    """FLOPs of a call of an operator; 0 where none are counted, None where they are not known."""
+@cache
+def _formula_of(func: Any) -> _Formula | int | None:
+    """The formula of an operator; 0 where none is wanted, None where there should be one."""
     packet = getattr(func, "overloadpacket", func)
     name = str(getattr(packet, "__name__", packet))
     namespace = getattr(func, "namespace", "aten")
-    try:
-        if namespace == "aten" and name in _OWN:
-            return int(_OWN[name](*args, **kwargs))
-        if packet in flop_registry:
-            return int(flop_registry[packet](*args, **kwargs, out_val=out))
-    except Exception:  # noqa: BLE001  # a form of the operator that the formula does not know
-        return None
+    if namespace == "aten" and name in _OWN:
+        own = _OWN[name]
+        return lambda *args, out_val, **kwargs: own(*args, **kwargs)
+    if packet in flop_registry:
+        registered: _Formula = flop_registry[packet]
+        return registered
     known = isinstance(func, torch._ops.OpOverload) and namespace in _BUILT_IN
     return 0 if known and (name in _LIGHT or not name.startswith(_HEAVY)) else None
+
+
+def flops_of(func: Any, args: Any, kwargs: Any, out: Any) -> int | None:
+    """FLOPs of a call of an operator; 0 where none are counted, None where they are not known."""
+    formula = _formula_of(func)
+    if formula is None or isinstance(formula, int):
+        return formula
+    try:
+        return int(formula(*args, **kwargs, out_val=out))
+    except Exception:  # noqa: BLE001  # a form of the operator that the formula does not know
+        return None

@@ -111,6 +111,13 @@ def test_an_index_past_the_table_is_seen_though_fake_tensors_have_no_values(file
     assert result.status == 3
 
 
+def test_an_embedding_with_a_forward_of_its_own_is_no_lookup(file):
+    before = "class Positions(nn.Embedding):\n    def forward(self, ids):\n"
+    before += "        return self.weight[: ids.shape[1]]\n"
+    path = file(net("self.e = Positions(10, 4)", "return self.e(x)", before=before))
+    assert attempt(path, "2x3:int64:0..50000", tensors="fake").status == "complete"
+
+
 def test_a_shape_error_is_that_of_real_tensors(file):
     """Fake kernels word it differently: what is reported is what the user would see."""
     path = file(net("self.a = nn.Linear(4, 3)", "return self.a(x)"))

@@ -14,7 +14,9 @@ from tests.conftest import ROOT, SAMPLES
 PACKAGE = ROOT / "hookcli"
 TORCH_FREE = [
     "errors", "console", "memory", "config", "report", "formats", "cli", "worker",
-    "inputs.grammar", "inputs.infer.hypothesis", "models.kinds",
+    "inputs.grammar", "inputs.infer.hypothesis", "models.kinds", "hooks.catalogue",
+    "hooks.kind", "hooks.module_kinds", "hooks.autograd_kinds", "hooks.run_kinds",
+    "actions.catalogue",
 ]  # fmt: skip
 CHILD_SIDE = {"hookcli.worker.child", "hookcli.worker.guard"}
 
@@ -25,14 +27,17 @@ MAY = {
     "memory": {"errors"},
     "console": {"errors"},
     "report": set(),
-    "config": {"errors", "inputs.grammar", "inputs.infer.hypothesis"},
+    "config": {"errors", "inputs.grammar", "inputs.infer.hypothesis", "hooks.catalogue",
+               "hooks.kind", "actions.catalogue"},
+    "actions": {"errors", "config", "report", "models"},
+    "hooks": {"errors", "config", "report", "models", "actions"},
     "formats": {"console", "report"},
     "models": {"errors", "config", "report"},
     "inputs": {"errors", "config", "models"},
-    "run": {"errors", "config", "report", "models", "inputs", "memory"},
+    "run": {"errors", "config", "report", "models", "inputs", "memory", "hooks", "actions"},
     "worker": {"errors", "config", "report", "run", "memory", "inputs.infer.hypothesis"},
     "cli": {"errors", "console", "config", "report", "formats", "worker", "inputs.grammar",
-            "models.kinds"},
+            "models.kinds", "hooks.catalogue", "hooks.kind", "actions.catalogue"},
     "api": {"report", "console", "formats", "config", "run"},
     "__main__": {"cli"},
     "__init__": {"api"},

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from hookcli.config.hooks import BackwardSpec, HookSpec, OptimizerSpec
 from hookcli.inputs.grammar import InputSpec
 from hookcli.inputs.infer.hypothesis import Hypothesis
 
 Mode: TypeAlias = Literal["train", "eval", "as-is"]
 TensorsOption: TypeAlias = Literal["auto", "fake", "real"]
+Command: TypeAlias = Literal["inspect", "grads", "trace"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +45,25 @@ class RunSpec:
     grad: bool = True
     timeout: float = 600.0
     max_memory: int | None = None
+    loss: str = "probe"  # sum, mean, output:PATH, file.py:function
+    steps: int = 1
+    optimizer: OptimizerSpec | None = None
+    backward: BackwardSpec = field(default_factory=BackwardSpec)
+    flops: bool = False  # count where the command does not by itself
+    verify_neutral: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
     """One request."""
 
-    command: Literal["inspect"]
+    command: Command
     model: ModelSpec
     inputs: tuple[InputSpec, ...] = ()
     run: RunSpec = field(default_factory=RunSpec)
+    hooks: tuple[HookSpec, ...] = ()  # those of the configuration, then the preset's
+    libraries: tuple[str, ...] = ()  # absolute paths of compiled operators
+    stream: str | None = None  # a file that events are written to as they happen
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from hookcli.console import escape
-from hookcli.report.model import Leaf
+from hookcli.report.leaf import Leaf
 from hookcli.report.tree import Shape
 
 

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from hookcli.report.leaf import Leaf
 from hookcli.report.model import (
     BufferRow,
     ErrorInfo,
     LayerRow,
-    Leaf,
     ParameterRow,
     Totals,
     UncalledRow,

@@ -6,22 +6,19 @@ A figure that is not known is None, never 0. `order` and `call` count from 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from hookcli.report.events import EventRow, Streamed
+from hookcli.report.findings import CheckRow, Measurement
+from hookcli.report.leaf import Leaf, Number, absent
 from hookcli.report.tree import Shape, Tree
 
 SCHEMA: Literal["hookcli.report/1"] = "hookcli.report/1"
 
-Number: TypeAlias = float | Literal["nan", "inf", "-inf"]
 Origin: TypeAlias = Literal["given", "declared", "inferred"]
 Format: TypeAlias = Literal["python", "torchscript", "exported", "package"]
 Tensors: TypeAlias = Literal["fake", "real"]
-
-
-def _absent() -> Any:
-    """Default of a field whose key is left out of the JSON while it is None."""
-    return field(default=None, metadata={"absent": True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +73,6 @@ class Inputs:
     origin: Origin
     args: tuple[Tree, ...]
     kwargs: dict[str, Tree]
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """One tensor inside an input or output.
-
-    `path` continues `input` or `output` in a selector: "" is the value itself, "[0]" its first
-    item, ".logits" a key or attribute. `via` is "attribute" for a tensor found on a custom object.
-    """
-
-    path: str
-    shape: Shape
-    dtype: str
-    via: Literal["attribute"] | None = _absent()
-    stats: dict[str, Any] | None = None
-    grad: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,14 +187,14 @@ class Report:
     run: RunInfo
     inputs: Inputs | None
     totals: Totals
-    timings: dict[str, Any] | None = _absent()  # noqa: RUF009  # it is a field()
+    timings: dict[str, Any] | None = absent()  # noqa: RUF009  # it is a field()
     layers: tuple[LayerRow, ...] = ()
     uncalled: tuple[UncalledRow, ...] = ()
     parameters: tuple[ParameterRow, ...] = ()
     buffers: tuple[BufferRow, ...] = ()
-    events: tuple[dict[str, Any], ...] = ()
-    measurements: tuple[dict[str, Any], ...] = ()
-    checks: tuple[dict[str, Any], ...] = ()
+    events: tuple[EventRow, ...] | Streamed = ()
+    measurements: tuple[Measurement, ...] = ()
+    checks: tuple[CheckRow, ...] = ()
     distributed: dict[str, Any] | None = None
     warnings: tuple[str, ...] = ()
     error: ErrorInfo | None = None

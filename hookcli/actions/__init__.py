@@ -1,0 +1,1 @@
+"""What a hook does when it fires: the table of all actions, and their code."""

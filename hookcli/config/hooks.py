@@ -1,0 +1,108 @@
+"""What a hook is, as plain data: when (its kind), where (its selector), what (its actions)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Part: TypeAlias = Literal["input", "output"]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One condition on a target: all fields that are not None must hold.
+
+    `pattern` is a case-sensitive glob on qualified names in which `*` crosses dots, `name` an
+    exact one, `regex` a full match. With `part` the target is a module's input or output, and
+    `path` one tensor inside it: "" all of them, "[0]" or ".hidden[2]" what is at or below it.
+    `op` is an operator ("aten.add"), `node` the name of an autograd node ("AddmmBackward0"),
+    made inside the modules that match `inside`; `call` counts them from 0 within one call.
+    """
+
+    pattern: str | None = None
+    name: str | None = None
+    regex: str | None = None
+    type: str | None = None
+    depth: int | None = None
+    leaf: bool | None = None
+    op: str | None = None
+    node: str | None = None
+    inside: Selector | None = None
+    call: int | None = None
+    negated: Selector | None = None
+    part: Part | None = None
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Where a hook stands: any of these must match. `text` is what the user wrote."""
+
+    any: tuple[Match, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallRef:
+    """A function of the user's: "f.py:name", "package.module:name" or "torch.ops.ns.name".
+
+    `signature` "event" is `f(event) -> value | None` for any kind, "native" PyTorch's own.
+    """
+
+    function: str
+    signature: Literal["native", "event"] = "native"
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpec:
+    """One action with its argument: a number, a (low, high) pair, a path, a mapping, CallRefs.
+
+    The argument of `call` is a CallRef, or {"pack": CallRef, "unpack": CallRef} for
+    saved_tensors; that of `comm` {"name": ..., **state}. Paths are absolute.
+    """
+
+    name: str
+    argument: Any = None
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HookSpec:
+    """One hook of one kind. A list of kinds in YAML is several of these with one `index`.
+
+    `calls` and `steps` are numbers of a module's calls and of steps, None for all; `every` n keeps
+    every n-th firing per target. `place` is "hooks.yaml:14: hooks[2]".
+    """
+
+    index: int
+    kind: str
+    at: Selector | None = None
+    calls: tuple[int, ...] | None = None
+    steps: tuple[int, ...] | None = None
+    every: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    actions: tuple[ActionSpec, ...] = ()
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizerSpec:
+    """An optimizer of torch.optim by name ("SGD"), with its keyword arguments."""
+
+    name: str = "SGD"
+    options: dict[str, Any] = field(default_factory=lambda: {"lr": 0.01})
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardSpec:
+    """How to go backward. `gradient` is a nested list of numbers or an input spec's text.
+
+    With `inputs` (globs of parameters, or `module:output`) torch.autograd.grad takes the
+    gradients with respect to those, and nothing accumulates.
+    """
+
+    gradient: Any = None
+    times: int = 1
+    retain_graph: bool | None = None
+    create_graph: bool = False
+    inputs: tuple[str, ...] = ()

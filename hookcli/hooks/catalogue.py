@@ -1,0 +1,18 @@
+"""Every kind of hook: one table. `list hooks`, `explain`, validation and the docs read it.
+
+Torch-free. A test holds it against the functions that attach.
+"""
+
+from __future__ import annotations
+
+from hookcli.hooks import autograd_kinds, module_kinds, run_kinds
+from hookcli.hooks.kind import Kind
+
+CATALOGUE: dict[str, Kind] = {
+    kind.name: kind for kind in (*module_kinds.KINDS, *autograd_kinds.KINDS, *run_kinds.KINDS)
+}
+
+
+def kinds_of(names: tuple[str, ...]) -> tuple[Kind, ...]:
+    """The rows of these names, in their order."""
+    return tuple(CATALOGUE[name] for name in names)

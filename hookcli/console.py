@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from hookcli.errors import HookcliError
+from hookcli.errors import HookcliError, ProblemsError
 
 ColorOption: TypeAlias = Literal["auto", "always", "never"]
 
@@ -129,7 +129,11 @@ class Console:
             self.err(f"{self._word('note:', 33)} {escape(text)}")
 
     def error(self, error: HookcliError) -> None:
-        """Three lines: what, where, what to do. The traceback first, with -v."""
+        """Three lines each: what, where, what to do. The traceback first, with -v."""
+        if isinstance(error, ProblemsError):
+            for problem in error.problems:
+                self.error(problem)
+            return
         if self.verbose and error.details:
             self.err("\n".join(escape(line) for line in error.details.rstrip().splitlines()))
         self.err(f"{self._word('error:', 31)} {escape(' '.join(error.message.split()))}")

@@ -54,6 +54,18 @@ class RequestError(HookcliError):
     status = Status.REQUEST
 
 
+class ProblemsError(RequestError):
+    """All that is wrong with a configuration, said at once. The first speaks for all."""
+
+    def __init__(self, problems: tuple[RequestError, ...]) -> None:
+        first = problems[0]
+        super().__init__(first.message, place=first.place, hint=first.hint)
+        self.problems = problems
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ProblemsError, (self.problems,)
+
+
 class NoBatchError(RequestError):
     """Nothing was given or declared to run the model with, and nothing could be inferred."""
 

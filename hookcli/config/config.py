@@ -1,0 +1,40 @@
+"""What a configuration file says, as plain data, before flags have their say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from hookcli.config.hooks import HookSpec
+from hookcli.config.spec import ModelSpec
+from hookcli.inputs.grammar import InputSpec
+
+Preset: TypeAlias = Literal["inspect", "grads", "trace", "none"]
+FailOn: TypeAlias = Literal["error", "warning", "never"]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSpec:
+    """One rule with its options as they stand in the file."""
+
+    rule: str
+    options: dict[str, Any]
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One configuration, what it extends included. None, or a missing key: the file is silent.
+
+    `run` has the names of RunSpec's fields. Paths are absolute.
+    """
+
+    path: str | None = None
+    model: ModelSpec | None = None
+    inputs: tuple[InputSpec, ...] = ()
+    run: dict[str, Any] = field(default_factory=dict)
+    preset: Preset | None = None
+    libraries: tuple[str, ...] = ()
+    hooks: tuple[HookSpec, ...] = ()
+    checks: tuple[CheckSpec, ...] = ()
+    fail_on: FailOn | None = None

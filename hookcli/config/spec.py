@@ -64,6 +64,7 @@ class Spec:
     hooks: tuple[HookSpec, ...] = ()  # those of the configuration, then the preset's
     libraries: tuple[str, ...] = ()  # absolute paths of compiled operators
     stream: str | None = None  # a file that events are written to as they happen
+    timings: bool = False  # note when each event and each call happened
 
 
 @dataclass(frozen=True, slots=True)

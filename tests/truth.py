@@ -106,7 +106,8 @@ def by_hand(model, args, kwargs):
             return  # a copy of a hooked module brings its hooks along
         key = id(module)
         keep.append(module)
-        counts[key] = counts.get(key, -1) + 1
+        # Within a backward pass it is run again: the same call.
+        counts[key] = counts.get(key, -1) + (torch._C._current_graph_task_id() == -1)
         parent = stack[-1][1] if stack else None
         row = Row(
             names.get(key),

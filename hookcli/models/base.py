@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeAlias
 
 import torch
 
+from hookcli.models.recompute import Pass, Passes
 from hookcli.report.recording import ModuleInfo
 
 
@@ -44,6 +45,9 @@ class Call:
     place: str | None
     recomputed: bool
     module: Any  # the running instance
+    entered: bool = False  # its inputs were seen
+    graded: bool = True  # gradients come to what it gives: not so in the throw-away pass of two
+    sequence: int = 0  # torch's number of the next autograd node when it began
     outer: BaseException | None = None  # being handled when the call began
     kwargs_seen: bool = True  # False: keyword inputs come with `leave`, in `late`
     late: dict[str, Any] = field(default_factory=dict)
@@ -79,10 +83,19 @@ class Model(Protocol):
         """One forward."""
         ...
 
-    def observe(self, enter: Enter, leave: Exit) -> AbstractContextManager[None]:
+    def observe(
+        self,
+        enter: Enter,
+        leave: Exit,
+        *,
+        calls: CallStack | None = None,
+        between: AbstractContextManager[Any] | None = None,
+    ) -> AbstractContextManager[None]:
         """Call `enter` and `leave` around every module's forward while the context is open.
 
         `leave` gets the output, or the exception that ended the call. Neither may replace a value.
+        `calls` numbers the calls. `between` attaches hooks that may: they run while their call is
+        the running one, and `enter` and `leave` see what they made of its values.
         """
         ...
 
@@ -93,9 +106,15 @@ class CallStack:
     def __init__(self) -> None:
         self._orders = itertools.count()
         self._counts: dict[int, int] = {}
+        self._passes = Passes()
         self._lock = threading.Lock()
         self._local = threading.local()
         self._main: list[Call] = self._local.__dict__.setdefault("stack", [])
+
+    def restart(self) -> None:
+        """Count the calls of each module from 0 again: another step begins."""
+        self._counts.clear()
+        self._passes = Passes()
 
     def _stack(self) -> list[Call]:
         stack: list[Call] | None = getattr(self._local, "stack", None)
@@ -114,10 +133,16 @@ class CallStack:
         """Begin a call of `module`."""
         key = id(module)
         parent = self.running()
+        within = None if parent is None else parent.order
+        first = self._passes.of_recomputation(key, within)
         with self._lock:
             order = next(self._orders)
-            index = self._counts.get(key, -1) + 1
-            self._counts[key] = index
+            if first is None:
+                index = self._counts.get(key, -1) + 1
+                self._counts[key] = index
+            else:
+                index = first.index
+        graded = torch.is_grad_enabled()
         call = Call(
             order=order,
             key=key,
@@ -125,13 +150,16 @@ class CallStack:
             type=type(module).__name__,
             original_name=None,
             index=index,
-            parent=None if parent is None else parent.order,
+            parent=within,
             depth=0 if parent is None else parent.depth + 1,
             training=bool(module.training),
             place=None,
-            recomputed=False,
+            recomputed=first is not None,
             module=module,
+            graded=graded and (first is None or not first.graded),
+            sequence=torch._C._autograd._get_sequence_nr(),
         )
+        self._passes.note(Pass(key, order, index, within, call.sequence, graded), again=first)
         self._stack().append(call)
         return call
 

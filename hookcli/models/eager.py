@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -82,10 +82,21 @@ class EagerModel:
         return self.root(*args, **kwargs)
 
     @contextmanager
-    def observe(self, enter: Enter, leave: Exit) -> Iterator[None]:
+    def observe(
+        self,
+        enter: Enter,
+        leave: Exit,
+        *,
+        calls: CallStack | None = None,
+        between: AbstractContextManager[Any] | None = None,
+    ) -> Iterator[None]:
         """Call `enter` and `leave` around every module's forward, registered or not."""
+        hooks = _Hooks(self.root, enter, leave, calls or CallStack())
         with ExitStack() as stack:
-            _Hooks(self.root, enter, leave).attach(stack)
+            hooks.open(stack)
+            if between is not None:
+                stack.enter_context(between)
+            hooks.attach(stack)
             yield
 
 
@@ -125,11 +136,15 @@ class _Inert:
 
 
 class _Hooks:
-    """The hooks of one observation: per module for registered ones, global for the others."""
+    """The hooks of one observation.
 
-    def __init__(self, root: nn.Module, enter: Enter, leave: Exit) -> None:
+    A global one begins every call, before any other hook; per module the last ones see what goes
+    in and out, and global ones do for modules that are not registered.
+    """
+
+    def __init__(self, root: nn.Module, enter: Enter, leave: Exit, calls: CallStack) -> None:
         self._enter, self._leave = enter, leave
-        self._calls = CallStack()
+        self._calls = calls
         self._names: dict[int, str] = {}
         self._modules: list[nn.Module] = []
         self._hooked: set[int] = set()
@@ -137,6 +152,8 @@ class _Hooks:
         for module, names in walk.modules(root):
             self._names[id(module)] = names[0]
             self._modules.append(module)
+            if not isinstance(module, torch.jit.ScriptModule):
+                self._hooked.add(id(module))  # that one refuses: global hooks see its calls
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> _Hooks:
         """Stay one: a model may copy a child, and the child's hooks with it."""
@@ -146,62 +163,72 @@ class _Hooks:
         """Become nothing in a pickle: a model may save or send a child."""
         return _Inert, ()
 
+    def open(self, stack: ExitStack) -> None:
+        """Attach what must come before all other hooks."""
+        stack.enter_context(register_module_forward_pre_hook(self._begin))
+
     def attach(self, stack: ExitStack) -> None:
+        """Attach what must come after all other hooks."""
         for module in self._modules:
-            if isinstance(module, torch.jit.ScriptModule):
-                continue  # it refuses hooks of its own; global ones see its calls
-            self._hooked.add(id(module))
+            if id(module) not in self._hooked:
+                continue
             # Unbound, because a model may override them.
             pre, post = nn.Module.register_forward_pre_hook, nn.Module.register_forward_hook
             stack.enter_context(pre(module, self._pre, with_kwargs=True))
             stack.enter_context(post(module, self._post, with_kwargs=True, always_call=True))
-        stack.enter_context(register_module_forward_pre_hook(self._stranger_pre))
         stack.enter_context(
             register_module_forward_hook(self._stranger_post, with_kwargs=True, always_call=True)
         )
 
-    def _begin(
-        self, module: nn.Module, name: str | None, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
-        call = self._calls.enter(module, name)
-        call.place = places.of_frame(sys._getframe(2))
-        call.recomputed = torch._C._current_graph_task_id() != -1  # inside a backward pass
+    def _begin(self, module: nn.Module, args: tuple[Any, ...]) -> None:
+        hooked = id(module) in self._hooked
+        call = self._calls.enter(module, self._names.get(id(module)))
+        call.place = places.of_frame(sys._getframe(1))
         call.outer = sys.exc_info()[1]
-        call.kwargs_seen = id(module) in self._hooked
+        call.kwargs_seen = hooked
         if isinstance(module, nn.TransformerEncoderLayer) and _could_fuse(module):
             call.notes.append("observing its children made it leave PyTorch's fused path")
-        self._enter(call, (args, kwargs))
+        if not hooked:
+            self._strangers[id(module)] = module
+            call.entered = True
+            self._enter(call, (args, {}))
 
-    def _end(self, module: nn.Module, kwargs: dict[str, Any], output: Any) -> None:
+    def _end(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
+    ) -> None:
         call = self._calls.leave(id(module))
         if call is None:
             return
         error = sys.exc_info()[1]
         if error is call.outer:
             error = None
+        elif type(error).__name__ == "_StopRecomputationError":  # private to torch's checkpoint
+            call.notes.append("recomputed as far as backward needed it")
+            error = None
         call.outer = None
         call.late = {} if call.kwargs_seen else kwargs
+        if not call.entered:  # a hook before ours raised
+            call.entered = True
+            self._enter(call, (args, kwargs))
         self._leave(call, output, error)
 
     # A copy of a hooked module brings its hooks along; the global ones see it as a stranger.
 
     def _pre(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if id(module) in self._hooked:
-            self._begin(module, self._names.get(id(module)), args, kwargs)
+            call = self._calls.running()
+            if call is not None and call.key == id(module) and not call.entered:
+                call.entered = True
+                self._enter(call, (args, kwargs))
 
     def _post(
-        self, module: nn.Module, _args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
     ) -> None:
         if id(module) in self._hooked:
-            self._end(module, kwargs, output)
+            self._end(module, args, kwargs, output)
 
-    def _stranger_pre(self, module: nn.Module, args: tuple[Any, ...]) -> None:
-        if id(module) not in self._hooked:
-            self._strangers[id(module)] = module
-            self._begin(module, self._names.get(id(module)), args, {})
-
-    def _stranger_post(self, module: nn.Module, _args: tuple[Any, ...], *rest: Any) -> None:
+    def _stranger_post(self, module: nn.Module, args: tuple[Any, ...], *rest: Any) -> None:
         # After an error torch calls a global hook without the keyword arguments.
         if id(module) not in self._hooked:
             kwargs, output = rest if len(rest) == 2 else ({}, None)
-            self._end(module, kwargs, output)
+            self._end(module, args, kwargs, output)

@@ -6,7 +6,6 @@ recording, statistics and actions are written once on top.
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -104,7 +103,7 @@ class CallStack:
     """Numbers calls and knows which one is running, on every thread."""
 
     def __init__(self) -> None:
-        self._orders = itertools.count()
+        self._next = 0
         self._counts: dict[int, int] = {}
         self._passes = Passes()
         self._lock = threading.Lock()
@@ -136,7 +135,8 @@ class CallStack:
         within = None if parent is None else parent.order
         first = self._passes.of_recomputation(key, within)
         with self._lock:
-            order = next(self._orders)
+            order = self._next
+            self._next += 1
             if first is None:
                 index = self._counts.get(key, -1) + 1
                 self._counts[key] = index
@@ -162,6 +162,13 @@ class CallStack:
         self._passes.note(Pass(key, order, index, within, call.sequence, graded), again=first)
         self._stack().append(call)
         return call
+
+    def forget(self, call: Call) -> None:
+        """Take back a call that has ended and never started: a hook before its forward raised."""
+        with self._lock:
+            if call.order == self._next - 1:
+                self._next -= 1
+                self._counts[call.key] = call.index - 1
 
     def leave(self, key: int) -> Call | None:
         """End the innermost call of `key`; frames above it that never ended are dropped."""

@@ -193,11 +193,12 @@ class _Hooks:
             call.entered = True
             self._enter(call, (args, {}))
 
-    def _end(
-        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
-    ) -> None:
+    def _end(self, module: nn.Module, kwargs: dict[str, Any], output: Any) -> None:
         call = self._calls.leave(id(module))
         if call is None:
+            return
+        if not call.entered:
+            self._calls.forget(call)
             return
         error = sys.exc_info()[1]
         if error is call.outer:
@@ -207,9 +208,6 @@ class _Hooks:
             error = None
         call.outer = None
         call.late = {} if call.kwargs_seen else kwargs
-        if not call.entered:  # a hook before ours raised
-            call.entered = True
-            self._enter(call, (args, kwargs))
         self._leave(call, output, error)
 
     # A copy of a hooked module brings its hooks along; the global ones see it as a stranger.
@@ -219,16 +217,17 @@ class _Hooks:
             call = self._calls.running()
             if call is not None and call.key == id(module) and not call.entered:
                 call.entered = True
+                call.type = type(module).__name__  # a lazy one has become what it stands for
                 self._enter(call, (args, kwargs))
 
     def _post(
-        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
+        self, module: nn.Module, _args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
     ) -> None:
         if id(module) in self._hooked:
-            self._end(module, args, kwargs, output)
+            self._end(module, kwargs, output)
 
-    def _stranger_post(self, module: nn.Module, args: tuple[Any, ...], *rest: Any) -> None:
+    def _stranger_post(self, module: nn.Module, _args: tuple[Any, ...], *rest: Any) -> None:
         # After an error torch calls a global hook without the keyword arguments.
         if id(module) not in self._hooked:
             kwargs, output = rest if len(rest) == 2 else ({}, None)
-            self._end(module, args, kwargs, output)
+            self._end(module, kwargs, output)

@@ -15,11 +15,12 @@ FailOn: TypeAlias = Literal["error", "warning", "never"]
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """One rule with its options as they stand in the file."""
+    """One rule with its options as they stand in the file. Without a severity, the rule's own."""
 
     rule: str
     options: dict[str, Any]
     place: str
+    severity: Literal["error", "warning"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,20 @@ Command: TypeAlias = Literal["inspect", "grads", "trace"]
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One constructor argument: positional where `name` is None. `text` is as it was typed."""
+    """One constructor argument: positional where `name` is None. `text` is as it was typed.
+
+    `origin` is where a configuration gives it: "hooks.yaml:3: model.args.depth".
+    """
 
     name: str | None
     value: Any
     text: str
+    origin: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it was given, for errors."""
+        return self.origin or f"--arg {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +39,14 @@ class ModelSpec:
     source: str
     args: tuple[Argument, ...] = ()
     weights: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DistributedSpec:
+    """How many local ranks, and what wraps the model."""
+
+    nproc: int = 1
+    parallel: Literal["ddp", "fsdp"] = "ddp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +68,7 @@ class RunSpec:
     backward: BackwardSpec = field(default_factory=BackwardSpec)
     flops: bool = False  # count where the command does not by itself
     verify_neutral: bool = False
+    distributed: DistributedSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)

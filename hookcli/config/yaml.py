@@ -25,12 +25,13 @@ _SCALARS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-class _CoreLoader(yaml.SafeLoader):
+class CoreLoader(yaml.SafeLoader):
     """Safe loading, core schema, duplicate keys refused."""
 
     yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012  # PyYAML's own protocol
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """The mapping; a key that stands twice raises."""
         seen: set[Hashable] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
@@ -47,24 +48,24 @@ class _CoreLoader(yaml.SafeLoader):
         """Leave `<<` an ordinary key: the merge key is no part of the core schema."""
 
 
-def _int(loader: _CoreLoader, node: yaml.ScalarNode) -> int:
+def _int(loader: CoreLoader, node: yaml.ScalarNode) -> int:
     text = str(loader.construct_scalar(node))
     base = {"0o": 8, "0x": 16}.get(text[:2], 10)
     return int(text[2:] if base != 10 else text, base)
 
 
-def _float(loader: _CoreLoader, node: yaml.ScalarNode) -> float:
+def _float(loader: CoreLoader, node: yaml.ScalarNode) -> float:
     return float(
         str(loader.construct_scalar(node)).lower().replace(".inf", "inf").replace(".nan", "nan")
     )
 
 
 for _name, _pattern, _first in _SCALARS:
-    _CoreLoader.add_implicit_resolver(
+    CoreLoader.add_implicit_resolver(
         _TAG + _name, re.compile(f"^(?:{_pattern})$"), ["" if c == "\0" else c for c in _first]
     )
-_CoreLoader.add_constructor(_TAG + "int", _int)
-_CoreLoader.add_constructor(_TAG + "float", _float)
+CoreLoader.add_constructor(_TAG + "int", _int)
+CoreLoader.add_constructor(_TAG + "float", _float)
 
 
 def load_value(text: str) -> Any:
@@ -76,10 +77,10 @@ def load_value(text: str) -> Any:
 
     """
     try:
-        for event in yaml.parse(text, Loader=_CoreLoader):
+        for event in yaml.parse(text, Loader=CoreLoader):
             if isinstance(event, yaml.AliasEvent):
                 raise ValueError("an alias is not taken here")
-        return yaml.load(text, Loader=_CoreLoader)  # a SafeLoader by inheritance
+        return yaml.load(text, Loader=CoreLoader)  # a SafeLoader by inheritance
     except yaml.MarkedYAMLError as error:
         raise ValueError(error.problem or "not YAML") from None
     except (yaml.YAMLError, RecursionError) as error:

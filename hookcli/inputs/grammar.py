@@ -75,16 +75,39 @@ class FunctionSpec:
     name: str
 
 
-Spec: TypeAlias = TensorSpec | ValueSpec | FileSpec | FunctionSpec
+@dataclass(frozen=True, slots=True)
+class ListSpec:
+    """A list of inputs that is one argument. Only configurations can say it."""
+
+    items: tuple[Spec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DictSpec:
+    """A mapping of inputs that is one argument. Only configurations can say it."""
+
+    items: tuple[tuple[str, Spec], ...]
+
+
+Spec: TypeAlias = "TensorSpec | ValueSpec | FileSpec | FunctionSpec | ListSpec | DictSpec"
 
 
 @dataclass(frozen=True, slots=True)
 class InputSpec:
-    """One `--input`: for the keyword `name`, or None for the next position."""
+    """One `--input`: for the keyword `name`, or None for the next position.
+
+    `origin` is where a configuration gives it: "hooks.yaml:3: inputs[0]".
+    """
 
     name: str | None
     spec: Spec
     text: str
+    origin: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it was given, for errors."""
+        return self.origin or f"--input {self.text}"
 
 
 _NAME = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)

@@ -1,0 +1,144 @@
+"""Flags over the configuration over the defaults → Spec."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hookcli.actions.catalogue import CATALOGUE as ACTIONS
+from hookcli.config.config import Config
+from hookcli.config.hooks import HookSpec
+from hookcli.config.presets import preset_hooks
+from hookcli.config.spec import Argument, Command, Mode, ModelSpec, RunSpec, Spec, TensorsOption
+from hookcli.errors import RequestError
+from hookcli.inputs.grammar import InputSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What the command line says; None where a flag was not given. `max_memory` is in GB.
+
+    `kinds` is the text of --kinds: names of kinds between commas, or "all".
+    """
+
+    model: str | None = None
+    args: tuple[Argument, ...] | None = None
+    weights: str | None = None
+    inputs: tuple[InputSpec, ...] | None = None
+    batch_size: int | None = None
+    device: str | None = None
+    dtype: str | None = None
+    tensors: TensorsOption | None = None
+    mode: Mode | None = None
+    seed: int | None = None
+    loss: str | None = None
+    steps: int | None = None
+    no_grad: bool | None = None
+    timeout: float | None = None
+    max_memory: float | None = None
+    flops: bool | None = None
+    verify_neutral: bool | None = None
+    kinds: str | None = None
+    stream: str | None = None
+
+
+_RUN = (
+    "batch_size", "device", "dtype", "tensors", "mode", "seed", "loss", "steps", "timeout",
+    "flops", "verify_neutral",
+)  # fmt: skip
+
+
+def spec_of(command: Command, config: Config | None, flags: Flags) -> Spec:
+    """The whole request: a flag wins over the file, the file over the default.
+
+    The hooks are the file's, then the preset's, or --kinds' in its place; `index` runs on.
+
+    Raises
+    ------
+    RequestError : no model is named; --kinds names none or unknown ones; two hooks of which each
+        would do cannot stand together; fake tensors are asked for and an action needs values.
+
+    """
+    config = config or Config()
+    run = _run(config, flags)
+    hooks = _hooks(command, config, flags)
+    _check_values(run, hooks)
+    return Spec(
+        command=command,
+        model=_model(command, config, flags),
+        inputs=config.inputs if not flags.inputs else flags.inputs,
+        run=run,
+        hooks=hooks,
+        libraries=config.libraries,
+        stream=flags.stream,
+    )
+
+
+def _run(config: Config, flags: Flags) -> RunSpec:
+    given: dict[str, Any] = {name: getattr(flags, name) for name in _RUN}
+    given["grad"] = None if flags.no_grad is None else not flags.no_grad
+    given["max_memory"] = None if flags.max_memory is None else int(flags.max_memory * 1e9)
+    return RunSpec(**{**config.run, **{k: v for k, v in given.items() if v is not None}})
+
+
+def _model(command: str, config: Config, flags: Flags) -> ModelSpec:
+    """The model; the file's arguments and weights go with the file's model only."""
+    base = config.model
+    if flags.model is not None and (base is None or not _same(flags.model, base.source)):
+        base = ModelSpec(flags.model)
+    if base is None:
+        raise RequestError(
+            "no model is named",
+            place=f"hookcli {command}" if config.path is None else config.path,
+            hint=f"write hookcli {command} MODEL, or model: path.py:Net in the configuration",
+        )
+    return replace(
+        base, args=_arguments(base.args, flags.args or ()), weights=flags.weights or base.weights
+    )
+
+
+def _same(source: str, other: str) -> bool:
+    return other in (source, os.path.abspath(source))  # noqa: PTH100  # source may end in :attr
+
+
+def _arguments(base: tuple[Argument, ...], given: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    """The flags' arguments over the file's: by name, and positional ones all together."""
+    names = {one.name for one in given}  # None among them where one is positional
+    return (*(one for one in base if one.name not in names), *given)
+
+
+def _hooks(command: Command, config: Config, flags: Flags) -> tuple[HookSpec, ...]:
+    own = config.hooks
+    after = own[-1].index + 1 if own else 0
+    if flags.kinds is not None:
+        from hookcli.config.observers import observers
+
+        added = observers(flags.kinds)
+    else:
+        added = preset_hooks(config.preset or ("none" if own else command))
+    hooks = (*own, *(replace(hook, index=after + hook.index) for hook in added))
+    _check_conflicts(hooks)
+    return hooks
+
+
+def _check_conflicts(hooks: tuple[HookSpec, ...]) -> None:
+    if not hooks:
+        return
+    from hookcli.config.conflicts import conflicts
+
+    for one in conflicts(hooks):
+        raise RequestError(one.message, place=hooks[one.second].place, hint=one.hint)
+
+
+def _check_values(run: RunSpec, hooks: tuple[HookSpec, ...]) -> None:
+    if run.tensors != "fake":
+        return
+    for hook in hooks:
+        for action in hook.actions:
+            if ACTIONS[action.name].needs_values:
+                raise RequestError(
+                    f"{action.name} needs values, and fake tensors have none",
+                    place=action.place,
+                    hint="leave --tensors fake and run.tensors out, or take record",
+                )

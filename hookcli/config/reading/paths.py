@@ -1,0 +1,80 @@
+"""Paths and references to code: relative to the file that names them, absolute when read."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from pathlib import Path
+
+from hookcli.config.hooks import CallRef
+from hookcli.config.reading.items import FaultError, Item
+
+_MODEL_FILE = re.compile(r"(.+?\.(?:py|pt|pth|ts|pt2))(?::(.+))?", re.DOTALL)
+_MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_SOURCE = re.compile(r"(.+\.py):([^\W\d]\w*(?:\.[^\W\d]\w*)*)", re.DOTALL)
+_OPERATOR = re.compile(r"torch\.ops(?:\.[^\W\d]\w*){2,3}")
+_FUNCTION_HINT = 'write "my_hooks.py:halve", "package.module:attr" or "torch.ops.namespace.name"'
+
+
+def absolute(item: Item, text: str) -> str:
+    """A path as an absolute one."""
+    return os.path.normpath(item.mark.folder / text)
+
+
+def existing(item: Item, text: str) -> str:
+    """The absolute path of a file that is there; raises FaultError where none is."""
+    path = Path(absolute(item, text))
+    try:
+        if path.is_file():
+            return str(path)
+        here = path.is_dir()
+    except (OSError, ValueError) as error:  # a name that is too long; a NUL in it
+        raise FaultError(
+            item, f"'{text}' is no file's name: {error}", "name a file that is there"
+        ) from None
+    if here:
+        raise FaultError(item, f"{text} is a directory", "name a file in it")
+    raise FaultError(item, f"there is no file {text}", _near(path, text))
+
+
+def _near(path: Path, text: str) -> str:
+    try:
+        names = [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        return f"there is no folder {path.parent}; paths are relative to the configuration"
+    near = difflib.get_close_matches(path.name, names, n=1)
+    if near:
+        return f"did you mean {(Path(text).parent / near[0]).as_posix()}?"
+    return "paths are relative to the configuration that names them"
+
+
+def model_source(item: Item, text: str) -> str:
+    """What `model` names, with its path absolute: as MODEL on the command line."""
+    try:
+        if Path(absolute(item, text)).is_file():
+            return absolute(item, text)
+    except (OSError, ValueError):
+        pass  # said below
+    match = _MODEL_FILE.fullmatch(text)
+    if match:
+        path = existing(item, match[1])
+        return path if match[2] is None else f"{path}:{match[2]}"
+    if _MODULE.fullmatch(text):
+        return text
+    return existing(item, text)
+
+
+def code(item: Item, text: str) -> str:
+    """A reference to code with its path absolute: `f.py:name`, `package.module:name`."""
+    match = _SOURCE.fullmatch(text)
+    if match:
+        return f"{existing(item, match[1])}:{match[2]}"
+    if _MODULE.fullmatch(text):
+        return text
+    raise FaultError(item, f"'{text}' names no function", _FUNCTION_HINT)
+
+
+def function(item: Item, text: str) -> CallRef:
+    """A function of the user's, of a package or of a library, with PyTorch's own signature."""
+    return CallRef(text if _OPERATOR.fullmatch(text) else code(item, text))

@@ -1,0 +1,111 @@
+"""The whole of a configuration: its keys, and each one's shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hookcli.config.config import CheckSpec
+from hookcli.config.reading import at, model, paths
+from hookcli.config.reading.containers import Key, Keys, Many
+from hookcli.config.reading.hooks import Read, hook_schema, read_hook
+from hookcli.config.reading.items import Item, Problems
+from hookcli.config.reading.model import INPUTS, MODEL
+from hookcli.config.reading.run import RUN
+from hookcli.config.reading.shapes import Checked, Choice, Data, Schema, Text, misfit
+
+PRESETS = ("trace", "grads", "inspect", "none")
+DEFS: Schema = {**at.DEFS, **model.DEFS}
+_SEVERITIES = Choice(("error", "warning"))
+
+
+class _Hooks:
+    """A list of hooks; the index of each counts from 0."""
+
+    wants = "a list of hooks"
+
+    def read(self, item: Item, problems: Problems) -> tuple[Read, ...]:
+        """The hooks with their places; those about which anything was noted are left out."""
+        if not isinstance(item.value, list):
+            misfit(item, self.wants, "write hooks: [{kind: forward, at: fc, do: stats}]")
+        found: list[Read] = []
+        for index, one in enumerate(item.value):
+            with problems.catching():
+                found.extend(read_hook(one, index, problems))
+        return tuple(found)
+
+    def schema(self) -> Schema:
+        """JSON Schema."""
+        return {"type": "array", "items": hook_schema()}
+
+
+_CHECK = Keys(
+    {
+        "rule": Key(Text(), "the name of a rule: hookcli list rules", required=True),
+        "severity": Key(_SEVERITIES, "in place of the rule's own"),
+    },
+    wants="a mapping {rule, severity, …}",
+    hint="write - {rule: finite}",
+    rest=Data(),
+)
+
+
+class _Check:
+    """One check: its rule, its severity, and the rule's options as they stand."""
+
+    wants = _CHECK.wants
+
+    def read(self, item: Item, problems: Problems) -> CheckSpec:
+        """The check."""
+        if isinstance(item.value, str):
+            misfit(item, self.wants, f"write - {{rule: {item.value}}}")
+        options = dict(_CHECK.read(item, problems))
+        rule, severity = options.pop("rule"), options.pop("severity", None)
+        return CheckSpec(rule, options, item.place, severity)
+
+    def schema(self) -> Schema:
+        """JSON Schema."""
+        return _CHECK.schema()
+
+
+def _library(item: Item, text: str) -> str:
+    return paths.existing(item, text)
+
+
+_MODEL_DOES = "which model, as MODEL: a text, or {source, args, weights}"
+ROOT = Keys(
+    {
+        "extends": Key(Text(), "a base that this file adds to; relative to this file"),
+        "model": Key(MODEL, _MODEL_DOES),
+        "inputs": Key(INPUTS, "the batch: a list is positional, a mapping is by keyword"),
+        "run": Key(RUN, "how to run"),
+        "preset": Key(
+            Choice(PRESETS),
+            "hooks to add; where it is left out the command's own if there are no hooks here",
+        ),
+        "libraries": Key(Many(Checked(Text(), _library)), "compiled operators to load"),
+        "hooks": Key(_Hooks(), "the hooks, attached in this order"),
+        "checks": Key(Many(_Check()), "the rules to judge by"),
+        "fail_on": Key(Choice(("error", "warning", "never")), "which findings end with status 1"),
+    },
+    wants="a mapping with keys such as model and hooks",
+    hint="write model: model.py:Net on a line, and hooks: below it",
+    hints={
+        "include": "extends: base.yaml is the one way to include",
+        "input": "did you mean inputs?",
+        "<<": "there are no merge keys in YAML 1.2: extends: base.yaml includes a file",
+        "seed": "it is one of run's: run: {seed: 0}",
+        "mode": "it is one of run's: run: {mode: train}",
+        "steps": "it is one of run's: run: {steps: 1}",
+        "loss": "it is one of run's: run: {loss: probe}",
+        "optimizer": "it is one of run's: run: {optimizer: {name: SGD, lr: 1e-1}}",
+        "args": "it is one of model's: model: {source: model.py:Net, args: {depth: 18}}",
+        "weights": "it is one of model's: model: {source: model.py:Net, weights: w.safetensors}",
+    },
+)
+
+
+def read_root(item: Item, problems: Problems) -> dict[str, Any]:
+    """What could be read of a document; the rest is noted."""
+    with problems.catching():
+        return ROOT.partly(item, problems)
+    return {}

@@ -1,0 +1,199 @@
+"""`run`: how to run the model. The keys are those of the flags."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from hookcli.config.hooks import BackwardSpec, OptimizerSpec
+from hookcli.config.reading import paths
+from hookcli.config.reading.containers import ByType, Key, Keys, Many
+from hookcli.config.reading.items import FaultError, Item, Problems, plain, said, suggestion
+from hookcli.config.reading.model import INPUT
+from hookcli.config.reading.shapes import (
+    Checked,
+    Choice,
+    Data,
+    Flag,
+    Named,
+    Number,
+    Schema,
+    Text,
+    Whole,
+)
+from hookcli.config.selectors import match_of
+from hookcli.config.spec import DistributedSpec
+from hookcli.inputs.grammar import FLOATING, FileSpec, FunctionSpec, canonical_dtype
+
+MOST = 1e9  # seconds or gigabytes
+DEVICES = ("cpu", "cuda", "mps", "xpu")
+OPTIMIZERS = (
+    "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam",
+    "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam",
+)  # fmt: skip
+_LOSSES = ("probe", "sum", "mean")
+_LOSS_HINT = "write probe, sum, mean, output:PATH or file.py:function"
+_OUTPUT = re.compile(r"output:.+", re.DOTALL)
+
+
+def _loss(item: Item, text: str) -> str:
+    if text in _LOSSES:
+        return text
+    if _OUTPUT.fullmatch(text):
+        path = text.removeprefix("output:")
+        try:
+            match_of(f":output{path if path.startswith(('[', '.')) else f'.{path}'}")
+        except ValueError as error:
+            raise FaultError(item, error.args[0], "write output:loss or output:[0]") from None
+        return text
+    if ".py:" in text:
+        return paths.code(item, text)
+    raise FaultError(item, f"'{text}' is no loss", suggestion(text, _LOSSES, _LOSS_HINT + ";"))
+
+
+def _device(item: Item, text: str) -> str:
+    kind, colon, index = text.partition(":")
+    if kind not in DEVICES or (colon and not (index.isascii() and index.isdigit())):
+        raise FaultError(item, f"'{text}' is no device", suggestion(kind, DEVICES, "devices are"))
+    return text
+
+
+def _dtype(item: Item, text: str) -> str:
+    found = canonical_dtype(text)
+    if found not in FLOATING:
+        hint = suggestion(text, FLOATING, "dtypes are")
+        raise FaultError(item, f"'{text}' is no floating dtype", hint)
+    return found
+
+
+_OPTIMIZER_NAME = Named("optimizer", OPTIMIZERS, f"those of torch.optim: {', '.join(OPTIMIZERS)}")
+_OPTIMIZER = ByType(
+    {
+        str: _OPTIMIZER_NAME,
+        dict: Keys(
+            {"name": Key(_OPTIMIZER_NAME, "one of torch.optim's; SGD where it is left out")},
+            rest=Data(),
+        ),
+    },
+    wants="a name or a mapping {name, lr, …}",
+    hint="write optimizer: {name: SGD, lr: 1e-1}",
+)
+
+
+def _optimizer(_: Item, found: str | dict[str, Any]) -> OptimizerSpec:
+    if isinstance(found, str):
+        return OptimizerSpec(found, {})
+    return OptimizerSpec(
+        found.get("name", "SGD"), {key: value for key, value in found.items() if key != "name"}
+    )
+
+
+class _Gradient:
+    """A number, a nested list of numbers, or an input's text."""
+
+    wants = "a number, a nested list of numbers, or an input's text"
+
+    def read(self, item: Item, problems: Problems) -> Any:
+        """The plain data; a file's path is absolute."""
+        if not isinstance(item.value, str):
+            self._check(item)
+            return plain(item)
+        one = INPUT.read(item, problems)
+        if isinstance(one.spec, FileSpec):
+            return one.spec.path
+        if isinstance(one.spec, FunctionSpec):
+            return f"{one.spec.source}:{one.spec.name}"
+        return item.value
+
+    def _check(self, item: Item) -> None:
+        if isinstance(item.value, list):
+            for one in item.value:
+                self._check(one)
+        elif isinstance(item.value, bool) or not isinstance(item.value, int | float):
+            hint = "write gradient: [1.0, 0.0] or gradient: 2x10:float32:ones"
+            raise FaultError(item, f"{item.label} wants {self.wants}, not {said(item)}", hint)
+
+    def schema(self) -> Schema:
+        """JSON Schema; lists within lists are not looked into."""
+        return {"type": ["number", "array", "string"]}
+
+
+def _pattern(item: Item, text: str) -> str:
+    try:
+        match_of(text)
+    except ValueError as error:
+        raise FaultError(item, error.args[0], error.args[1]) from None
+    return text
+
+
+_BACKWARD = Keys(
+    {
+        "gradient": Key(_Gradient(), "what backward starts from, in place of 1"),
+        "times": Key(Whole(1), "how often backward is called"),
+        "retain_graph": Key(Flag(), "keep the graph; needed for all but the last time"),
+        "create_graph": Key(Flag(), "make a graph of the gradients, for double backward"),
+        "inputs": Key(
+            Many(Checked(Text(), _pattern), one=True, least=1),
+            "take torch.autograd.grad with respect to these: globs of parameters, or values as "
+            "PATTERN:output",
+        ),
+    }
+)
+_DISTRIBUTED = Keys(
+    {
+        "nproc": Key(Whole(1, 1024), "local ranks"),
+        "parallel": Key(Choice(("ddp", "fsdp")), "what wraps the model"),
+    }
+)
+
+
+def _made(make: Any) -> Any:
+    return lambda _, found: make(**found)
+
+
+RUN = Keys(
+    {
+        "mode": Key(Choice(("train", "eval", "as-is")), "the mode to run in"),
+        "seed": Key(Whole(0, 2**63 - 1), "of torch, random and numpy"),
+        "loss": Key(
+            Checked(Text(f"a text: {', '.join(_LOSSES)}, output:PATH or file.py:fn"), _loss),
+            "what backward starts from: probe, sum, mean, output:PATH or file.py:function",
+        ),
+        "steps": Key(Whole(1), "how many steps: forward, backward and, where asked, optimizer"),
+        "optimizer": Key(
+            Checked(_OPTIMIZER, _optimizer), "one of torch.optim, with its arguments"
+        ),
+        "backward": Key(Checked(_BACKWARD, _made(BackwardSpec)), "how to go backward"),
+        "batch_size": Key(Whole(1), "samples in an inferred batch"),
+        "device": Key(Checked(Text("a text: cpu, cuda, cuda:1"), _device), "where to run"),
+        "dtype": Key(
+            Checked(Text("a text: float32, bfloat16"), _dtype), "cast the model to it"
+        ),
+        "tensors": Key(
+            Choice(("auto", "fake", "real")), "fake: shapes without numbers; auto: real on failure"
+        ),
+        "no_grad": Key(Flag(), "run without autograd"),
+        "timeout": Key(Number(0, MOST), "seconds for the whole command"),
+        "max_memory": Key(Number(0, MOST), "gigabytes for the model's processes"),
+        "flops": Key(Flag(), "count FLOPs where the command does not by itself"),
+        "verify_neutral": Key(Flag(), "run twice without hooks, and compare"),
+        "distributed": Key(Checked(_DISTRIBUTED, _made(DistributedSpec)), "several local ranks"),
+    },
+    hints={
+        "grad": "did you mean no_grad?",
+        "lr": "it belongs to the optimizer: optimizer: {name: SGD, lr: 1e-1}",
+        "inputs": "inputs stand beside run, not in it; those of autograd.grad in run.backward",
+    },
+)  # fmt: skip
+
+
+def run_of(found: dict[str, Any]) -> dict[str, Any]:
+    """The names of RunSpec's fields: bytes for gigabytes, `grad` for `no_grad`."""
+    run = dict(found)
+    if "no_grad" in run:
+        run["grad"] = not run.pop("no_grad")
+    if "max_memory" in run:
+        run["max_memory"] = int(run["max_memory"] * 1e9)
+    if "timeout" in run:
+        run["timeout"] = float(run["timeout"])
+    return run

@@ -1,0 +1,95 @@
+"""What `at` means for each kind of hook: the kind decides the namespace."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from hookcli.config.hooks import Match
+from hookcli.config.reading.at import Found
+from hookcli.config.reading.items import Item, Problems
+from hookcli.config.selectors import is_plain
+from hookcli.hooks.kind import Kind
+
+Plain: TypeAlias = Literal["module", "parameter", "name"]
+
+
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """What a kind's `at` may be; `parts` are those of calls. Without `plain` it takes none."""
+
+    plain: Plain | None = None
+    required: bool = False
+    parts: tuple[str, ...] = ()
+    op: bool = False
+    node: bool = False
+
+
+_BOTH = ("input", "output")
+_BY_TARGET = {
+    "module": Takes("module", required=True),
+    "tensor": Takes("parameter", required=True, parts=_BOTH, op=True),
+    "parameter": Takes("parameter", required=True),
+    "node": Takes("module", required=True, node=True),
+}
+_REGISTRATION = Takes("name")  # inside the owner: the tree does not stand yet
+_BY_NAME = {
+    "multi_grad": Takes("parameter", required=True, parts=_BOTH),
+    "node": Takes("module", required=True, parts=("input",), node=True),
+    "op": Takes("module", op=True),
+    "saved_tensors": Takes("module"),
+    "parameter_registration": _REGISTRATION,
+    "buffer_registration": _REGISTRATION,
+    "module_registration": _REGISTRATION,
+}
+
+
+def takes(kind: Kind) -> Takes:
+    """What a kind's `at` may be."""
+    return _BY_NAME.get(kind.name) or _BY_TARGET.get(kind.target) or Takes()
+
+
+def check_at(kind: Kind, hook: Item, found: Found, problems: Problems) -> None:
+    """Note what a kind cannot be hooked to: it decides what a name means."""
+    rules, at = takes(kind), hook.get("at")
+    if rules.plain is None and at is not None:
+        own = kind.name.removeprefix("global_")
+        hint = "leave at out"
+        if kind.target == "every module":
+            hint = f"leave it out, or take kind {own}, which hooks the modules you name"
+        problems.add(at, f"kind {kind.name} takes no 'at': it fires {_first(kind)}", hint)
+    elif rules.required and at is None:
+        problems.add(hook, f"kind {kind.name} has no 'at'", f"add it, as in {kind.example}")
+    elif rules.plain is not None:
+        for item, match in found:
+            _check_match(kind, rules, item, match, problems)
+
+
+def _first(kind: Kind) -> str:
+    return re.split("[:;,]", kind.fires)[0]
+
+
+def _check_match(kind: Kind, rules: Takes, item: Item, match: Match, problems: Problems) -> None:
+    said = f"kind {kind.name} hooks {rules.plain}s"
+    example = f"write it as in {kind.example}"
+    if match.part is not None and match.part not in rules.parts:
+        what = f"an {match.part} of a module's call"
+        hint = "leave the part out" if rules.plain == "module" else "take kind tensor"
+        problems.add(item, f"{said}, and this is {what}", f"{hint}; {example}")
+    elif match.op is not None and not rules.op:
+        problems.add(item, f"{said}, and this is an operator", "take kind op, or tensor")
+    elif match.node is not None and not rules.node:
+        problems.add(item, f"{said}, and this is an autograd node", "take kind node, or node_pre")
+    elif is_plain(match) and rules.plain != "module" and (key := _of_modules(match)):
+        hint = f"add part: {rules.parts[-1]}" if rules.parts else "go by name or regex"
+        problems.add(item, f"{said}, which have no {key}", hint)
+
+
+def _of_modules(match: Match) -> str | None:
+    """A condition that only modules can meet, also within what must not match."""
+    for key in ("type", "depth", "leaf"):
+        if getattr(match, key) is not None:
+            return key
+    inner = (_of_modules(one) for one in match.negated.any) if match.negated else iter(())
+    return next((key for key in inner if key), None)

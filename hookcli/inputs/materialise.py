@@ -11,9 +11,12 @@ from hookcli.errors import RequestError
 from hookcli.inputs.batch import Batch, as_batch
 from hookcli.inputs.grammar import (
     INTEGERS,
+    DictSpec,
     FileSpec,
     FunctionSpec,
     InputSpec,
+    ListSpec,
+    Spec,
     TensorSpec,
     ValueSpec,
 )
@@ -62,7 +65,7 @@ def given_batch(
     device: str,
     call: Callable[[FunctionSpec, str], Any],
 ) -> Batch:
-    """The batch that `--input` describes.
+    """The batch that `--input`, or a configuration, describes.
 
     A single unnamed file or function is the whole batch; otherwise each is one argument.
 
@@ -71,18 +74,23 @@ def given_batch(
     RequestError, ModelError : a file or function does not give what is wanted.
 
     """
-    made: list[tuple[InputSpec, Any]] = []
-    for one in specs:
-        match one.spec:
+
+    def value(spec: Spec, one: InputSpec) -> Any:
+        match spec:
             case TensorSpec():
-                value: Any = _tensor(one, floating, device)
+                return _tensor(spec, one.place, floating, device)
             case ValueSpec():
-                value = one.spec.value
+                return spec.value
             case FileSpec():
-                value = read_tensors(one.spec.path, f"--input {one.text}")
+                return read_tensors(spec.path, one.place)
             case FunctionSpec():
-                value = call(one.spec, one.text)
-        made.append((one, value))
+                return call(spec, one.text)
+            case ListSpec():
+                return [value(inner, one) for inner in spec.items]
+            case DictSpec():
+                return {key: value(inner, one) for key, inner in spec.items}
+
+    made = [(one, value(one.spec, one)) for one in specs]
     if (
         len(made) == 1
         and made[0][0].name is None
@@ -95,16 +103,14 @@ def given_batch(
     )
 
 
-def _tensor(one: InputSpec, floating: torch.dtype, device: str) -> torch.Tensor:
-    if not isinstance(one.spec, TensorSpec):
-        raise TypeError(type(one.spec).__name__)
+def _tensor(spec: TensorSpec, place: str, floating: torch.dtype, device: str) -> torch.Tensor:
     try:
-        return make_tensor(one.spec, floating, device)
+        return make_tensor(spec, floating, device)
     except (RuntimeError, OverflowError) as error:
         first = str(error).strip().splitlines()[0]
-        kind = "integers" if one.spec.dtype in INTEGERS else "numbers"
+        kind = "integers" if spec.dtype in INTEGERS else "numbers"
         raise RequestError(
             f"this tensor of {kind} cannot be made: {first}",
-            place=f"--input {one.text}",
+            place=place,
             hint="give a smaller shape, or a range that the dtype holds",
         ) from None

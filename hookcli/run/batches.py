@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
@@ -73,12 +73,15 @@ def _call(spec: FunctionSpec, text: str) -> Any:
 
 
 def value_of(one: InputSpec) -> Any:
-    """What a file or function of `--input` holds."""
+    """What a file, a function, or a list or mapping of inputs holds."""
     if isinstance(one.spec, FunctionSpec):
         return _call(one.spec, one.text)
     if isinstance(one.spec, FileSpec):
-        return read_tensors(one.spec.path, f"--input {one.text}")
-    raise TypeError(type(one.spec).__name__)
+        return read_tensors(one.spec.path, one.place)
+    alone = replace(one, name=None)  # a list or a mapping of inputs, out of a configuration
+    return given_batch((alone,), floating=torch.get_default_dtype(), device="cpu", call=_call).args[
+        0
+    ]
 
 
 def _how(root: nn.Module) -> str:

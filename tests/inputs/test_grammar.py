@@ -12,9 +12,12 @@ from hookcli.inputs.grammar import (
     DTYPES,
     FLOATING,
     INTEGERS,
+    DictSpec,
     FileSpec,
     Fill,
     FunctionSpec,
+    InputSpec,
+    ListSpec,
     TensorSpec,
     ValueSpec,
     parse_inputs,
@@ -167,3 +170,23 @@ def test_a_file_that_could_run_code_is_refused(tmp_path):
         given_batch(
             parse_inputs((f"{tmp_path}/m.pt",)), floating=torch.float32, device="cpu", call=id
         )
+
+
+def test_a_list_or_mapping_of_inputs_is_one_argument():
+    nested = ListSpec((TensorSpec((2, 3)), DictSpec((("mask", ValueSpec(True)),))))
+    batch = given_batch(
+        (InputSpec(None, nested, "[2x3, {mask: value:true}]"), *parse_inputs(("y=4",))),
+        floating=torch.float32,
+        device="cpu",
+        call=id,
+    )
+    assert [list(batch.args[0][0].shape), batch.args[0][1]] == [[2, 3], {"mask": True}]
+    assert list(batch.kwargs["y"].shape) == [4]
+
+
+def test_an_input_of_a_configuration_keeps_its_place():
+    nested = ListSpec((TensorSpec((3,), "int8", Fill("range", 0, 1000)),))
+    one = InputSpec("x", nested, "[3:int8:0..1000]", "hooks.yaml:3: inputs.x")
+    with pytest.raises(RequestError) as caught:
+        given_batch((one,), floating=torch.float32, device="cpu", call=id)
+    assert caught.value.place == "hooks.yaml:3: inputs.x"

@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+BENCH := $(VENV)/.bench
 
-.PHONY: demo test lint types unit fast fmt build clean
+.PHONY: demo test lint types unit fast bench fmt build clean
 
 demo: $(READY)
 	$(BIN)/hookcli inspect sample_models/inplace_resnet.py
@@ -24,6 +25,9 @@ unit: $(READY)
 fast: $(READY)
 	$(BIN)/pytest -n 2 -m "not slow"
 
+bench: $(BENCH)
+	$(BIN)/python -m benchmarks.run
+
 fmt: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -39,4 +43,9 @@ $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch -c constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]" -c constraints.txt
+	touch $@
+
+# The peers that hookcli is measured against; only `make bench` needs them.
+$(BENCH): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]" -c constraints.txt
 	touch $@

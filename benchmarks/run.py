@@ -1,0 +1,53 @@
+"""`python -m benchmarks.run [--only NAME] [--quick]`; alone, it writes docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+from benchmarks import correctness, huge, inspection, modules, startup
+from benchmarks.section import Section
+from benchmarks.timing import ROOT
+from benchmarks.write import document, machine
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+ROUNDS = 5
+PARTS: dict[str, Callable[[int, bool], Section]] = {
+    "help": lambda rounds, quick: startup.measure(rounds),
+    "inspect": lambda rounds, quick: inspection.measure(rounds),
+    "huge": lambda rounds, quick: huge.measure(min(rounds, 3)),
+    "modules": lambda rounds, quick: modules.measure(
+        min(rounds, 3), modules.SIZES[:-1] if quick else modules.SIZES
+    ),
+    "correctness": lambda rounds, quick: correctness.measure(),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Measure, and write docs/benchmarks.md.")
+    parser.add_argument("--only", action="append", choices=PARTS, help="a part; may be repeated")
+    parser.add_argument("--quick", action="store_true", help="one round, and no 100,000 modules")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--output", type=Path, help="write to this file")
+    given = parser.parse_args()
+    rounds = 1 if given.quick else given.rounds
+    started = perf_counter()
+    sections = []
+    for name in given.only or PARTS:
+        print(f"{name}:", flush=True)
+        sections.append(PARTS[name](rounds, given.quick))
+    page = document(sections, rounds, machine())
+    target = given.output or (None if given.only or given.quick else PAGE)
+    if target is None:
+        print(page)
+    else:
+        target.write_text(page)
+        print(f"{target}: {perf_counter() - started:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""Commands run one after the other, again and again: A B C A B C, so that drift meets them all."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from benchmarks.memory import Peak
+
+ROOT = Path(__file__).resolve().parent.parent
+HOOKCLI = str(Path(sys.executable).with_name("hookcli"))
+
+
+@dataclass(frozen=True)
+class Command:
+    """What to run. `rounds` is how often at most; `peak` asks for the memory of its processes."""
+
+    name: str
+    argv: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    rounds: int | None = None
+    peak: bool = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run, in seconds: whole process, processor time of all its processes, own work alone.
+
+    `own` is what the script told of itself, past its imports; `peak` is in bytes.
+    """
+
+    wall: float
+    processor: float
+    own: float | None = None
+    peak: int | None = None
+
+
+class CommandFailedError(Exception):
+    """A command that was to be timed did not end well."""
+
+
+def run(command: Command) -> Run:
+    """Run it once, with nobody reading what it prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        told, errors = Path(folder, "times.json"), Path(folder, "errors.txt")
+        environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
+        environment |= {"BENCH_TIMES": str(told), **command.environment}
+        with errors.open("w") as stderr:
+            started = perf_counter()
+            child = subprocess.Popen(
+                command.argv, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=stderr
+            )
+            with Peak(child.pid if command.peak else None) as peak:
+                _, status, usage = os.wait4(child.pid, 0)
+            wall = perf_counter() - started
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            words = errors.read_text().strip().splitlines() or ["no word"]
+            raise CommandFailedError(f"{command.name}: status {child.returncode}: {words[-1]}")
+        own = json.loads(told.read_text())["own"] if told.exists() else None
+    return Run(wall, usage.ru_utime + usage.ru_stime, own, peak.bytes)
+
+
+def alternate(
+    commands: Sequence[Command], rounds: int, run: Callable[[Command], Run] = run
+) -> dict[str, list[Run]]:
+    """The runs of each command, a round of all of them at a time."""
+    runs: dict[str, list[Run]] = {command.name: [] for command in commands}
+    for number in range(rounds):
+        for command in commands:
+            if command.rounds is None or number < command.rounds:
+                runs[command.name].append(run(command))
+                print(f"  {command.name}: {runs[command.name][-1].wall:.2f} s", flush=True)
+    return runs
+
+
+def medians(runs: Sequence[Run]) -> Run:
+    """The median of each figure by itself; None where no run has it."""
+
+    def middle(values: list) -> float | None:
+        known = [value for value in values if value is not None]
+        return median(known) if known else None
+
+    return Run(
+        wall=median(one.wall for one in runs),
+        processor=median(one.processor for one in runs),
+        own=middle([one.own for one in runs]),
+        peak=middle([one.peak for one in runs]),
+    )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 from tabulate import tabulate
 
-from hookcli.formats import summary
+from hookcli.console import escape
+from hookcli.formats import grads_flow, grads_rows, grads_table, summary, trace_rows
 from hookcli.formats.cells import RIGHT
+from hookcli.formats.grid import Column, Row, cells_of
 from hookcli.formats.names import COLUMNS
 from hookcli.formats.table import Line, columns, lines
 from hookcli.formats.view import View
@@ -37,18 +40,73 @@ def render(report: Report, view: View) -> str:
         [_layer(line) if name == "layer" else quote(line.cell(name, 60)) for name in names]
         for line in lines(report, view)
     ]
-    title = quote(report.model.type or report.model.source)
-    parts = [f"### {title}", "\n".join(f"- {n}: {quote(t)}" for n, t in summary.head(report))]
-    if body:
-        parts.append(
-            tabulate(
-                body,
-                headers=[COLUMNS[name] for name in names],
-                tablefmt="pipe",
-                colalign=["right" if name in RIGHT else "left" for name in names],
-                disable_numparse=True,
-            )
-        )
-    parts.append("\n".join(f"- {n.strip()}: {quote(t)}" for n, t in summary.totals(report)))
-    parts.append("\n".join(f"- {quote(note)}" for note in summary.notes(report, view.only)))
+    drawn = _pipes([COLUMNS[n] for n in names], [n in RIGHT for n in names], body)
+    return _page(
+        report, [drawn], totals=summary.totals(report), notes=summary.notes(report, view.only)
+    )
+
+
+def render_trace(report: Report, view: View) -> str:
+    """A heading, the events, the totals and the notes."""
+    events = trace_rows.shown_events(report, view)
+    return _page(
+        report,
+        [_grid(trace_rows.columns(report, view, events), events)],
+        totals=trace_rows.totals(report, len(events)),
+        notes=trace_rows.notes(report, view, len(events)),
+    )
+
+
+def render_grads(report: Report, view: View) -> str:
+    """A heading, the parameters, the calls, the totals, what is wrong, and the notes."""
+    rows, flow = grads_table.parameters(report, view), grads_flow.shown(report, view)
+    return _page(
+        report,
+        [
+            _grid(grads_rows.columns(rows, view), rows),
+            _grid(grads_flow.columns(flow, view), flow),
+        ],
+        totals=grads_table.totals(report),
+        notes=grads_table.notes(report, view, len(rows) + len(flow)),
+        alarms=grads_table.alarms(report),
+    )
+
+
+def _grid(grid: Mapping[str, Column[Row]], rows: Sequence[Row]) -> str:
+    """The rows of a grid as a table."""
+    body = [[quote(cell) for cell in cells] for cells in cells_of(grid, rows)]
+    return _pipes([c.title for c in grid.values()], [c.right for c in grid.values()], body)
+
+
+def _pipes(titles: list[str], right: list[bool], body: list[list[str]]) -> str:
+    """A table with pipes; nothing where there are no rows."""
+    if not body or not titles:
+        return ""
+    return tabulate(
+        body,
+        headers=titles,
+        tablefmt="pipe",
+        colalign=["right" if r else "left" for r in right],
+        disable_numparse=True,
+    )
+
+
+def _page(
+    report: Report,
+    tables: Sequence[str],
+    *,
+    totals: Sequence[tuple[str, str]],
+    notes: Sequence[str],
+    alarms: Sequence[tuple[str, str]] = (),
+) -> str:
+    """All parts that have something to say."""
+    found = [*alarms, *summary.failed(report)]
+    parts = [
+        f"### {quote(escape(report.model.type or report.model.source))}",
+        "\n".join(f"- {name}: {quote(text)}" for name, text in summary.head(report)),
+        *tables,
+        "\n".join(f"- {name.strip()}: {quote(text)}" for name, text in totals),
+        "\n".join(f"- **{label}**: {quote(text)}" for label, text in found),
+        "\n".join(f"- {quote(note)}" for note in notes),
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"

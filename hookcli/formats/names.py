@@ -1,12 +1,18 @@
-"""The names of formats and columns, for validation: importing this loads no renderer."""
+"""The names of formats, columns and sorts, for validation: importing this loads no renderer.
+
+What a report shows depends on the command that made it: `columns_of` and `sorts_of` say.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 FORMATS: dict[str, str] = {
     "table": "a table of the calls, as wide as the terminal (default)",
     "tree": "a line for each call, indented by who called whom, nothing left out",
     "json": "the whole report: hookcli.report/1, see `hookcli schema report`",
     "markdown": "the table for a pull request or an issue",
+    "perfetto": "a timeline for ui.perfetto.dev: forward, backward and hooks as they ran in time",
 }
 
 COLUMNS: dict[str, str] = {
@@ -30,3 +36,74 @@ COLUMNS: dict[str, str] = {
 }
 
 DEFAULT_COLUMNS = ("layer", "input", "output", "params", "macs")
+
+TRACE_COLUMNS: dict[str, str] = {
+    "seq": "Seq",
+    "rank": "Rank",
+    "step": "Step",
+    "phase": "Phase",
+    "kind": "Kind",
+    "target": "Target",
+    "call": "Call",
+    "node": "Node",
+    "values": "Shapes",
+    "dtype": "Dtype",
+    "norm": "Norm",
+    "changed": "Changed",
+    "hook": "Hook",
+    "notes": "Notes",
+}
+
+GRADS_COLUMNS: dict[str, str] = {
+    "name": "Parameter",
+    "shape": "Shape",
+    "dtype": "Dtype",
+    "type": "Type",
+    "norm": "Grad norm",
+    "mean": "Mean",
+    "std": "Std",
+    "min": "Min",
+    "max": "Max",
+    "zeros": "Zeros",
+    "nan": "NaN",
+    "inf": "Inf",
+    "weight": "Weight norm",
+    "ratio": "Grad/weight",
+    "status": "Status",
+    "bar": "Norm",
+    "also": "Also named",
+}
+
+# The second table of grads: a row per call of a layer.
+FLOW_COLUMNS: dict[str, str] = {
+    "layer": "Layer (type)",
+    "call": "Call",
+    "output": "At output",
+    "input": "At input",
+    "bar": "At output",
+    "place": "Place",
+}
+
+SHARED_COLUMNS = frozenset(GRADS_COLUMNS) & frozenset(FLOW_COLUMNS)
+
+_COLUMNS: dict[str, Mapping[str, str]] = {
+    "trace": TRACE_COLUMNS,
+    "grads": {**FLOW_COLUMNS, **GRADS_COLUMNS},
+}
+
+_SORTS: dict[str, tuple[str, ...]] = {
+    "trace": ("order", "changed"),
+    "grads": ("order", "name", "norm", "ratio", "status", "params"),
+}
+_INSPECT_SORTS = ("order", "params", "own", "macs", "flops")
+SORTS = tuple(dict.fromkeys([*_INSPECT_SORTS, *_SORTS["grads"], *_SORTS["trace"]]))
+
+
+def columns_of(command: str) -> Mapping[str, str]:
+    """The columns that a report of this command can show, with their titles."""
+    return _COLUMNS.get(command, COLUMNS)
+
+
+def sorts_of(command: str) -> tuple[str, ...]:
+    """What the rows of a report of this command can be sorted by."""
+    return _SORTS.get(command, _INSPECT_SORTS)

@@ -5,15 +5,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
-from hookcli.formats import json, markdown, table, tree
-from hookcli.formats.view import View
+from hookcli.formats import (
+    grads_table,
+    grads_tree,
+    json,
+    markdown,
+    perfetto,
+    table,
+    trace_table,
+    trace_tree,
+    tree,
+)
+from hookcli.formats.view import View, check_view
 from hookcli.report.model import Report
 
-FORMATS: dict[str, Callable[[Report, View], str]] = {
-    "table": table.render,
-    "tree": tree.render,
+Render: TypeAlias = Callable[[Report, View], str]
+
+
+def _by_command(default: Render, others: Mapping[str, Render]) -> Render:
+    """A format that shows each command's report in its own way."""
+
+    def render(report: Report, view: View) -> str:
+        check_view(report, view)
+        return others.get(report.command, default)(report, view)
+
+    return render
+
+
+FORMATS: dict[str, Render] = {
+    "table": _by_command(table.render, {"trace": trace_table.render, "grads": grads_table.render}),
+    "tree": _by_command(tree.render, {"trace": trace_tree.render, "grads": grads_tree.render}),
     "json": json.render,
-    "markdown": markdown.render,
+    "markdown": _by_command(
+        markdown.render, {"trace": markdown.render_trace, "grads": markdown.render_grads}
+    ),
+    "perfetto": perfetto.render,
 }

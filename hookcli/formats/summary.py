@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from hookcli.console import escape
-from hookcli.formats.text import number, place, shape, size
-from hookcli.report.model import ErrorInfo, Report
+from hookcli.formats.text import figure, number, place, shape, size
+from hookcli.report.model import ErrorInfo, Report, RunInfo
 from hookcli.report.tree import Tree
 
 _FUNCTIONAL = "NonDynamicallyQuantizableLinear"  # attention uses its weights without a call
@@ -39,7 +40,16 @@ def head(report: Report) -> list[tuple[str, str]]:
         given += [f"{escape(k)}={_tree(v)}" for k, v in report.inputs.kwargs.items()]
         lines.append(("input", f"{', '.join(given) or 'nothing'}  ({report.inputs.origin})"))
     lines.append(("run", f"{run.tensors} tensors, {run.mode} mode, {run.device}, seed {run.seed}"))
+    if run.loss is not None:
+        losses = f" {', '.join(figure(loss) for loss in run.losses[-_MOST:])}" if run.losses else ""
+        lines.append(("loss", f"{escape(run.loss)}{losses}{_extent(run)}"))
     return lines
+
+
+def _extent(run: RunInfo) -> str:
+    """How many steps and ranks, where more than one."""
+    counts = ((run.steps, "steps"), (run.world_size, "ranks"))
+    return "".join(f", {count} {what}" for count, what in counts if count > 1)
 
 
 def _uncounted(report: Report) -> tuple[int, int] | None:
@@ -101,7 +111,7 @@ def _failure(error: ErrorInfo) -> str:
 _NUMBER = re.compile(r"(?<=\.)\d+(?=[. ])|^\d+(?=[. ])")
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
     """Names in order; those that differ in an index alone as one, `h.*.attn.drop (Dropout) ×12`."""
     groups: dict[str, list[str]] = {}
     for name in names:
@@ -114,24 +124,58 @@ def _listed(names: list[str]) -> str:
     return ", ".join(shown[:_MOST]) + more
 
 
+def failed(report: Report) -> list[tuple[str, str]]:
+    """(label, text) of each check that failed or could not be judged, errors first."""
+    found = []
+    for check in report.checks:
+        if check.status not in {"fail", "error"}:
+            continue
+        label = check.severity if check.status == "fail" else "not judged"
+        target = escape(check.target) or "the model"
+        where = f" ({place(check.place)})" if check.place else ""
+        text = f"{escape(check.rule)}, {target}: {escape(' '.join(check.message.split()))}{where}"
+        found.append((label, text))
+    return sorted(found, key=lambda one: ("error", "not judged", "warning").index(one[0]))
+
+
 def notes(report: Report, only: str | None = None) -> list[str]:
-    """What a reader must know beside the rows. `only` is the view's glob."""
+    """What a reader must know beside the rows of calls. `only` is the view's glob."""
     found = [escape(w) for w in report.warnings]
     if only is not None and not any(fnmatchcase(row.name or "", only) for row in report.layers):
-        found.append(f"no name matches --only {escape(only)}")
-    if report.run.fallback:
-        found.append(f"real tensors, because the fake run failed: {escape(report.run.fallback)}")
+        found.append(no_match("name", "--only", only))
+    found += _fallback(report)
     if any(row.shared_with and row.call == 0 for row in report.layers):
         found.append("* shared with another module, and counted once in the total")
+    return found + _facts(report)
+
+
+def run_notes(report: Report, more: Sequence[str] = ()) -> list[str]:
+    """What a reader must know of a run, whatever rows are shown. `more` are the view's own."""
+    return [*(escape(w) for w in report.warnings), *_fallback(report), *more, *_facts(report)]
+
+
+def no_match(what: str, flag: str, value: str) -> str:
+    """A note that a view shows nothing."""
+    return f"no {what} matches {flag} {escape(value)}"
+
+
+def _fallback(report: Report) -> list[str]:
+    why = report.run.fallback
+    return [f"real tensors, because the fake run failed: {escape(why)}"] if why else []
+
+
+def _facts(report: Report) -> list[str]:
+    """What never ran, what was not registered, what changed, and why the rows end."""
+    found = []
     if report.uncalled:
         names = [f"{row.name} ({row.type})" for row in report.uncalled]
-        found.append(f"never called: {_listed(names)}")
+        found.append(f"never called: {listed(names)}")
     strangers = sorted({row.type for row in report.layers if not row.registered})
     if strangers:
         found.append(f"called, but not registered: {', '.join(escape(s) for s in strangers)}")
     changed = [buffer.name for buffer in report.buffers if buffer.changed]
     if changed:
-        found.append(f"buffers changed by the forward: {_listed(changed)}")
+        found.append(f"buffers changed by the forward: {listed(changed)}")
     if report.error is not None:
         found.append(f"partial: {_failure(report.error)}")
     return found

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
 from dataclasses import dataclass
 
 from tabulate import MIN_PADDING, tabulate
 
-from hookcli.formats import summary
+from hookcli.formats import page, summary
 from hookcli.formats.cells import RIGHT, cell, cost, label
 from hookcli.formats.fold import Node, fold
 from hookcli.formats.names import COLUMNS, DEFAULT_COLUMNS
-from hookcli.formats.text import cut, cut_end
+from hookcli.formats.text import cut
 from hookcli.formats.view import View, shown_rows
 from hookcli.report.model import LayerRow, Report
 
@@ -153,47 +151,14 @@ def _draw(report: Report, view: View) -> str:
     )
 
 
-def wrapped(text: str, width: int) -> str:
-    """The text over several lines, the later ones indented; long words stay whole."""
-    return "\n".join(
-        textwrap.wrap(
-            text,
-            max(width, 40),
-            subsequent_indent="      ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    )
-
-
-def plain(text: str, view: View) -> str:
-    """Without the glyphs that an ASCII terminal lacks."""
-    if view.unicode:
-        return text
-    for glyph, ascii_ in (("–", "-"), ("…", "~"), ("×", "x")):
-        text = text.replace(glyph, ascii_)
-    return text
-
-
 def render(report: Report, view: View) -> str:
     """The model, the table, the totals and the notes."""
-    head = [f"{name:<6} {text}" for name, text in summary.head(report)]
-    parts = ["\n".join(cut_end(line, max(view.width, 40)) for line in head)]
-    if report.layers:
-        parts.append("\n".join(line.rstrip() for line in _draw(report, view).splitlines()))
-    totals = summary.totals(report)
-    if totals:
-        wide = max(len(name) for name, _ in totals)
-        most = max(len(text) for _, text in totals)
-        parts.append("\n".join(f"{name:<{wide}}  {text:>{most}}" for name, text in totals))
-    notes = summary.notes(report, view.only)
-    if notes:
-        parts.append("\n".join(wrapped(f"note: {note}", view.width) for note in notes))
-    text = plain("\n\n".join(parts), view) + "\n"
-    return painted(text) if view.color else text
-
-
-def painted(text: str) -> str:
-    """The drawn table in colour: bold head and headings, yellow notes. No name can add to it."""
-    text = re.sub(r"^(model  .*|Layer \(type\).*)$", "\x1b[1m\\1\x1b[0m", text, flags=re.MULTILINE)
-    return re.sub(r"^note:", "\x1b[33mnote:\x1b[0m", text, flags=re.MULTILINE)
+    drawn = _draw(report, view) if report.layers else ""
+    drawn = "\n".join(line.rstrip() for line in drawn.splitlines())
+    return page.assemble(
+        report,
+        view,
+        [page.bold_title(drawn) if view.color else drawn],
+        totals=summary.totals(report),
+        notes=summary.notes(report, view.only),
+    )

@@ -15,6 +15,19 @@ def number(value: int | None) -> str:
     return "–" if value is None else f"{value:,}"
 
 
+def figure(value: object) -> str:
+    """A measured number in four digits: 0.1234, 1.23e-05, nan; a dash for what is not known."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):  # "nan", "inf", "-inf"
+        return escape(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "?"
+    if value == 0 or 1e-3 <= abs(value) < 1e5:
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
+    return f"{value:.2e}"
+
+
 def size(value: int | None) -> str:
     """Bytes in decimal units, as torchinfo and disks count them."""
     if value is None:

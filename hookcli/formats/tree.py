@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hookcli.formats import summary
 from hookcli.formats.cells import no_output, parameters
-from hookcli.formats.table import lines, plain
+from hookcli.formats.page import plain
+from hookcli.formats.table import lines
 from hookcli.formats.text import leaves_full, place
 from hookcli.formats.view import View
 from hookcli.report.model import Report

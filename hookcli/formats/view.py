@@ -6,13 +6,19 @@ import fnmatch
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hookcli.formats.names import DEFAULT_COLUMNS
+from hookcli.console import escape
+from hookcli.errors import RequestError
+from hookcli.formats.names import DEFAULT_COLUMNS, columns_of, sorts_of
 from hookcli.report.model import LayerRow, Report
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What to show, in how many columns. `only` is a glob on qualified names."""
+    """What to show, in how many columns. `only` is a glob on qualified names.
+
+    `columns` as they stand by default means those of the report's command. `phase` and `kinds`
+    pick the events of a trace.
+    """
 
     width: int = 120
     unicode: bool = True
@@ -21,6 +27,13 @@ class View:
     only: str | None = None
     columns: tuple[str, ...] = DEFAULT_COLUMNS
     sort: str | None = None
+    phase: str | None = None
+    kinds: tuple[str, ...] | None = None
+
+    @property
+    def asked(self) -> tuple[str, ...] | None:
+        """The columns that were asked for, or None."""
+        return None if self.columns == DEFAULT_COLUMNS else self.columns
 
     def flat(self) -> bool:
         """Whether rows stand by themselves rather than below their callers."""
@@ -48,4 +61,26 @@ _KEYS: dict[str, Callable[[LayerRow], int]] = {
     "macs": lambda row: row.macs or 0,
     "flops": lambda row: row.flops or 0,
 }
-SORTS = tuple(_KEYS)
+
+
+def check_view(report: Report, view: View) -> None:
+    """Check that the report's command has what the view names.
+
+    Raises
+    ------
+    RequestError : it has no such column, or cannot be sorted so.
+    """
+    command = report.command
+    for name in view.asked or ():
+        if name not in columns_of(command):
+            raise RequestError(
+                f"a report of {escape(command)} has no column '{escape(name)}'",
+                place=f"--columns {','.join(view.columns)}",
+                hint=f"its columns are {', '.join(columns_of(command))}",
+            )
+    if view.sort is not None and view.sort not in sorts_of(command):
+        raise RequestError(
+            f"a report of {escape(command)} cannot be sorted by {escape(view.sort)}",
+            place=f"--sort {view.sort}",
+            hint=f"it can be sorted by {', '.join(sorts_of(command))}",
+        )

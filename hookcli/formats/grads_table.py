@@ -1,0 +1,94 @@
+"""The table of gradients: a row per parameter, then a row per call of a layer."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hookcli.console import escape
+from hookcli.formats import grads_flow, grads_rows, page, summary
+from hookcli.formats.grads_trouble import first_non_finite
+from hookcli.formats.grid import draw
+from hookcli.formats.names import GRADS_COLUMNS, SHARED_COLUMNS
+from hookcli.formats.text import figure
+from hookcli.formats.view import View
+from hookcli.report.model import ParameterRow, Report
+
+_COUNTED = {
+    "ok": "ok",
+    "none": "none (the loss does not reach them)",
+    "zero": "zero",
+    "non_finite": "non-finite",
+    "frozen": "frozen",
+}
+_MOST = 8  # shared parameters named in a note
+
+
+def parameters(report: Report, view: View) -> list[ParameterRow]:
+    """The rows of the first table: none where only the second one's columns were asked for."""
+    asked = set(view.asked or GRADS_COLUMNS)
+    if asked & (GRADS_COLUMNS.keys() - SHARED_COLUMNS) or asked <= SHARED_COLUMNS:
+        return grads_rows.shown(report, view)
+    return []
+
+
+def totals(report: Report) -> list[tuple[str, str]]:
+    """The norm over all parameters, how many have which status, and the sums of every report."""
+    lines = []
+    if report.totals.grad_norm is not None:
+        lines.append(("Gradient norm", figure(report.totals.grad_norm)))
+    counts = Counter[str](row.status for row in report.parameters if row.status is not None)
+    if counts:
+        words = [f"{counts[name]} {word}" for name, word in _COUNTED.items() if counts[name]]
+        lines.append(("Gradients", ", ".join(words)))
+    return lines + summary.totals(report)
+
+
+def alarms(report: Report) -> list[tuple[str, str]]:
+    """The first value that is not finite."""
+    first = first_non_finite(report)
+    return [] if first is None else [("first non-finite", first)]
+
+
+def notes(report: Report, view: View, shown: int) -> list[str]:
+    """What a reader must know beside the rows."""
+    more = []
+    if view.only is not None and not shown:
+        more.append(summary.no_match("name", "--only", view.only))
+    if report.parameters and all(row.status is None for row in report.parameters):
+        more.append("no backward ran: there are no gradients")
+    shared = [row for row in report.parameters if row.shared_with]
+    if shared:
+        names = [f"{escape(row.name)} = {' = '.join(map(escape, row.shared_with))}"
+                 for row in shared[:_MOST]]  # fmt: skip
+        others = f" and {len(shared) - _MOST} more" if len(shared) > _MOST else ""
+        more.append(f"shared, shown and counted once: {', '.join(names)}{others}")
+    return summary.run_notes(report, more)
+
+
+def render(report: Report, view: View) -> str:
+    """The model, both tables, the totals, what is wrong, and the notes."""
+    rows, flow = parameters(report, view), grads_flow.shown(report, view)
+    tables = [
+        draw(
+            grads_rows.columns(rows, view),
+            rows,
+            width=view.width,
+            give_way=grads_rows.give_way(rows, view),
+            color=view.color,
+        ),
+        draw(
+            grads_flow.columns(flow, view),
+            flow,
+            width=view.width,
+            give_way=grads_flow.GIVE_WAY if view.asked is None else (),
+            color=view.color,
+        ),
+    ]
+    return page.assemble(
+        report,
+        view,
+        tables,
+        totals=totals(report),
+        notes=notes(report, view, len(rows) + len(flow)),
+        alarms=alarms(report),
+    )

@@ -1,0 +1,184 @@
+"""A timeline in Chrome's trace format, for ui.perfetto.dev and chrome://tracing.
+
+Phases, forward and backward are threads of one process, ranks are processes. Hooks are instants
+on the track of their phase; an arrow goes from each call's forward to its backward.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+from hookcli.console import escape
+from hookcli.formats.text import shape
+from hookcli.formats.timeline import Span, Timeline, timeline
+from hookcli.formats.trace_rows import recorded
+from hookcli.formats.tracks import Arrows, Backward, Event, Label, Track, add_calls
+from hookcli.formats.view import View
+from hookcli.report.events import EventRow
+from hookcli.report.leaf import Leaf
+from hookcli.report.model import LayerRow, Report
+
+_TIDS = {"phases": 1, "forward": 2, "backward": 3}  # of the main thread; others come after
+_RANK = 0
+
+# Made now: a model may replace the functions of `json`.
+_encode = json.JSONEncoder(allow_nan=False, separators=(", ", ": ")).encode
+
+
+def _leaves(leaves: Iterable[Leaf]) -> list[str]:
+    return [f"{escape(leaf.path)} {shape(leaf.shape)} {escape(leaf.dtype)}".strip()
+            for leaf in leaves]  # fmt: skip
+
+
+def _label(row: LayerRow) -> Label:
+    """A call's slices: name and type, then what a click shows."""
+    kind = escape(row.original_name or row.type)
+    name = f"{escape(row.name)} ({kind})" if row.name else kind
+    args: Event = {
+        "name": escape(row.name or ""),
+        "type": kind,
+        "order": row.order,
+        "call": row.call,
+        "inputs": _leaves(row.inputs),
+        "outputs": _leaves(row.outputs),
+        "place": None if row.place is None else escape(row.place),
+    }
+    return Label(name, {**args, "recomputed": True} if row.recomputed else args)
+
+
+def _paths(report: Report) -> dict[int, tuple[int, ...]]:
+    """Of each call the orders from the root's down to its own."""
+    paths: dict[int, tuple[int, ...]] = {}
+    for row in report.layers:
+        above = () if row.parent is None else paths.get(row.parent, ())
+        paths[row.order] = (*above, row.order)
+    return paths
+
+
+class _Tracks:
+    """The tracks of one process, made as they are needed."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._made: dict[tuple[str, int], Track] = {}
+
+    def get(self, what: str, thread: int = 0) -> Track:
+        """The track of "phases", "forward" or "backward" on a thread."""
+        key = (what, thread)
+        if key not in self._made:
+            name = what if thread == 0 else f"{what}, thread {thread}"
+            self._made[key] = Track(self._pid, _TIDS[what] + 2 * thread, name)
+        return self._made[key]
+
+    def all(self) -> list[Track]:
+        """In the order in which a viewer shows them."""
+        return sorted(self._made.values(), key=lambda track: track.tid)
+
+
+def _by_thread(spans: Iterable[Span]) -> dict[int, list[Span]]:
+    found: dict[int, list[Span]] = {}
+    for span in spans:
+        found.setdefault(span.thread, []).append(span)
+    return found
+
+
+def _passes(nodes: list[Span], times: Timeline) -> Iterator[list[Span]]:
+    """The nodes of one thread, those of one phase together."""
+    starts = [phase.start for phase in times.phases]
+    group: list[Span] = []
+    seen = at = 0
+    for node in nodes:
+        while at < len(starts) and starts[at] <= node.start:
+            at += 1
+        if at != seen and group:
+            yield group
+            group = []
+        seen = at
+        group.append(node)
+    if group:
+        yield group
+
+
+def _instant(event: EventRow | None, seq: int) -> tuple[str, Event]:
+    """The name of a firing, and what a click on it shows."""
+    if event is None:
+        return f"event {seq}", {"seq": seq}
+    args: Event = {
+        "seq": seq,
+        "target": escape(event.target),
+        "call": event.call,
+        "values": _leaves(event.values),
+    }
+    extra = {
+        "node": event.node and escape(event.node),
+        "hook": event.hook,
+        "changed": event.changed,
+    }
+    return escape(event.kind), args | {key: v for key, v in extra.items() if v is not None}
+
+
+def _fill(tracks: _Tracks, report: Report, times: Timeline) -> None:
+    labels = {row.order: _label(row) for row in report.layers}
+    arrows = Arrows()
+    add_phases(tracks.get("phases"), times.phases, several=report.run.steps > 1)
+    for thread, calls in _by_thread(times.calls).items():
+        add_calls(tracks.get("forward", thread), calls, labels, arrows)
+    paths = _paths(report)
+    for thread, nodes in _by_thread(times.nodes).items():
+        backward = Backward(tracks.get("backward", thread), labels, paths, arrows)
+        for group in _passes(nodes, times):
+            backward.add(group)
+    rows = {event.seq: event for event in recorded(report)}
+    for seq, at, thread in times.instants:
+        row = rows.get(seq)
+        phase = row.phase if row is not None else "phases"
+        track = tracks.get(phase, thread) if phase in _TIDS else tracks.get("phases")
+        name, args = _instant(row, seq)
+        track.add(at, "i", name=name, cat="hook", s="t", args=args)
+
+
+def add_phases(track: Track, phases: tuple[Span, ...], *, several: bool) -> None:
+    """The phases one after the other; one that lasts into the next is cut short."""
+    for i, phase in enumerate(phases):
+        name = f"step {phase.step}: {escape(phase.name)}" if several else escape(phase.name)
+        track.begin(phase.start, name, "phase", {"step": phase.step})
+        after = phases[i + 1].start if i + 1 < len(phases) else phase.end
+        track.end(min(phase.end, after))
+
+
+def _names(tracks: _Tracks, report: Report) -> Iterator[Event]:
+    """What the process and its threads are called."""
+    name = f"{escape(report.model.type or report.model.source)}, rank {_RANK}"
+    yield {"ph": "M", "pid": _RANK, "name": "process_name", "args": {"name": name}}
+    yield {"ph": "M", "pid": _RANK, "name": "process_sort_index", "args": {"sort_index": _RANK}}
+    for track in tracks.all():
+        head = {"ph": "M", "pid": _RANK, "tid": track.tid}
+        yield {**head, "name": "thread_name", "args": {"name": track.name}}
+        yield {**head, "name": "thread_sort_index", "args": {"sort_index": track.tid}}
+
+
+def render(report: Report, view: View) -> str:  # a view never changes what ran in time
+    """Strict JSON in object form, events in the order of time.
+
+    Raises
+    ------
+    RequestError : the report has no timings.
+    """
+    times = timeline(report)
+    tracks = _Tracks(_RANK)
+    _fill(tracks, report, times)
+    moments = [moment for track in tracks.all() for moment in track.moments]
+    moments.sort(key=lambda moment: moment.at)  # stable: each track's own order stays
+    events = [*_names(tracks, report), *(event for moment in moments for event in moment.events)]
+    run, environment = report.run, report.environment
+    other = {
+        "schema": report.schema, "command": escape(report.command),
+        "model": escape(report.model.source), "mode": run.mode, "device": escape(run.device),
+        "tensors": run.tensors, "hookcli": environment.hookcli, "torch": environment.torch,
+    }  # fmt: skip
+    lines = ",\n".join(f"  {_encode(event)}" for event in events)
+    return (
+        f'{{"traceEvents": [\n{lines}\n],\n"displayTimeUnit": "ms",\n'
+        f'"otherData": {_encode(other)}}}\n'
+    )

@@ -1,0 +1,125 @@
+"""The timings of a report, read: when each phase, call, autograd node and hook ran."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from hookcli.errors import RequestError
+from hookcli.report.model import Report
+
+_HINT = "run it with -f perfetto: hookcli trace MODEL -f perfetto=timeline.json"
+_PLACE = "-f perfetto"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A phase (`name` and `step`), a call (`order`) or a node (`name`, and its call's `order`).
+
+    Times are in microseconds from the run's start, to the nanosecond.
+    """
+
+    start: float
+    end: float
+    thread: int = 0
+    order: int | None = None
+    name: str = ""
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """All that was timed, each in the order of its start; `instants` are (seq, at, thread)."""
+
+    phases: tuple[Span, ...]
+    calls: tuple[Span, ...]
+    nodes: tuple[Span, ...]
+    instants: tuple[tuple[int, float, int], ...]
+
+
+def _time(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is no time")
+    return round(float(value), 3)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{value!r} is no number of anything")
+    return value
+
+
+def _read(rows: Any, make: Callable[[Any], T]) -> list[T]:
+    if not isinstance(rows, list | tuple):
+        raise ValueError("what should be a list is none")
+    return [make(row) for row in rows]
+
+
+def _until(start: float, end: Any, horizon: float) -> float:
+    """The end, not before the start; what never ended lasts to the end of all."""
+    return max(start, horizon if end is None else _time(end))
+
+
+def _horizon(timings: dict[str, Any]) -> float:
+    """The last time of all."""
+    ends = [row[-1] for key in ("phases", "calls", "nodes") for row in timings.get(key, ())]
+    ends += [row[1] for row in timings.get("events", ())]
+    return max((_time(end) for end in ends if end is not None), default=0.0)
+
+
+def _parse(timings: dict[str, Any]) -> Timeline:
+    last = _horizon(timings)
+
+    def phase(row: Any) -> Span:
+        step, name, start, end = row
+        at = _time(start)
+        return Span(at, _until(at, end, last), name=str(name), step=_whole(step))
+
+    def call(row: Any) -> Span:
+        order, thread, start, end = row
+        at = _time(start)
+        return Span(at, _until(at, end, last), _whole(thread), _whole(order))
+
+    def node(row: Any) -> Span:
+        order, name, thread, start, end = row
+        at = _time(start)
+        owner = None if order is None else _whole(order)
+        return Span(at, _until(at, end, last), _whole(thread), owner, str(name))
+
+    def instant(row: Any) -> tuple[int, float, int]:
+        seq, at, thread = row
+        return _whole(seq), _time(at), _whole(thread)
+
+    def ordered(spans: list[Span]) -> tuple[Span, ...]:
+        return tuple(sorted(spans, key=lambda s: (s.start, -s.end)))
+
+    return Timeline(
+        ordered(_read(timings.get("phases", ()), phase)),
+        ordered(_read(timings.get("calls", ()), call)),
+        ordered(_read(timings.get("nodes", ()), node)),
+        tuple(sorted(_read(timings.get("events", ()), instant), key=lambda one: (one[1], one[0]))),
+    )
+
+
+def timeline(report: Report) -> Timeline:
+    """What the report knows of time.
+
+    Raises
+    ------
+    RequestError : it has no timings, or they are not what hookcli writes.
+    """
+    timings = report.timings
+    if timings is None:
+        raise RequestError("the report has no timings", place=_PLACE, hint=_HINT)
+    unit = timings.get("unit", "us")
+    if unit != "us":
+        raise RequestError(f"timings in {unit!r} are not known", place=_PLACE, hint=_HINT)
+    try:
+        return _parse(timings)
+    except (ValueError, TypeError, LookupError) as error:
+        raise RequestError(
+            f"the report's timings cannot be read: {error}", place=_PLACE, hint=_HINT
+        ) from None

@@ -54,8 +54,8 @@ def inspect(
     RequestError : there is no batch, or it does not bind to the model's forward.
     """
     from hookcli.run.live import inspect_live
-    from hookcli.run.runner import Settings
+    from hookcli.run.plan import Plan
 
-    report = inspect_live(model, batch, Settings(mode=mode, seed=seed, grad=grad))
+    report = inspect_live(model, batch, Plan(frozenset({"build", "forward"}), mode, seed, grad))
     values = {field.name: getattr(report, field.name) for field in dataclasses.fields(report)}
     return Report(**values)

@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from hookcli.report.gradients import total_norm
 from hookcli.report.leaf import Leaf
 from hookcli.report.model import (
     BufferRow,
     ErrorInfo,
     LayerRow,
-    ParameterRow,
     Totals,
     UncalledRow,
 )
+from hookcli.report.observed import Seen, observed
 from hookcli.report.recording import (
     CallNote,
     Failure,
@@ -25,10 +26,24 @@ from hookcli.report.recording import (
 )
 
 
-def leaf_rows(notes: Iterable[LeafNote]) -> tuple[Leaf, ...]:
-    """Leaves as rows, in their order."""
+def leaf_rows(
+    notes: Iterable[LeafNote], seen: Seen | None = None, part: str = ""
+) -> tuple[Leaf, ...]:
+    """Leaves as rows, in their order, with what was seen of them."""
+    if seen is None or seen.is_empty:
+        return tuple(
+            Leaf(path, shape, dtype, via="attribute" if via else None)
+            for path, shape, dtype, via in notes
+        )
     return tuple(
-        Leaf(path, shape, dtype, via="attribute" if via else None)
+        Leaf(
+            path,
+            shape,
+            dtype,
+            via="attribute" if via else None,
+            stats=seen.leaf(part, path, grad=False),
+            grad=seen.leaf(part, path, grad=True),
+        )
         for path, shape, dtype, via in notes
     )
 
@@ -75,6 +90,7 @@ def _sizes(module: ModuleInfo, by_key: dict[int, ParameterInfo]) -> _Sizes:
 
 def layer_rows(recording: Recording) -> tuple[LayerRow, ...]:
     """One row per call, in the order in which forwards started."""
+    seen = observed(recording.events)
     by_key = {p.key: p for p in recording.parameters}
     modules = {m.key: m for m in recording.modules}
     sizes: dict[int, _Sizes] = {}
@@ -83,14 +99,18 @@ def layer_rows(recording: Recording) -> tuple[LayerRow, ...]:
         module = modules.get(call.key)
         if module is not None and call.key not in sizes:
             sizes[call.key] = _sizes(module, by_key)
-        rows.append(_layer_row(call, module, sizes.get(call.key)))
+        rows.append(_layer_row(call, module, sizes.get(call.key), seen.get(call.order)))
     return tuple(rows)
 
 
-def _layer_row(call: CallNote, module: ModuleInfo | None, sizes: _Sizes | None) -> LayerRow:
+def _layer_row(
+    call: CallNote, module: ModuleInfo | None, sizes: _Sizes | None, seen: Seen | None
+) -> LayerRow:
+    seen = seen or Seen()
     own, below, trainable = call.sizes or (None, None, None)
     # What multiplied and has no formula is unknown, not free.
-    flops = None if call.unknown and not call.flops else call.flops
+    unknown = not call.counted or (call.unknown and not call.flops)
+    flops = None if unknown else call.flops
     return LayerRow(
         order=call.order,
         name=call.name if module is None else module.name,
@@ -103,8 +123,8 @@ def _layer_row(call: CallNote, module: ModuleInfo | None, sizes: _Sizes | None) 
         depth=call.depth,
         training=call.training,
         place=call.place or (None if module is None else module.place),
-        inputs=leaf_rows(call.inputs),
-        outputs=leaf_rows(call.outputs),
+        inputs=leaf_rows(call.inputs, seen, "input"),
+        outputs=leaf_rows(call.outputs, seen, "output"),
         own_parameters=own if sizes is None else sizes.own,
         parameters=below if sizes is None else sizes.all,
         trainable_parameters=trainable if sizes is None else sizes.trainable,
@@ -112,6 +132,9 @@ def _layer_row(call: CallNote, module: ModuleInfo | None, sizes: _Sizes | None) 
         macs=None if flops is None else flops // 2,
         flops=flops,
         activation_bytes=call.activation_bytes,
+        output_grad=seen.whole("output", grad=True),
+        input_grad=seen.whole("input", grad=True),
+        stats=seen.whole("output", grad=False),
         recomputed=call.recomputed,
         notes=(*call.notes, *_partial(call.unknown)),
     )
@@ -135,22 +158,6 @@ def uncalled_rows(recording: Recording) -> tuple[UncalledRow, ...]:
     )
 
 
-def parameter_rows(recording: Recording) -> tuple[ParameterRow, ...]:
-    """One row per distinct parameter."""
-    return tuple(
-        ParameterRow(
-            name=p.name,
-            module_type=p.module_type,
-            shape=p.shape,
-            dtype=p.dtype,
-            numel=p.numel,
-            requires_grad=p.requires_grad,
-            shared_with=p.aliases,
-        )
-        for p in recording.parameters
-    )
-
-
 def buffer_rows(recording: Recording) -> tuple[BufferRow, ...]:
     """One row per distinct buffer."""
     return tuple(BufferRow(b.name, b.shape, b.dtype, b.changed) for b in recording.buffers)
@@ -160,7 +167,8 @@ def totals(recording: Recording) -> Totals:
     """Sums over the run; parameters count once, whether their modules ran or not."""
     flops = sum(call.flops for call in recording.calls)
     unknown = any(call.unknown for call in recording.calls)
-    counted = None if unknown and not flops else flops
+    asked = all(call.counted for call in recording.calls)
+    counted = None if not asked or (unknown and not flops) else flops
     return Totals(
         layers=len({call.key for call in recording.calls}),
         calls=len(recording.calls),
@@ -168,6 +176,7 @@ def totals(recording: Recording) -> Totals:
         macs=None if counted is None else counted // 2,
         flops=counted,
         activation_bytes=_sum(call.activation_bytes for call in recording.calls if call.outputs),
+        grad_norm=total_norm(recording),
     )
 
 

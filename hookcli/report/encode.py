@@ -57,6 +57,11 @@ def _lines(report: Report) -> Iterator[str]:
             yield f'  "{key}": {_dumps(value)}{end}'
 
 
+def to_line(row: Any) -> str:
+    """One row as a line of JSON."""
+    return _dumps(row) + "\n"
+
+
 def to_json(report: Report) -> str:
     """The report as strict JSON text that ends in a newline."""
     return "\n".join(["{", *_lines(report), "}", ""])

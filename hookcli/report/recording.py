@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from hookcli.report.tree import Shape
 
@@ -78,6 +78,54 @@ class CallNote:
     flops: int = 0  # of the operators that ran in this call and in no call below it
     unknown: Counter[str] = field(default_factory=Counter)  # operators without a formula
     activation_bytes: int | None = None
+    counted: bool = True  # whether FLOPs were asked for
+
+
+@dataclass(slots=True)
+class BackwardNote:
+    """What the backward of one call cost: of the nodes that it made, not its children's."""
+
+    flops: int = 0
+    unknown: Counter[str] = field(default_factory=Counter)
+
+
+Ledger: TypeAlias = CallNote | BackwardNote
+
+
+@dataclass(slots=True)
+class EventNote:
+    """One firing of one hook. `order` is that of the call, where it belongs to one.
+
+    At a module's input or output, `part` says which, and `path` which tensor of it. `stats` go
+    with `values`, where they were asked for.
+    """
+
+    seq: int
+    step: int
+    phase: str
+    kind: str
+    target: str
+    call: int | None
+    order: int | None
+    node: str | None
+    hook: int
+    values: list[LeafNote]
+    part: str | None = None
+    path: str = ""
+    stats: list[dict[str, Any] | None] | None = None
+    changed: float | None = None
+    recomputed: bool = False
+
+
+@dataclass(slots=True)
+class Finding:
+    """A hook that was misused, or did not do what it was attached for."""
+
+    rule: str
+    target: str
+    message: str
+    place: str
+    severity: Literal["error", "warning"] = "error"
 
 
 @dataclass(slots=True)
@@ -92,6 +140,15 @@ class Failure:
     details: str = ""  # the traceback
 
 
+@dataclass(frozen=True, slots=True)
+class ParameterStep:
+    """What one step brought a parameter: figures of its gradient and of itself before the step."""
+
+    grad: dict[str, Any] | None
+    weight: dict[str, Any] | None
+    status: Literal["ok", "none", "zero", "non_finite", "frozen"] | None
+
+
 @dataclass(slots=True)
 class Recording:
     """Everything that a run noted."""
@@ -100,6 +157,14 @@ class Recording:
     modules: tuple[ModuleInfo, ...] = ()
     parameters: tuple[ParameterInfo, ...] = ()
     buffers: tuple[BufferInfo, ...] = ()
+    events: list[EventNote] = field(default_factory=list)
+    streamed: tuple[str, int, int] | None = None  # file, count, dropped
+    gradients: list[dict[int, ParameterStep]] = field(default_factory=list)  # by key, a step each
+    loss: str | None = None  # how it was computed, where it was
+    losses: list[float] = field(default_factory=list)
+    backward: dict[int | None, BackwardNote] = field(default_factory=dict)  # by order of the call
+    timings: dict[str, Any] | None = None
+    findings: list[Finding] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     failure: Failure | None = None
     error: BaseException | None = None  # what `failure` describes, until the run has ended

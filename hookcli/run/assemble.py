@@ -10,6 +10,8 @@ import torch
 import hookcli
 from hookcli.models.base import Model
 from hookcli.report import build
+from hookcli.report.beside import checks, events, measurements
+from hookcli.report.gradients import parameter_rows
 from hookcli.report.model import (
     SCHEMA,
     Environment,
@@ -61,8 +63,12 @@ def assemble(
         inputs=inputs,
         layers=build.layer_rows(recording),
         uncalled=() if failure else build.uncalled_rows(recording),
-        parameters=build.parameter_rows(recording),
+        parameters=parameter_rows(recording),
         buffers=build.buffer_rows(recording),
+        events=events(recording),
+        measurements=measurements(recording),
+        checks=checks(recording),
+        timings=recording.timings,
         totals=build.totals(recording),
         warnings=(*warnings, *recording.warnings, *build.partial_count(recording)),
         error=None if failure is None else build.error_row(failure, recording.modules),

@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from hookcli.models import walk
 from hookcli.models.trees import argument_leaves, leaves
-from hookcli.report.recording import CallNote
+from hookcli.report.recording import Ledger
 from hookcli.run.formulas import flops_of
 
 
@@ -23,7 +23,7 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     supports_higher_order_operators = True
 
-    def __init__(self, running: Callable[[], CallNote | None]) -> None:
+    def __init__(self, running: Callable[[], Ledger | None]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._running = running
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from hookcli.config.spec import ModelSpec, Spec
 from hookcli.errors import RequestError
 from hookcli.inputs.batch import Batch, as_batch, misfit
 from hookcli.inputs.declared import declarations
@@ -18,9 +19,12 @@ from hookcli.report.model import Inputs, Origin, Report, RunInfo
 from hookcli.report.recording import Recording
 from hookcli.run.assemble import assemble
 from hookcli.run.batches import no_batch
-from hookcli.run.runner import Settings, forward
+from hookcli.run.engine import Engine
+from hookcli.run.plan import Plan
+from hookcli.run.runner import run
 from hookcli.run.scope import neutral
 from hookcli.run.seeds import generators_kept, seed_all
+from hookcli.run.sinks import Kept
 
 
 def _batch(root: nn.Module, given: Any, seed: int, warnings: list[str]) -> tuple[Origin, Batch]:
@@ -45,7 +49,7 @@ def _batch(root: nn.Module, given: Any, seed: int, warnings: list[str]) -> tuple
     return "declared", first.batch
 
 
-def inspect_live(root: nn.Module, given: Any, settings: Settings) -> Report:
+def inspect_live(root: nn.Module, given: Any, plan: Plan) -> Report:
     """Run one forward of a live module; the module is afterwards what it was.
 
     A model that raises gives a partial report.
@@ -62,10 +66,10 @@ def inspect_live(root: nn.Module, given: Any, settings: Settings) -> Report:
         )
     started = time.perf_counter()
     warnings: list[str] = []
-    recording = Recording()
+    recording, sink = Recording(), Kept()
     written: list[str] = []
     with generators_kept():
-        origin, batch = _batch(root, given, settings.seed, warnings)
+        origin, batch = _batch(root, given, plan.seed, warnings)
     model = EagerModel(root)
     inputs = Inputs(
         origin=origin,
@@ -73,14 +77,16 @@ def inspect_live(root: nn.Module, given: Any, settings: Settings) -> Report:
         kwargs={k: describe(v) for k, v in batch.kwargs.items()},
     )
     with neutral(root, written):
-        forward(model, batch, settings, progress=lambda *_: None, recording=recording)
-        run = RunInfo(
+        engine = Engine(Spec(command="inspect", model=ModelSpec("")), sink)
+        run(model, batch, plan, engine, progress=lambda *_: None, recording=recording)
+        info = RunInfo(
             tensors="real",
             fallback=None,
-            mode=settings.mode,
+            mode=plan.mode,
             device=_device(root),
-            seed=settings.seed,
+            seed=plan.seed,
         )
+    sink.close(recording)
     recording.error = None
     warnings += [f"the forward wrote the parameter {name}: it is not put back" for name in written]
     kind = type(root)
@@ -89,7 +95,7 @@ def inspect_live(root: nn.Module, given: Any, settings: Settings) -> Report:
         recording,
         command="inspect",
         source=f"{kind.__module__}:{kind.__qualname__}",
-        run=run,
+        run=info,
         inputs=inputs,
         warnings=warnings,
         started=started,

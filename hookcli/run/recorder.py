@@ -7,14 +7,17 @@ from collections.abc import Callable
 from types import GeneratorType
 from typing import Any, TypeAlias
 
+import torch
 from torch.nn.parameter import is_lazy
 
+from hookcli.hooks.context import Context
 from hookcli.models import walk
 from hookcli.models.base import Call
 from hookcli.models.trees import argument_leaves, dtype_name, leaves, shape_of
-from hookcli.report.recording import CallNote, LeafNote, Recording
+from hookcli.report.recording import BackwardNote, CallNote, LeafNote, Ledger, Recording
 from hookcli.run.counter import Activations
 from hookcli.run.doubts import Doubts
+from hookcli.run.owners import Owners
 
 Progress: TypeAlias = Callable[[str, CallNote | None], None]
 
@@ -44,9 +47,16 @@ class Recorder:
     """
 
     def __init__(
-        self, recording: Recording, progress: Progress, doubts: Doubts | None = None
+        self,
+        recording: Recording,
+        progress: Progress,
+        clock: Context,
+        doubts: Doubts | None = None,
     ) -> None:
         self._recording = recording
+        self._clock = clock
+        self.phase = "forward"
+        self.counted = True
         self._doubts = doubts
         self._progress = progress
         self._running: dict[int, CallNote] = {}
@@ -72,13 +82,15 @@ class Recorder:
             recomputed=call.recomputed,
             inputs=leaf_notes(argument_leaves(*batch)),
             notes=call.notes,
+            counted=self.counted,
         )
         self._called[call.key] = call.module
         with self._lock:
             self._running[call.order] = note
-            self._recording.calls.append(note)
+            if not self._clock.step:  # the rows are those of the first step
+                self._recording.calls.append(note)
             self.running = note
-        self._progress("forward", note)
+        self._progress(self.phase, note)
         if self._doubts is not None:
             self._doubts.check(call.module, *batch)
 
@@ -100,9 +112,29 @@ class Recorder:
                 note.activation_bytes = self.activations.of(output)
             if isinstance(output, GeneratorType):
                 note.notes.append("returned a generator: what it would yield was not run")
-        self._progress("forward", parent)
+        self._progress(self.phase, parent)
         if self._doubts is not None and error is None:
             self._doubts.check_output(call.module, output)
+
+    def cost_of(self, owners: Owners) -> Callable[[], Ledger | None]:
+        """Where an operator's cost goes: the running call, in backward the one that made its node.
+
+        Steps after the first are not counted.
+        """
+        backward = self._recording.backward
+
+        def current() -> Ledger | None:
+            if self._clock.step:
+                return None
+            if self._clock.phase == "forward":
+                return self.running
+            if self._clock.phase != "backward":
+                return None
+            node: Any = torch._C._current_autograd_node()
+            order = None if node is None else owners.of(node._sequence_nr())
+            return backward.setdefault(order, BackwardNote())
+
+        return current
 
     def size_strangers(self) -> None:
         """Count the parameters of modules that the model does not hold, or no longer."""

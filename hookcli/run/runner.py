@@ -1,34 +1,29 @@
-"""One observed forward: mode, seed, grad mode, hooks; what is raised becomes data."""
+"""One observed run: mode, seed, grad mode, hooks, phases; what is raised becomes data."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, nullcontext
+from typing import Any
 
 import torch
 
 from hookcli.config.spec import Mode
+from hookcli.errors import HookcliError, ModelError
 from hookcli.inputs.batch import Batch
-from hookcli.models.base import Model
+from hookcli.models.base import Call, Model
 from hookcli.models.failures import failure_of
-from hookcli.report.recording import Recording
+from hookcli.report.recording import Failure, Recording
 from hookcli.run.counter import Activations, OperatorCounter
 from hookcli.run.doubts import Doubts
+from hookcli.run.engine import Engine
 from hookcli.run.inventory import note_buffers, take_inventory
+from hookcli.run.owners import Owners
+from hookcli.run.phases import Phases
+from hookcli.run.plan import Plan
 from hookcli.run.recorder import Progress, Recorder
 from hookcli.run.scope import room_for_hooks
-from hookcli.run.seeds import seed_all
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How to run the forward. `around` is entered around the batch and the forward."""
-
-    mode: Mode
-    seed: int
-    grad: bool
 
 
 def set_mode(model: Model, mode: Mode) -> None:
@@ -47,41 +42,92 @@ def _eager() -> Iterator[None]:
         yield
 
 
-def forward(
+class _Observer:
+    """Tells recorder, engine and owners of every call."""
+
+    def __init__(self, recorder: Recorder, engine: Engine, owners: Owners) -> None:
+        self._recorder, self._engine, self._owners = recorder, engine, owners
+        self._hooked = bool(engine.hooks)
+
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        self._owners.enter(call)
+        self._recorder.enter(call, batch)
+        if self._hooked:
+            self._engine.enter(call, batch)
+
+    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        self._owners.leave(call, torch._C._autograd._get_sequence_nr())
+        self._recorder.leave(call, output, error)
+        if self._hooked:
+            self._engine.leave(call, None if error is not None else output)
+
+
+def run(
     model: Model,
     batch: Batch,
-    settings: Settings,
+    plan: Plan,
+    engine: Engine,
     *,
     progress: Progress,
     recording: Recording,
     doubts: Doubts | None = None,
+    fake: bool = False,
 ) -> None:
-    """Run one forward and note it. The model's own exceptions end up in `recording.failure`.
+    """Carry out a plan and note it. The model's own exceptions end up in `recording.failure`.
 
     `doubts` checks each call of a fake run.
-    """
-    set_mode(model, settings.mode)
-    before = note_buffers(model)
 
-    recorder = Recorder(recording, progress, doubts)
-    seed_all(settings.seed)
+    Raises
+    ------
+    RequestError : what was asked for does not fit this model.
+    """
+    set_mode(model, plan.mode)
+    engine.resolve(model)
+    before = note_buffers(model)
+    recorder = Recorder(recording, progress, engine.context, doubts)
+    owners = Owners()
+    observer = _Observer(recorder, engine, owners)
+
+    def told(phase: str) -> None:
+        recorder.phase = phase
+        progress(phase, None)
+
+    phases = Phases(model, plan, engine, recording, told, fake=fake)
     try:
         with ExitStack() as stack:
-            stack.enter_context(torch.set_grad_enabled(settings.grad))
+            stack.enter_context(torch.set_grad_enabled(plan.grad))
             stack.enter_context(_eager())
             stack.enter_context(room_for_hooks())
-            stack.enter_context(model.observe(recorder.enter, recorder.leave))
+            stack.enter_context(
+                model.observe(
+                    observer.enter,
+                    observer.leave,
+                    calls=engine.context.calls,
+                    between=engine.attached(),
+                )
+            )
             recorder.activations = Activations(model.root, (batch.args, batch.kwargs))
-            stack.enter_context(OperatorCounter(lambda: recorder.running))
-            progress("forward", None)
-            model.call(batch.args, batch.kwargs)
+            counter = OperatorCounter(recorder.cost_of(owners)) if plan.flops else nullcontext()
+            recorder.counted = plan.flops
+            phases.run(batch, counter, stack)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001  # SystemExit and the like: failure is data
+    except BaseException as error:  # SystemExit and the like: failure is data
+        if isinstance(error, HookcliError) and not isinstance(error, ModelError):
+            raise
         recording.error = error
-        recording.failure = failure_of(error, "forward")
-        recording.failure.call = recorder.failed_in(error)
-        if recording.failure.place is None and recording.failure.call is not None:
-            recording.failure.place = recording.failure.call.place
+        recording.failure = _failure(error, recorder)
+    finally:
+        engine.judge(recording)
     take_inventory(model, recording, before)
     recorder.size_strangers()
+
+
+def _failure(error: BaseException, recorder: Recorder) -> Failure:
+    failure = failure_of(error, recorder.phase)
+    failure.call = recorder.failed_in(error)
+    if isinstance(error, ModelError):
+        failure.message, failure.place = error.message, error.place
+    if failure.place is None and failure.call is not None:
+        failure.place = failure.call.place
+    return failure

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from hookcli.config.spec import Attempt, Mode, Spec
+from hookcli.config.spec import Attempt, Spec
 from hookcli.inputs.batch import Batch
 from hookcli.inputs.infer.hypothesis import Hypothesis, command
 from hookcli.models.base import Model
@@ -22,19 +22,22 @@ from hookcli.models.foreign import told_of_masks
 from hookcli.models.load import Loaded
 from hookcli.models.source import own_path
 from hookcli.models.trees import describe, map_tensors
+from hookcli.report.event_rows import number
 from hookcli.report.model import Inputs, Report, RunInfo
 from hookcli.report.recording import Recording
 from hookcli.run.assemble import assemble
 from hookcli.run.batches import Candidate, candidates, floating_dtype, no_batch, value_of
 from hookcli.run.doubts import Doubts, FakeDoubtError, is_inconclusive
+from hookcli.run.engine import Engine
 from hookcli.run.inference import batch_of, infer, lines, tried
+from hookcli.run.plan import plan
 from hookcli.run.prepare import prepare
 from hookcli.run.recorder import Progress
-from hookcli.run.runner import Settings, forward, set_mode
+from hookcli.run.runner import run, set_mode
 from hookcli.run.seeds import seed_all
+from hookcli.run.sinks import Kept, Sink, Streamed
 
 _MASKS = "transformers keeps fake masks that a real run may drop: inputs may show a mask more"
-_DEFAULT_MODE: dict[str, Mode] = {"inspect": "eval"}
 
 
 @dataclass(slots=True)
@@ -69,11 +72,9 @@ class Session:
         self._trials: tuple[str, ...] = ()
         self._tried = ""
         self._faker = Faker(spec.run.device) if attempt.tensors == "fake" else None
-        self._settings = Settings(
-            mode=spec.run.mode or _DEFAULT_MODE[spec.command],
-            seed=spec.run.seed,
-            grad=spec.run.grad,
-        )
+        self._plan = plan(spec)
+        self._sink: Sink = Kept() if spec.stream is None else Streamed(spec.stream)
+        self._built = Engine(spec, self._sink)
 
     def run(self) -> Result:
         """The report of this attempt, partial where the model raised, and the batch it used.
@@ -84,11 +85,14 @@ class Session:
 
         """
         with own_path():
-            loaded = prepare(self._spec, self._attempt, self._faker, self._phase)
+            with self._built.building():
+                loaded = prepare(self._spec, self._attempt, self._faker, self._phase)
+            self._sink.mark()
             if loaded.note:
                 self._warnings.append(loaded.note)
             model = EagerModel(loaded.root, constructors=loaded.constructors)
             outcome = self._first_that_runs(model, loaded)
+        self._sink.close(outcome.recording)
         candidate = outcome.candidate
         return Result(
             self._report(model, outcome),
@@ -158,7 +162,7 @@ class Session:
         """A batch found by trial; only fake tensors try, and never what a real run would see."""
         if self._faker is None:
             return None
-        set_mode(model, self._settings.mode)
+        set_mode(model, self._plan.mode)
         floating = floating_dtype(model.root, self._spec)
         found = infer(
             model,
@@ -182,14 +186,18 @@ class Session:
             kwargs={k: describe(v) for k, v in candidate.batch.kwargs.items()},
         )
         recording = Recording()
+        self._sink.rewind()
+        engine = Engine.after(self._built, self._spec, self._sink)
         with self._ready(candidate.batch) as (batch, doubts):
-            forward(
+            run(
                 model,
                 batch,
-                self._settings,
+                self._plan,
+                engine,
                 progress=self._progress,
                 recording=recording,
                 doubts=doubts,
+                fake=self._faker is not None,
             )
         error = recording.error
         recording.error = None  # it holds the frames of the model
@@ -231,9 +239,12 @@ class Session:
             run=RunInfo(
                 tensors="real" if self._faker is None else "fake",
                 fallback=self._attempt.fallback,
-                mode=self._settings.mode,
+                mode=self._plan.mode,
                 device=spec.run.device,
                 seed=spec.run.seed,
+                loss=recording.loss,
+                losses=tuple(number(loss) for loss in recording.losses),
+                steps=spec.run.steps,
             ),
             inputs=outcome.inputs,
             warnings=self._warnings,

@@ -12,6 +12,7 @@ from hookcli.config.spec import Attempt, Spec
 from hookcli.errors import InterruptedRun, ModelError, NoBatchError
 from hookcli.memory import available, too_large
 from hookcli.report.model import Report
+from hookcli.run.plan import why_values
 from hookcli.worker.crash import crash_error, crash_report
 from hookcli.worker.launch import Limits, Worker
 from hookcli.worker.protocol import Crash, FailureMessage, Job, ReportMessage
@@ -47,7 +48,8 @@ def run(spec: Spec, check: Callable[[], None], meanwhile: Callable[[], None] = l
     """
     started = time.monotonic()
     limits = Limits(started + spec.run.timeout, spec.run.timeout, spec.run.max_memory)
-    first = Attempt("real" if spec.run.tensors == "real" else "fake")
+    real = spec.run.tensors == "real" or why_values(spec) is not None
+    first = Attempt("real" if real else "fake")
     attempt, outcome = first, _attempt(spec, first, limits, check, meanwhile)
     trials = _trials(outcome)
     following = _next(spec, first, outcome)

@@ -1,0 +1,139 @@
+"""Actions that look at a value and leave it as it is."""
+
+from __future__ import annotations
+
+import pdb
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO, TypeAlias
+
+import torch
+from safetensors.torch import save_file
+
+from hookcli.actions.event import Event
+from hookcli.actions.tools import Tools
+from hookcli.errors import RequestError
+from hookcli.models.trees import dtype_name, leaves, shape_of
+
+Do: TypeAlias = Callable[[Event], None]
+
+
+class NotFiniteError(ArithmeticError):
+    """A NaN or Inf where `assert_finite` stands."""
+
+
+def stats(_argument: None, tools: Tools) -> Do:
+    """Note the figures of every tensor."""
+
+    def do(event: Event) -> None:
+        event.stats = {path: tools.statistics(t) for path, t, _ in leaves(event.value)}
+
+    return do
+
+
+def record(_argument: None, _: Tools) -> Do:
+    """Note nothing but what every firing notes."""
+    return lambda _event: None
+
+
+def print_(_argument: None, tools: Tools) -> Do:
+    """Print shapes and figures, a line for each tensor."""
+
+    def do(event: Event) -> None:
+        head = f"[{event.seq}] {event.phase} {event.kind} {event.target}"
+        if event.call is not None:
+            head += f" call {event.call}"
+        if event.node is not None:
+            head += f" {event.node}"
+        found = leaves(event.value)
+        for path, tensor, _ in found:
+            text = f"{head} {path or 'value'} {dtype_name(tensor.dtype)}{list(shape_of(tensor))}"
+            figures = tools.statistics(tensor)
+            if figures is not None:
+                text += "".join(
+                    f" {name}={_short(figures[name])}"
+                    for name in ("norm", "mean", "std", "min", "max", "zeros", "nans", "infs")
+                )
+            tools.say(text)
+        if not found:
+            tools.say(head)
+
+    return do
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def assert_finite(_argument: None, tools: Tools) -> Do:
+    """Raise at the first NaN or Inf."""
+
+    def do(event: Event) -> None:
+        for path, tensor, _ in leaves(event.value):
+            figures = tools.statistics(tensor)
+            if figures is None or not (figures["nans"] or figures["infs"]):
+                continue
+            raise NotFiniteError(
+                f"{event.target}{path} has {figures['nans']} NaN and {figures['infs']} Inf in "
+                f"{event.kind}, call {event.call}, step {event.step} ({tools.place})"
+            )
+
+    return do
+
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def save(directory: str | None, tools: Tools) -> Do:
+    """Write each firing's tensors to one file; names sort in the order of firing.
+
+    Raises
+    ------
+    RequestError : the directory cannot be made.
+    """
+    folder = Path(directory or "hookcli-saved")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RequestError(
+            f"the directory {folder} cannot be made: {error.strerror}",
+            place=tools.place,
+            hint="name another one: {save: DIRECTORY}",
+        ) from None
+
+    def do(event: Event) -> None:
+        tensors = {
+            path.lstrip(".") or "value": t.detach().to_dense().contiguous().clone()
+            for path, t, _ in leaves(event.value)
+        }
+        parts = [f"{event.seq:07d}", event.phase, event.kind, event.target or "model"]
+        if event.call is not None:
+            parts.append(f"call{event.call}")
+        name = _UNSAFE.sub("_", "-".join(parts))[:200]
+        if tensors:
+            save_file(tensors, folder / f"{name}.safetensors", metadata={"target": event.target})
+
+    return do
+
+
+def breakpoint_(_argument: None, tools: Tools) -> Do:
+    """Open the debugger on the user's terminal, with `event` at hand."""
+
+    def do(event: Event) -> None:
+        if tools.terminal is None:
+            pdb.Pdb().set_trace()
+            return
+        path = Path(tools.terminal)
+        keyboard: TextIO = path.open()
+        screen: TextIO = path.open("w")
+        # It stays open: the debugger asks after this function has returned.
+        pdb.Pdb(stdin=keyboard, stdout=screen).set_trace()
+        _ = event
+
+    return do
+
+
+def tensors_of(value: Any) -> list[torch.Tensor]:
+    """The tensors inside a value."""
+    return [tensor for _, tensor, _ in leaves(value)]

@@ -1,0 +1,25 @@
+"""What actions need of the run that they are part of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """`place` is the hook's line. `statistics` gives the figures of a tensor, None without values.
+
+    `say` prints a line to stderr; `function` finds what a CallRef names; `terminal` is the path of
+    the user's terminal, None where there is none.
+    """
+
+    place: str
+    seed: int
+    statistics: Callable[[torch.Tensor], dict[str, Any] | None]
+    say: Callable[[str], None]
+    function: Callable[[str, str], Callable[..., Any]]
+    terminal: str | None = None

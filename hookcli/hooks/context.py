@@ -1,0 +1,40 @@
+"""What all hooks of one run share: the clock, the numbering, and where their firings go."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from hookcli.hooks.kind import Phase
+from hookcli.models.base import CallStack
+from hookcli.report.recording import EventNote, Finding
+
+
+@dataclass(slots=True)
+class Context:
+    """The state of a run as hooks see it.
+
+    `statistics` gives a tensor's figures (None where it has no values), `difference` the 2-norm of
+    what changed between two tensors, `failed_at` is told where backward has come.
+    """
+
+    note: Callable[[EventNote], None]
+    statistics: Callable[[torch.Tensor], dict[str, Any] | None]
+    difference: Callable[[torch.Tensor, torch.Tensor], float | None]
+    calls: CallStack = field(default_factory=CallStack)
+    sequence: itertools.count[int] = field(default_factory=itertools.count)
+    findings: list[Finding] = field(default_factory=list)
+    step: int = 0
+    phase: Phase = "build"
+    open: bool = True  # False once the run is over: what still hangs in a graph does nothing
+    restarts: list[Callable[[], None]] = field(default_factory=list)  # called as a step begins
+    names: dict[int, str] = field(default_factory=dict)  # id of a registered module → name
+
+    def find(self, finding: Finding) -> None:
+        """Note a finding, once."""
+        if finding not in self.findings:
+            self.findings.append(finding)

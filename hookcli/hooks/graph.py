@@ -1,0 +1,124 @@
+"""Reading the autograd graph that a module's call made, without putting anything into it.
+
+Nodes carry numbers that grow as they are made on a thread: those of a call lie between its
+beginning and its end (torch.autograd._get_sequence_nr).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+import torch
+from torch.autograd.graph import get_gradient_edge
+
+from hookcli.hooks.portable import Portable
+
+Edge: TypeAlias = tuple[Any, int]
+_ACCUMULATE = 1 << 63  # AccumulateGrad nodes have the number 2**64 - 1
+
+
+def edge_of(tensor: torch.Tensor) -> Edge:
+    """The node that made a tensor, and which of its outputs it is."""
+    edge = get_gradient_edge(tensor)
+    return edge.node, edge.output_nr
+
+
+def nodes_since(outputs: Iterable[torch.Tensor], since: int) -> list[Any]:
+    """The nodes behind these tensors made at or after the number `since`, in that order."""
+    todo = [t.grad_fn for t in outputs if t.grad_fn is not None]
+    seen: set[Any] = set()
+    while todo:
+        node: Any = todo.pop()
+        if node is None or node in seen or not since <= node._sequence_nr() < _ACCUMULATE:
+            continue
+        seen.add(node)
+        todo += [following for following, _ in node.next_functions]
+    return sorted(seen, key=lambda node: node._sequence_nr())
+
+
+class Ranges:
+    """The numbers that a call's children took: what is left is its own."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+
+    def add(self, start: int, end: int) -> None:
+        """A child's call made the nodes from `start` to `end`."""
+        if end > start:
+            self._starts.append(start)
+            self._ends.append(end)
+
+    def __contains__(self, number: int) -> bool:
+        i = bisect_right(self._starts, number) - 1
+        return i >= 0 and number < self._ends[i]
+
+
+def shares(
+    inputs: dict[str, Edge], outputs: list[torch.Tensor], since: int
+) -> dict[str, list[tuple[Any, int]]]:
+    """For each input by path: the (node, slot)s of a call that send gradient to it.
+
+    Where the call returned an input as it is, the tensor itself stands for a node, with slot -1.
+    """
+    paths: dict[Edge, str] = {}
+    for path, edge in inputs.items():
+        paths.setdefault(edge, path)
+    found: dict[str, list[tuple[Any, int]]] = {}
+    todo: list[Any] = []
+    for tensor in outputs:
+        edge = edge_of(tensor)
+        if edge in paths:
+            found.setdefault(paths[edge], []).append((tensor, -1))
+        else:
+            todo.append(edge[0])
+    seen: set[Any] = set()
+    while todo:
+        node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        for slot, following in enumerate(node.next_functions):
+            if following[0] is None:
+                continue
+            if following in paths:
+                found.setdefault(paths[following], []).append((node, slot))
+            elif since <= following[0]._sequence_nr() < _ACCUMULATE:
+                todo.append(following[0])
+    return found
+
+
+class _Part(Portable):
+    """One of the terms of a share; the last that comes gives the sum."""
+
+    def __init__(self, share: Share, slot: int) -> None:
+        self._share, self._slot = share, slot
+
+    def __call__(self, *gradients: Any) -> None:
+        """As a node's hook: (grad_inputs, grad_outputs); as a tensor's: (grad,)."""
+        self._share.add(gradients[0] if self._slot < 0 else gradients[0][self._slot])
+
+
+class Share(Portable):
+    """The gradient that one call sends to one of its inputs, summed over its nodes."""
+
+    def __init__(self, places: list[tuple[Any, int]], tell: Callable[[torch.Tensor], None]) -> None:
+        self._terms = len(places)
+        self._waiting = self._terms
+        self._sum: torch.Tensor | None = None
+        self._tell = tell
+        for place, slot in places:
+            place.register_hook(_Part(self, slot))
+
+    def add(self, gradient: torch.Tensor | None) -> None:
+        """One node's term; None where it sends nothing."""
+        if gradient is not None:
+            self._sum = gradient if self._sum is None else self._sum + gradient
+        self._waiting -= 1
+        if self._waiting:
+            return
+        total, self._sum, self._waiting = self._sum, None, self._terms
+        if total is not None:
+            self._tell(total)

@@ -1,0 +1,187 @@
+"""One configured hook at work: which firings count, what its actions do, what is noted of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from hookcli.actions.event import Event
+from hookcli.config.hooks import HookSpec
+from hookcli.hooks.context import Context
+from hookcli.hooks.misuse import check_edits, check_return, versions
+from hookcli.hooks.portable import Portable
+from hookcli.models.trees import dtype_name, leaves, shape_of
+from hookcli.report.recording import EventNote, LeafNote
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a hook stands: a module's call, one tensor of it, a parameter, a node.
+
+    `target` is how the report names it; `order` is that of the call, where it belongs to one.
+    """
+
+    target: str
+    module: Any = None
+    call: int | None = None
+    order: int | None = None
+    recomputed: bool = False
+    part: str | None = None
+    path: str = ""
+
+
+Native = Callable[[Any], tuple[Any, ...]]
+
+
+def value_notes(value: Any) -> list[LeafNote]:
+    """The tensors of a value as an event shows them."""
+    if isinstance(value, torch.Tensor):
+        return [("", shape_of(value), dtype_name(value.dtype), False)]
+    return [(path, shape_of(t), dtype_name(t.dtype), via) for path, t, via in leaves(value)]
+
+
+class Hook(Portable):
+    """A hook of one kind, for all of its targets.
+
+    `changing` says that an action may give a new value, `foreign` that one is the user's code.
+    """
+
+    def __init__(
+        self, spec: HookSpec, actions: list[Callable[[Event], Any]], context: Context
+    ) -> None:
+        self.spec = spec
+        self.context = context
+        self.fired: Counter[str] = Counter()
+        self.attached = 0
+        self._actions = actions
+        names = {action.name for action in spec.actions}
+        self._looks_only = names <= {"record"}
+        self.changing = bool(names - _OBSERVERS)
+        self.foreign = "call" in names
+        self._filtered = bool(spec.calls or spec.steps or spec.every)
+        self._offered: Counter[str] = Counter()
+
+    def fire(
+        self, site: Site, value: Any, native: Native, *, node: str | None = None
+    ) -> Any | None:
+        """Do what the hook does; a value that is not None takes the place of `value`."""
+        context = self.context
+        if not context.open or (self._filtered and not self._wanted(site)):
+            return None
+        seq = next(context.sequence)
+        self.fired[site.target] += 1
+        if self._looks_only:
+            self._note(seq, site, node, value_notes(value), None, None)
+            return None
+        event = Event(
+            kind=self.spec.kind,
+            target=site.target,
+            call=site.call,
+            step=context.step,
+            phase=context.phase,
+            node=node,
+            seq=seq,
+            module=site.module,
+            value=value,
+            native=native,
+        )
+        new = self._act(event)
+        notes = value_notes(event.value)
+        stats = None if event.stats is None else [event.stats.get(note[0]) for note in notes]
+        changed = self._changed(value, event) if self.changing else None
+        self._note(seq, site, node, notes, stats, changed)
+        return new
+
+    def _wanted(self, site: Site) -> bool:
+        spec = self.spec
+        if spec.calls is not None and site.call not in spec.calls:
+            return False
+        if spec.steps is not None and self.context.step not in spec.steps:
+            return False
+        if spec.every is None:
+            return True
+        count = self._offered[site.target]
+        self._offered[site.target] += 1
+        return count % spec.every == 0
+
+    def _act(self, event: Event) -> Any | None:
+        """Run the actions in order; the new value, or None where all only looked."""
+        given = event.value
+        kept = _copies(given) if self.foreign else None
+        before = versions(given) if self.foreign else None
+        new = None
+        for action in self._actions:
+            result = action(event)
+            if result is None:
+                continue
+            if not check_return(self.spec, event, result, self.context):
+                continue
+            event.value = new = result
+        if before is not None and check_edits(self.spec, event, given, before, self.context):
+            self._edited = kept
+        return new
+
+    _edited: Any = None
+
+    def _changed(self, given: Any, event: Event) -> float | None:
+        """The 2-norm of the change over all tensors; None where values are not known."""
+        old = _tensors(given if self._edited is None else self._edited)
+        self._edited = None
+        new = _tensors(event.value)
+        if len(old) != len(new):
+            return None
+        total = 0.0
+        for before, after in zip(old, new, strict=True):
+            if before is after:
+                continue
+            size = self.context.difference(before, after)
+            if size is None:
+                return None
+            total += size * size
+        return float(total**0.5)
+
+    def _note(
+        self,
+        seq: int,
+        site: Site,
+        node: str | None,
+        values: list[LeafNote],
+        stats: list[dict[str, Any] | None] | None,
+        changed: float | None,
+    ) -> None:
+        context = self.context
+        context.note(
+            EventNote(
+                seq,
+                context.step,
+                context.phase,
+                self.spec.kind,
+                site.target,
+                site.call,
+                site.order,
+                node,
+                self.spec.index,
+                values,
+                site.part,
+                site.path,
+                stats,
+                changed,
+                site.recomputed,
+            )
+        )
+
+
+_OBSERVERS = {"record", "stats", "print", "save", "assert_finite", "breakpoint"}
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    return [tensor for _, tensor, _ in leaves(value)]
+
+
+def _copies(value: Any) -> list[torch.Tensor]:
+    with torch.no_grad():
+        return [tensor.detach().clone() for tensor in _tensors(value)]

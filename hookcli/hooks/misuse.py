@@ -1,0 +1,128 @@
+"""What a hook of the user's does wrong: an argument edited in place, a return that does not fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from hookcli.actions.event import Event
+from hookcli.config.hooks import HookSpec
+from hookcli.hooks.catalogue import CATALOGUE
+from hookcli.hooks.context import Context
+from hookcli.models.trees import leaves
+from hookcli.report.recording import Finding
+
+if TYPE_CHECKING:
+    from hookcli.hooks.hook import Hook
+
+
+def versions(value: Any) -> list[tuple[str, torch.Tensor, int]]:
+    """Each tensor of a value with its count of in-place changes."""
+    return [(path, t, _version(t)) for path, t, _ in leaves(value)]
+
+
+def _version(tensor: torch.Tensor) -> int:
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def check_edits(
+    spec: HookSpec,
+    event: Event,
+    given: Any,
+    before: list[tuple[str, torch.Tensor, int]],
+    context: Context,
+) -> bool:
+    """Whether the hook changed what it was given in place; told as a finding."""
+    edited = [path for path, tensor, count in before if _version(tensor) != count]
+    del given
+    if not edited:
+        return False
+    if spec.kind == "post_accumulate_grad":
+        return True  # .grad is the parameter's own: this is how it is meant to be used
+    where = f" ({', '.join(path for path in edited if path)})" if any(edited) else ""
+    gradient = "backward" in CATALOGUE[spec.kind].phases
+    message = f"the hook changed its argument{where} in place instead of returning a new value" + (
+        "; a gradient may be shared, and then its siblings changed too" if gradient else ""
+    )
+    context.find(Finding("hook_misuse", event.target, message, spec.place))
+    return True
+
+
+def check_return(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
+    """Whether torch may have this value; what it cannot mean is told as a finding.
+
+    Torch takes every return that is not None. What no kind of this hook may return is dropped, as
+    the run could not go on; what merely looks wrong goes on, as in plain PyTorch.
+    """
+    kind = CATALOGUE[spec.kind]
+    what = type(result).__name__
+    if not kind.replaces:
+        _tell(spec, event, context, f"the hook returned {what}, where nothing may be returned")
+        return False
+    if isinstance(event.value, torch.Tensor) and kind.target in {"tensor", "run"}:
+        return _fits(spec, event, result, context)
+    given, got = leaves(event.value), leaves(result)
+    if given and not got and not isinstance(result, tuple):
+        _tell(
+            spec,
+            event,
+            context,
+            f"the hook returned {what} without a tensor, and PyTorch puts it in place of the "
+            f"{type(event.value).__name__}: return None to change nothing",
+        )
+    return True
+
+
+def _fits(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
+    if not isinstance(result, torch.Tensor):
+        if spec.kind == "saved_tensors":
+            return True
+        _tell(
+            spec,
+            event,
+            context,
+            f"the hook returned {type(result).__name__}, where a tensor or None is wanted: it was "
+            "not used",
+        )
+        return False
+    value = event.value
+    if spec.kind == "tensor" and (result.shape != value.shape or result.dtype != value.dtype):
+        _tell(
+            spec,
+            event,
+            context,
+            f"the hook returned {result.dtype} of shape {list(result.shape)}, where "
+            f"{value.dtype} of shape {list(value.shape)} is wanted: it was not used",
+        )
+        return False
+    return True
+
+
+def everywhere(spec: HookSpec) -> bool:
+    """Whether a hook stands on whatever there is: then it may be that there is nothing."""
+    return spec.at is None or all(
+        one.pattern == "*" and one.op is None and one.node is None for one in spec.at.any
+    )
+
+
+def never_fired(hook: Hook) -> Finding:
+    """The finding of a hook that did nothing in a whole run, with the likely reason."""
+    spec = hook.spec
+    target = spec.at.text if spec.at is not None else ""
+    kind = CATALOGUE[spec.kind]
+    if spec.calls or spec.steps or spec.every:
+        why = "no firing passed its calls, steps or every"
+    elif not hook.attached:
+        why = "nothing there requires grad" if "backward" in kind.phases else "it was not reached"
+    elif kind.family in {"module", "global module"} and "backward" in kind.phases:
+        why = "torch's backward hooks see only a tensor, or a flat tuple of them, as output"
+    elif "backward" in kind.phases:
+        why = "no gradient came there: the loss does not reach it, or it does not require grad"
+    else:
+        why = "what it waits for did not happen: the module never ran"
+    return Finding("hooks_fired", target, f"kind {spec.kind} never fired: {why}", spec.place)
+
+
+def _tell(spec: HookSpec, event: Event, context: Context, message: str) -> None:
+    context.find(Finding("hook_misuse", event.target, message, spec.place))

@@ -1,0 +1,203 @@
+"""Attaching the kinds around a module's forward and backward, per module and global."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules import module as torch_module
+
+from hookcli.errors import RequestError
+from hookcli.hooks.hook import Hook, Site
+from hookcli.hooks.portable import Portable
+from hookcli.report.recording import Finding
+
+
+class ModuleHook(Portable):
+    """One hook function for all modules that a hook stands on; `names` gives them by identity.
+
+    A copy of a hooked module brings the hook along: it is not among them, and passes by.
+    """
+
+    def __init__(self, hook: Hook, names: dict[int, str]) -> None:
+        self._hook = hook
+        self._names = names
+
+    def site(self, module: nn.Module) -> Site | None:
+        """Where it fires now; None for a module that is not meant."""
+        name = self._names.get(id(module))
+        if name is None:
+            return None
+        call = self._hook.context.calls.running()
+        if call is None or call.key != id(module):
+            return Site(name, module)
+        return Site(name, module, call.index, call.order, call.recomputed)
+
+
+class ForwardPre(ModuleHook):
+    """`forward_pre`, without keyword arguments."""
+
+    def __call__(self, module: nn.Module, args: tuple[Any, ...]) -> Any:
+        """As torch calls it."""
+        site = self.site(module)
+        return site and self._hook.fire(site, args, lambda value: (module, value))
+
+
+class ForwardPreKeywords(ModuleHook):
+    """`forward_pre` with `with_kwargs`."""
+
+    def __call__(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """As torch calls it."""
+        site = self.site(module)
+        return site and self._hook.fire(site, (args, kwargs), lambda value: (module, *value))
+
+
+class Forward(ModuleHook):
+    """`forward`; keyword arguments come between the arguments and the output."""
+
+    def __call__(self, module: nn.Module, *given: Any) -> Any:
+        """As torch calls it: (args, output) or (args, kwargs, output)."""
+        site = self.site(module)
+        return site and self._hook.fire(site, given[-1], lambda value: (module, *given[:-1], value))
+
+
+class Backward(ModuleHook):
+    """The backward kinds. Torch does not say which call it is: the last comes first."""
+
+    def __init__(self, hook: Hook, names: dict[int, str]) -> None:
+        super().__init__(hook, names)
+        hook.context.restarts.append(self._restart)
+        self._calls: dict[int, list[tuple[int, int]]] = {}
+        self._left: Counter[int] = Counter()
+
+    def forward_ended(self, module: nn.Module, _args: Any, output: Any) -> None:
+        """A call whose backward will come: note which."""
+        if self._hook.spec.kind.endswith("backward") and "full" not in self._hook.spec.kind:
+            self._guard(module, output)
+        call = self._hook.context.calls.running()
+        if call is not None and call.graded and call.key == id(module):
+            self._calls.setdefault(id(module), []).append((call.index, call.order))
+
+    def __call__(self, module: nn.Module, *gradients: Any) -> Any:
+        """As torch calls it: (grad_output), or (grad_input, grad_output)."""
+        name = self._names.get(id(module))
+        if name is None:
+            return None
+        site = Site(name, module, *self._next_call(id(module)))
+        value, rest = gradients[0], gradients[1:]
+        return self._hook.fire(site, value, lambda value: (module, value, *rest))
+
+    def _next_call(self, key: int) -> tuple[int | None, int | None]:
+        calls = self._calls.get(key)
+        if not calls:
+            return None, None
+        done = self._left[key] % len(calls)
+        self._left[key] += 1
+        return calls[-1 - done]
+
+    def _guard(self, module: nn.Module, output: Any) -> None:
+        """Refuse an output in which torch's legacy hook finds no tensor, or looks for ever."""
+        for _ in range(_DEEPEST):
+            if isinstance(output, torch.Tensor):
+                return
+            if isinstance(output, dict):
+                output = next((v for v in output.values() if isinstance(v, torch.Tensor)), None)
+            elif isinstance(output, (tuple, list)) and output:
+                output = output[0]
+            else:
+                break
+        raise RequestError(
+            f"a legacy backward hook cannot stand on {self._names.get(id(module)) or 'the model'}, "
+            "whose output has no tensor where torch looks for one",
+            place=self._hook.spec.place,
+            hint="use full_backward, or tensor at its output",
+        )
+
+    def _restart(self) -> None:
+        self._calls.clear()
+        self._left.clear()
+
+
+_DEEPEST = 64  # levels of tuples that torch's legacy hook is let through
+
+_PER_MODULE = {
+    "forward_pre": "register_forward_pre_hook",
+    "forward": "register_forward_hook",
+    "full_backward_pre": "register_full_backward_pre_hook",
+    "full_backward": "register_full_backward_hook",
+    "backward": "register_backward_hook",
+}
+
+
+def _function(hook: Hook, kind: str, names: dict[int, str]) -> ModuleHook:
+    if kind == "forward_pre":
+        keywords = bool(hook.spec.options.get("with_kwargs"))
+        return (ForwardPreKeywords if keywords else ForwardPre)(hook, names)
+    if kind == "forward":
+        return Forward(hook, names)
+    return Backward(hook, names)
+
+
+def attach_modules(hook: Hook, modules: list[tuple[str, nn.Module]], stack: ExitStack) -> None:
+    """Register one of the per-module kinds on these modules."""
+    kind = hook.spec.kind
+    function = _function(hook, kind, {id(module): name for name, module in modules})
+    for _, module in modules:
+        if isinstance(function, Backward):
+            _keep_flag(module, stack)
+            note = nn.Module.register_forward_hook(module, function.forward_ended)
+            stack.enter_context(note)
+        register: Callable[..., Any] = getattr(nn.Module, _PER_MODULE[kind])
+        try:
+            handle = register(module, function, **hook.spec.options)
+        except RuntimeError as error:  # legacy beside full: torch refuses
+            raise RequestError(
+                str(error).splitlines()[0].rstrip("."),
+                place=hook.spec.place,
+                hint="a module takes legacy or full backward hooks, not both",
+            ) from None
+        stack.enter_context(handle)
+        hook.attached += 1
+    if kind == "backward":
+        _warn_legacy(hook)
+
+
+def _keep_flag(module: nn.Module, stack: ExitStack) -> None:
+    """Torch never takes back that a module has had full, or legacy, backward hooks."""
+    before = module._is_full_backward_hook
+    stack.callback(setattr, module, "_is_full_backward_hook", before)
+
+
+def _warn_legacy(hook: Hook) -> None:
+    hook.context.find(
+        Finding(
+            "hook_misuse",
+            hook.spec.at.text if hook.spec.at is not None else "",
+            "kind backward is legacy: it shows the gradients of the last autograd node, which "
+            "are often not the module's; use full_backward, or tensor to observe",
+            hook.spec.place,
+            "warning",
+        )
+    )
+
+
+def attach_global(hook: Hook, names: dict[int, str], stack: ExitStack) -> None:
+    """Register one of the global kinds; it acts on these modules."""
+    kind = hook.spec.kind.removeprefix("global_")
+    function = _function(hook, kind, names)
+    if isinstance(function, Backward):
+        before = torch_module._global_is_full_backward_hook
+        stack.callback(setattr, torch_module, "_global_is_full_backward_hook", before)
+        note = torch_module.register_module_forward_hook(function.forward_ended)
+        stack.enter_context(note)
+    register: Callable[..., Any] = getattr(
+        torch_module, f"register_module_{_PER_MODULE[kind].removeprefix('register_')}"
+    )
+    stack.enter_context(register(function, **hook.spec.options))
+    hook.attached += 1
+    if kind == "backward":
+        _warn_legacy(hook)

@@ -1,0 +1,74 @@
+"""Attaching hooks to parameters, and to several tensors at once."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from torch.autograd.graph import get_gradient_edge
+
+from hookcli.hooks.hook import Hook, Site
+from hookcli.hooks.portable import Portable
+from hookcli.hooks.taps import TensorHook, register_together
+from hookcli.models.base import TensorInfo
+
+
+class PostAccumulate(Portable):
+    """A post_accumulate_grad hook. It holds no parameter: that would keep it alive for ever."""
+
+    def __init__(self, hook: Hook, site: Site) -> None:
+        self._hook, self._site = hook, site
+
+    def __call__(self, parameter: torch.Tensor) -> None:
+        """As torch calls it."""
+        self._hook.fire(self._site, parameter.grad, lambda _: (parameter,))
+
+
+class Accumulated(Portable):
+    """A hook of the node that adds to a parameter's .grad."""
+
+    def __init__(self, hook: Hook, site: Site) -> None:
+        self._hook, self._site = hook, site
+
+    def __call__(self, grad_inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> None:
+        """As torch calls it: the node has no inputs, and its output is what was added."""
+        self._hook.fire(
+            self._site,
+            grad_outputs[0],
+            lambda value: (grad_inputs, (value,)),
+            node="torch::autograd::AccumulateGrad",
+        )
+
+
+def attach_parameters(hook: Hook, parameters: list[TensorInfo], stack: ExitStack) -> None:
+    """Register `tensor`, `post_accumulate_grad` or `accumulate_grad` on these parameters."""
+    for info in parameters:
+        parameter, site = info.tensor, Site(info.name)
+        if not parameter.requires_grad:
+            continue  # torch refuses: a frozen parameter gets no gradient
+        hook.attached += 1
+        if hook.spec.kind == "tensor":
+            handle = parameter.register_hook(TensorHook(hook, site))  # type: ignore[no-untyped-call]
+        elif hook.spec.kind == "post_accumulate_grad":
+            handle = parameter.register_post_accumulate_grad_hook(  # type: ignore[no-untyped-call]
+                PostAccumulate(hook, site)
+            )
+        else:
+            node = get_gradient_edge(parameter).node
+            stack.callback(_keep, node)  # torch forgets the hook with the node
+            handle = node.register_hook(Accumulated(hook, site))
+        stack.enter_context(handle)
+
+
+def _keep(_node: Any) -> None: ...
+
+
+def attach_together(hook: Hook, parameters: list[TensorInfo], stack: ExitStack) -> None:
+    """Register one `multi_grad` hook on all of these."""
+    held = [info for info in parameters if info.tensor.requires_grad]
+    if not held:
+        return
+    hook.attached += 1
+    tensors, names = [info.tensor for info in held], [info.name for info in held]
+    stack.enter_context(register_together(hook, tensors, names))

@@ -1,0 +1,110 @@
+"""From selectors to what they mean in a model: modules, parameters, values, nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from torch import nn
+
+from hookcli.config import selectors
+from hookcli.config.hooks import HookSpec, Match, Selector
+from hookcli.errors import RequestError
+from hookcli.hooks.catalogue import CATALOGUE
+from hookcli.models import walk
+from hookcli.models.base import Model, TensorInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A model's modules with their names, and its parameters."""
+
+    modules: list[tuple[nn.Module, list[str]]]
+    parameters: tuple[TensorInfo, ...]
+
+    @classmethod
+    def of(cls, model: Model) -> Known:
+        """What selectors can mean in this model."""
+        return cls(walk.modules(model.root), model.parameters())
+
+    def module_names(self) -> list[str]:
+        """Every qualified name of a module."""
+        return [name for _, names in self.modules for name in names]
+
+
+@dataclass(slots=True)
+class Targets:
+    """What one hook stands on. `values` are modules with the condition on their call's tensors."""
+
+    modules: list[tuple[str, nn.Module]] = field(default_factory=list)
+    parameters: list[TensorInfo] = field(default_factory=list)
+    values: list[tuple[str, nn.Module, Match]] = field(default_factory=list)
+
+
+def resolve(spec: HookSpec, known: Known) -> Targets:
+    """The targets of a hook.
+
+    Raises
+    ------
+    RequestError : its selector matches nothing; near names are suggested.
+    """
+    kind = CATALOGUE[spec.kind]
+    targets = Targets()
+    if spec.at is None:
+        targets.modules = [(names[0], module) for module, names in known.modules]
+        return targets
+    for match in spec.at.any:
+        if match.part is not None or match.op is not None or match.node is not None:
+            targets.values += _values(match, known)
+        elif kind.target in {"parameter", "tensor"}:
+            one = Selector((match,), spec.at.text)
+            targets.parameters += [
+                info
+                for info in known.parameters
+                if info not in targets.parameters
+                and selectors.name_matches(one, info.name, info.aliases)
+            ]
+        else:
+            targets.modules += [
+                pair for pair in _modules(match, known) if pair not in targets.modules
+            ]
+    _check(spec, spec.at, targets, known)
+    return targets
+
+
+def _modules(match: Match, known: Known) -> list[tuple[str, nn.Module]]:
+    return [
+        (names[0], module)
+        for module, names in known.modules
+        if selectors.match_module(
+            match,
+            names[0],
+            tuple(names[1:]),
+            type(module).__name__,
+            selectors.depth_of(names[0]),
+            not module._modules,
+        )
+    ]
+
+
+def _values(match: Match, known: Known) -> list[tuple[str, nn.Module, Match]]:
+    if match.part is None and match.inside is None:  # an operator or node anywhere: the root's call
+        root, names = known.modules[0]
+        return [(names[0], root, match)]
+    return [(name, module, match) for name, module in _modules(match, known)]
+
+
+def _check(spec: HookSpec, at: Selector, targets: Targets, known: Known) -> None:
+    if targets.modules or targets.parameters or targets.values:
+        return
+    if all(one.pattern == "*" and one.part is None for one in at.any):
+        return  # every one of none
+    of_parameters = CATALOGUE[spec.kind].target in {"parameter", "tensor"} and any(
+        one.part is None and one.op is None and one.node is None for one in at.any
+    )
+    names = [info.name for info in known.parameters] if of_parameters else known.module_names()
+    what = "parameter" if of_parameters else "module"
+    raise RequestError(
+        f"no {what} matches '{at.text}'",
+        place=f"{spec.place}.at" if spec.place else f"at: {at.text}",
+        hint=selectors.advice(at, names),
+    )

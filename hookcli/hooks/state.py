@@ -1,0 +1,58 @@
+"""Attaching hooks around state_dict() and load_state_dict()."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.hooks.hook import Hook, Site
+from hookcli.hooks.portable import Portable
+
+_REGISTER = {
+    "state_dict_pre": "register_state_dict_pre_hook",
+    "state_dict_post": "register_state_dict_post_hook",
+    "load_state_dict_pre": "register_load_state_dict_pre_hook",
+    "load_state_dict_post": "register_load_state_dict_post_hook",
+}
+
+
+class StateHook(Portable):
+    """One of the four; it sees the module's own entries where there is a dictionary."""
+
+    def __init__(self, hook: Hook, names: dict[int, str]) -> None:
+        self._hook = hook
+        self._names = names
+        self._place = 0 if hook.spec.kind in {"state_dict_post", "load_state_dict_pre"} else None
+
+    def __call__(self, module: nn.Module, *given: Any) -> None:
+        """As torch calls it: what is given differs by kind."""
+        name = self._names.get(id(module))
+        if name is None:
+            return
+        if self._place is None:
+            self._hook.fire(Site(name, module), None, lambda _: (module, *given))
+            return
+        state, prefix = given[0], given[1]
+        own = {
+            key.removeprefix(prefix): value
+            for key, value in state.items()
+            if key.startswith(prefix)
+            and isinstance(value, torch.Tensor)
+            and "." not in key.removeprefix(prefix)
+        }
+        new = self._hook.fire(Site(name, module), own, lambda _: (module, *given))
+        for key, value in (new or {}).items():
+            state[prefix + key] = value
+
+
+def attach_state(hook: Hook, modules: list[tuple[str, nn.Module]], stack: ExitStack) -> None:
+    """Register one of the four kinds on these modules."""
+    function = StateHook(hook, {id(module): name for name, module in modules})
+    for _, module in modules:
+        register: Callable[..., Any] = getattr(nn.Module, _REGISTER[hook.spec.kind])
+        stack.enter_context(register(module, function))
+        hook.attached += 1

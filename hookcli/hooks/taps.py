@@ -1,0 +1,246 @@
+"""Hooks on what modules take and give: attached anew in every call, to the tensors of that call.
+
+They die with the graph of their call, and do nothing once the run is over.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.autograd.graph import register_multi_grad_hook
+
+from hookcli.config.hooks import Match
+from hookcli.config.selectors import path_matches
+from hookcli.hooks.graph import Edge, Ranges, Share, edge_of, nodes_since, shares
+from hookcli.hooks.hook import Hook, Site
+from hookcli.hooks.portable import Portable
+from hookcli.models.base import Call
+from hookcli.models.trees import argument_leaves, leaves
+
+
+@dataclass(frozen=True, slots=True)
+class Tap:
+    """One hook at one module: at its input, its output, or the nodes that it made."""
+
+    hook: Hook
+    match: Match
+    name: str  # the module's
+
+
+class TensorHook(Portable):
+    """A tensor hook of torch, for one tensor."""
+
+    __slots__ = ("_hook", "_site")
+
+    def __init__(self, hook: Hook, site: Site) -> None:
+        self._hook, self._site = hook, site
+
+    def __call__(self, gradient: Any) -> Any:
+        """As torch calls it."""
+        return self._hook.fire(self._site, gradient, _alone)
+
+
+class PreNodeHook(Portable):
+    """A prehook of an autograd node."""
+
+    __slots__ = ("_hook", "_name", "_single", "_site")
+
+    def __init__(self, hook: Hook, site: Site, name: str, *, slot: int | None = None) -> None:
+        self._hook, self._site, self._name, self._single = hook, site, name, slot
+
+    def __call__(self, grad_outputs: tuple[Any, ...]) -> Any:
+        """As torch calls it."""
+        if self._single is None:
+            return self._hook.fire(self._site, grad_outputs, _alone, node=self._name)
+        new = self._hook.fire(self._site, grad_outputs[self._single], _alone, node=self._name)
+        if new is None:
+            return None
+        changed = list(grad_outputs)
+        changed[self._single] = new
+        return tuple(changed)
+
+
+class NodeHook(Portable):
+    """A hook of an autograd node."""
+
+    __slots__ = ("_hook", "_name", "_site")
+
+    def __init__(self, hook: Hook, site: Site, name: str) -> None:
+        self._hook, self._site, self._name = hook, site, name
+
+    def __call__(self, grad_inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> Any:
+        """As torch calls it."""
+        return self._hook.fire(
+            self._site, grad_inputs, lambda value: (value, grad_outputs), node=self._name
+        )
+
+
+def _alone(value: Any) -> tuple[Any, ...]:
+    return (value,)
+
+
+@dataclass(slots=True)
+class _Running:
+    """What is known of a call while it runs."""
+
+    edges: list[tuple[Tap, dict[str, Edge]]] = field(default_factory=list)
+    inner: Ranges = field(default_factory=Ranges)
+
+
+class Taps:
+    """All such hooks of a run, by module."""
+
+    def __init__(self) -> None:
+        self._inputs: dict[int, list[Tap]] = {}  # hooks on input tensors
+        self._outputs: dict[int, list[Tap]] = {}
+        self._shares: dict[int, list[Tap]] = {}
+        self._nodes: dict[int, list[Tap]] = {}
+        self._running: dict[int, _Running] = {}
+        self._together: dict[int, list[tuple[Tap, str, torch.Tensor]]] = {}
+
+    def add(self, key: int, tap: Tap) -> None:
+        """Put a hook at the module with this identity."""
+        match = tap.match
+        if match.part is None:
+            table = self._nodes
+        elif tap.hook.spec.kind == "node":
+            table = self._shares
+        else:
+            table = self._inputs if match.part == "input" else self._outputs
+        table.setdefault(key, []).append(tap)
+        tap.hook.attached += 1
+
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        """A call starts, with these arguments."""
+        inputs, ours = self._inputs.get(call.key), self._shares.get(call.key)
+        if self._nodes or ours:
+            self._running[call.order] = _Running()
+        if not (inputs or ours) or not call.graded:
+            return
+        found = [(path, t) for path, t, _ in argument_leaves(*batch) if t.requires_grad]
+        for tap in inputs or ():
+            self._hook_tensors(tap, call, found)
+        for tap in ours or ():
+            edges = {path: edge_of(t) for path, t in found if path_matches(tap.match, path)}
+            self._running[call.order].edges.append((tap, edges))
+
+    def leave(self, call: Call, output: Any) -> None:
+        """A call ended; `output` is None where it raised."""
+        running = self._running.pop(call.order, None)
+        outputs = self._outputs.get(call.key)
+        nodes = self._nodes.get(call.key)
+        end = torch._C._autograd._get_sequence_nr()
+        above = None if call.parent is None else self._running.get(call.parent)
+        if above is not None:
+            above.inner.add(call.sequence, end)
+        if not call.graded or output is None or not (outputs or nodes or running):
+            return
+        found = [(path, t) for path, t, _ in leaves(output) if t.requires_grad]
+        for tap in outputs or ():
+            self._hook_tensors(tap, call, found)
+        if running is None or not found:
+            return
+        tensors = [t for _, t in found]
+        for tap, edges in running.edges:
+            self._hook_shares(tap, call, edges, tensors)
+        if nodes:
+            made = nodes_since(tensors, call.sequence)
+            for tap in nodes:
+                _hook_nodes(tap, call, made, running.inner)
+
+    def _hook_tensors(self, tap: Tap, call: Call, found: list[tuple[str, torch.Tensor]]) -> None:
+        seen: set[int] = set()
+        for path, tensor in found:
+            if id(tensor) in seen or not path_matches(tap.match, path):
+                continue
+            seen.add(id(tensor))
+            if tap.hook.spec.kind == "multi_grad":  # of several calls: once the forward is over
+                self._together.setdefault(tap.hook.spec.index, []).append((tap, path, tensor))
+                continue
+            site = _site(call, tap, tap.match.part, path)
+            tensor.register_hook(TensorHook(tap.hook, site))  # type: ignore[no-untyped-call]
+
+    def forward_ended(self) -> None:
+        """Register the hooks that stand on tensors of several calls."""
+        for found in self._together.values():
+            hook = found[0][0].hook
+            names = [f"{tap.name}:{tap.match.part}{path}" for tap, path, _ in found]
+            register_together(hook, [tensor for _, _, tensor in found], names)
+        self._together.clear()
+
+    def _hook_shares(
+        self, tap: Tap, call: Call, edges: dict[str, Edge], outputs: list[torch.Tensor]
+    ) -> None:
+        for path, places in shares(edges, outputs, call.sequence).items():
+            hook, site = tap.hook, _site(call, tap, "input", path)
+            Share(places, lambda total, h=hook, s=site: _tell(h, s, total))  # type: ignore[misc]
+
+
+class Multi(Portable):
+    """A hook of several tensors."""
+
+    def __init__(self, hook: Hook, site: Site) -> None:
+        self._hook, self._site = hook, site
+
+    def __call__(self, gradients: Any) -> None:
+        """As torch calls it: a list of all, or the first."""
+        self._hook.fire(self._site, gradients, _alone)
+
+
+def register_together(hook: Hook, tensors: list[torch.Tensor], names: list[str]) -> Any:
+    """Register one multi_grad hook; its target are the first names."""
+    target = ", ".join(names[:3]) + ("…" if len(names) > 3 else "")
+    return register_multi_grad_hook(
+        tensors, Multi(hook, Site(target)), mode=hook.spec.options.get("mode", "all")
+    )
+
+
+def _tell(hook: Hook, site: Site, total: torch.Tensor) -> None:
+    hook.fire(site, total, _alone)
+
+
+def _site(call: Call, tap: Tap, part: str | None = None, path: str = "") -> Site:
+    target = tap.name if part is None else f"{tap.name}:{part}{path}"
+    return Site(target, call.module, call.index, call.order, call.recomputed, part, path)
+
+
+def _hook_nodes(tap: Tap, call: Call, made: list[Any], inner: Ranges) -> None:
+    match = tap.match
+    named = match.node is not None or match.op is not None
+    pattern = _node_pattern(match)
+    chosen = [
+        node
+        for node in made
+        if (named or node._sequence_nr() not in inner) and pattern.fullmatch(node.name())
+    ]
+    if match.call is not None:
+        chosen = chosen[match.call : match.call + 1]
+    for node in chosen:
+        _hook_node(tap.hook, node, _site(call, tap))
+
+
+def _hook_node(hook: Hook, node: Any, site: Site) -> None:
+    name = node.name()
+    if hook.spec.kind == "tensor":  # what an operator gave: before its node runs
+        node.register_prehook(PreNodeHook(hook, site, name, slot=0))
+    elif hook.spec.kind == "node_pre":
+        node.register_prehook(PreNodeHook(hook, site, name))
+    else:
+        node.register_hook(NodeHook(hook, site, name))
+
+
+_ANY = re.compile(r".*")
+
+
+def _node_pattern(match: Match) -> re.Pattern[str]:
+    """Which names of nodes are meant: AddmmBackward0 for itself, or for the operator aten.addmm."""
+    if match.node is not None:
+        return re.compile(re.escape(match.node))
+    if match.op is None:
+        return _ANY
+    word = match.op.split(".")[1] if "." in match.op else match.op
+    camel = "".join(part[:1].upper() + part[1:] for part in word.strip("_").split("_"))
+    return re.compile(rf"{re.escape(camel)}Backward\d*")

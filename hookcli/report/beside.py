@@ -1,0 +1,57 @@
+"""What stands beside the layers: events, measurements, and findings of hooks."""
+
+from __future__ import annotations
+
+import hashlib
+
+from hookcli.report.event_rows import event_row
+from hookcli.report.events import EventRow, Streamed
+from hookcli.report.findings import CheckRow, Measurement
+from hookcli.report.recording import Finding, Recording
+
+
+def events(recording: Recording) -> tuple[EventRow, ...] | Streamed:
+    """The firings in their order, or where they were written."""
+    if recording.streamed is not None:
+        return Streamed(*recording.streamed)
+    return tuple(event_row(note) for note in recording.events)
+
+
+def measurements(recording: Recording) -> tuple[Measurement, ...]:
+    """What the backward of each call cost, and of all, where that was counted."""
+    if not recording.backward:
+        return ()
+    calls = {call.order: call for call in recording.calls}
+    rows = []
+    for order, cost in sorted(recording.backward.items(), key=lambda one: (one[0] is None, one[0])):
+        call = None if order is None else calls.get(order)
+        if call is None or not (cost.flops or cost.unknown):
+            continue
+        flops = None if cost.unknown and not cost.flops else cost.flops
+        name = f"<{call.type}>" if call.name is None else call.name
+        rows.append(Measurement("backward_flops", name, call.index, flops, "flops"))
+    known = sum(cost.flops for cost in recording.backward.values())
+    unknown = any(cost.unknown for cost in recording.backward.values())
+    total = None if unknown and not known else known
+    return (Measurement("backward_flops_total", "", None, total, "flops"), *rows)
+
+
+def checks(recording: Recording) -> tuple[CheckRow, ...]:
+    """Hooks that were misused, or did nothing."""
+    return tuple(_check(finding) for finding in recording.findings)
+
+
+def _check(finding: Finding) -> CheckRow:
+    """The fingerprint leaves lines out, so that an edit above does not make it another."""
+    key = f"{finding.rule}|{finding.target}|{finding.message}"
+    return CheckRow(
+        rule=finding.rule,
+        target=finding.target,
+        status="fail",
+        severity=finding.severity,
+        value=None,
+        limit=None,
+        message=finding.message,
+        place=finding.place,
+        fingerprint=hashlib.sha256(key.encode()).hexdigest()[:16],
+    )

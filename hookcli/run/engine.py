@@ -1,0 +1,229 @@
+"""The hooks of one run: built from the configuration, attached to the model, told of every call."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import Any
+
+import torch
+
+from hookcli.actions.build import build
+from hookcli.actions.tools import Tools
+from hookcli.config.hooks import HookSpec, Match
+from hookcli.config.spec import Spec
+from hookcli.errors import ProblemsError, RequestError
+from hookcli.hooks.catalogue import CATALOGUE
+from hookcli.hooks.context import Context
+from hookcli.hooks.engine import Queue, SavedTensors
+from hookcli.hooks.hook import Hook
+from hookcli.hooks.misuse import everywhere, never_fired
+from hookcli.hooks.module import attach_global, attach_modules
+from hookcli.hooks.operators import Operators
+from hookcli.hooks.optimizer import attach_optimizer
+from hookcli.hooks.parameter import attach_parameters, attach_together
+from hookcli.hooks.registration import attach_registration
+from hookcli.hooks.resolve import Known, Targets, resolve
+from hookcli.hooks.state import attach_state
+from hookcli.hooks.taps import Tap, Taps
+from hookcli.models.base import Call, Model
+from hookcli.models.functions import function_of
+from hookcli.report.recording import Recording
+from hookcli.run.sinks import Sink
+from hookcli.run.statistics import norm_of_change, statistics
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)  # noqa: T201  # the child's stderr is the user's
+
+
+class Engine:
+    """All hooks of a run."""
+
+    def __init__(self, spec: Spec, sink: Sink) -> None:
+        self.context = Context(note=sink.add, statistics=statistics, difference=norm_of_change)
+        self.hooks = [_hook(one, spec, self.context) for one in spec.hooks]
+        self._taps = Taps()
+        self._saved: list[SavedTensors] = []
+        self._operators: list[tuple[Hook, list[tuple[Match, dict[int, str]]] | None]] = []
+        self._targets: dict[int, Targets] = {}
+
+    @classmethod
+    def after(cls, built: Engine, spec: Spec, sink: Sink) -> Engine:
+        """A fresh engine for a run of the model that `built` saw being built."""
+        engine = cls(spec, sink)
+        engine.context.sequence = itertools.count(sum(sum(h.fired.values()) for h in built.hooks))
+        engine.context.findings = list(built.context.findings)
+        for mine, earlier in zip(engine.hooks, built.hooks, strict=True):
+            mine.fired.update(earlier.fired)
+            mine.attached += earlier.attached
+        return engine
+
+    def judge(self, recording: Recording) -> None:
+        """Leave in the recording what was found of hooks; the run has ended."""
+        self.context.open = False
+        if recording.failure is None:
+            for hook in self.hooks:
+                if not hook.fired and not everywhere(hook.spec):
+                    self.context.find(never_fired(hook))
+        recording.findings = list(self.context.findings)
+
+    def of(self, family: str) -> list[Hook]:
+        """The hooks of one family of kinds."""
+        return [hook for hook in self.hooks if CATALOGUE[hook.spec.kind].family == family]
+
+    @contextmanager
+    def building(self) -> Iterator[None]:
+        """What fires while the model is built is in place."""
+        self.context.phase = "build"
+        with ExitStack() as stack:
+            for hook in self.of("registration"):
+                attach_registration(hook, stack)
+            yield
+
+    def resolve(self, model: Model) -> None:
+        """Find the targets of every hook.
+
+        Raises
+        ------
+        ProblemsError, RequestError : selectors that match nothing, all of them.
+        """
+        known = Known.of(model)
+        self.context.names = {id(module): names[0] for module, names in known.modules}
+        problems: list[RequestError] = []
+        for i, hook in enumerate(self.hooks):
+            if CATALOGUE[hook.spec.kind].target in {"optimizer", "package"}:
+                continue
+            try:
+                self._targets[i] = resolve(hook.spec, known)
+            except RequestError as problem:
+                problems.append(problem)
+        if problems:
+            raise problems[0] if len(problems) == 1 else ProblemsError(tuple(problems))
+
+    @contextmanager
+    def attached(self) -> Iterator[None]:
+        """The hooks of modules and tensors are in place, in the order of the configuration."""
+        with ExitStack() as stack:
+            for i, hook in enumerate(self.hooks):
+                attach = _ATTACH.get(CATALOGUE[hook.spec.kind].family)
+                if attach is not None:
+                    attach(self, hook, self._targets[i], stack)
+            yield
+
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        """A call starts."""
+        self._taps.enter(call, batch)
+        for pair in self._saved:
+            pair.enter(call)
+
+    def leave(self, call: Call, output: Any) -> None:
+        """A call ended; `output` is None where it raised."""
+        for pair in reversed(self._saved):
+            pair.leave(call)
+        self._taps.leave(call, output)
+
+    @contextmanager
+    def around_forward(self) -> Iterator[None]:
+        """What stands around a forward is in place."""
+        with ExitStack() as stack:
+            for pair in self._saved:
+                stack.enter_context(pair.everywhere())
+            yield
+        self._taps.forward_ended()
+
+    def operators(self) -> AbstractContextManager[Any]:
+        """The mode in which `op` hooks fire."""
+        return Operators(self._operators) if self._operators else nullcontext()
+
+    def before_backward(self, start: torch.Tensor) -> None:
+        """Backward is about to start from this tensor."""
+        hooks = [hook for hook in self.hooks if hook.spec.kind == "engine_callback"]
+        if hooks:
+            start.register_hook(Queue(hooks))  # type: ignore[no-untyped-call]
+            for hook in hooks:
+                hook.attached += 1
+
+    def on_optimizer(
+        self, optimizer: torch.optim.Optimizer, names: dict[int, str], stack: ExitStack
+    ) -> None:
+        """Attach what fires around its steps."""
+        for hook in self.of("optimizer"):
+            attach_optimizer(hook, optimizer, names, stack)
+
+    def start_step(self, number: int) -> None:
+        """Another step begins: calls count from 0."""
+        self.context.step = number
+        self.context.calls.restart()
+        for restart in self.context.restarts:
+            restart()
+
+    # One for each family that stands on a model.
+
+    def _modules(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
+        attach_modules(hook, targets.modules, stack)
+
+    def _every_module(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
+        attach_global(hook, {id(module): name for name, module in targets.modules}, stack)
+
+    def _tensors(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
+        if hook.spec.kind == "multi_grad" and targets.parameters:
+            attach_together(hook, targets.parameters, stack)
+        elif targets.parameters:
+            attach_parameters(hook, targets.parameters, stack)
+        self._nodes(hook, targets, stack)
+
+    def _nodes(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
+        if hook.spec.kind == "accumulate_grad":
+            attach_parameters(hook, targets.parameters, stack)
+        for name, module in targets.modules:
+            self._taps.add(id(module), Tap(hook, Match(), name))
+        for name, module, match in targets.values:
+            self._taps.add(id(module), Tap(hook, match, name))
+
+    def _in_engine(self, hook: Hook, targets: Targets, _stack: ExitStack) -> None:
+        if hook.spec.kind != "saved_tensors":
+            return  # the callback is queued as backward starts
+        names = {id(module): name for name, module in targets.modules}
+        self._saved.append(SavedTensors(hook, None if hook.spec.at is None else names))
+        hook.attached += 1
+
+    def _on_state(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
+        attach_state(hook, targets.modules, stack)
+
+    def _on_operators(self, hook: Hook, targets: Targets, _stack: ExitStack) -> None:
+        hook.attached += 1
+        if hook.spec.at is None:
+            self._operators.append((hook, None))
+            return
+        conditions = [(match, {id(module): name}) for name, module, match in targets.values] + [
+            (Match(), {id(module): name}) for name, module in targets.modules
+        ]
+        self._operators.append((hook, conditions))
+
+
+_ATTACH: dict[str, Callable[[Engine, Hook, Targets, ExitStack], None]] = {
+    "module": Engine._modules,
+    "global module": Engine._every_module,
+    "tensor": Engine._tensors,
+    "autograd node": Engine._nodes,
+    "autograd engine": Engine._in_engine,
+    "state": Engine._on_state,
+    "operators": Engine._on_operators,
+}
+
+
+def _hook(one: HookSpec, spec: Spec, context: Context) -> Hook:
+    actions = []
+    for action in one.actions:
+        tools = Tools(
+            place=action.place or one.place,
+            seed=spec.run.seed,
+            statistics=statistics,
+            say=_say,
+            function=function_of,
+        )
+        actions.append(build(action, tools))
+    return Hook(one, actions, context)

@@ -1,0 +1,42 @@
+"""What reached each parameter: its gradient's figures, its own, and a verdict in a word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from hookcli.models.base import Model
+from hookcli.report.recording import ParameterStep
+from hookcli.run.statistics import statistics
+
+
+def note_gradients(
+    model: Model, taken: dict[int, torch.Tensor | None] | None
+) -> dict[int, ParameterStep]:
+    """A note for each distinct parameter, by its key, before the optimizer steps.
+
+    `taken` are gradients that torch.autograd.grad gave, by the parameters' keys; else `.grad`.
+    """
+    notes: dict[int, ParameterStep] = {}
+    for info in model.parameters():
+        parameter = info.tensor
+        gradient = parameter.grad if taken is None else taken.get(id(parameter))
+        weight = statistics(parameter)
+        grad = None if gradient is None else statistics(gradient)
+        notes[id(parameter)] = ParameterStep(grad, weight, _status(parameter, gradient, grad))
+    return notes
+
+
+def _status(
+    parameter: torch.Tensor, gradient: torch.Tensor | None, grad: dict[str, Any] | None
+) -> Any:
+    if not parameter.requires_grad:
+        return "frozen"
+    if gradient is None:
+        return "none"
+    if grad is None:
+        return None  # it came, and has no values to tell more
+    if grad["nans"] or grad["infs"]:
+        return "non_finite"
+    return "zero" if grad["zeros"] == grad["numel"] else "ok"

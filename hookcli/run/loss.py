@@ -1,0 +1,151 @@
+"""A scalar to go backward from, that is honest: no output is dead by construction under it.
+
+`sum` of a softmax or of a LayerNorm has a zero gradient whatever the weights. The default, `probe`,
+contracts each floating output with seeded Gaussian vectors of unit norm, one for each dimension:
+a random projection for which no tensor of the output's size is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from hookcli.errors import ModelError, RequestError
+from hookcli.models.trees import leaves
+
+Loss = Callable[[Any], torch.Tensor]
+
+
+def _graded(output: Any) -> list[tuple[str, torch.Tensor]]:
+    """The floating outputs that require grad, each distinct tensor once."""
+    found: dict[int, tuple[str, torch.Tensor]] = {}
+    for path, tensor, _ in leaves(output):
+        if tensor.requires_grad:
+            found.setdefault(id(tensor), (path, tensor))
+    return list(found.values())
+
+
+def _or_refuse(output: Any) -> list[tuple[str, torch.Tensor]]:
+    found = _graded(output)
+    if found:
+        return found
+    has = "no tensor" if not leaves(output) else "no tensor that requires grad"
+    raise ModelError(
+        f"there is nothing to go backward from: the output holds {has}",
+        place="loss",
+        hint="are all parameters frozen, or does forward run under no_grad or detach its output?",
+    )
+
+
+def own_loss(output: Any) -> torch.Tensor | None:
+    """An output that the model itself calls its loss."""
+    loss = output.get("loss") if isinstance(output, Mapping) else None
+    fits = isinstance(loss, torch.Tensor) and loss.requires_grad and loss.numel() == 1
+    return loss.reshape(()) if fits and loss is not None else None
+
+
+def probe(output: Any, notes: Callable[[str], None], *, seed: int, values: bool) -> torch.Tensor:
+    """The sum of each output's random projection. `values` False: fake tensors, nothing is read.
+
+    Entries that are -inf (masked logits) are left out, with a note.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    terms = []
+    for path, tensor in _or_refuse(output):
+        plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+        plain = plain.to_dense() if plain.layout is not torch.strided else plain
+        if values and plain.numel() and bool(plain.detach().amin() == -torch.inf):
+            notes(f"the loss leaves out the -inf entries of output{path}")
+            plain = torch.where(plain == -torch.inf, torch.zeros_like(plain), plain)
+        terms.append(_project(plain, generator))
+    return _sum(terms)
+
+
+def _project(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    if tensor.dtype.itemsize < 2 or tensor.is_nested:
+        return tensor.float().sum() if not tensor.is_nested else tensor.values().float().sum()
+    while tensor.dim():
+        vector = torch.randn(tensor.shape[-1], generator=generator, dtype=torch.float64)
+        norm = torch.linalg.vector_norm(vector)
+        unit = vector / torch.where(norm > 0, norm, 1.0)
+        unit = unit.to(device=tensor.device, dtype=tensor.dtype)
+        tensor = torch.tensordot(tensor, unit, dims=1) if tensor.numel() else tensor.sum(-1)
+    return tensor
+
+
+def _sum(terms: list[torch.Tensor]) -> torch.Tensor:
+    """The terms added in the widest of their dtypes, on the first one's device."""
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term.to(total.device)
+    return total
+
+
+def _reduced(output: Any, reduce: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    terms = []
+    for _, tensor in _or_refuse(output):
+        plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+        wide = plain.float() if plain.dtype.itemsize < 4 else plain
+        terms.append(reduce(wide))
+    return _sum(terms)
+
+
+def _at(output: Any, path: str) -> torch.Tensor:
+    for found, tensor, _ in leaves(output):
+        if found in {path, f".{path}"}:
+            if not tensor.requires_grad:
+                raise ModelError(
+                    f"the loss output:{path} does not require grad",
+                    place=f"--loss output:{path}",
+                    hint="is it detached, or computed under no_grad?",
+                )
+            return tensor if tensor.numel() == 1 else tensor.sum()
+    known = ", ".join(path or "(the output itself)" for path, _, _ in leaves(output))
+    raise RequestError(
+        f"the output has no tensor at '{path}'",
+        place=f"--loss output:{path}",
+        hint=f"it has {known}" if known else "it holds no tensor",
+    )
+
+
+def loss_function(
+    text: str,
+    notes: Callable[[str], None],
+    *,
+    seed: int,
+    values: bool,
+    function: Callable[[str, str], Callable[..., Any]],
+) -> Loss:
+    """The function from an output to a scalar that `--loss` names.
+
+    `function(reference, place)` finds one of the user's.
+    """
+    if text == "probe":
+
+        def default(output: Any) -> torch.Tensor:
+            own = own_loss(output)
+            if own is not None:
+                notes("backward starts from the output's own loss")
+                return own
+            return probe(output, notes, seed=seed, values=values)
+
+        return default
+    if text in {"sum", "mean"}:
+        return lambda output: _reduced(output, getattr(torch, text))
+    if text.startswith("output:"):
+        return lambda output: _at(output, text.removeprefix("output:"))
+    theirs = function(text, f"--loss {text}")
+
+    def given(output: Any) -> torch.Tensor:
+        loss = theirs(output)
+        if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
+            raise ModelError(
+                f"{text} gives no loss: a tensor of one element that requires grad is wanted",
+                place=f"--loss {text}",
+                hint="it is called with the model's output",
+            )
+        return loss.reshape(())
+
+    return given

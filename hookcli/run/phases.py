@@ -1,0 +1,217 @@
+"""The phases of a run, one after another: forward, loss, backward, optimizer, state dict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any
+
+import torch
+
+from hookcli.errors import RequestError
+from hookcli.inputs.batch import Batch
+from hookcli.inputs.grammar import TensorSpec, parse_inputs
+from hookcli.inputs.materialise import make_tensor
+from hookcli.models.base import Model
+from hookcli.models.functions import function_of
+from hookcli.models.trees import leaves
+from hookcli.report.recording import Recording
+from hookcli.run.engine import Engine
+from hookcli.run.gradients import note_gradients
+from hookcli.run.loss import loss_function
+from hookcli.run.plan import Plan
+from hookcli.run.seeds import seed_all
+
+Told = Callable[[str], None]
+
+
+class Phases:
+    """Carries out a plan, step by step. `told` hears each phase as it begins."""
+
+    def __init__(
+        self,
+        model: Model,
+        plan: Plan,
+        engine: Engine,
+        recording: Recording,
+        told: Told,
+        *,
+        fake: bool,
+    ) -> None:
+        self._model = model
+        self._plan = plan
+        self._engine = engine
+        self._recording = recording
+        self._told = told
+        self._fake = fake
+        self._optimizer: torch.optim.Optimizer | None = None
+        self._taken: dict[int, torch.Tensor | None] | None = None
+        self._loss = loss_function(
+            plan.loss, self._note, seed=plan.seed, values=not fake, function=function_of
+        )
+
+    def _note(self, text: str) -> None:
+        if text not in self._recording.warnings:
+            self._recording.warnings.append(text)
+
+    def _phase(self, name: Any) -> None:
+        self._engine.context.phase = name
+        self._told(name)
+
+    def run(self, batch: Batch, counting: AbstractContextManager[Any], stack: ExitStack) -> None:
+        """Every step, then what comes once."""
+        plan = self._plan
+        if plan.optimizer is not None:
+            self._optimizer = self._make_optimizer(stack)
+        with counting, self._engine.operators():
+            for number in range(plan.steps):
+                self._engine.start_step(number)
+                self._step(batch)
+        if "state_dict" in plan.phases:
+            self._phase("state_dict")
+            self._model.root.load_state_dict(self._model.root.state_dict())
+
+    def _step(self, batch: Batch) -> None:
+        plan = self._plan
+        if plan.goes_backward:
+            self._clear()
+        seed_all(plan.seed)
+        self._phase("forward")
+        with self._engine.around_forward():
+            output = self._model.call(batch.args, batch.kwargs)
+            if not plan.goes_backward:
+                return
+            start, gradient = self._start(output)
+        del output
+        self._backward(start, gradient)
+        del start, gradient
+        if not self._fake:
+            self._recording.gradients.append(note_gradients(self._model, self._taken))
+        if self._optimizer is not None:
+            self._phase("optimizer")
+            self._optimizer.step()
+
+    def _clear(self) -> None:
+        for info in self._model.parameters():
+            info.tensor.grad = None
+
+    def _start(self, output: Any) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """What backward starts from, and with which gradient."""
+        self._phase("loss")
+        given = self._plan.backward.gradient
+        if given is None:
+            self._recording.loss = self._plan.loss
+            loss = self._loss(output)
+            if not self._fake:
+                self._recording.losses.append(float(loss.detach()))
+            return loss, None
+        self._recording.loss = "gradient"
+        graded = [t for _, t, _ in leaves(output) if t.requires_grad]
+        if not graded:
+            return self._loss(output), None  # says that there is nothing
+        return graded[0], _gradient(given, graded[0])
+
+    def _backward(self, start: torch.Tensor, gradient: torch.Tensor | None) -> None:
+        self._phase("backward")
+        self._engine.before_backward(start)
+        how = self._plan.backward
+        for i in range(how.times):
+            last = i == how.times - 1
+            keep = how.create_graph or not last if how.retain_graph is None else how.retain_graph
+            if how.inputs:
+                self._take(start, gradient, keep)
+            else:
+                start.backward(  # type: ignore[no-untyped-call]
+                    gradient, retain_graph=keep, create_graph=how.create_graph
+                )
+
+    def _take(self, start: torch.Tensor, gradient: torch.Tensor | None, keep: bool) -> None:
+        """The gradients with respect to chosen parameters, by torch.autograd.grad."""
+        chosen = chosen_parameters(self._model, self._plan.backward.inputs)
+        found = torch.autograd.grad(
+            start,
+            chosen,
+            gradient,
+            retain_graph=keep,
+            create_graph=self._plan.backward.create_graph,
+            allow_unused=True,
+        )
+        self._taken = {id(t): g for t, g in zip(chosen, found, strict=True)}
+
+    def _make_optimizer(self, stack: ExitStack) -> torch.optim.Optimizer:
+        spec = self._plan.optimizer
+        name = "SGD" if spec is None else spec.name
+        kind = getattr(torch.optim, name, None)
+        if not (isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer)):
+            raise RequestError(
+                f"torch.optim has no optimizer {name}",
+                place="run.optimizer.name",
+                hint="write SGD, Adam, AdamW, RMSprop",
+            )
+        infos = [p for p in self._model.parameters() if p.tensor.requires_grad]
+        try:
+            made: torch.optim.Optimizer = kind(
+                [p.tensor for p in infos], **({} if spec is None else spec.options)
+            )
+        except (TypeError, ValueError) as error:
+            raise RequestError(
+                f"{name} cannot be made: {error}",
+                place="run.optimizer",
+                hint="its keys are the keyword arguments of the class",
+            ) from None
+        names = {id(p.tensor): p.name for p in infos}
+        self._engine.on_optimizer(made, names, stack)
+        return made
+
+
+def chosen_parameters(model: Model, patterns: tuple[str, ...]) -> list[torch.Tensor]:
+    """The parameters that `run.backward.inputs` means.
+
+    Raises
+    ------
+    RequestError : a pattern matches none that requires grad.
+    """
+    from hookcli.config.selectors import advice, name_matches, selector_of
+
+    found: dict[int, torch.Tensor] = {}
+    infos = model.parameters()
+    for pattern in patterns:
+        selector = selector_of(pattern)
+        matched = [
+            p.tensor
+            for p in infos
+            if p.tensor.requires_grad and name_matches(selector, p.name, p.aliases)
+        ]
+        if not matched:
+            raise RequestError(
+                f"no parameter that requires grad matches '{pattern}'",
+                place="run.backward.inputs",
+                hint=advice(selector, [p.name for p in infos]),
+            )
+        found.update({id(t): t for t in matched})
+    return list(found.values())
+
+
+def _gradient(given: Any, output: torch.Tensor) -> torch.Tensor:
+    """The explicit gradient of the output: numbers, or a shape to draw."""
+    if isinstance(given, str):
+        spec = parse_inputs((given,))[0].spec
+        if not isinstance(spec, TensorSpec):
+            raise RequestError(
+                f"'{given}' is no tensor",
+                place="run.backward.gradient",
+                hint="write nested lists of numbers, or a shape: 2x10:float32:ones",
+            )
+        made = make_tensor(spec, output.dtype, str(output.device))
+    else:
+        made = torch.tensor(given, dtype=output.dtype, device=output.device)
+    if made.shape != output.shape:
+        try:
+            made = made.expand(output.shape) if made.dim() == 0 else made.reshape(output.shape)
+        except RuntimeError:
+            raise RequestError(
+                f"the gradient has shape {list(made.shape)}, the output {list(output.shape)}",
+                place="run.backward.gradient",
+                hint="they must be the same; one number stands for all",
+            ) from None
+    return made

@@ -1,0 +1,93 @@
+"""What a request asks of a run: which phases, in which mode, and whether with values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hookcli.actions.catalogue import CATALOGUE as ACTIONS
+from hookcli.config.hooks import BackwardSpec, HookSpec, OptimizerSpec
+from hookcli.config.spec import Mode, Spec
+from hookcli.errors import RequestError
+from hookcli.hooks.catalogue import CATALOGUE
+from hookcli.hooks.kind import Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to run a model. `optimizer` is None where the run takes no step with one."""
+
+    phases: frozenset[Phase]
+    mode: Mode
+    seed: int = 0
+    grad: bool = True
+    loss: str = "probe"
+    steps: int = 1
+    backward: BackwardSpec = BackwardSpec()  # noqa: RUF009  # frozen
+    optimizer: OptimizerSpec | None = None
+    flops: bool = True
+    timings: bool = False
+
+    @property
+    def goes_backward(self) -> bool:
+        """Whether there is a backward pass."""
+        return "backward" in self.phases
+
+
+def _needed(hook: HookSpec) -> set[Phase]:
+    """The phases without which a hook cannot fire. An operator fires in whatever runs."""
+    kind = CATALOGUE[hook.kind]
+    return {"forward"} if kind.family == "operators" else set(kind.phases)
+
+
+def plan(spec: Spec) -> Plan:
+    """The plan of a request.
+
+    Raises
+    ------
+    RequestError : it wants a backward pass without autograd.
+    """
+    phases: set[Phase] = {"build", "forward"}
+    for hook in spec.hooks:
+        phases |= _needed(hook)
+    if spec.command == "grads" or phases & {"backward", "optimizer"} or spec.run.steps > 1:
+        phases |= {"loss", "backward"}
+    run = spec.run
+    if run.optimizer is not None or run.steps > 1:
+        phases |= {"optimizer", "loss", "backward"}
+    if "backward" in phases and not run.grad:
+        raise RequestError(
+            f"{spec.command} goes backward here, which --no-grad forbids",
+            place="--no-grad",
+            hint="leave one of the two out",
+        )
+    return Plan(
+        phases=frozenset(phases),
+        mode=run.mode or ("train" if "backward" in phases else "eval"),
+        seed=run.seed,
+        grad=run.grad,
+        loss=run.loss,
+        steps=run.steps,
+        backward=run.backward,
+        optimizer=(run.optimizer or OptimizerSpec()) if "optimizer" in phases else None,
+        flops=spec.command == "inspect" or run.flops,
+        timings=spec.timings,
+    )
+
+
+def why_values(spec: Spec) -> str | None:
+    """Why fake tensors would not do for a request; None where they may."""
+    if spec.command == "grads":
+        return "gradients have values"
+    if spec.timings:
+        return "times are those of real operators"
+    if spec.run.loss not in {"probe", "sum", "mean"} and not spec.run.loss.startswith("output:"):
+        return "the loss is a function of the user's"
+    for hook in spec.hooks:
+        if CATALOGUE[hook.kind].needs_values:
+            return f"{hook.kind} works on values"
+        for action in hook.actions:
+            if ACTIONS[action.name].needs_values:
+                return f"{action.name} needs values"
+    if {"state_dict", "package", "optimizer"} & plan(spec).phases:
+        return "what is saved or stepped has values"
+    return None

@@ -1,0 +1,150 @@
+"""The values of any tensor, as one strided tensor that plain operators can read."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.nn.parameter import Buffer, Parameter, is_lazy
+from torch.utils._python_dispatch import _disable_current_modes
+
+
+def _everything_between() -> torch._C.DispatchKeySet:
+    """The keys of whatever stands between an operator and its kernel.
+
+    Excluding them at once costs half of what no_grad alone does.
+    """
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutogradFunctionality)
+    for name in (
+        "AutogradOther", "AutogradNestedTensor", "ADInplaceOrView",
+        "AutocastCPU", "AutocastCUDA", "AutocastMPS", "AutocastXPU", "AutocastHPU", "AutocastIPU",
+        "AutocastPrivateUse1", "Python", "PythonTLSSnapshot", "PythonDispatcher", "PreDispatch",
+        "Functionalize", "FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode",
+        "FuncTorchGradWrapper", "FuncTorchVmapMode", "FuncTorchBatched",
+        "FuncTorchBatchedDecomposition",
+    ):  # fmt: skip
+        keys = keys | torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, name))
+    return keys
+
+
+aside = _everything_between()
+
+_READABLE = frozenset(
+    {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn,
+     torch.float8_e4m3fnuz, torch.float8_e5m2, torch.float8_e5m2fnuz, torch.float8_e8m0fnu,
+     torch.int64, torch.int32, torch.int16, torch.int8, torch.uint64, torch.uint32, torch.uint16,
+     torch.uint8, torch.bool, torch.complex128, torch.complex64, torch.complex32}
+)  # fmt: skip
+
+# What `coalesce` has no kernel for, and what it has instead.
+_UNSUMMED = {
+    torch.float8_e4m3fn: torch.float32, torch.float8_e4m3fnuz: torch.float32,
+    torch.float8_e5m2: torch.float32, torch.float8_e5m2fnuz: torch.float32,
+    torch.float8_e8m0fnu: torch.float32, torch.complex32: torch.complex64,
+    torch.uint16: torch.int64, torch.uint32: torch.int64, torch.uint64: torch.int64,
+}  # fmt: skip
+
+_ORDINARY = frozenset({torch.Tensor, Parameter, Buffer})
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """The tensor, or all of it where this rank has a part. Called before dispatch is cut short."""
+    module = sys.modules.get("torch.distributed.tensor")
+    if module is None or not isinstance(tensor, module.DTensor):
+        return tensor
+    with torch.no_grad(), _disable_current_modes():
+        full: Tensor = tensor.full_tensor()
+    return full
+
+
+def readable(tensor: Tensor) -> tuple[Tensor, int] | None:
+    """A strided tensor of the values, and how many zeros stand beside them; None without values.
+
+    It has no lazy bits, and shares the tensor's memory where that is possible.
+    """
+    if not _holds_values(tensor):
+        return None
+    if tensor.is_nested:
+        return _joined(_components(tensor))
+    if tensor.layout is torch.strided:
+        values = _strided(tensor)
+        return None if values is None else (values, 0)
+    if tensor.layout is torch._mkldnn:  # type: ignore[attr-defined]
+        return tensor.to_dense(), 0
+    values = _stored(tensor)
+    return values, tensor.numel() - values.numel()
+
+
+def dense(tensor: Tensor) -> Tensor | None:
+    """Every value of the tensor, strided, in its shape (a nested one's: in a row)."""
+    found = readable(tensor)
+    if found is None or tensor.is_nested or tensor.layout is torch.strided:
+        return None if found is None else found[0]
+    return tensor.to_dense()
+
+
+def _holds_values(tensor: Tensor) -> bool:
+    if type(tensor) not in _ORDINARY and (isinstance(tensor, FakeTensor) or is_lazy(tensor)):
+        return False
+    return not (
+        tensor.device.type == "meta"
+        or (tensor.dtype not in _READABLE and not tensor.is_quantized)
+        or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        # a trace would take our operators for the model's
+        or torch._C._get_tracing_state() is not None
+    )
+
+
+def _strided(tensor: Tensor) -> Tensor | None:
+    """The values without lazy bits; None where the memory behind is not there."""
+    if tensor.is_quantized:
+        return tensor.dequantize()
+    # wrapper subclasses, freed storages
+    if tensor.data_ptr() == 0 and tensor.numel():
+        return torch.zeros_like(tensor) if tensor._is_zerotensor() else None
+    if tensor.is_neg():
+        return tensor.resolve_neg()
+    if tensor.is_conj():
+        return tensor.resolve_conj()
+    return tensor
+
+
+def _components(tensor: Tensor) -> list[Tensor]:
+    """Of a nested tensor."""
+    if tensor.layout is torch.strided:
+        return list(tensor.unbind())
+    # A Python class, and dispatch is cut short: from what it holds.
+    held: Any = tensor
+    dim = held._ragged_idx - 1
+    ends = held._offsets.tolist()
+    if held._lengths is None:
+        return [held._values.narrow(dim, ends[0], ends[-1] - ends[0])]
+    return [
+        held._values.narrow(dim, start, length)
+        for start, length in zip(ends, held._lengths.tolist(), strict=False)
+    ]
+
+
+def _joined(components: list[Tensor]) -> tuple[Tensor, int] | None:
+    found = [readable(component) for component in components]
+    values = [values.reshape(-1) for values, _ in filter(None, found)]
+    if len(values) < len(found):
+        return None
+    return values[0] if len(values) == 1 else torch.cat(values or [torch.empty(0)]), 0
+
+
+def _stored(tensor: Tensor) -> Tensor:
+    """The values that a sparse tensor stores, each place once."""
+    if tensor.layout is not torch.sparse_coo:
+        return tensor.values()
+    if tensor.is_coalesced():
+        return tensor._values()
+    if tensor.dtype in _UNSUMMED:
+        wide = tensor._values().to(_UNSUMMED[tensor.dtype])
+        tensor = torch.sparse_coo_tensor(
+            tensor._indices(), wide, tensor.shape, check_invariants=False
+        )
+    return tensor.coalesce()._values()

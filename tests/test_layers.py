@@ -111,8 +111,22 @@ def test_the_parent_s_modules_import_no_torch(part):
         (["--help"], 0),
         (["--version"], 0),
         (["inspect", "--help"], 0),
+        (["grads", "--help"], 0),
+        (["trace", "--help"], 0),
+        (["init", str(SAMPLES / "unet.py"), "--preset", "grads"], 0),
+        (["list", "hooks"], 0),
+        (["list", "actions", "-f", "json"], 0),
         (["list", "formats"], 0),
+        (["explain", "hook:full_backward"], 0),
+        (["explain", "nonsense"], 2),
+        (["schema", "config"], 0),
         (["schema", "report"], 0),
+        (["grads"], 2),
+        (["grads", "-c", "no_such.yaml"], 2),
+        (["grads", "-c", str(Path(__file__))], 2),
+        (["grads", str(SAMPLES / "unet.py"), "--no-grad"], 2),
+        (["trace", str(SAMPLES / "unet.py"), "--kinds", "nonsense"], 2),
+        (["trace", str(SAMPLES / "unet.py"), "--stream", "."], 2),
         (["inspect", "no_such.py"], 2),
         (["inspect", str(SAMPLES / "unet.py"), "-i", "nonsense"], 2),
         (["inspect", str(SAMPLES / "unet.py"), "--columns", "nonsense"], 2),
@@ -132,11 +146,12 @@ def test_no_command_line_loads_torch_in_the_parent(arguments, status):
     assert done.returncode == 0, done.stderr
 
 
-def test_an_inspection_loads_no_torch_in_the_parent():
+@pytest.mark.parametrize("command", ["inspect", "grads", "trace"])
+def test_a_run_loads_no_torch_in_the_parent(command):
     code = (
         "import sys\n"
         "from hookcli.cli.interrupts import guarded\n"
-        f"assert guarded(['inspect', {str(SAMPLES / 'siamese.py')!r}]) == 0\n"
+        f"assert guarded([{command!r}, {str(SAMPLES / 'siamese.py')!r}]) == 0\n"
         "assert 'torch' not in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import hookcli
-from hookcli.cli import inspect, listing, render, schema
+from hookcli.cli import explain, grads, init, inspect, listing, render, schema, trace
 from hookcli.console import Console, stdout_is_closed
 from hookcli.errors import RequestError, Status
 
@@ -38,15 +38,19 @@ def _root(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Inspect PyTorch models: every layer's shapes, as they really happened.
+    """Inspect PyTorch models: every layer's shapes, gradients and hooks, as they really happened.
 
     stdout carries the report and nothing else; what a model prints goes to stderr.
     """
 
 
 app.command("inspect")(inspect.inspect)
-app.command("render")(render.render)
+app.command("grads")(grads.grads)
+app.command("trace")(trace.trace)
+app.command("init")(init.init)
 app.command("list")(listing.list_)
+app.command("explain")(explain.explain)
+app.command("render")(render.render)
 app.command("schema")(schema.schema)
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from hookcli.cli.options import reporting
+from hookcli.cli.reporting import reporting
 from hookcli.console import Console
 from hookcli.errors import Status
 from hookcli.formats.names import FORMATS
 
+What: TypeAlias = Literal["hooks", "actions", "formats"]
+
 
 def list_(
-    what: Annotated[Literal["formats"], typer.Argument(help="What to list.")],
+    what: Annotated[What, typer.Argument(help="What to list.")],
     format_: Annotated[
         Literal["table", "json"], typer.Option("-f", "--format", help="How to print it.")
     ] = "table",
@@ -23,13 +26,38 @@ def list_(
     console = Console()
 
     def command() -> int:
-        entries = {"formats": FORMATS}[what]
         if format_ == "json":
-            rows = [{"name": name, "description": text} for name, text in entries.items()]
-            console.out(json.dumps(rows, indent=2) + "\n")
+            console.out(json.dumps(_rows(what), indent=2) + "\n")
         else:
-            wide = max(map(len, entries))
-            console.out("".join(f"{name:<{wide}}  {text}\n" for name, text in entries.items()))
+            console.out(_table(what, console.width()))
         return Status.FINE
 
     return reporting(console, command)
+
+
+def _table(what: What, width: int) -> str:
+    if what == "formats":
+        wide = max(map(len, FORMATS))
+        return "".join(f"{name:<{wide}}  {text}\n" for name, text in FORMATS.items())
+    from hookcli.formats import pages
+
+    return {"hooks": pages.hooks_table, "actions": pages.actions_table}[what](width)
+
+
+def _rows(what: What) -> list[dict[str, Any]]:
+    """An object each: its name, what it is, and all that the catalogue knows of it."""
+    if what == "formats":
+        return [{"name": name, "description": text} for name, text in FORMATS.items()]
+    if what == "hooks":
+        from hookcli.hooks.catalogue import CATALOGUE as KINDS
+
+        return [
+            {"name": kind.name, "description": kind.fires, **dataclasses.asdict(kind)}
+            for kind in KINDS.values()
+        ]
+    from hookcli.actions.catalogue import CATALOGUE as ACTIONS
+
+    return [
+        {"name": action.name, "description": action.does, **dataclasses.asdict(action)}
+        for action in ACTIONS.values()
+    ]

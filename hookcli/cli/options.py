@@ -1,25 +1,139 @@
-"""The flags that several commands have, once."""
+"""The flags that several commands have, once: what typer reads of them.
+
+None is "not given": the configuration decides then, and the default that the help tells last.
+"""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from hookcli.console import ColorOption, Console, stdout_is_closed
-from hookcli.errors import BugError, HookcliError, InterruptedRun, RequestError, Status
-from hookcli.formats.names import COLUMNS, DEFAULT_COLUMNS
+from hookcli.config.config import FailOn as FailOnLevel
+from hookcli.config.spec import Mode as ModeName, TensorsOption
+from hookcli.console import ColorOption
+from hookcli.formats.names import FORMATS, columns_of
+from hookcli.hooks.kind import Phase as PhaseName
 
-_VIEW = "What to show"
-_OUT = "Where to"
 
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Leave notes out.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Add tracebacks to errors.")]
-Color = Annotated[
-    ColorOption, typer.Option("--color", help="Colour: auto is on a terminal without NO_COLOR.")
+def _help(text: str, default: str) -> str:
+    """A flag's help, where typer cannot know the default: it is None here."""
+    return f"{text}  [default: {default}]"
+
+
+# What rows can be sorted by, as hookcli.formats.names.sorts_of has it.
+LayerSort: TypeAlias = Literal["order", "params", "own", "macs", "flops"]
+GradSort: TypeAlias = Literal["order", "name", "norm", "ratio", "status", "params"]
+EventSort: TypeAlias = Literal["order", "changed"]
+AnySort: TypeAlias = Literal[LayerSort, GradSort, EventSort]
+
+# What to run
+Model = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="MODEL",
+        help=_help("path.py, path.py:Net or package.module:Net.", "the configuration's"),
+    ),
 ]
+Config = Annotated[
+    str | None,
+    typer.Option("-c", "--config", metavar="FILE", help="A configuration; flags override it."),
+]
+Arguments = Annotated[
+    list[str] | None,
+    typer.Option("--arg", metavar="[K=]V", help="A constructor argument, as YAML; repeat."),
+]
+Weights = Annotated[
+    str | None,
+    typer.Option("--weights", metavar="FILE", help="A state dict: .safetensors, .pt."),
+]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-i",
+        "--input",
+        metavar="SPEC",
+        help="2x3x224x224, 2x16:int64:0..50257, name=SPEC, value:true, batch.pt, "
+        "batch.py:function; repeat for several arguments.",
+    ),
+]
+BatchSize = Annotated[
+    int | None,
+    typer.Option(
+        "--batch-size", min=1, metavar="N", help=_help("Samples in an inferred batch.", "2")
+    ),
+]
+Device = Annotated[str | None, typer.Option("--device", help=_help("Where to run.", "cpu"))]
+Dtype = Annotated[str | None, typer.Option("--dtype", help="Cast the model to a floating dtype.")]
+
+# How to run it
+Tensors = Annotated[
+    TensorsOption | None,
+    typer.Option(
+        "--tensors",
+        help=_help("fake: shapes without numbers; auto: real where it fails.", "auto"),
+    ),
+]
+EvalMode = Annotated[
+    ModeName | None, typer.Option("--mode", help=_help("The mode to run in.", "eval"))
+]
+TrainMode = Annotated[
+    ModeName | None, typer.Option("--mode", help=_help("The mode to run in.", "train"))
+]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", min=0, max=2**63 - 1, help=_help("Of torch, random and numpy.", "0")),
+]
+Loss = Annotated[
+    str | None,
+    typer.Option(
+        "--loss",
+        metavar="L",
+        help=_help(
+            "What to go backward from: probe, sum, mean, output:PATH, file.py:function.",
+            "probe, or the output named loss",
+        ),
+    ),
+]
+Steps = Annotated[
+    int | None,
+    typer.Option("--steps", min=1, metavar="N", help=_help("Forwards and backwards.", "1")),
+]
+NoGrad = Annotated[bool | None, typer.Option("--no-grad", help="Run without autograd.")]
+Timeout = Annotated[
+    float | None,
+    typer.Option("--timeout", metavar="S", help=_help("Seconds for the whole command.", "600")),
+]
+MaxMemory = Annotated[
+    float | None,
+    typer.Option("--max-memory", metavar="GB", help="Most memory of the model's processes."),
+]
+Flops = Annotated[bool | None, typer.Option("--flops", help="Count the operators' cost.")]
+VerifyNeutral = Annotated[
+    bool | None,
+    typer.Option("--verify-neutral", help="Run without hooks too, and compare bit by bit."),
+]
+FailOn = Annotated[
+    FailOnLevel | None,
+    typer.Option("--fail-on", help=_help("The findings that make the status 1.", "never")),
+]
+
+# What to trace
+Kinds = Annotated[
+    str | None,
+    typer.Option("--kinds", metavar="K,K|all", help="Hook kinds: see hookcli list hooks."),
+]
+Stream = Annotated[
+    str | None,
+    typer.Option("--stream", metavar="FILE", help="Write events there as they happen."),
+]
+
+# What to show
+ShownKinds = Annotated[
+    str | None,
+    typer.Option("--kinds", metavar="K,K|all", help="Show only events of these kinds of hooks."),
+]
+Phase = Annotated[PhaseName | None, typer.Option("--phase", help="Show only events of this phase.")]
 Depth = Annotated[
     int | None, typer.Option("--depth", min=0, metavar="N", help="Show calls down to this depth.")
 ]
@@ -27,101 +141,46 @@ Only = Annotated[
     str | None,
     typer.Option("--only", metavar="GLOB", help="Show only modules whose name matches."),
 ]
-Columns = Annotated[
+
+
+def _columns(command: str) -> Any:
+    return typer.Option(
+        "--columns", metavar="A,B", help=f"Columns: {', '.join(columns_of(command))}."
+    )
+
+
+Columns = Annotated[str | None, _columns("inspect")]
+GradColumns = Annotated[str | None, _columns("grads")]
+EventColumns = Annotated[str | None, _columns("trace")]
+AnyColumns = Annotated[
     str | None,
-    typer.Option("--columns", metavar="A,B", help=f"Columns: {', '.join(COLUMNS)}."),
+    typer.Option("--columns", metavar="A,B", help="Columns, those of the command that ran."),
 ]
-Sort = Annotated[
-    Literal["order", "params", "own", "macs", "flops"] | None,
-    typer.Option("--sort", help="Show rows by themselves, the largest first."),
+
+_LARGEST = "Show rows by themselves, the largest first."
+Sort = Annotated[LayerSort | None, typer.Option("--sort", help=_LARGEST)]
+GradSorted = Annotated[GradSort | None, typer.Option("--sort", help="How to order the rows.")]
+EventSorted = Annotated[EventSort | None, typer.Option("--sort", help="How to order the rows.")]
+AnySorted = Annotated[
+    AnySort | None, typer.Option("--sort", help="As the command that ran has it.")
 ]
+
+# Where to
 Formats = Annotated[
     list[str] | None,
     typer.Option(
         "-f",
         "--format",
         metavar="FORMAT[=FILE]",
-        help="table, tree, json or markdown; may be repeated, with files.",
+        help=f"{', '.join(FORMATS)}; may be repeated, with files.",
     ),
 ]
 Output = Annotated[
     str | None,
     typer.Option("-o", "--output", metavar="FILE", help="Write the single format to this file."),
 ]
-
-
-def near(word: str, known: Iterable[str]) -> str | None:
-    """The known word that `word` is likely meant to be."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return found[0] if found else None
-
-
-def parse_columns(text: str | None) -> tuple[str, ...]:
-    """The columns asked for.
-
-    Raises
-    ------
-    RequestError : one is unknown; a near name is suggested.
-
-    """
-    if text is None:
-        return DEFAULT_COLUMNS
-    names = tuple(part.strip() for part in text.split(",") if part.strip())
-    for name in names:
-        if name not in COLUMNS:
-            guess = near(name, COLUMNS)
-            raise RequestError(
-                f"there is no column '{name}'",
-                place=f"--columns {text}",
-                hint=f"did you mean {guess}?" if guess else f"columns are {', '.join(COLUMNS)}",
-            )
-    if not names:
-        raise RequestError(
-            "no column is named", place="--columns", hint=f"columns are {', '.join(COLUMNS)}"
-        )
-    return names
-
-
-def watch_stdout() -> None:
-    """End the command once nobody reads its stdout.
-
-    Raises
-    ------
-    InterruptedRun : nobody does.
-
-    """
-    if stdout_is_closed():
-        raise InterruptedRun(Status.CLOSED_STDOUT)
-
-
-def reporting(console: Console, command: Callable[[], int]) -> int:
-    """The status of a command; its errors said in three lines."""
-    try:
-        return command()
-    except HookcliError as error:
-        console.error(error)
-        return error.status
-    except BrokenPipeError:  # typer would make it status 1
-        raise InterruptedRun(Status.CLOSED_STDOUT) from None
-    except OSError as error:
-        if error.filename is not None:
-            raise
-        refused = RequestError(
-            f"stdout cannot be written: {error.strerror}",
-            place="stdout",
-            hint="is the disk full? write elsewhere with -o FILE",
-        )
-        console.error(refused)
-        return refused.status
-    except Exception as error:  # noqa: BLE001  # the last resort: it is our bug
-        import traceback
-
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        bug = BugError(
-            f"hookcli failed: {type(error).__name__}: {error}",
-            place=f"{last.filename}:{last.lineno}",
-            hint="this is a bug in hookcli: please report it with the output of -v",
-            details="".join(traceback.format_exception(error)),
-        )
-        console.error(bug)
-        return bug.status
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Leave notes out.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Add tracebacks to errors.")]
+Color = Annotated[
+    ColorOption, typer.Option("--color", help="Colour: auto is on a terminal without NO_COLOR.")
+]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hookcli.cli.options import near
+from hookcli.cli.values import near
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.names import FORMATS
@@ -18,6 +18,9 @@ from hookcli.formats.names import FORMATS
 if TYPE_CHECKING:
     from hookcli.formats.view import View
     from hookcli.report.model import Report
+
+
+TIMED = ("perfetto",)  # the formats that show when things happened
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ def parse_targets(
     for target in targets:
         if target.file is not None:
             try:
-                _check_writable(target.file)
+                check_writable(target.file)
                 _check_not_read(target.file, read)
             except OSError as error:  # a name that is too long, a loop of links
                 raise _unwritable(target.file, error.strerror or str(error)) from None
@@ -98,7 +101,14 @@ def _unwritable(file: Path, why: str) -> RequestError:
     )
 
 
-def _check_writable(file: Path) -> None:
+def check_writable(file: Path) -> None:
+    """Check that a file can be made, or written over.
+
+    Raises
+    ------
+    RequestError : it cannot.
+
+    """
     folder = file.parent
     if not folder.is_dir():
         raise _unwritable(file, f"there is no folder {folder}")
@@ -108,6 +118,34 @@ def _check_writable(file: Path) -> None:
         return  # a device or a pipe, such as /dev/null: written in place
     if not os.access(folder, os.W_OK) or (file.exists() and not os.access(file, os.W_OK)):
         raise _unwritable(file, "permission denied")
+
+
+def check_stream(name: str | None, targets: Sequence[Target], read: Sequence[str]) -> None:
+    """Check the file that events are written to as they happen.
+
+    Raises
+    ------
+    RequestError : it cannot be written, the command reads it, or a format goes there too.
+
+    """
+    if name is None:
+        return
+    if name == "-":
+        raise RequestError(
+            "events cannot go to stdout, where the report goes",
+            place="--stream -",
+            hint="name a file, or leave --stream out and take -f json",
+        )
+    file = Path(name)
+    try:
+        check_writable(file)
+        _check_not_read(file, read)
+    except OSError as error:
+        raise _unwritable(file, error.strerror or str(error)) from None
+    if any(
+        target.file is not None and target.file.resolve() == file.resolve() for target in targets
+    ):
+        raise _unwritable(file, "a format goes there too")
 
 
 def _check_not_read(file: Path, read: Sequence[str]) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hookcli.cli import options
-from hookcli.cli.options import parse_columns, reporting
-from hookcli.cli.output import deliver, parse_targets
+from hookcli.cli.output import TIMED, Target, deliver, parse_targets
+from hookcli.cli.reporting import reporting
+from hookcli.cli.views import view_of
 from hookcli.console import Console
 from hookcli.errors import RequestError, Status
 
@@ -50,13 +51,16 @@ def read_report(path: str) -> Report:
 
 
 def render(
+    context: typer.Context,
     report: Annotated[
         str, typer.Argument(metavar="REPORT.json", help="A saved report; - is stdin.")
     ],
+    kinds: options.ShownKinds = None,
+    phase: options.Phase = None,
     depth: options.Depth = None,
     only: options.Only = None,
-    columns: options.Columns = None,
-    sort: options.Sort = None,
+    columns: options.AnyColumns = None,
+    sort: options.AnySorted = None,
     formats: options.Formats = None,
     output: options.Output = None,
     quiet: options.Quiet = False,
@@ -67,19 +71,22 @@ def render(
     console = Console(color=color, quiet=quiet, verbose=verbose)
 
     def command() -> int:
-        from hookcli.formats.view import View
-
         targets = parse_targets(formats, output, read=[report])
-        view = View(
-            width=console.width(),
-            unicode=console.unicode(),
-            color=console.colored(),
-            depth=depth,
-            only=only,
-            columns=parse_columns(columns),
-            sort=sort,
-        )
-        deliver(read_report(report), targets, view, console)
+        view = view_of(None, context.params, console)
+        found = read_report(report)
+        _check_timed(found, targets, report)
+        deliver(found, targets, view, console)
         return Status.FINE
 
     return reporting(console, command)
+
+
+def _check_timed(report: Report, targets: tuple[Target, ...], path: str) -> None:
+    """Refuse a timeline of a report without times."""
+    timed = [target.format for target in targets if target.format in TIMED]
+    if timed and report.timings is None:
+        raise RequestError(
+            f"{path} has no timings, which -f {timed[0]} shows",
+            place=path,
+            hint=f"run it again with them: hookcli trace MODEL -f {timed[0]}=trace.json",
+        )

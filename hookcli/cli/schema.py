@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from hookcli.cli.options import reporting
+from hookcli.cli.reporting import reporting
 from hookcli.console import Console
 from hookcli.errors import Status
 
+What: TypeAlias = Literal["config", "report"]
 
-def schema(
-    what: Annotated[Literal["report"], typer.Argument(help="Whose schema.")],
-) -> int:
+
+def schema(what: Annotated[What, typer.Argument(help="Whose schema.")]) -> int:
     """Print the JSON Schema (2020-12) of a document."""
     console = Console()
 
     def command() -> int:
-        from hookcli.report.schema import json_schema
-
-        schemas = {"report": json_schema}
-        console.out(json.dumps(schemas[what](), indent=2) + "\n")
+        console.out(json.dumps(_schema(what), indent=2) + "\n")
         return Status.FINE
 
     return reporting(console, command)
+
+
+def _schema(what: What) -> dict[str, Any]:
+    if what == "config":
+        from hookcli.config.schema import config_schema
+
+        return config_schema()
+    from hookcli.report.schema import json_schema
+
+    return json_schema()

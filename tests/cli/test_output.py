@@ -140,11 +140,6 @@ def test_in_a_github_runner_the_model_s_output_is_fenced(tmp_path):
     assert result.status == 0
 
 
-def test_list_formats_speaks_json():
-    names = [row["name"] for row in json.loads(run_cli("list", "formats", "-f", "json").out)]
-    assert names == ["table", "tree", "json", "markdown", "perfetto"]
-
-
 def test_the_readme_s_commands_work(tmp_path):
     for command in (
         ["inspect", str(SIAMESE)],

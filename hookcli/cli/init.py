@@ -1,0 +1,61 @@
+"""`hookcli init`: a preset as YAML to start from."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from hookcli.cli.reporting import reporting
+from hookcli.console import Console
+from hookcli.errors import RequestError, Status
+
+
+def init(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="path.py, path.py:Net or package.module:Net.")
+    ],
+    preset: Annotated[
+        Literal["inspect", "grads", "trace"],
+        typer.Option("--preset", help="The command whose hooks to start from."),
+    ] = "trace",
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write it there; nothing is replaced."),
+    ] = None,
+) -> int:
+    """Write a configuration to start from: a preset, as YAML."""
+    console = Console()
+
+    def command() -> int:
+        from hookcli.config.init import initial_text
+        from hookcli.models.kinds import parse_source
+
+        parse_source(model)
+        if output is None or output == "-":
+            console.out(initial_text(model, preset))
+            return Status.FINE
+        from hookcli.cli.output import check_writable, write_file
+
+        file = Path(output)
+        check_writable(file)
+        if file.is_file() or file.is_symlink():
+            raise RequestError(
+                f"{file} is there already",
+                place=f"-o {output}",
+                hint="name another file, or remove it first",
+            )
+        write_file(file, initial_text(_seen_from(file.parent, model), preset))
+        return Status.FINE
+
+    return reporting(console, command)
+
+
+def _seen_from(folder: Path, source: str) -> str:
+    """MODEL as a file in the folder says it: paths in a configuration are relative to it."""
+    path, colon, attr = (source, "", "") if Path(source).exists() else source.rpartition(":")
+    if not Path(path).is_file() or Path(path).is_absolute():
+        return source
+    return Path(os.path.relpath(path, folder)).as_posix() + colon + attr

@@ -1,0 +1,107 @@
+"""Flags and a configuration → what to run, how to show it, and what counts as a failure."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hookcli.cli.files import files_read
+from hookcli.cli.output import TIMED, Target, check_stream, parse_targets
+from hookcli.cli.values import parse_device, parse_dtype, positive
+from hookcli.cli.views import view_of
+from hookcli.config.arguments import parse_arguments
+from hookcli.config.config import Config, FailOn
+from hookcli.config.merge import Flags, spec_of
+from hookcli.config.spec import Command, Spec
+from hookcli.console import Console
+from hookcli.errors import RequestError
+from hookcli.formats.view import View
+from hookcli.inputs.grammar import parse_inputs
+from hookcli.models.kinds import parse_source
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One command line, checked as far as that needs no torch."""
+
+    spec: Spec
+    targets: tuple[Target, ...]
+    view: View
+    fail_on: FailOn
+
+
+def request_of(command: Command, given: Mapping[str, Any], console: Console) -> Request:
+    """What a command's parameters ask for, by their names.
+
+    Raises
+    ------
+    RequestError : it cannot be. Of a configuration all problems are said at once.
+
+    """
+    config = _config(given["config"])
+    spec = spec_of(command, config, _flags(given))
+    read = files_read(spec, given["config"])
+    targets = parse_targets(given["formats"], given["output"], read=read)
+    check_stream(spec.stream, targets, read)
+    view = view_of(command, given, console)
+    parse_source(spec.model.source)
+    _check_gradients(spec, given["config"])
+    if any(target.format in TIMED for target in targets):
+        asked = given.get("tensors") is not None or "tensors" in config.run
+        spec = _timed(spec, asked=asked)
+    return Request(spec, targets, view, given["fail_on"] or config.fail_on or "never")
+
+
+def _config(path: str | None) -> Config:
+    if path is None:
+        return Config()
+    from hookcli.config.read import read_config  # pydantic is for those who have a file
+
+    return read_config(path)
+
+
+def _flags(given: Mapping[str, Any]) -> Flags:
+    return Flags(
+        model=given["model"],
+        args=parse_arguments(tuple(given["arg"] or ())) or None,
+        weights=given["weights"],
+        inputs=parse_inputs(tuple(given["inputs"] or ())) or None,
+        batch_size=given["batch_size"],
+        device=parse_device(given["device"]),
+        dtype=parse_dtype(given["dtype"]),
+        tensors=given.get("tensors"),
+        mode=given["mode"],
+        seed=given["seed"],
+        loss=given.get("loss"),
+        steps=given.get("steps"),
+        no_grad=given["no_grad"],
+        timeout=positive(given["timeout"], "--timeout"),
+        max_memory=positive(given["max_memory"], "--max-memory"),
+        flops=given.get("flops"),
+        verify_neutral=given.get("verify_neutral"),
+        kinds=given.get("kinds"),
+        stream=given.get("stream"),
+    )
+
+
+def _timed(spec: Spec, *, asked: bool) -> Spec:
+    """The request with timings; real tensors unless others were asked for: fake ones take none."""
+    if spec.command == "inspect":
+        raise RequestError(
+            "a timeline shows events, and inspect has none",
+            place="-f perfetto",
+            hint=f"write hookcli trace {spec.model.source} -f perfetto=trace.json",
+        )
+    run = spec.run if asked else dataclasses.replace(spec.run, tensors="real")
+    return dataclasses.replace(spec, run=run, timings=True)
+
+
+def _check_gradients(spec: Spec, config: str | None) -> None:
+    if spec.command == "grads" and not spec.run.grad:
+        raise RequestError(
+            "without autograd there are no gradients",
+            place="--no-grad" if config is None else f"--no-grad, or run.grad in {config}",
+            hint="leave it out, or see the forward alone with hookcli inspect",
+        )

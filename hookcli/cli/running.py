@@ -1,0 +1,61 @@
+"""What all commands that run a model do, once their flags are read."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from hookcli.cli.output import deliver, load_renderers
+from hookcli.cli.reporting import reporting, watch_stdout
+from hookcli.config.spec import Command
+from hookcli.console import Console
+from hookcli.errors import Status
+
+if TYPE_CHECKING:
+    from hookcli.config.config import FailOn
+    from hookcli.report.model import Report
+
+
+def run_and_report(context: typer.Context, command: Command) -> int:
+    """The exit status of a command, whose parameters stand in its context under their names."""
+    given: Mapping[str, Any] = context.params
+    if given["model"] is None and given["config"] is None:
+        context.fail("missing argument 'MODEL'")
+    console = Console(color=given["color"], quiet=given["quiet"], verbose=given["verbose"])
+    return reporting(console, functools.partial(_run, command, given, console))
+
+
+def _run(command: Command, given: Mapping[str, Any], console: Console) -> int:
+    from hookcli.cli.requests import request_of
+
+    request = request_of(command, given, console)
+    from hookcli.worker.fallback import run
+
+    to_stdout = any(target.file is None for target in request.targets)
+    with console.fenced():
+        ran = run(request.spec, watch_stdout if to_stdout else lambda: None, load_renderers)
+    if console.verbose:
+        for line in ran.trials:
+            console.note(line)
+    deliver(ran.report, request.targets, request.view, console)
+    return _status(ran.report, request.fail_on, console)
+
+
+def _status(report: Report, fail_on: FailOn, console: Console) -> int:
+    """What the run came to: a model that failed before findings, findings before nothing."""
+    if report.error is not None:
+        from hookcli.cli.failure import run_error
+
+        error = run_error(report)
+        console.error(error)
+        return error.status
+    severities = {"never": (), "error": ("error",), "warning": ("error", "warning")}[fail_on]
+    count = sum(row.status == "fail" and row.severity in severities for row in report.checks)
+    if not count:
+        return Status.FINE
+    noun = "finding" if count == 1 else "findings"
+    console.note(f"status 1 for {count} {noun}, as --fail-on {fail_on} asks")
+    return Status.FINDINGS

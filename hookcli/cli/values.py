@@ -1,0 +1,133 @@
+"""The values of flags, checked: each mistake is said with the flag as it was typed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hookcli.errors import RequestError
+from hookcli.formats.names import DEFAULT_COLUMNS, columns_of
+
+_MOST = 1e9  # seconds or gigabytes
+_DEVICES = ("cpu", "cuda", "mps", "xpu")
+
+
+def near(word: str, known: Iterable[str]) -> str | None:
+    """The known word that `word` is likely meant to be."""
+    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return found[0] if found else None
+
+
+def parse_columns(text: str | None, command: str | None) -> tuple[str, ...]:
+    """The columns asked for; with command None those of any.
+
+    Raises
+    ------
+    RequestError : one is unknown; a near name is suggested.
+
+    """
+    if text is None:
+        return DEFAULT_COLUMNS
+    commands = ("inspect", "grads", "trace") if command is None else (command,)
+    known = {name: title for one in commands for name, title in columns_of(one).items()}
+    return _names(text, known, flag="--columns", noun="column", nouns="columns")
+
+
+def parse_kinds(text: str | None) -> tuple[str, ...] | None:
+    """The kinds of hooks asked for: ("all",) is every one.
+
+    Raises
+    ------
+    RequestError : one is unknown; a near name is suggested.
+
+    """
+    if text is None:
+        return None
+    if text.strip() == "all":
+        return ("all",)
+    from hookcli.hooks.catalogue import CATALOGUE
+
+    return _names(text, CATALOGUE, flag="--kinds", noun="kind of hook", nouns="kinds of hooks")
+
+
+def _names(
+    text: str, known: Mapping[str, Any], *, flag: str, noun: str, nouns: str
+) -> tuple[str, ...]:
+    """Names between commas, each once."""
+    listed = f"{nouns} are {', '.join(known)}"
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    for name in names:
+        if name not in known:
+            guess = near(name, known)
+            raise RequestError(
+                f"there is no {noun} '{name}'",
+                place=f"{flag} {text}",
+                hint=f"did you mean {guess}?" if guess else listed,
+            )
+    if not names:
+        raise RequestError(f"no {noun} is named", place=flag, hint=listed)
+    return names
+
+
+def parse_device(text: str | None) -> str | None:
+    """A device of torch's: "cpu", "cuda:1".
+
+    Raises
+    ------
+    RequestError : there is no such device.
+
+    """
+    if text is None:
+        return None
+    kind, _, index = text.partition(":")
+    if kind not in _DEVICES or (index and not index.isdigit()):
+        guess = near(kind, _DEVICES)
+        raise RequestError(
+            f"'{text}' is no device",
+            place=f"--device {text}",
+            hint=f"did you mean {guess}?"
+            if guess
+            else f"devices are {', '.join(_DEVICES)}, cuda:1",
+        )
+    return text
+
+
+def parse_dtype(text: str | None) -> str | None:
+    """A floating dtype by torch's own name.
+
+    Raises
+    ------
+    RequestError : there is no such dtype, or a model has none of it.
+
+    """
+    from hookcli.inputs.grammar import FLOATING, canonical_dtype
+
+    if text is None:
+        return None
+    found = canonical_dtype(text)
+    if found not in FLOATING:
+        guess = near(text, FLOATING)
+        raise RequestError(
+            f"'{text}' is no floating dtype",
+            place=f"--dtype {text}",
+            hint=f"did you mean {guess}?" if guess else "dtypes are float32, float16, bfloat16",
+        )
+    return found
+
+
+def positive(value: float | None, flag: str) -> float | None:
+    """A number of seconds or gigabytes.
+
+    Raises
+    ------
+    RequestError : it is not above 0, or beyond all measure.
+
+    """
+    if value is not None and not 0 < value <= _MOST:
+        raise RequestError(
+            f"{flag} must be above 0 and at most {_MOST:g}",
+            place=f"{flag} {value:g}",
+            hint=f"write {flag} 60",
+        )
+    return value

@@ -1,0 +1,140 @@
+"""`list`, `explain`, `schema` and `init`: what needs no model to run."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+
+from hookcli.actions.catalogue import CATALOGUE as ACTIONS
+from hookcli.config.merge import Flags, spec_of
+from hookcli.config.read import read_config
+from hookcli.formats.names import FORMATS
+from hookcli.hooks.catalogue import CATALOGUE as KINDS
+
+NAMES = {"hooks": list(KINDS), "actions": list(ACTIONS), "formats": list(FORMATS)}
+
+
+@pytest.mark.parametrize("what", NAMES)
+def test_a_list_names_everything_in_the_catalogue_s_order(what, line):
+    status, out, err = line("list", what)
+    assert (status, err) == (0, "")
+    firsts = [text.split()[0] for text in out.splitlines() if text.split()]
+    assert [word for word in firsts if word in NAMES[what]] == NAMES[what]
+
+
+def test_a_list_and_a_page_keep_to_a_narrow_terminal(line, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    for command in (["list", "hooks"], ["list", "actions"], ["explain", "clamp"]):
+        assert max(map(len, line(*command)[1].splitlines())) <= 60
+
+
+@pytest.mark.parametrize("what", NAMES)
+def test_a_list_speaks_json(what, line):
+    status, out, _ = line("list", what, "-f", "json")
+    rows = json.loads(out)
+    assert status == 0
+    assert [row["name"] for row in rows] == NAMES[what]
+    assert all(row["description"] for row in rows)
+
+
+def test_the_json_of_a_list_has_all_that_the_catalogue_knows(line):
+    row = next(r for r in json.loads(line("list", "hooks", "-f", "json")[1])
+               if r["name"] == "full_backward")  # fmt: skip
+    assert row["description"] == KINDS["full_backward"].fires
+    assert row["phases"] == ["backward"]
+    assert row["caveats"] == list(KINDS["full_backward"].caveats)
+    action = json.loads(line("list", "actions", "-f", "json")[1])[0]
+    assert action["name"] == "record"
+    assert action["needs_values"] is False
+
+
+@pytest.mark.parametrize("name", [*(f"hook:{n}" for n in KINDS), *(f"action:{n}" for n in ACTIONS)])
+def test_everything_is_explained_under_its_full_name_and_its_own(name, line):
+    status, out, err = line("explain", name)
+    bare = name.partition(":")[2]
+    assert (status, err) == (0, "")
+    assert bare in out
+    assert line("explain", bare) == (0, out, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("ful_backward", "did you mean full_backward?"),
+        ("hook:scale", "did you mean action:scale?"),
+        ("hook:forwrad", "did you mean hook:forward?"),
+        ("clmap", "did you mean clamp?"),
+        ("xyzzy", "see hookcli list hooks, hookcli list actions"),
+    ],
+)
+def test_what_cannot_be_explained_is_refused_with_the_near_name(name, hint, refused):
+    message, place, what = refused("explain", name)
+    assert message == f"there is no hook kind or action '{name}'"
+    assert place == f"hookcli explain {name}"
+    assert what == hint
+
+
+def test_the_schemas_are_valid(line):
+    for what in ("config", "report"):
+        status, out, _ = line("schema", what)
+        assert status == 0
+        jsonschema.Draft202012Validator.check_schema(json.loads(out))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "net.py").write_text("from torch import nn\nclass Net(nn.ReLU): pass\n")
+    (tmp_path / "conf").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("preset", ["inspect", "grads", "trace"])
+def test_a_preset_as_yaml_asks_for_what_the_command_asks_for(preset, folder, line, asked):
+    status, out, err = line("init", "net.py:Net", "--preset", preset)
+    assert (status, err) == (0, "")
+    (folder / "c.yaml").write_text(out)
+    spec = spec_of(preset, read_config("c.yaml"), Flags())
+    own = asked(preset, "net.py:Net")
+    assert [(hook.kind, hook.at) for hook in spec.hooks] == [
+        (hook.kind, hook.at) for hook in own.hooks
+    ]
+    assert spec.run == own.run
+
+
+def test_init_says_paths_as_the_file_sees_them(folder, line):
+    assert line("init", "net.py:Net", "-o", "conf/c.yaml") == (0, "", "")
+    model = read_config("conf/c.yaml").model
+    assert model.source == str(folder / "net.py:Net")
+
+
+def test_init_replaces_nothing(folder, refused):
+    (folder / "c.yaml").write_text("precious")
+    (folder / "link.yaml").symlink_to(folder / "nowhere")
+    for name in ("c.yaml", "link.yaml"):
+        assert refused("init", "net.py", "-o", name) == (
+            f"{name} is there already", f"-o {name}", "name another file, or remove it first",
+        )  # fmt: skip
+    assert (folder / "c.yaml").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nte.py"], "there is no file nte.py"),
+        (["net.py", "-o", "conf"], "it is a directory"),
+        (["net.py", "-o", "no/c.yaml"], "there is no folder no"),
+    ],
+)
+def test_init_refuses_what_it_cannot_write_or_find(arguments, message, folder, refused):
+    assert message in refused("init", *arguments)[0]
+
+
+def test_a_report_without_timings_has_no_timeline(folder, line):
+    assert line("inspect", "net.py", "-i", "2", "-f", "json=r.json")[0] == 0
+    status, out, err = line("render", "r.json", "-f", "perfetto")
+    assert (status, out) == (2, "")
+    assert "error: r.json has no timings, which -f perfetto shows" in err
+    assert "hint: run it again with them: hookcli trace MODEL -f perfetto=trace.json" in err

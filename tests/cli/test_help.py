@@ -1,0 +1,79 @@
+"""What `--help` says, at 80 columns: nothing cut, every flag, the defaults."""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+import pytest
+
+from hookcli.cli import options
+from hookcli.formats.names import FORMATS, SORTS, columns_of, sorts_of
+
+COMMANDS = ["inspect", "grads", "trace", "init", "list", "explain", "render", "schema"]
+RUNNING = ["inspect", "grads", "trace"]
+SHARED = {
+    "--config", "--arg", "--weights", "--input", "--batch-size", "--device", "--dtype", "--mode",
+    "--seed", "--no-grad", "--timeout", "--max-memory", "--fail-on", "--depth", "--only",
+    "--columns", "--sort", "--format", "--output", "--quiet", "--verbose", "--color", "--help",
+}  # fmt: skip
+BACKWARD = {"--loss", "--steps", "--flops", "--verify-neutral"}
+FLAGS = {
+    "inspect": SHARED | {"--tensors"},
+    "grads": SHARED | BACKWARD,
+    "trace": SHARED | BACKWARD | {"--tensors", "--kinds", "--stream", "--phase"},
+}
+
+
+@pytest.fixture
+def helped(line, monkeypatch):
+    def text(*command):
+        monkeypatch.setenv("COLUMNS", "80")
+        status, out, err = line(*command, "--help")
+        assert (status, err) == (0, "")
+        return out
+
+    return text
+
+
+@pytest.mark.parametrize("command", [None, *COMMANDS])
+def test_help_fits_into_80_columns_and_cuts_nothing(command, helped):
+    out = helped(*([command] if command else []))
+    assert max(map(len, out.splitlines())) <= 80
+    assert "..." not in out.replace("[ARGS]...", "")
+
+
+def test_help_names_every_command_in_order(helped):
+    listed = helped().partition("Commands:\n")[2]
+    assert re.findall(r"^  (\w+)", listed, re.M) == COMMANDS[:3] + COMMANDS[3:]
+
+
+@pytest.mark.parametrize("command", RUNNING)
+def test_a_command_has_the_flags_that_are_promised_and_no_other(command, helped):
+    assert set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", helped(command), re.M)) == FLAGS[command]
+
+
+@pytest.mark.parametrize("command", RUNNING)
+def test_help_tells_the_defaults_that_a_configuration_may_override(command, helped):
+    text = " ".join(helped(command).split())
+    mode = "eval" if command == "inspect" else "train"
+    for flag, default in {
+        "--batch-size": "2", "--device": "cpu", "--seed": "0", "--timeout": "600",
+        "--mode": mode, "--fail-on": "never",
+    }.items():  # fmt: skip
+        said = text.partition(f" {flag} ")[2].partition(" --")[0]
+        assert f"[default: {default}]" in said, flag
+
+
+@pytest.mark.parametrize("command", RUNNING)
+def test_help_names_the_command_s_columns_and_the_formats(command, helped):
+    text = " ".join(helped(command).split())
+    assert f"Columns: {', '.join(columns_of(command))}." in text
+    assert f"{', '.join(FORMATS)}; may be repeated" in text
+
+
+def test_the_sorts_are_those_of_the_views():
+    assert get_args(options.LayerSort) == sorts_of("inspect")
+    assert get_args(options.GradSort) == sorts_of("grads")
+    assert get_args(options.EventSort) == sorts_of("trace")
+    assert set(get_args(options.AnySort)) == set(SORTS)

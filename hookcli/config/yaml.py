@@ -85,3 +85,22 @@ def load_value(text: str) -> Any:
         raise ValueError(error.problem or "not YAML") from None
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(str(error).split("\n", 1)[0] or "not YAML") from None
+
+
+class _CoreDumper(yaml.SafeDumper):
+    """Quotes what the core schema would take for something else, and no more."""
+
+    yaml_implicit_resolvers = CoreLoader.yaml_implicit_resolvers
+
+
+def flow(value: Any) -> str:
+    """Plain data as YAML on one line, which `load_value` reads back."""
+    text = yaml.dump(
+        value,
+        Dumper=_CoreDumper,
+        default_flow_style=True,
+        width=float("inf"),
+        sort_keys=False,
+        allow_unicode=True,
+    )
+    return str(text).removesuffix("...\n").strip()

@@ -110,7 +110,9 @@ ARGUMENTS: dict[str, Shape] = {
     "function": _Function(),
     "comm": COMM,
 }
-_NAME = Named("action", tuple(CATALOGUE), "hookcli list actions shows them")
+_NAME = Named(
+    "action", {one.name: one.does for one in CATALOGUE.values()}, "hookcli list actions shows them"
+)
 
 
 class _Do:
@@ -127,7 +129,7 @@ class _Do:
 
     def schema(self) -> Schema:
         """JSON Schema."""
-        bare = [one.name for one in CATALOGUE.values() if _may_be_bare(one)]
+        bare = {one.name: one.does for one in CATALOGUE.values() if _may_be_bare(one)}
         full = {
             one.name: {**ARGUMENTS[one.argument].schema(), "description": one.does}
             for one in CATALOGUE.values()
@@ -135,7 +137,7 @@ class _Do:
         }
         return {
             "anyOf": [
-                {"enum": bare},
+                Named("action", bare, "").schema(),
                 {
                     "type": "object",
                     "properties": full,

@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 
 from hookcli.config.hooks import Match, Selector
 from hookcli.config.reading.containers import Key, Keys
-from hookcli.config.reading.items import FaultError, Item, NotedError, Problems, flow, plain
+from hookcli.config.reading.items import FaultError, Item, NotedError, Problems, plain
 from hookcli.config.reading.shapes import Checked, Flag, Schema, Text, Whole, misfit
 from hookcli.config.selectors import match_of, part_of
+from hookcli.config.yaml import flow
 
 Found: TypeAlias = tuple[tuple[Item, Match], ...]
 _Reader: TypeAlias = Callable[[Item, Problems], Found]

@@ -42,7 +42,9 @@ def _bare(word: str) -> str:
     )
 
 
-_NAME = Named("communication hook", tuple(STATES), f"write one of {', '.join(STATES)}", bare=_bare)
+_NAME = Named(
+    "communication hook", dict.fromkeys(STATES, ""), f"write one of {', '.join(STATES)}", bare=_bare
+)
 _NAME_KEY = Key(_NAME, "which of torch's communication hooks", required=True)
 
 
@@ -63,7 +65,9 @@ class _Comm:
         if not isinstance(item.value, dict):
             misfit(item, self.wants, "write comm: fp16_compress")
         named = item.get("name")
-        state = {} if named is None else STATES[_NAME.read(named, problems)]
+        if named is None:
+            raise FaultError(item, "comm has no 'name'", "write comm: {name: powersgd, …}")
+        state = STATES[_NAME.read(named, problems)]
         return Keys({"name": _NAME_KEY, **state}).read(item, problems)
 
     def schema(self) -> Schema:
@@ -71,7 +75,7 @@ class _Comm:
         full = []
         for name, state in STATES.items():
             one = Keys({"name": _NAME_KEY, **state}).schema()
-            one["properties"]["name"] = {"const": name}
+            one["properties"]["name"] = {"const": name, "description": _NAME_KEY.does}
             full.append(one)
         bare = [n for n, state in STATES.items() if not any(k.required for k in state.values())]
         return {"anyOf": [{"enum": bare}, *full]}

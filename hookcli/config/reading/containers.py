@@ -62,6 +62,9 @@ class ByType:
         return {"anyOf": [shape.schema() for shape in self.shapes.values()]}
 
 
+_EVERYWHERE = {"<<": "there are no merge keys in YAML 1.2: extends: base.yaml includes a file"}
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """A key of a mapping: what may stand there, and what it is for."""
@@ -107,7 +110,8 @@ class Keys:
             return self.keys[key].shape
         if self.rest is not None and isinstance(key, str):
             return self.rest
-        hint = self.hints.get(str(key)) or suggestion(str(key), self.keys, "keys are")
+        hints = {**_EVERYWHERE, **self.hints}
+        hint = hints.get(str(key)) or suggestion(str(key), self.keys, "keys are")
         raise FaultError(one, f"there is no key '{key}' here", hint)
 
     def schema(self) -> Schema:

@@ -113,11 +113,13 @@ class _Document:
         try:
             loader = _Loader(self._text)
             node = loader.get_single_node()
-            if node is None:
-                raise FaultError(
-                    self._top, "the file is empty", "hookcli init MODEL writes one to start from"
-                )
-            return self._item(node, node.start_mark, "", loader)
+            if node is not None:
+                found = self._item(node, node.start_mark, "", loader)
+                if found.value not in (None, {}):
+                    return found
+            raise FaultError(
+                self._top, "the file says nothing", "hookcli init MODEL writes one to start from"
+            )
         except yaml.reader.ReaderError as error:
             line = self._text.count("\n", 0, error.position) + 1
             raise FaultError(

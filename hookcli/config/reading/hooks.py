@@ -45,10 +45,32 @@ class _Where:
         return AT.schema()
 
 
-_KIND = Named("kind of hook", tuple(CATALOGUE), "hookcli list hooks shows them", bare=_bare)
+_KINDS = Named(
+    "kind of hook",
+    {kind.name: kind.fires for kind in CATALOGUE.values()},
+    "hookcli list hooks shows them",
+    bare=_bare,
+)
+
+
+class _Kind:
+    """A kind's name."""
+
+    wants = _KINDS.wants
+
+    def read(self, item: Item, problems: Problems) -> str:
+        """The name."""
+        return _KINDS.read(item, problems)
+
+    def schema(self) -> Schema:
+        """JSON Schema, by reference: it stands twice."""
+        return {"$ref": "#/$defs/kind"}
+
+
+DEFS: Schema = {"kind": _KINDS.schema()}
 HOOK = Keys(
     {
-        "kind": Key(Many(_KIND, one=True, least=1), "when: a kind of hook, or several", True),
+        "kind": Key(Many(_Kind(), one=True, least=1), "when: a kind of hook, or several", True),
         "at": Key(_Where(), "where: a pattern, conditions, or a list of these"),
         "calls": Key(
             Many(Whole(0), one=True, least=1), "which calls of the module, counted from 0"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hookcli.config.yaml import flow
 from hookcli.errors import ProblemsError, RequestError
 
 _WORD = re.compile(r"[^\W\d][\w-]*")
@@ -133,8 +134,8 @@ def shown(line: str, column: int = 0) -> str:
     if len(line) <= _LONGEST:
         return line
     start = max(0, min(column - _LONGEST // 3, len(line) - _LONGEST + 1))
-    cut = line[start : start + _LONGEST - (2 if start else 1)]
-    return ("…" if start else "") + cut + ("…" if start + len(cut) < len(line) else "")
+    cut = ("…" if start else "") + line[start:]
+    return cut if len(cut) <= _LONGEST else cut[: _LONGEST - 1] + "…"
 
 
 def below(path: str, key: object) -> str:
@@ -166,16 +167,6 @@ def plain(item: Item) -> Any:
     if isinstance(value, list):
         return [plain(one) for one in value]
     return value
-
-
-def flow(value: Any) -> str:
-    """Plain data as YAML on one line."""
-    import yaml
-
-    text = yaml.safe_dump(
-        value, default_flow_style=True, width=float("inf"), sort_keys=False, allow_unicode=True
-    )
-    return text.removesuffix("...\n").strip()
 
 
 def suggestion(word: str, known: Iterable[str], what: str) -> str:

@@ -26,13 +26,13 @@ def read_layers(path: str, problems: Problems) -> Item:
 
 
 def _layer(asked: Item, path: str, above: tuple[str, ...], problems: Problems) -> Item:
+    data = _bytes(asked, path)
     real = os.path.realpath(path)
     if real in above:
         chain = " → ".join(Path(one).name for one in (*above[above.index(real) :], real))
         raise FaultError(asked, f"the files extend each other: {chain}", "take one extends out")
     if len(above) >= _MOST:
         raise FaultError(asked, f"more than {_MOST} files extend each other", "merge some")
-    data = _bytes(asked, path)
     own = read_document(data, path, Path(path).absolute().parent, len(above), problems)
     extends = own.get("extends")
     if extends is None:

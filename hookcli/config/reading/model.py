@@ -12,12 +12,12 @@ from hookcli.config.reading.items import (
     Item,
     NotedError,
     Problems,
-    flow,
     plain,
     said,
 )
 from hookcli.config.reading.shapes import Checked, Data, Schema, Text
 from hookcli.config.spec import Argument, ModelSpec
+from hookcli.config.yaml import flow
 from hookcli.errors import RequestError
 from hookcli.inputs.grammar import (
     HINT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hookcli.config.config import CheckSpec
-from hookcli.config.reading import at, model, paths
+from hookcli.config.reading import at, hooks, model, paths
 from hookcli.config.reading.containers import Key, Keys, Many
 from hookcli.config.reading.hooks import Read, hook_schema, read_hook
 from hookcli.config.reading.items import Item, Problems
@@ -14,7 +14,7 @@ from hookcli.config.reading.run import RUN
 from hookcli.config.reading.shapes import Checked, Choice, Data, Schema, Text, misfit
 
 PRESETS = ("trace", "grads", "inspect", "none")
-DEFS: Schema = {**at.DEFS, **model.DEFS}
+DEFS: Schema = {**at.DEFS, **hooks.DEFS, **model.DEFS}
 _SEVERITIES = Choice(("error", "warning"))
 
 
@@ -92,7 +92,6 @@ ROOT = Keys(
     hints={
         "include": "extends: base.yaml is the one way to include",
         "input": "did you mean inputs?",
-        "<<": "there are no merge keys in YAML 1.2: extends: base.yaml includes a file",
         "seed": "it is one of run's: run: {seed: 0}",
         "mode": "it is one of run's: run: {mode: train}",
         "steps": "it is one of run's: run: {steps: 1}",

@@ -66,7 +66,9 @@ def _dtype(item: Item, text: str) -> str:
     return found
 
 
-_OPTIMIZER_NAME = Named("optimizer", OPTIMIZERS, f"those of torch.optim: {', '.join(OPTIMIZERS)}")
+_OPTIMIZER_NAME = Named(
+    "optimizer", dict.fromkeys(OPTIMIZERS, ""), f"those of torch.optim: {', '.join(OPTIMIZERS)}"
+)
 _OPTIMIZER = ByType(
     {
         str: _OPTIMIZER_NAME,

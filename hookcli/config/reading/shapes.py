@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
@@ -87,11 +87,14 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A name out of a catalogue. `bare` strips what users write around it."""
+    """A name out of a catalogue, which says what each `does`.
+
+    `listing` is a hint that lists them; `bare` strips what users write around a name.
+    """
 
     what: str
-    names: tuple[str, ...]
-    listing: str  # the command that lists them
+    does: Mapping[str, str]
+    listing: str
     bare: Callable[[str], str] = str
 
     @property
@@ -102,14 +105,18 @@ class Named:
         word = item.value
         if not isinstance(word, str):
             misfit(item, self.wants, self.listing)
-        if word not in self.names:
-            near = difflib.get_close_matches(self.bare(word), self.names, n=1, cutoff=0.5)
+        if word not in self.does:
+            near = difflib.get_close_matches(self.bare(word), self.does, n=1, cutoff=0.5)
             hint = f"did you mean {near[0]}?" if near else self.listing
             raise FaultError(item, f"there is no {self.what} '{shown(word)}'", hint)
         return word
 
     def schema(self) -> Schema:
-        return {"enum": list(self.names)}
+        return {"oneOf": [_constant(name, does) for name, does in self.does.items()]}
+
+
+def _constant(name: str, does: str) -> Schema:
+    return {"const": name, "description": does} if does else {"const": name}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,119 @@
+"""`do`: actions and their arguments."""
+
+# ruff: noqa: E501  # a case is a line
+
+from __future__ import annotations
+
+import pytest
+
+from hookcli.config.hooks import CallRef
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        ("record", None),
+        ("{scale: 0.5}", 0.5),
+        ("{scale: -2}", -2),
+        ("{scale: .nan}", pytest.approx(float("nan"), nan_ok=True)),
+        ("{add_noise: 1e-3}", 1e-3),
+        ("{clamp: [-1, 1]}", (-1, 1)),
+        ("{clamp: [-.inf, 1]}", (float("-inf"), 1)),
+        ("{clip_norm: 1}", 1),
+        ("save", None),
+    ],
+)
+def test_arguments(argument, action, expected):
+    assert argument(action) == expected
+
+
+def test_paths_and_functions_come_out_absolute(argument, folder):
+    assert argument("{save: taps/}") == f"{folder}/taps"
+    assert argument("{replace: mask.safetensors}") == f"{folder}/mask.safetensors"
+    assert argument('{replace: "mask.safetensors#m"}') == f"{folder}/mask.safetensors#m"
+    assert argument('{call: "f.py:h.g"}') == CallRef(f"{folder}/f.py:h.g")
+    assert argument("{call: a.b:c}") == CallRef("a.b:c")
+    assert argument("{call: torch.ops.mine.clip}") == CallRef("torch.ops.mine.clip")
+    assert argument('{call: {fn: "f.py:h", signature: event}}') == CallRef(
+        f"{folder}/f.py:h", "event"
+    )
+    pair = '{call: {pack: "f.py:p", unpack: a:u}}'
+    assert argument(pair, "saved_tensors") == {
+        "pack": CallRef(f"{folder}/f.py:p"), "unpack": CallRef("a:u"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("action", "message", "path"),
+    [
+        ("clmp", "there is no action 'clmp'", "do"),
+        ("{clmp: 1}", "there is no action 'clmp'", "do"),
+        ("[stats, 1]", "do[1] wants an action: its name, or {name: argument}, not the number 1", "do[1]"),
+        ("[]", "do is an empty list", "do"),
+        ("", "do wants an action: its name, or {name: argument}, not nothing", "do"),
+        ("{stats: 1}", "stats takes no argument", "do.stats"),
+        ("{record: }", "record takes no argument", "do.record"),
+        ("scale", "scale wants a number", "do"),
+        ("{scale: '1'}", "scale wants a number, not the text '1'", "do.scale"),
+        ("{scale: true}", "scale wants a number, not true", "do.scale"),
+        ("{add_noise: 0}", "add_noise wants a number above 0, not the number 0", "do.add_noise"),
+        ("{clip_norm: .inf}", "clip_norm wants a number above 0, not the number .inf", "do.clip_norm"),
+        ("{clamp: 1}", "clamp wants two numbers [low, high], the low one first, not the number 1",
+         "do.clamp"),
+        ("{clamp: [1, -1]}",
+         "clamp wants two numbers [low, high], the low one first, not the list [1, -1]", "do.clamp"),
+        ("{clamp: [.nan, 1]}",
+         "clamp wants two numbers [low, high], the low one first, not the list [.nan, 1]", "do.clamp"),
+        ("{scale: 1, clip_norm: 1}", "an action is one key, and here are 2", "do"),
+        ("{save: 1}", "save wants a directory, not the number 1", "do.save"),
+        ("{replace: none.pt}", "there is no file none.pt", "do.replace"),
+        ("{replace: f.py}", "f.py is no file of tensors", "do.replace"),
+        ("{replace: 'mask.safetensors#'}", "the tensor's name is missing", "do.replace"),
+        ("{call: halve}", "'halve' names no function", "do.call"),
+        ("{call: 'my_hoks.py:halve'}", "there is no file my_hoks.py", "do.call"),
+        ("{call: {fn: 'f.py:h', sig: event}}", "there is no key 'sig' here", "do.call.sig"),
+        ("{call: {signature: event}}", "call has no 'fn'", "do.call"),
+        ("{call: {pack: a:p, unpack: a:u}}", "kind forward calls one function, not a pair", "do"),
+        ("{comm: noop}", "comm averages buckets, and kind forward has none", "do"),
+    ],
+)  # fmt: skip
+def test_a_malformed_action_is_refused(refused, action, message, path):
+    assert refused(f"{{kind: forward, at: fc, do: {action}}}")[:2] == (message, path)
+
+
+def test_near_files_are_suggested(refused):
+    assert refused("{kind: forward, at: a, do: {call: 'my_hoks.py:h'}}")[2] == (
+        "did you mean my_hooks.py?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "action"),
+    [
+        ("post_accumulate_grad, at: a", "{scale: 2}"),
+        ("multi_grad, at: a", "zero"),
+        ("optimizer_step_post", "negate"),
+        ("state_dict_pre, at: a", "{clamp: [0, 1]}"),
+        ("engine_callback", "{replace: mask.safetensors}"),
+        ('node, at: "fc:input"', "{clip_norm: 1}"),
+    ],
+)
+def test_a_new_value_where_none_is_taken_is_refused_with_both_lines(problem, kind, action):
+    message, _, line, _ = problem(
+        f"hooks:\n  - kind: {kind.replace(', at', f'{chr(10)}    at')}\n    do: {action}\n"
+    )
+    assert "gives a new value, and kind " in message
+    assert "(line 2) takes none" in message
+    assert line == f"do: {action}"
+
+
+@pytest.mark.parametrize("kind", ["post_accumulate_grad, at: a", "engine_callback"])
+def test_a_function_may_look_where_no_value_is_taken(hook, kind):
+    assert hook(f"{{kind: {kind}, do: {{call: 'f.py:h'}}}}").actions[0].name == "call"
+
+
+def test_saved_tensors_calls_a_pair(refused):
+    assert refused("{kind: saved_tensors, do: {call: a:b}}")[0] == (
+        "kind saved_tensors calls a pair of functions"
+    )
+    assert refused("{kind: saved_tensors, do: {call: {pack: a:b}}}")[0] == "call has no 'unpack'"

@@ -1,0 +1,156 @@
+"""`at`: its forms, and what each kind takes."""
+
+# ruff: noqa: E501  # a case is a line
+
+from __future__ import annotations
+
+import pytest
+
+from hookcli.config.hooks import Match, Selector
+from hookcli.hooks.catalogue import CATALOGUE
+
+
+@pytest.mark.parametrize(
+    ("at", "matches"),
+    [
+        ('""', (Match(pattern=""),)),
+        ("{name: fc}", (Match(name="fc"),)),
+        ('{regex: "l.*", depth: 1, leaf: false}', (Match(regex="l.*", depth=1, leaf=False),)),
+        ("{type: Conv2d}", (Match(type="Conv2d"),)),
+        ("[a, {type: B}, [c]]", (Match(pattern="a"), Match(type="B"), Match(pattern="c"))),
+        (
+            "{type: B, not: [a, b]}",
+            (
+                Match(
+                    type="B",
+                    negated=Selector((Match(pattern="a"), Match(pattern="b")), "[a, b]"),
+                ),
+            ),
+        ),
+    ],
+)
+def test_the_forms_of_at(hook, at, matches):
+    assert hook(f"{{kind: forward, at: {at}}}").at.any == matches
+
+
+def test_values_operators_and_nodes(hook):
+    assert hook('{kind: tensor, at: "fc:output.a[1]"}').at.any == (
+        Match(pattern="fc", part="output", path=".a[1]"),
+    )
+    assert hook('{kind: tensor, at: {type: B, part: "input[0]"}}').at == Selector(
+        (Match(type="B", part="input", path="[0]"),), "{type: B, part: 'input[0]'}"
+    )
+    inside = Selector((Match(pattern="layer1"),), "layer1")
+    assert hook("{kind: tensor, at: {op: aten.add, in: layer1, call: 0}}").at.any == (
+        Match(op="aten.add", inside=inside, call=0),
+    )
+    assert hook("{kind: node, at: {node: AddmmBackward0, in: layer1}}").at.any == (
+        Match(node="AddmmBackward0", inside=inside),
+    )
+
+
+@pytest.mark.parametrize(
+    ("at", "message", "path", "hint"),
+    [
+        ("1", "at wants a pattern, a mapping of conditions, or a list of these, not the number 1",
+         "at", "write at:"),
+        ("[]", "at is an empty list", "at", "write at:"),
+        ("{}", "at has no condition", "at", "write at:"),
+        ("{typ: A}", "there is no key 'typ' here", "at.typ", "did you mean type?"),
+        ('{pattern: "a.*"}', "there is no key 'pattern' here", "at.pattern", "write the pattern alone"),
+        ("{depth: one}", "depth wants a whole number from 0, not the text 'one'", "at.depth", "1"),
+        ("{leaf: 1}", "leaf wants true or false, not the number 1", "at.leaf", "without quotes"),
+        ('{regex: "("}', "this regex is malformed: missing ), unterminated subpattern at position 0",
+         "at.regex", "full match"),
+        ('{regex: "(a"}', "this regex is malformed: missing ), unterminated subpattern at position 0",
+         "at.regex", "full match"),
+        ("{part: outputs, name: a}", "'outputs' is no part of a module's call", "at.part",
+         "did you mean output?"),
+        ("{in: a}", "'in' goes with op or node", "at.in", "op: aten.add"),
+        ("{call: 0, name: a}", "'call' goes with op or node", "at.call", "op: aten.add"),
+        ("{op: aten.add, node: B}", "op and node are two ways to say where", "at", "leave one out"),
+        ("{op: aten.add, type: B}", "an operator or a node goes with in and call alone", "at",
+         "{op: aten.add, in: {type: Block}}"),
+        ("{op: add}", "'add' is no operator's name", "at.op", "write aten.add"),
+        ('{not: "fc:output"}', "not chooses modules or parameters by name", "at.not", "alone"),
+        ('"fc:outptu"', "'outptu' after the colon is neither input nor output", "at",
+         "did you mean fc:output?"),
+        ("[a, 1]", "at[1] wants a pattern, a mapping of conditions, or a list of these, "
+         "not the number 1", "at[1]", "write at:"),
+    ],
+)  # fmt: skip
+def test_a_malformed_at_is_refused(refused, at, message, path, hint):
+    found = refused(f"{{kind: tensor, at: {at}}}")
+    assert found[:2] == (message, path)
+    assert hint in found[2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "at", "message"),
+    [
+        ("forward", '"fc:output"',
+         "kind forward hooks modules, and this is an output of a module's call"),
+        ("forward", "{op: aten.add}", "kind forward hooks modules, and this is an operator"),
+        ("forward", "{node: B}", "kind forward hooks modules, and this is an autograd node"),
+        ("tensor", "{node: B}", "kind tensor hooks parameters, and this is an autograd node"),
+        ("tensor", "{type: Linear}", "kind tensor hooks parameters, which have no type"),
+        ("tensor", "{name: fc.weight, not: {depth: 1}}",
+         "kind tensor hooks parameters, which have no depth"),
+        ("post_accumulate_grad", '"fc:output"',
+         "kind post_accumulate_grad hooks parameters, and this is an output of a module's call"),
+        ("accumulate_grad", '"fc:input"',
+         "kind accumulate_grad hooks parameters, and this is an input of a module's call"),
+        ("multi_grad", "{op: aten.add}", "kind multi_grad hooks parameters, and this is an operator"),
+        ("node", '"fc:output"', "kind node hooks modules, and this is an output of a module's call"),
+        ("node_pre", '"fc:input"',
+         "kind node_pre hooks modules, and this is an input of a module's call"),
+        ("op", '"fc:output"', "kind op hooks modules, and this is an output of a module's call"),
+        ("saved_tensors", "{op: aten.add}",
+         "kind saved_tensors hooks modules, and this is an operator"),
+        ("state_dict_post", '"fc:input"',
+         "kind state_dict_post hooks modules, and this is an input of a module's call"),
+    ],
+)  # fmt: skip
+def test_the_kind_decides_what_at_may_be(refused, kind, at, message):
+    found = refused(f"{{kind: {kind}, at: {at}}}")
+    assert found[:2] == (message, "at")
+
+
+def test_the_condition_that_does_not_fit_is_named(refused):
+    message, path, _ = refused('{kind: forward, at: [a, "b:output"]}')
+    assert (message, path) == (
+        "kind forward hooks modules, and this is an output of a module's call", "at[1]",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "forward_pre", "forward", "full_backward_pre", "full_backward", "backward", "tensor",
+        "post_accumulate_grad", "multi_grad", "node_pre", "node", "accumulate_grad",
+        "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post",
+    ],
+)  # fmt: skip
+def test_kinds_with_a_target_need_at(refused, kind):
+    message, path, hint = refused(f"{{kind: {kind}}}")
+    assert (message, path) == (f"kind {kind} has no 'at'", "")
+    assert CATALOGUE[kind].example in hint
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "global_forward", "engine_callback", "ddp_comm", "optimizer_step_pre",
+        "global_optimizer_step_post", "package_extern",
+    ],
+)  # fmt: skip
+def test_kinds_without_a_target_take_no_at(refused, kind):
+    message, path, _ = refused(f"{{kind: {kind}, at: fc}}")
+    assert message.startswith(f"kind {kind} takes no 'at': it fires ")
+    assert path == "at"
+
+
+@pytest.mark.parametrize("kind", ["op", "saved_tensors", "module_registration"])
+def test_kinds_of_the_run_may_have_at(hook, kind):
+    assert hook(f"{{kind: {kind}}}").at is None
+    assert hook(f"{{kind: {kind}, at: a}}").at.any == (Match(pattern="a"),)

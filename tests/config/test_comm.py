@@ -1,0 +1,58 @@
+"""`comm`: communication hooks and their states."""
+
+# a case is a line
+
+from __future__ import annotations
+
+import pytest
+
+from hookcli.config.reading.comm import STATES
+
+
+def test_a_communication_hook_averages_with_allreduce_by_default(hook):
+    assert [(one.name, one.argument) for one in hook("{kind: ddp_comm, do: stats}").actions] == [
+        ("comm", {"name": "allreduce"}), ("stats", None),
+    ]  # fmt: skip
+    assert [one.name for one in hook("{kind: ddp_comm}").actions] == ["comm", "record"]
+    assert [one.name for one in hook("{kind: ddp_comm, do: {call: a:b}}").actions] == ["call"]
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_communication_hooks(argument, name):
+    if name == "post_local_sgd":
+        action = "{comm: {name: post_local_sgd, start_localSGD_iter: 100}}"
+        assert argument(action, "ddp_comm") == {"name": name, "start_localSGD_iter": 100}
+    else:
+        assert argument(f"{{comm: {name}}}", "ddp_comm") == {"name": name}
+
+
+def test_the_states_are_torch_s_own():
+    from inspect import signature
+
+    from torch.distributed.algorithms.ddp_comm_hooks import post_localSGD_hook, powerSGD_hook
+
+    own = {
+        "powersgd": powerSGD_hook.PowerSGDState, "batched_powersgd": powerSGD_hook.PowerSGDState,
+        "post_local_sgd": post_localSGD_hook.PostLocalSGDState,
+    }  # fmt: skip
+    for name, state in own.items():
+        assert set(STATES[name]) == set(signature(state).parameters) - {"process_group", "subgroup"}
+
+
+@pytest.mark.parametrize(
+    ("action", "message", "hint"),
+    [
+        ("{comm: fp16_hook}", "there is no communication hook 'fp16_hook'", "fp16_compress, bf16"),
+        ("{comm: powerSGD_hook}", "there is no communication hook 'powerSGD_hook'", "powersgd?"),
+        ("{comm: {random_seed: 1}}", "comm has no 'name'", "powersgd"),
+        ("{comm: {name: noop, random_seed: 1}}", "there is no key 'random_seed' here", "name"),
+        ("{comm: post_local_sgd}", "post_local_sgd needs 'start_localSGD_iter'", "{name:"),
+        ("{comm: 1}", "comm wants the name of a communication hook, or {name: powersgd, …}, "
+         "not the number 1", "fp16_compress"),
+        ("[{comm: noop}, {call: a:b}]", "two actions average the bucket", "leave one"),
+    ],
+)  # fmt: skip
+def test_a_malformed_communication_hook_is_refused(problems, action, message, hint):
+    ((said, _, _, advice),) = problems(f"hooks:\n  - {{kind: ddp_comm, do: {action}}}\n")
+    assert said == message
+    assert hint in advice

@@ -1,0 +1,230 @@
+"""The YAML of configurations: the 1.2 core schema, places, and what no honest file holds."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from hookcli.config.read import read_config
+from hookcli.config.reading.document import DEEPEST, EXPANDED, LARGEST
+from hookcli.errors import RequestError
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("true", True), ("false", False), ("True", True),
+        ("yes", "yes"), ("no", "no"), ("on", "on"), ("off", "off"), ("y", "y"),
+        ("1e-4", 1e-4), ("1E5", 1e5), (".5", 0.5), ("1.", 1.0), ("-.inf", float("-inf")),
+        ("010", 10), ("0o10", 8), ("0x10", 16), ("1_000", "1_000"), ("0b1", "0b1"),
+        ("1:30", "1:30"), ("190:20:30", "190:20:30"),
+        ("2001-12-14", "2001-12-14"), ("2001-12-14 21:59:43.10", "2001-12-14 21:59:43.10"),
+        ("~", None), ("null", None), ("", None), ("=", "="), ("'1'", "1"), ("!!str 1", "1"),
+        (r'"\u00e9\n"', "é\n"),
+    ],
+)  # fmt: skip
+def test_scalars_are_those_of_the_core_schema(read, written, value):
+    (check,) = read(f"checks:\n  - rule: finite\n    limit: {written}\n").checks
+    assert check.options == {"limit": value}
+    assert type(check.options["limit"]) is type(value)
+
+
+def test_a_duplicate_key_is_an_error_with_both_lines(problems):
+    rows = problems("preset: trace\nrun: {seed: 0, seed: 1}\npreset: none\n")
+    assert rows == [
+        (
+            "'seed' stands twice", "hooks.yaml:2: run.seed", "run: {seed: 0, seed: 1}",
+            "it stands on line 2 already: leave one out",
+        ),
+        (
+            "'preset' stands twice", "hooks.yaml:3: preset", "preset: none",
+            "it stands on line 1 already: leave one out",
+        ),
+    ]  # fmt: skip
+
+
+def test_an_alias_stands_for_its_value(read):
+    hooks = read(
+        "hooks:\n  - {kind: forward, at: &where [a, b], do: stats}\n"
+        "  - {kind: forward_pre, at: *where}\n"
+    ).hooks
+    assert hooks[0].at == hooks[1].at
+    assert hooks[1].place == "hooks.yaml:3: hooks[1]"
+
+
+def test_a_problem_in_an_alias_names_the_path_where_it_is_used(problems):
+    rows = problems("hooks:\n  - {kind: &k nope, at: a}\n  - {kind: *k, at: a}\n")
+    assert [row[1] for row in rows] == [
+        "hooks.yaml:2: hooks[0].kind",
+        "hooks.yaml:3: hooks[1].kind",
+    ]
+
+
+def test_a_billion_laughs_are_refused(problem):
+    lines = ["a: &a [" + "x, " * 9 + "x]"]
+    for last, name in zip("abcdefgh", "bcdefghi", strict=True):
+        lines.append(f"{name}: &{name} [" + f"*{last}, " * 9 + f"*{last}]")
+    message, place, _, _ = problem("\n".join(lines))
+    assert message == f"the aliases stand for more than {EXPANDED} values"
+    assert place.startswith("hooks.yaml:")
+
+
+def test_aliases_that_stand_for_few_values_are_taken(read):
+    text = "checks:\n  - {rule: a, x: &x [1, 2, 3]}\n" + "  - {rule: b, x: *x}\n" * 50
+    assert len(read(text).checks) == 51
+
+
+@pytest.mark.parametrize("text", ["a: &a [*a]", "&a {run: *a}", "checks: &a [{rule: *a}]"])
+def test_an_alias_may_not_hold_itself(problem, text):
+    message, place, _, hint = problem(text)
+    assert message == "this alias stands for a value that holds it"
+    assert place.startswith("hooks.yaml:1")
+    assert hint == "write it out"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line", "hint"),
+    [
+        ("run:\n\tseed: 0\n", "a tab stands where YAML wants spaces", 2, "indent with spaces"),
+        (
+            "hooks:\n  - kind: forward\n    at: *.conv1\n",
+            "a text that begins with * or & is an alias or an anchor in YAML", 3,
+            'quote it: at: "*.conv1"',
+        ),
+        (
+            "hooks:\n  - kind: forward\n    at: *\n",
+            "a text that begins with * or & is an alias or an anchor in YAML", 3,
+            'quote it: at: "*.conv1"',
+        ),
+        (
+            "at: *fc\n",
+            "a text that begins with * is an alias in YAML, and there is no such anchor", 1,
+            'quote it: at: "*.conv1"',
+        ),
+        (
+            "preset: none\n---\npreset: trace\n", "a second document begins here", 2,
+            "one file holds one configuration: leave the --- out",
+        ),
+        (
+            "run: mode: train\n", "a second colon stands on this line", 1,
+            "quote texts that hold ': ', and check the indentation",
+        ),
+        ("hooks: [a, b\n", None, 2, None),
+        ("hooks: }\n", None, 1, None),
+        ("a: 'open\n", None, 2, None),
+        ("run:\n  seed: 0\n mode: train\n", None, 3, None),
+        ("%YAML 3.0\n---\na: 1\n", None, 1, None),
+        ("a: !!python/object/apply:os.system [ls]", None, 1, "write plain texts and numbers"),
+        ("a: !mine 1", "the tag !mine is not taken", 1, "write plain texts and numbers"),
+        ("a: !!timestamp 2001-12-14", None, 1, "write plain texts and numbers"),
+        ("? [a]\n: 1\n", "a key is a list or a mapping", 1, "write a text before the colon"),
+        ("a: !!int abc", "this number cannot be read", 1, "quote it for a text"),
+        ("a: " + "9" * 5000, "this number cannot be read", 1, "quote it for a text"),
+        (r'a: "\ud800"', "this text holds half a character (a surrogate)", 1, None),
+        ("a: \x07", "the file holds a control character, U+0007", 1, None),
+        ("b: 1\na: \x00", "the file holds a control character, U+0000", 2, None),
+    ],
+)  # fmt: skip
+def test_what_is_no_yaml_is_said_with_its_line(problem, text, message, line, hint):
+    said, place, _, advice = problem(text)
+    assert message is None or said == message
+    assert place.split(": ")[0] in (f"hooks.yaml:{line}", f"hooks.yaml:{line - 1}")
+    assert hint is None or advice == hint
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n", "---\n", "null", "{}", "\ufeff"])
+def test_a_file_that_says_nothing_is_refused(problem, text):
+    assert problem(text) == (
+        "the file says nothing", "hooks.yaml:1", "", "hookcli init MODEL writes one to start from"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "- kind: forward\n", "a text", "3"])
+def test_the_top_is_a_mapping(problem, text):
+    message, place, _, hint = problem(text)
+    assert message.startswith("a configuration wants a mapping with keys such as model and hooks")
+    assert place == "hooks.yaml:1"
+    assert hint == "write model: model.py:Net on a line, and hooks: below it"
+
+
+def test_nesting_has_an_end(problem, read):
+    message, place, _, _ = problem("a: " + "[" * 100_000)
+    assert message == f"this is nested deeper than {DEEPEST} levels"
+    assert place == "hooks.yaml:1"
+    deep = DEEPEST - 4
+    read("checks: [{rule: a, x: " + "[" * deep + "]" * deep + "}]")
+
+
+def test_a_large_file_is_refused_before_it_is_read(problem):
+    message, _, _, _ = problem("# " + "x" * LARGEST)
+    assert message == f"the file is larger than {LARGEST // 1024} KiB"
+
+
+def test_utf_8_with_or_without_a_mark(read, problem):
+    assert read("\ufeffpreset: none").preset == "none"
+    assert read("checks: [{rule: été}]").checks[0].rule == "été"
+    assert problem("preset: none".encode("utf-16"))[0] == "the file is UTF-16, not UTF-8"
+    message, place, _, hint = problem(b"preset: none\n# \xe9t\xe9\n")
+    assert message == "the file is not UTF-8: there is a byte 0xe9"
+    assert (place, hint) == ("hooks.yaml:2", "save it as UTF-8")
+
+
+def test_a_binary_file_is_refused(problem):
+    message, *_ = problem(bytes(range(256)) * 10)
+    assert message == "the file is not UTF-8: there is a byte 0x80"
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("nope.yaml", "there is no file nope.yaml"),
+        (".", ". cannot be read: Is a directory"),
+        ("a\0b", "a\0b cannot be read: embedded null byte"),
+        ("x" * 300, f"{'x' * 300} cannot be read: File name too long"),
+    ],
+)
+def test_a_file_that_cannot_be_read(folder, path, message):
+    with pytest.raises(RequestError) as caught:
+        read_config(path)
+    assert caught.value.message == message
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission(folder):
+    (folder / "secret.yaml").write_text("preset: none")
+    (folder / "secret.yaml").chmod(0)
+    with pytest.raises(RequestError) as caught:
+        read_config("secret.yaml")
+    assert caught.value.message == "secret.yaml cannot be read: Permission denied"
+
+
+def test_a_merge_key_is_an_unknown_key(problem):
+    assert problem("run:\n  <<: {seed: 0}\n") == (
+        "there is no key '<<' here", "hooks.yaml:2: run['<<']", "<<: {seed: 0}",
+        "there are no merge keys in YAML 1.2: extends: base.yaml includes a file",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ["1", "true", "null", "1.5"])
+def test_keys_are_texts(problem, key):
+    message, place, _, _ = problem(f"run:\n  {key}: 0\n")
+    assert message.startswith("there is no key '")
+    assert place.startswith("hooks.yaml:2: run[")
+
+
+def test_a_name_with_escapes_stays_what_it_is(read):
+    (hook,) = read(r'hooks: [{kind: forward, at: {name: "a\u202eb\x1b[31m\0"}}]').hooks
+    assert hook.at.any[0].name == "a\u202eb\x1b[31m\0"
+
+
+def test_a_long_line_is_shown_around_the_fault(problem):
+    text = (
+        "hooks: [{kind: forward, at: ["
+        + ", ".join(f"layer{i}" for i in range(40))
+        + "], every: 0}]"
+    )
+    _, _, line, _ = problem(text)
+    assert len(line) <= 80
+    assert line.startswith("…")
+    assert line.endswith("every: 0}]")

@@ -1,0 +1,139 @@
+"""`hooks`: kinds, when, options, and hooks that exclude each other."""
+
+# a case is a line
+
+from __future__ import annotations
+
+import pytest
+
+from hookcli.config.hooks import ActionSpec, HookSpec, Match, Selector
+from hookcli.hooks.catalogue import CATALOGUE
+
+
+def test_a_hook_as_data(hook):
+    assert hook(
+        "{kind: forward, at: fc, calls: [0, 2], steps: 1, every: 3, do: stats}"
+    ) == HookSpec(
+        index=0,
+        kind="forward",
+        at=Selector((Match(pattern="fc"),), "fc"),
+        calls=(0, 2),
+        steps=(1,),
+        every=3,
+        options={},
+        actions=(ActionSpec("stats", None, "hooks.yaml:2: hooks[0].do"),),
+        place="hooks.yaml:2: hooks[0]",
+    )
+
+
+def test_a_list_of_kinds_is_several_hooks_of_one_index(read):
+    hooks = read(
+        "hooks:\n  - {kind: [forward_pre, forward], at: a}\n  - {kind: forward, at: b}\n"
+    ).hooks
+    assert [(one.index, one.kind, one.place) for one in hooks] == [
+        (0, "forward_pre", "hooks.yaml:2: hooks[0]"),
+        (0, "forward", "hooks.yaml:2: hooks[0]"),
+        (1, "forward", "hooks.yaml:3: hooks[1]"),
+    ]
+
+
+def test_a_hook_without_do_records(hook):
+    assert [one.name for one in hook("{kind: forward, at: fc}").actions] == ["record"]
+
+
+@pytest.mark.parametrize("kind", CATALOGUE)
+def test_every_kind_is_known(kind, read):
+    assert read(f"hooks: [{CATALOGUE[kind].example}]").hooks[0].kind == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        ("fowrard", "did you mean forward?"),
+        ("register_forward_hook", "did you mean forward?"),
+        ("register_module_full_backward_hook", "did you mean full_backward?"),
+        ("Forward", "did you mean forward?"),
+        ("zzz", "hookcli list hooks shows them"),
+    ],
+)
+def test_an_unknown_kind_is_answered_with_a_near_one(refused, kind, hint):
+    assert refused(f"{{kind: {kind}, at: fc}}") == (
+        f"there is no kind of hook '{kind}'",
+        "kind",
+        hint,
+    )
+
+
+def test_a_kind_stands_once(refused):
+    assert refused("{kind: [forward, forward], at: fc}")[0] == "forward stands twice"
+
+
+def test_options_are_those_of_the_kind(hook, refused):
+    assert hook("{kind: forward, at: a, options: {prepend: true}}").options == {"prepend": True}
+    assert hook("{kind: multi_grad, at: a, options: {mode: any}}").options == {"mode": "any"}
+    assert refused("{kind: forward_pre, at: a, options: {always_call: true}}") == (
+        "kind forward_pre has no option 'always_call'", "options.always_call",
+        "it takes prepend, with_kwargs",
+    )  # fmt: skip
+    assert refused("{kind: [forward, node], at: a, options: {prepend: true}}") == (
+        "kind node has no option 'prepend'", "options.prepend", "leave options out",
+    )  # fmt: skip
+    assert (
+        refused("{kind: forward, at: a, options: {prependd: true}}")[2] == "did you mean prepend?"
+    )
+    assert refused("{kind: forward, at: a, options: {prepend: 1}}")[0] == (
+        "prepend wants true or false, not the number 1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("calls: -1", "calls wants a whole number from 0, not the number -1"),
+        ("calls: []", "calls is an empty list"),
+        ("calls: [0, true]", "calls[1] wants a whole number from 0, not true"),
+        ("steps: x", "steps wants a whole number from 0, not the text 'x'"),
+        ("every: 0", "every wants a whole number from 1, not the number 0"),
+        ("action: stats", "there is no key 'action' here"),
+    ],
+)
+def test_when_it_acts(refused, key, message):
+    assert refused(f"{{kind: forward, at: a, {key}}}")[0] == message
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ("{kind: ddp_comm}", "{kind: ddp_comm, do: stats}", "a model has one communication hook"),
+        ("{kind: backward, at: fc}", "{kind: full_backward, at: fc}", "no legacy backward hook"),
+        ("{kind: full_backward, at: [a, b]}", "{kind: backward, at: [a, b]}", "no legacy backward"),
+        ("{kind: global_backward}", "{kind: global_full_backward}", "no legacy backward hook"),
+        ("{kind: saved_tensors, at: fc}", "{kind: saved_tensors, at: fc}", "one pair of saved"),
+        ("{kind: saved_tensors}", "{kind: saved_tensors}", "one pair of saved_tensors acts"),
+    ],
+)
+def test_hooks_that_exclude_each_other_are_refused_with_both_lines(problem, first, second, message):
+    said, place, line, _ = problem(f"hooks:\n  - {first}\n  - {second}\n")
+    assert message in said
+    assert said.endswith("(the other: hooks.yaml:2: hooks[0])")
+    assert place == "hooks.yaml:3: hooks[1].kind"
+    assert line == f"- {second}"
+
+
+def test_legacy_and_full_backward_in_one_list_of_kinds_is_refused(problem):
+    assert (
+        "no legacy backward hook" in problem("hooks: [{kind: [backward, full_backward], at: a}]")[0]
+    )
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        "{kind: backward, at: a}, {kind: full_backward, at: b}",
+        "{kind: backward, at: a}, {kind: full_backward_pre, at: a}",
+        "{kind: forward, at: a}, {kind: forward, at: a}",
+        "{kind: saved_tensors, at: a}, {kind: saved_tensors, at: b}",
+    ],
+)
+def test_hooks_that_may_stand_together(read, pair):
+    assert len(read(f"hooks: [{pair}]").hooks) == 2

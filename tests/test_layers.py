@@ -35,7 +35,7 @@ MAY = {
                 "actions.catalogue"},
     "models": {"errors", "config", "report"},
     "inputs": {"errors", "config", "models"},
-    "run": {"errors", "config", "report", "models", "inputs", "memory", "hooks", "actions"},
+    "run": {"errors", "console", "config", "report", "models", "inputs", "memory", "hooks", "actions"},
     "worker": {"errors", "config", "report", "run", "memory", "inputs.infer.hypothesis"},
     "cli": {"errors", "console", "config", "report", "formats", "worker", "inputs.grammar",
             "models.kinds", "hooks.catalogue", "hooks.kind", "actions.catalogue"},

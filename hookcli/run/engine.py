@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
@@ -14,6 +13,7 @@ from hookcli.actions.build import build
 from hookcli.actions.tools import Tools
 from hookcli.config.hooks import HookSpec, Match
 from hookcli.config.spec import Spec
+from hookcli.console import Console, escape
 from hookcli.errors import ProblemsError, RequestError
 from hookcli.hooks.catalogue import CATALOGUE
 from hookcli.hooks.context import Context
@@ -33,10 +33,6 @@ from hookcli.models.functions import function_of
 from hookcli.report.recording import Recording
 from hookcli.run.sinks import Sink
 from hookcli.run.statistics import norm_of_change, statistics
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)  # noqa: T201  # the child's stderr is the user's
 
 
 class Engine:
@@ -222,7 +218,7 @@ def _hook(one: HookSpec, spec: Spec, context: Context) -> Hook:
             place=action.place or one.place,
             seed=spec.run.seed,
             statistics=statistics,
-            say=_say,
+            say=lambda text: Console().err(escape(text)),
             function=function_of,
         )
         actions.append(build(action, tools))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from pickle import dumps, loads  # now: a model may replace them
 from typing import Any
 
 import torch
@@ -14,9 +16,52 @@ from hookcli.inputs.infer.hypothesis import Guess, Hypothesis, command
 from hookcli.inputs.infer.search import Search, search
 from hookcli.inputs.materialise import make_tensor
 from hookcli.models.base import Model
+from hookcli.models.fake import Faker
+from hookcli.models.fork import in_fork
+from hookcli.run.batches import value_of
 from hookcli.run.doubts import Doubts
 from hookcli.run.seeds import seed_all
 from hookcli.run.trials import trier
+
+_PATIENCE = 60.0  # seconds that a search beside the run may take
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search came to: the batch, what was tried for an error, and a line for each trial."""
+
+    hypothesis: Hypothesis | None = None
+    tried: str = ""
+    trials: tuple[str, ...] = ()
+
+
+def found_with(model: Model, spec: Spec, faker: Faker, floating: torch.dtype) -> Found:
+    """Search with a model that holds fake tensors."""
+    search = infer(
+        model,
+        spec,
+        value_of,
+        floating=floating,
+        around=lambda: faker.mode,
+        fake=faker.tensor,
+    )
+    if search is None:
+        return Found()
+    return Found(search.found, tried(search), lines(search))
+
+
+def found_beside(model: Model, spec: Spec, floating: torch.dtype) -> Found:
+    """Search for a model with values: in a fork, where it may be made fake."""
+
+    def work() -> bytes:
+        torch.set_num_threads(1)  # those of the pool did not come along
+        faker = Faker(spec.run.device)
+        faker.module(model.root)
+        return dumps(found_with(model, spec, faker, floating))
+
+    told = in_fork(work, patience=_PATIENCE)
+    found = Found() if told is None else loads(told)  # from our own fork
+    return found if isinstance(found, Found) else Found()
 
 
 def infer(

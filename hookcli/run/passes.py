@@ -12,12 +12,13 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from hookcli.run.chunks import SIZE, pieces
+from hookcli.run.chunks import SIZE, chunks, pieces
 from hookcli.run.moments import Elements, Moments, constant
 
 _SMALL = 1 << 13  # up to here float64 costs no more than float32, in which we sum rows
 _SERIAL = 1 << 15  # up to here torch's own operators start no threads
 _FEW = 1 << 11  # up to here count_nonzero, which branches, is the fastest
+_BLOCK = 1 << 20  # of a tensor that needs no copy: the passes after the first find it cached
 _ROW = 1024  # float32 sums of a row are good to 1e-7; the rows are summed in float64
 
 # Dtypes whose values and differences float32 holds; the others are computed in float64.
@@ -54,7 +55,7 @@ def _quick(view: Tensor, dtype: torch.dtype) -> Moments | None:
     own = view.dtype is not dtype or not view.is_contiguous()
     found = Moments(count=view.numel())
     total = squares = 0.0
-    for piece in pieces(view, dtype) if own else (view,):
+    for piece in pieces(view, dtype) if own else chunks(view, _BLOCK):
         low, high = _ends(piece)
         top = max(-low, high)
         if not (least < top < most or top == 0) or low != low:

@@ -26,10 +26,10 @@ from hookcli.report.event_rows import number
 from hookcli.report.model import Inputs, Report, RunInfo
 from hookcli.report.recording import Recording
 from hookcli.run.assemble import assemble
-from hookcli.run.batches import Candidate, candidates, floating_dtype, no_batch, value_of
+from hookcli.run.batches import Candidate, candidates, floating_dtype, no_batch
 from hookcli.run.doubts import Doubts, FakeDoubtError, is_inconclusive
 from hookcli.run.engine import Engine
-from hookcli.run.inference import batch_of, infer, lines, tried
+from hookcli.run.inference import Found, batch_of, found_beside, found_with
 from hookcli.run.plan import plan
 from hookcli.run.prepare import prepare
 from hookcli.run.recorder import Progress
@@ -69,8 +69,7 @@ class Session:
         self._progress = progress
         self._started = perf_counter()
         self._warnings: list[str] = []
-        self._trials: tuple[str, ...] = ()
-        self._tried = ""
+        self._found = Found()
         self._faker = Faker(spec.run.device) if attempt.tensors == "fake" else None
         self._plan = plan(spec)
         self._sink: Sink = Kept() if spec.stream is None else Streamed(spec.stream)
@@ -98,7 +97,7 @@ class Session:
             self._report(model, outcome),
             declaration=candidate.name if candidate.origin == "declared" else None,
             inferred=candidate.hypothesis,
-            trials=self._trials,
+            trials=self._found.trials,
         )
 
     def _phase(self, name: str) -> None:
@@ -133,7 +132,9 @@ class Session:
             self._warnings += dropped
             return self._try(model, inferred)
         if first is None:
-            raise no_batch(model.root, self._spec.model.source, self._tried, self._trials)
+            raise no_batch(
+                model.root, self._spec.model.source, self._found.tried, self._found.trials
+            )
         self._warnings += [d for d in dropped if not d.startswith(first.candidate.name)]
         return first
 
@@ -160,24 +161,18 @@ class Session:
 
     def _inferred(self, model: Model) -> Candidate | None:
         """A batch found by trial; only fake tensors try, and never what a real run would see."""
-        if self._faker is None:
-            return None
         set_mode(model, self._plan.mode)
         floating = floating_dtype(model.root, self._spec)
-        found = infer(
-            model,
-            self._spec,
-            value_of,
-            floating=floating,
-            around=self._around,
-            fake=self._faker.tensor,
+        self._found = (
+            found_beside(model, self._spec, floating)
+            if self._faker is None
+            else found_with(model, self._spec, self._faker, floating)
         )
-        self._tried = tried(found)
-        self._trials = () if found is None else lines(found)
-        if found is None or found.found is None:
+        hypothesis = self._found.hypothesis
+        if hypothesis is None:
             return None
-        batch = batch_of(found.found, floating, self._spec)
-        return Candidate("inferred", command(found.found), batch, found.found)
+        batch = batch_of(hypothesis, floating, self._spec)
+        return Candidate("inferred", command(hypothesis), batch, hypothesis)
 
     def _try(self, model: Model, candidate: Candidate) -> _Outcome:
         inputs = Inputs(

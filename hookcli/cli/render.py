@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hookcli.cli import options
-from hookcli.cli.output import TIMED, Target, deliver, parse_targets
+from hookcli.cli.output import deliver, parse_targets
 from hookcli.cli.reporting import reporting
 from hookcli.cli.views import view_of
 from hookcli.console import Console
@@ -73,20 +73,7 @@ def render(
     def command() -> int:
         targets = parse_targets(formats, output, read=[report])
         view = view_of(None, context.params, console)
-        found = read_report(report)
-        _check_timed(found, targets, report)
-        deliver(found, targets, view, console)
+        deliver(read_report(report), targets, view, console)
         return Status.FINE
 
     return reporting(console, command)
-
-
-def _check_timed(report: Report, targets: tuple[Target, ...], path: str) -> None:
-    """Refuse a timeline of a report without times."""
-    timed = [target.format for target in targets if target.format in TIMED]
-    if timed and report.timings is None:
-        raise RequestError(
-            f"{path} has no timings, which -f {timed[0]} shows",
-            place=path,
-            hint=f"run it again with them: hookcli trace MODEL -f {timed[0]}=trace.json",
-        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from hookcli.cli.output import deliver, load_renderers
+from hookcli.cli.output import TIMED, Target, deliver, load_renderers
 from hookcli.cli.reporting import reporting, watch_stdout
 from hookcli.config.spec import Command
 from hookcli.console import Console
@@ -40,8 +40,19 @@ def _run(command: Command, given: Mapping[str, Any], console: Console) -> int:
     if console.verbose:
         for line in ran.trials:
             console.note(line)
-    deliver(ran.report, request.targets, request.view, console)
+    targets = _possible(ran.report, request.targets, console)
+    deliver(ran.report, targets, request.view, console)
     return _status(ran.report, request.fail_on, console)
+
+
+def _possible(report: Report, targets: tuple[Target, ...], console: Console) -> tuple[Target, ...]:
+    """The targets that there is something for: a run that crashed has no timings to show."""
+    if report.error is None or report.timings is not None:
+        return targets
+    possible = tuple(target for target in targets if target.format not in TIMED)
+    if possible != targets:
+        console.note("the run ended without its timings: there is no timeline")
+    return possible
 
 
 def _status(report: Report, fail_on: FailOn, console: Console) -> int:

@@ -130,11 +130,3 @@ def test_init_replaces_nothing(folder, refused):
 )
 def test_init_refuses_what_it_cannot_write_or_find(arguments, message, folder, refused):
     assert message in refused("init", *arguments)[0]
-
-
-def test_a_report_without_timings_has_no_timeline(folder, line):
-    assert line("inspect", "net.py", "-i", "2", "-f", "json=r.json")[0] == 0
-    status, out, err = line("render", "r.json", "-f", "perfetto")
-    assert (status, out) == (2, "")
-    assert "error: r.json has no timings, which -f perfetto shows" in err
-    assert "hint: run it again with them: hookcli trace MODEL -f perfetto=trace.json" in err

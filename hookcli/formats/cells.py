@@ -52,7 +52,9 @@ _PLAIN: dict[str, Callable[[LayerRow], str]] = {
     "type": lambda row: escape(row.type),
     "own": lambda row: number(row.own_parameters),
     "trainable": lambda row: number(row.trainable_parameters),
-    "dtype": lambda row: ", ".join(dict.fromkeys(leaf.dtype for leaf in row.outputs)) or "–",
+    "dtype": lambda row: (
+        ", ".join(dict.fromkeys(escape(leaf.dtype) for leaf in row.outputs)) or "–"
+    ),
     "call": lambda row: str(row.call),
     "order": lambda row: str(row.order),
     "mode": lambda row: "train" if row.training else "eval",

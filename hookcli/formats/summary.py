@@ -17,7 +17,7 @@ _MOST = 8  # names listed before "and N more"
 
 def _tree(node: Tree) -> str:
     if "shape" in node:
-        return f"{node['dtype']} {shape(node['shape'])}"
+        return f"{escape(node['dtype'])} {shape(node['shape'])}"
     if "tuple" in node:
         return "(" + ", ".join(_tree(n) for n in node["tuple"]) + ")"
     if "list" in node:
@@ -39,7 +39,8 @@ def head(report: Report) -> list[tuple[str, str]]:
         given = [_tree(a) for a in report.inputs.args]
         given += [f"{escape(k)}={_tree(v)}" for k, v in report.inputs.kwargs.items()]
         lines.append(("input", f"{', '.join(given) or 'nothing'}  ({report.inputs.origin})"))
-    lines.append(("run", f"{run.tensors} tensors, {run.mode} mode, {run.device}, seed {run.seed}"))
+    device = escape(run.device)
+    lines.append(("run", f"{run.tensors} tensors, {run.mode} mode, {device}, seed {run.seed}"))
     if run.loss is not None:
         losses = f" {', '.join(figure(loss) for loss in run.losses[-_MOST:])}" if run.losses else ""
         lines.append(("loss", f"{escape(run.loss)}{losses}{_extent(run)}"))

@@ -16,7 +16,7 @@ def number(value: int | None) -> str:
 
 
 def figure(value: object) -> str:
-    """A measured number in three or four digits: 0.1234, 1.23e-05, nan; a dash for what is not known."""
+    """A measured number in three or four digits: 0.1234, 1.23e-05, nan; a dash for none."""
     if value is None:
         return "–"
     if isinstance(value, str):  # "nan", "inf", "-inf"

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from hookcli.console import escape
 from hookcli.formats.timeline import Span
 
 Event: TypeAlias = dict[str, Any]
@@ -70,12 +71,11 @@ class Arrows:
     def head(self, order: int, track: Track, moment: Moment) -> None:
         """A call's backward began."""
         tails = self._tails.get(order, [])
-        if not any(tail.at <= moment.at for _, tail in tails):
+        before = [one for one in tails if one[1].at <= moment.at]
+        if not before:
             return
-        while tails and tails[-1][1].at > moment.at:
-            tails.pop()
-        start, tail = tails[-1]
-        self._tails[order] = [t for t in tails[:-1] if t[1].at > tail.at]
+        start, tail = max(before, key=lambda one: one[1].at)
+        self._tails[order] = [one for one in tails if one[1].at > moment.at]
         self._join(start, tail, "s", {})
         self._join(track, moment, "f", {"bp": "e"})
         self._count += 1
@@ -181,7 +181,7 @@ class Backward:
             self._arrows.head(order, self._track, begun)
             self._frames.append(_Frame(order))
         limit = self._frames[running[-1]].end if running else None
-        self._track.begin(node.start, node.name, "node", {"made by": self._maker(node)})
+        self._track.begin(node.start, escape(node.name), "node", {"made by": self._maker(node)})
         self._frames.append(_Frame(None, node.end if limit is None else min(node.end, limit)))
 
     def _maker(self, node: Span) -> str | None:

@@ -70,14 +70,14 @@ def parameter(name, shape, status="ok", grad=None, weight=2.0, ratio=None, **mor
 
 
 def report(command, *, run=None, totals=None, **more):
-    ran = {"loss": "probe", "losses": (0.5,), **(run or {})}
+    ran = {"device": "cpu", "loss": "probe", "losses": (0.5,), **(run or {})}
     return Report(
         schema="hookcli.report/1",
         command=command,
         status="complete",
         environment=Environment("0.1", "2.13", "3.11", "Linux", 0.1),
         model=ModelInfo("net.py", "python", "Net", "net.py:3"),
-        run=RunInfo("real", None, "train", "cpu", 0, **ran),
+        run=RunInfo(tensors="real", fallback=None, mode="train", seed=0, **ran),
         inputs=None,
         totals=totals or Totals(3, 3, 21, grad_norm=1.25),
         **more,

@@ -1,0 +1,110 @@
+"""The pages of hooks and actions, and the reference that is made of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from hookcli.actions.catalogue import CATALOGUE as ACTIONS
+from hookcli.formats.pages import (
+    ARGUMENTS,
+    OPTIONS,
+    action_page,
+    actions_table,
+    hooks_table,
+    kind_page,
+)
+from hookcli.formats.reference import hooks_reference
+from hookcli.hooks.catalogue import CATALOGUE as HOOKS
+from tests.conftest import ROOT
+
+
+def test_the_reference_in_docs_is_the_catalogue_s():
+    written = (ROOT / "docs" / "hooks.md").read_text()
+    assert written == hooks_reference(), "write it again: see hookcli/formats/reference.py"
+
+
+def test_a_page_of_a_kind():
+    assert (
+        kind_page(HOOKS["post_accumulate_grad"], 72)
+        == """\
+post_accumulate_grad  (tensor hook)
+
+Fires when a gradient was added to a parameter's .grad.
+
+signature    hook(parameter) -> None
+value        the parameter's .grad
+returns      nothing may be returned
+stands on    parameter
+phases       backward
+models       python, torchscript, exported
+torch        2.1 or later
+attached by  Tensor.register_post_accumulate_grad_hook(hook)
+example      {kind: post_accumulate_grad, at: "*", do: record}
+
+caveats
+  - it does not fire for gradients taken with torch.autograd.grad
+"""
+    )
+
+
+def test_a_page_of_an_action():
+    assert (
+        action_page(ACTIONS["clamp"])
+        == """\
+clamp  (action)
+
+Limits each value to [low, high].
+
+takes      [low, high]
+stands on  kinds whose hooks may return a value
+tensors    real or fake
+example    do: [{clamp: [-1, 1]}]
+"""
+    )
+
+
+@pytest.mark.parametrize("width", [50, 60, 80, 120])
+def test_pages_and_tables_fit_their_width(width):
+    pages = [kind_page(kind, width) for kind in HOOKS.values()]
+    pages += [action_page(action, width) for action in ACTIONS.values()]
+    for page in pages:
+        for line in page.splitlines():
+            words = line.strip().split(" ")
+            assert len(line) <= width or len(words[-1]) > width - 25, line  # a long word
+    for table in (hooks_table(max(width, 80)), actions_table(max(width, 80))):
+        assert max(map(len, table.splitlines())) <= max(width, 80)
+
+
+@pytest.mark.parametrize("kind", HOOKS.values(), ids=HOOKS)
+def test_a_page_leaves_nothing_out(kind):
+    said = " ".join(kind_page(kind).split())
+    reference = hooks_reference()
+    for text in (kind.signature, kind.value, kind.returns, kind.registers, kind.example, kind.since,
+                 *kind.caveats, *kind.phases, *kind.backends, *kind.options):  # fmt: skip
+        assert " ".join(text.split()) in said
+    assert f"\n### {kind.name}\n" in reference
+    assert kind.example in reference
+
+
+def test_every_option_and_argument_has_words():
+    assert {option for kind in HOOKS.values() for option in kind.options} <= OPTIONS.keys()
+    assert {action.argument for action in ACTIONS.values()} <= ARGUMENTS.keys()
+
+
+def test_the_tables_have_a_line_for_each():
+    for table, names in ((hooks_table(), HOOKS), (actions_table(), ACTIONS)):
+        assert [line.split()[0] for line in table.splitlines()[2:]] == list(names)
+
+
+def test_the_reference_is_markdown_as_it_is_meant():
+    markdown_it = pytest.importorskip("markdown_it")
+    tokens = markdown_it.MarkdownIt("gfm-like", {"linkify": False}).parse(hooks_reference())
+    headings = [t.tag for t in tokens if t.type == "heading_open"]
+    assert headings.count("h3") == len(HOOKS)
+    assert sum(t.type == "fence" for t in tokens) == len(HOOKS)
+    rows = [t for t in tokens if t.type == "tr_open"]
+    assert len(rows) > len(HOOKS) * 7 + len(ACTIONS)
+    cells = 0
+    for token in tokens:  # a row whose pipes were not escaped would have more cells than titles
+        cells = 0 if token.type == "tr_open" else cells + (token.type == "td_open")
+        assert cells <= 6

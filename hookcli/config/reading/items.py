@@ -169,11 +169,18 @@ def plain(item: Item) -> Any:
     return value
 
 
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that `word` is likely meant to be; case does not count."""
+    folded = {one.casefold(): one for one in known}
+    near = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.5)
+    return folded[near[0]] if near else None
+
+
 def suggestion(word: str, known: Iterable[str], what: str) -> str:
     """A hint: the near name, or all of them."""
     names = list(known)
-    near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
-    return f"did you mean {near[0]}?" if near else f"{what} {', '.join(names)}"
+    near = nearest(word, names)
+    return f"did you mean {near}?" if near else f"{what} {', '.join(names)}"
 
 
 def with_value(item: Item, value: Any) -> Item:

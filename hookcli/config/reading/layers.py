@@ -67,11 +67,17 @@ def _merged(base: Item, own: Item) -> Item:
         return own
     base = with_value(base, {**base.value, **_model_as_mapping(base, own)})
     joined = {
-        key: with_value(one, [*base.value[key].value, *one.value])
-        for key, one in own.value.items()
-        if key in _LISTS and key in base.value and _are_lists(base.value[key], one)
+        key: _joined(base.value[key], own.value[key])
+        for key in _LISTS
+        if key in base.value and key in own.value
     }
     return with_value(own, {**_over(base, own).value, **joined})
+
+
+def _joined(base: Item, own: Item) -> Item:
+    """Both lists; what is none stays alone, so that it is said."""
+    wrong = [one for one in (base, own) if not isinstance(one.value, list)]
+    return wrong[0] if wrong else with_value(own, [*base.value, *own.value])
 
 
 def _over(base: Item, own: Item) -> Item:
@@ -92,7 +98,3 @@ def _model_as_mapping(base: Item, own: Item) -> dict[str, Item]:
     return {
         "model": model if isinstance(model.value, dict) else with_value(model, {"source": model})
     }
-
-
-def _are_lists(*items: Item) -> bool:
-    return all(isinstance(item.value, list) for item in items)

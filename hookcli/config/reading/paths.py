@@ -44,6 +44,7 @@ def _near(path: Path, text: str) -> str:
     except OSError:
         return f"there is no folder {path.parent}; paths are relative to the configuration"
     near = difflib.get_close_matches(path.name, names, n=1)
+    near = near or sorted(name for name in names if Path(name).stem == path.stem)
     if near:
         return f"did you mean {(Path(text).parent / near[0]).as_posix()}?"
     return "paths are relative to the configuration that names them"

@@ -54,7 +54,11 @@ def _loss(item: Item, text: str) -> str:
 def _device(item: Item, text: str) -> str:
     kind, colon, index = text.partition(":")
     if kind not in DEVICES or (colon and not (index.isascii() and index.isdigit())):
-        raise FaultError(item, f"'{text}' is no device", suggestion(kind, DEVICES, "devices are"))
+        raise FaultError(
+            item,
+            f"'{text}' is no device",
+            suggestion("cuda" if kind == "gpu" else kind, DEVICES, "devices are"),
+        )
     return text
 
 

@@ -8,7 +8,6 @@ raises NotedError at its end, so that all are said at once.
 
 from __future__ import annotations
 
-import difflib
 import math
 import sys
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ from hookcli.config.reading.items import (
     FaultError,
     Item,
     Problems,
+    nearest,
     plain,
     said,
     shown,
@@ -106,8 +106,8 @@ class Named:
         if not isinstance(word, str):
             misfit(item, self.wants, self.listing)
         if word not in self.does:
-            near = difflib.get_close_matches(self.bare(word), self.does, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]}?" if near else self.listing
+            near = nearest(self.bare(word), self.does)
+            hint = f"did you mean {near}?" if near else self.listing
             raise FaultError(item, f"there is no {self.what} '{shown(word)}'", hint)
         return word
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-SIZE = 1 << 18
-"""Elements per piece: large enough that few parallel regions start (each costs microseconds,
-and a time slice where another process has the core), small enough for the cache."""
+SIZE = 1 << 19
+"""Elements per piece: large enough that few parallel operators start (each costs microseconds,
+and a time slice where another process has the core), small enough for the cache. Counts in
+float32 are exact up to 1 << 24."""
 
 DEVICE_SIZE = 1 << 24
 """The same for an accelerator, which has no such cache, and where every piece is a wait."""

@@ -18,6 +18,32 @@ def events(recording: Recording) -> tuple[EventRow, ...] | Streamed:
 
 
 def measurements(recording: Recording) -> tuple[Measurement, ...]:
+    """What was measured beside the rows."""
+    return (*_training(recording), *_backward(recording))
+
+
+_STATES = {"sgd": 0, "sgd_momentum": 1, "adam": 2}  # tensors that each keeps beside a parameter
+
+
+def _training(recording: Recording) -> tuple[Measurement, ...]:
+    """What backward would need, and an estimate of a whole training step for some optimizers.
+
+    Parameters, buffers, what is saved for backward, gradients, and the optimizer's states, as if
+    all were there at once: the most that a step can come to, but for operators' workspaces.
+    """
+    found = recording.training
+    if found is None:
+        return ()
+    fixed = sum(p.nbytes or 0 for p in recording.parameters)
+    fixed += sum(b.nbytes for b in recording.buffers)
+    rows = [Measurement("saved_for_backward", "", None, found.saved_bytes, "bytes")]
+    for name, states in _STATES.items():
+        total = fixed + found.saved_bytes + found.gradient_bytes * (1 + states)
+        rows.append(Measurement("training_memory_estimate", name, None, total, "bytes"))
+    return tuple(rows)
+
+
+def _backward(recording: Recording) -> tuple[Measurement, ...]:
     """What the backward of each call cost, and of all, where that was counted."""
     if not recording.backward:
         return ()

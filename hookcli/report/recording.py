@@ -149,6 +149,14 @@ class ParameterStep:
     status: Literal["ok", "none", "zero", "non_finite", "frozen"] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Training:
+    """What a training step would hold beside parameters and buffers, in bytes."""
+
+    saved_bytes: int  # kept by autograd for backward, each distinct storage once
+    gradient_bytes: int
+
+
 @dataclass(slots=True)
 class Recording:
     """Everything that a run noted."""
@@ -162,6 +170,7 @@ class Recording:
     gradients: list[dict[int, ParameterStep]] = field(default_factory=list)  # by key, a step each
     loss: str | None = None  # how it was computed, where it was
     losses: list[float] = field(default_factory=list)
+    training: Training | None = None
     backward: dict[int | None, BackwardNote] = field(default_factory=dict)  # by order of the call
     timings: dict[str, Any] | None = None
     findings: list[Finding] = field(default_factory=list)

@@ -21,6 +21,7 @@ from hookcli.run.gradients import note_gradients
 from hookcli.run.loss import loss_function
 from hookcli.run.plan import Plan
 from hookcli.run.seeds import seed_all
+from hookcli.run.training import training
 
 Told = Callable[[str], None]
 
@@ -80,6 +81,10 @@ class Phases:
         with self._engine.around_forward():
             output = self._model.call(batch.args, batch.kwargs)
             if not plan.goes_backward:
+                if plan.grad:
+                    self._recording.training = training(
+                        self._model.root, (batch.args, batch.kwargs), output
+                    )
                 return
             start, gradient = self._start(output)
         del output

@@ -57,7 +57,7 @@ def columns(rows: list[LayerRow], view: View) -> dict[str, Column[LayerRow]]:
     scale = Scale.over(map(at_output, rows), unicode=view.unicode)
     known: dict[str, Column[LayerRow]] = {
         "layer": Column(
-            titles["layer"], lambda row: label(row, None, 1, unicode=view.unicode), least=24
+            titles["layer"], lambda row: label(row, None, 1, unicode=view.unicode), least=32
         ),
         "call": Column(titles["call"], lambda row: str(row.call), right=True),
         "output": Column(titles["output"], lambda row: figure(at_output(row)), right=True),
@@ -65,7 +65,7 @@ def columns(rows: list[LayerRow], view: View) -> dict[str, Column[LayerRow]]:
             titles["input"], lambda row: figure(stat(row.input_grad, "norm")), right=True
         ),
         "bar": bar_column(scale, at_output),
-        "place": Column(titles["place"], lambda row: place(row.place), least=16),
+        "place": Column(titles["place"], lambda row: place(row.place), least=16, spare=True),
     }
     if view.asked is not None:
         return {name: known[name] for name in view.asked if name in known}

@@ -119,7 +119,7 @@ def _number(key: str, write: Callable[[object], str] = figure) -> Column[Paramet
 def _plain() -> dict[str, Column[ParameterRow]]:
     titles = GRADS_COLUMNS
     return {
-        "name": Column(titles["name"], lambda row: escape(row.name), least=24),
+        "name": Column(titles["name"], lambda row: escape(row.name), least=32),
         "shape": Column(titles["shape"], lambda row: shape(row.shape), least=12),
         "dtype": Column(titles["dtype"], lambda row: escape(row.dtype)),
         "type": Column(titles["type"], lambda row: escape(row.module_type), least=12),
@@ -154,6 +154,7 @@ def bar_column(scale: Scale, norm: Callable[[Any], object]) -> Column[Any]:
         scale.title(),
         lambda row: scale.bar(norm(row), WIDTH),
         least=8,
+        spare=True,
         fit=lambda row, width: scale.bar(norm(row), width),
     )
 

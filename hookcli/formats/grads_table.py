@@ -49,6 +49,26 @@ def alarms(report: Report) -> list[tuple[str, str]]:
     return [] if first is None else [("first non-finite", first)]
 
 
+def _apart(one: str, other: str) -> tuple[str, str]:
+    """Two names without the last parts that they have in common; never without all of them."""
+    while "." in one and "." in other and one.rpartition(".")[2] == other.rpartition(".")[2]:
+        one, other = one.rpartition(".")[0], other.rpartition(".")[0]
+    return one, other
+
+
+def shared_names(report: Report) -> list[str]:
+    """`a.weight = b.weight` for each shared parameter, or `a.* = b.* ×8` where modules are."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in report.parameters:
+        for alias in row.shared_with:
+            text = f"{escape(row.name)} = {escape(alias)}"
+            groups.setdefault(_apart(row.name, alias), []).append(text)
+    return [
+        texts[0] if len(texts) == 1 else f"{escape(one)}.* = {escape(other)}.* ×{len(texts)}"
+        for (one, other), texts in groups.items()
+    ]
+
+
 def notes(report: Report, view: View, shown: int) -> list[str]:
     """What a reader must know beside the rows."""
     more = []
@@ -56,12 +76,10 @@ def notes(report: Report, view: View, shown: int) -> list[str]:
         more.append(summary.no_match("name", "--only", view.only))
     if report.parameters and all(row.status is None for row in report.parameters):
         more.append("no backward ran: there are no gradients")
-    shared = [row for row in report.parameters if row.shared_with]
-    if shared:
-        names = [f"{escape(row.name)} = {' = '.join(map(escape, row.shared_with))}"
-                 for row in shared[:_MOST]]  # fmt: skip
-        others = f" and {len(shared) - _MOST} more" if len(shared) > _MOST else ""
-        more.append(f"shared, shown and counted once: {', '.join(names)}{others}")
+    pairs = shared_names(report)
+    if pairs:
+        others = f" and {len(pairs) - _MOST} more" if len(pairs) > _MOST else ""
+        more.append(f"shared, shown and counted once: {', '.join(pairs[:_MOST])}{others}")
     return summary.run_notes(report, more)
 
 

@@ -18,14 +18,15 @@ MARKDOWN_WIDTH = 60  # of a cell in Markdown
 class Column(Generic[Row]):
     """One column. `text` gives a cell in full, `fit` one within a width (else it is cut).
 
-    `least` is how narrow the column may become; None: it never does. `color` gives the number
-    of a terminal's colour, or None.
+    `least` is how narrow the column may become; None: it never does. One that is `spare` becomes
+    so before the others do. `color` gives the number of a terminal's colour, or None.
     """
 
     title: str
     text: Callable[[Row], str]
     right: bool = False
     least: int | None = None
+    spare: bool = False
     fit: Callable[[Row, int], str] | None = None
     color: Callable[[Row], int | None] | None = None
 
@@ -72,6 +73,8 @@ def _shrink(widths: list[int], least: list[int], width: int) -> None:
 
 def _widths(drawn: list[_Drawn[Row]], width: int) -> list[int]:
     widths = [min(one.natural, max(width, one.least)) for one in drawn]
+    spare = [d.least if d.column.spare else w for d, w in zip(drawn, widths, strict=True)]
+    _shrink(widths, spare, width)
     _shrink(widths, [one.least for one in drawn], width)
     flexible = [_LEAST_ASKED if d.column.least is not None else d.natural for d in drawn]
     _shrink(widths, [min(a, b) for a, b in zip(flexible, widths, strict=True)], width)

@@ -99,7 +99,7 @@ COLUMNS: dict[str, Column[EventRow]] = {
     "step": Column(TRACE_COLUMNS["step"], lambda e: str(e.step), right=True),
     "phase": Column(TRACE_COLUMNS["phase"], lambda e: escape(e.phase)),
     "kind": Column(TRACE_COLUMNS["kind"], lambda e: escape(e.kind), color=_faint),
-    "target": Column(TRACE_COLUMNS["target"], target, least=20, color=_faint),
+    "target": Column(TRACE_COLUMNS["target"], target, least=32, color=_faint),
     "call": Column(
         TRACE_COLUMNS["call"], lambda e: "" if e.call is None else str(e.call), right=True
     ),

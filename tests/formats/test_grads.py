@@ -58,9 +58,9 @@ model  Net  net.py:3
 run    real tensors, train mode, cpu, seed 0
 loss   probe 0.5
 
-Parameter  Shape   Grad norm  Zeros  NaN  Grad/weight  Status       1e-1 to 1e0
----------  ------  ---------  -----  ---  -----------  -----------  ------------
-fc.weight  [4, 3]        0.5      0    0         0.25  ok           ━━━━━━━━
+Parameter  Shape   Grad norm  Zeros  NaN  Grad/weight  Status        1e-1 to 1e0
+---------  ------  ---------  -----  ---  -----------  ------------  -----------
+fc.weight  [4, 3]        0.5      0    0         0.25  ok            ━━━━━━━━
 fc.bias    [4]             0      4    0            0  zero
 head.bias  [1]             –      –    –            –  none
 scale      [1]           nan      0    1          nan  non-finite
@@ -406,6 +406,26 @@ def test_figures_that_nobody_wrote_are_drawn_all_the_same():
 def test_a_thousand_dots_in_a_name_are_only_deep():
     deep = parameter(".".join("a" * 3000), (1,), grad=stats(1.0))
     assert draw(grads(deep), "tree").count("─ a") == 3000
+
+
+def test_modules_that_are_shared_are_named_once():
+    rows = (
+        parameter("a.x.weight", (1,), shared_with=("b.x.weight",)),
+        parameter("a.x.bias", (1,), shared_with=("b.x.bias", "c.bias")),
+        parameter("wte.weight", (1,), shared_with=("lm_head.weight",)),
+        parameter("p", (1,), shared_with=("q",)),
+    )
+    assert (
+        "note: shared, shown and counted once: a.* = b.* ×2, a.x.bias = c.bias, "
+        "wte.weight = lm_head.weight, p = q" in draw(grads(*rows), width=200)
+    )
+
+
+def test_bars_give_way_before_names():
+    name = "encoder.layers.11.attention.out"
+    text = draw(grads(parameter(name, (1024, 1024), grad=stats(0.5), ratio=0.1)), width=90)
+    assert f"\n{name} " in text
+    assert "1e-1 to 1e0" in text
 
 
 def test_ten_thousand_parameters_are_drawn():

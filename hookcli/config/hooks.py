@@ -66,6 +66,12 @@ class ActionSpec:
     place: str = ""
 
 
+def is_average(action: ActionSpec) -> bool:
+    """Whether an action averages a bucket of gradients, and does not merely look at it."""
+    theirs = isinstance(action.argument, CallRef) and action.argument.signature == "native"
+    return action.name == "comm" or (action.name == "call" and theirs)
+
+
 @dataclass(frozen=True, slots=True)
 class HookSpec:
     """One hook of one kind. A list of kinds in YAML is several of these with one `index`.

@@ -110,6 +110,11 @@ def test_an_alias_may_not_hold_itself(problem, text):
             "run: mode: train\n", "a second colon stands on this line", 1,
             "quote texts that hold ': ', and check the indentation",
         ),
+        (
+            "hooks:\n  - {kind: forward, at: layer[1-4].conv}\n",
+            "a bracket within { } or [ ] begins a list in YAML", 2,
+            'quote patterns with brackets: at: "layer[1-4].*"',
+        ),
         ("hooks: [a, b\n", None, 2, None),
         ("hooks: }\n", None, 1, None),
         ("a: 'open\n", None, 2, None),

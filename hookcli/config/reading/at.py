@@ -86,7 +86,7 @@ class _At:
     def _mapping(self, item: Item, problems: Problems) -> Found:
         if not item.value:
             raise FaultError(item, f"{item.label} has no condition", _HINT)
-        found = _KEYS.read(item, problems)
+        found = CONDITIONS.read(item, problems)
         part, path = found.pop("part", (None, ""))
         names = {"in": "inside", "not": "negated"}
         match = Match(**{names.get(key, key): value for key, value in found.items()})
@@ -137,7 +137,7 @@ def _check_operator(item: Item, match: Match, part: str | None) -> None:
 
 AT = _At()
 _INNER = _At(inner=True)
-_KEYS = Keys(
+CONDITIONS = Keys(
     {
         "name": Key(Text(empty=True), "an exact qualified name; \"\" is the root"),
         "regex": Key(Checked(Text(), _regex), "a full match of the qualified name"),
@@ -163,7 +163,7 @@ DEFS: Schema = {
         "all hold; or a list of which any may",
         "anyOf": [
             {"type": "string"},
-            {**_KEYS.schema(), "minProperties": 1},
+            {**CONDITIONS.schema(), "minProperties": 1},
             {"type": "array", "items": {"$ref": "#/$defs/at"}, "minItems": 1},
         ],
     }

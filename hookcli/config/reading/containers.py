@@ -17,16 +17,18 @@ class Many:
     """A list; with `one`, also a single one without the brackets. Gives a tuple."""
 
     of: Shape
-    wants: str = "a list"
-    hint: str = "write a list: [a, b]"
     one: bool = False
     least: int = 0
+
+    @property
+    def wants(self) -> str:
+        return f"{self.of.wants}, or a list of these" if self.one else "a list"
 
     def read(self, item: Item, problems: Problems) -> tuple[Any, ...]:
         if not isinstance(item.value, list):
             if self.one:
                 return (self.of.read(item, problems),)
-            misfit(item, self.wants, self.hint)
+            misfit(item, self.wants, "write a list: [a, b]")
         if len(item.value) < self.least:
             raise FaultError(item, f"{item.label} is an empty list", "fill it, or leave it out")
         before, found = len(problems), []

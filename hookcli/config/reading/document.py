@@ -36,6 +36,11 @@ _SYNTAX = (
     ),
     ("mapping values are not allowed here", "a second colon stands on this line",
      "quote texts that hold ': ', and check the indentation"),
+    (
+        "but got '['",
+        "a bracket within { } or [ ] begins a list in YAML",
+        'quote patterns with brackets: at: "layer[1-4].*"',
+    ),
     ("nested deeper", f"this is nested deeper than {DEEPEST} levels", "write it flatter"),
 )  # fmt: skip
 

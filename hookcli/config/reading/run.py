@@ -132,7 +132,7 @@ def _pattern(item: Item, text: str) -> str:
     return text
 
 
-_BACKWARD = Keys(
+BACKWARD = Keys(
     {
         "gradient": Key(_Gradient(), "what backward starts from, in place of 1"),
         "times": Key(Whole(1), "how often backward is called"),
@@ -169,7 +169,7 @@ RUN = Keys(
         "optimizer": Key(
             Checked(_OPTIMIZER, _optimizer), "one of torch.optim, with its arguments"
         ),
-        "backward": Key(Checked(_BACKWARD, _made(BackwardSpec)), "how to go backward"),
+        "backward": Key(Checked(BACKWARD, _made(BackwardSpec)), "how to go backward"),
         "batch_size": Key(Whole(1), "samples in an inferred batch"),
         "device": Key(Checked(Text("a text: cpu, cuda, cuda:1"), _device), "where to run"),
         "dtype": Key(

@@ -77,6 +77,12 @@ Tensors = Annotated[
 EvalMode = Annotated[
     ModeName | None, typer.Option("--mode", help=_help("The mode to run in.", "eval"))
 ]
+AnyMode = Annotated[
+    ModeName | None,
+    typer.Option(
+        "--mode", help=_help("The mode to run in.", "train where it goes backward, else eval")
+    ),
+]
 TrainMode = Annotated[
     ModeName | None, typer.Option("--mode", help=_help("The mode to run in.", "train"))
 ]

@@ -19,7 +19,7 @@ def trace(
     device: options.Device = None,
     dtype: options.Dtype = None,
     tensors: options.Tensors = None,
-    mode: options.TrainMode = None,
+    mode: options.AnyMode = None,
     seed: options.Seed = None,
     loss: options.Loss = None,
     steps: options.Steps = None,
@@ -44,6 +44,6 @@ def trace(
 ) -> int:
     """Show every hook that fires, in the order in which they fire.
 
-    The model is built and run forward and backward in a process of its own.
+    The model is built and run as far as its hooks' kinds need, in a process of its own.
     """
     return run_and_report(context, "trace")

@@ -56,7 +56,9 @@ def test_a_command_has_the_flags_that_are_promised_and_no_other(command, helped)
 @pytest.mark.parametrize("command", RUNNING)
 def test_help_tells_the_defaults_that_a_configuration_may_override(command, helped):
     text = " ".join(helped(command).split())
-    mode = "eval" if command == "inspect" else "train"
+    mode = {"inspect": "eval", "grads": "train"}.get(
+        command, "train where it goes backward, else eval"
+    )
     for flag, default in {
         "--batch-size": "2", "--device": "cpu", "--seed": "0", "--timeout": "600",
         "--mode": mode, "--fail-on": "never",

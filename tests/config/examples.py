@@ -69,7 +69,7 @@ hooks:
   - {kind: forward, at: fc, do: {call: {fn: "f.py:h", signature: event}}}
   - {kind: forward, at: fc, do: [save, {save: taps/}, {replace: "mask.safetensors#m"}]}
   - {kind: tensor, at: fc.weight, do: {call: torch.ops.mine.clip}}
-  - {kind: parameter_registration, at: weight}
+  - {kind: parameter_registration}
   - {kind: ddp_comm, do: {comm: {name: powersgd, matrix_approximation_rank: 2}}}
 """,
     "fail_on": "fail_on: never",

@@ -151,7 +151,8 @@ DATA = st.recursive(
         st.sampled_from(
             ["model", "inputs", "run", "hooks", "kind", "at", "do", "options", "call", "fn",
              "scale", "clamp", "comm", "name", "optimizer", "backward", "gradient", "checks",
-             "rule", "op", "in", "not", "part", "regex", "args", "source", "pack", "distributed", "extends"]
+             "rule", "op", "in", "not", "part", "regex", "args", "source", "pack",
+             "distributed", "extends"]
         ) | st.text(max_size=3),
         inner, max_size=4,
     ),

@@ -141,7 +141,7 @@ def test_kinds_with_a_target_need_at(refused, kind):
     "kind",
     [
         "global_forward", "engine_callback", "ddp_comm", "optimizer_step_pre",
-        "global_optimizer_step_post", "package_extern",
+        "global_optimizer_step_post", "package_extern", "module_registration",
     ],
 )  # fmt: skip
 def test_kinds_without_a_target_take_no_at(refused, kind):
@@ -150,7 +150,7 @@ def test_kinds_without_a_target_take_no_at(refused, kind):
     assert path == "at"
 
 
-@pytest.mark.parametrize("kind", ["op", "saved_tensors", "module_registration"])
+@pytest.mark.parametrize("kind", ["op", "saved_tensors"])
 def test_kinds_of_the_run_may_have_at(hook, kind):
     assert hook(f"{{kind: {kind}}}").at is None
     assert hook(f"{{kind: {kind}, at: a}}").at.any == (Match(pattern="a"),)

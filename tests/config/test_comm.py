@@ -15,6 +15,8 @@ def test_a_communication_hook_averages_with_allreduce_by_default(hook):
     ]  # fmt: skip
     assert [one.name for one in hook("{kind: ddp_comm}").actions] == ["comm", "record"]
     assert [one.name for one in hook("{kind: ddp_comm, do: {call: a:b}}").actions] == ["call"]
+    looks = hook("{kind: ddp_comm, do: {call: {fn: a:b, signature: event}}}")
+    assert [one.name for one in looks.actions] == ["comm", "call"]
 
 
 @pytest.mark.parametrize("name", STATES)

@@ -46,8 +46,7 @@ def of_kinds():
     groups = {}
     for kind in CATALOGUE.values():
         rule = takes(kind)
-        forms = [f"{rule.plain}s"] if rule.plain not in (None, "name") else []
-        forms += ["names inside the owner"] if rule.plain == "name" else []
+        forms = [f"{rule.plain}s"] if rule.plain else []
         forms += [f"`PATTERN:{part}`" for part in rule.parts]
         forms += ["`{op: …}`"] * rule.op + ["`{node: …}`"] * rule.node
         said = ", ".join(forms) + ("" if rule.required or not forms else "; may be left out")

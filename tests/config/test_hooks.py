@@ -102,6 +102,31 @@ def test_when_it_acts(refused, key, message):
 
 
 @pytest.mark.parametrize(
+    "kind",
+    [
+        "post_accumulate_grad, at: a", "accumulate_grad, at: a", "multi_grad, at: a",
+        "engine_callback", "optimizer_step_pre", "state_dict_post, at: a", "module_registration",
+        "ddp_comm", "package_extern", "tensor, at: fc.weight",
+    ],
+)  # fmt: skip
+def test_calls_are_refused_where_nothing_fires_in_a_call(refused, kind):
+    message, path, hint = refused(f"{{kind: {kind}, calls: 0}}")
+    assert message.endswith("does not fire in a module's call")
+    assert (path, hint) == ("calls", "take steps or every, or leave it out")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "forward, at: a", "global_forward", "full_backward, at: a", 'tensor, at: "a:output"',
+        "tensor, at: {op: aten.add}", "node, at: a", "node_pre, at: a", "op", "saved_tensors",
+    ],
+)  # fmt: skip
+def test_calls_count_those_of_modules(hook, kind):
+    assert hook(f"{{kind: {kind}, calls: 0}}").calls == (0,)
+
+
+@pytest.mark.parametrize(
     ("first", "second", "message"),
     [
         ("{kind: ddp_comm}", "{kind: ddp_comm, do: stats}", "a model has one communication hook"),

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookcli.actions.catalogue import CATALOGUE as ACTIONS
-from hookcli.config.hooks import ActionSpec, HookSpec
+from hookcli.config.hooks import ActionSpec, HookSpec, is_average
 from hookcli.config.reading.actions import DO
 from hookcli.config.reading.at import AT, Found, selector_of
 from hookcli.config.reading.containers import Key, Keys, Many
 from hookcli.config.reading.items import FaultError, Item, Problems
 from hookcli.config.reading.shapes import Choice, Flag, Named, Schema, Whole
-from hookcli.config.reading.targets import check_at, takes
+from hookcli.config.reading.targets import check_at, check_calls, takes
 from hookcli.hooks.catalogue import CATALOGUE
 from hookcli.hooks.kind import Kind
 
@@ -24,7 +24,7 @@ OPTIONS = Keys(
         "mode": Key(Choice(("all", "any")), "when all gradients are there, or the first"),
     }
 )
-_ACTING = {"comm", "call"}  # what averages a bucket
+_MAY_LOOK = {"comm", "call"}  # where no new value is taken
 
 
 def _bare(word: str) -> str:
@@ -115,6 +115,7 @@ def read_hook(item: Item, index: int, problems: Problems) -> tuple[Read, ...]:
             problems.add(item.value["kind"], f"{kind.name} stands twice", "leave one out")
         if "at" in found or "at" not in item.value:
             check_at(kind, item, where, problems)
+            check_calls(kind, item, where, problems)
         _check_options(kind, item, problems)
         _check_actions(kind, item, found, problems)
     if len(problems) > before:
@@ -141,7 +142,7 @@ def read_hook(item: Item, index: int, problems: Problems) -> tuple[Read, ...]:
 
 def _with_defaults(kind: Kind, given: tuple[ActionSpec, ...], item: Item) -> tuple[ActionSpec, ...]:
     actions = given or (ActionSpec("record", None, item.place),)
-    if kind.name == "ddp_comm" and not any(one.name in _ACTING for one in actions):
+    if kind.name == "ddp_comm" and not any(map(is_average, actions)):
         return (ActionSpec("comm", {"name": "allreduce"}, item.place), *actions)
     return actions
 
@@ -169,14 +170,14 @@ def _check_actions(kind: Kind, hook: Item, found: dict[str, Any], problems: Prob
             _check_value(kind, hook, item, action, takes_none=at_input or not kind.replaces)
         with problems.catching():
             _check_function(kind, item, action)
-    if kind.name == "ddp_comm" and sum(one.name in _ACTING for one in actions) > 1:
+    if kind.name == "ddp_comm" and sum(map(is_average, actions)) > 1:
         problems.add(do, "two actions average the bucket", "leave one comm or call")
 
 
 def _check_value(
     kind: Kind, hook: Item, item: Item, action: ActionSpec, *, takes_none: bool
 ) -> None:
-    if takes_none and ACTIONS[action.name].changes and action.name not in _ACTING:
+    if takes_none and ACTIONS[action.name].changes and action.name not in _MAY_LOOK:
         name = f"{kind.name} at an input" if kind.replaces else kind.name
         line = hook.value["kind"].mark.line
         raise FaultError(

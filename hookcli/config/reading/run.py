@@ -8,7 +8,7 @@ from typing import Any
 from hookcli.config.hooks import BackwardSpec, OptimizerSpec
 from hookcli.config.reading import paths
 from hookcli.config.reading.containers import ByType, Key, Keys, Many
-from hookcli.config.reading.items import FaultError, Item, Problems, plain, said, suggestion
+from hookcli.config.reading.items import FaultError, Item, Problems, plain, suggestion
 from hookcli.config.reading.model import INPUT
 from hookcli.config.reading.shapes import (
     Checked,
@@ -20,10 +20,11 @@ from hookcli.config.reading.shapes import (
     Schema,
     Text,
     Whole,
+    misfit,
 )
 from hookcli.config.selectors import match_of
 from hookcli.config.spec import DistributedSpec
-from hookcli.inputs.grammar import FLOATING, FileSpec, FunctionSpec, canonical_dtype
+from hookcli.inputs.grammar import FLOATING, TensorSpec, canonical_dtype
 
 MOST = 1e9  # seconds or gigabytes
 DEVICES = ("cpu", "cuda", "mps", "xpu")
@@ -94,21 +95,22 @@ def _optimizer(_: Item, found: str | dict[str, Any]) -> OptimizerSpec:
     )
 
 
-class _Gradient:
-    """A number, a nested list of numbers, or an input's text."""
+_GRADIENT_HINT = "write gradient: [1.0, 0.0] or gradient: 2x10:float32:ones"
 
-    wants = "a number, a nested list of numbers, or an input's text"
+
+class _Gradient:
+    """A number, a nested list of numbers, or a tensor to draw, as in `inputs`."""
+
+    wants = "a number, a nested list of numbers, or a shape such as 2x10:float32:ones"
 
     def read(self, item: Item, problems: Problems) -> Any:
-        """The plain data; a file's path is absolute."""
+        """The plain data."""
         if not isinstance(item.value, str):
             self._check(item)
             return plain(item)
         one = INPUT.read(item, problems)
-        if isinstance(one.spec, FileSpec):
-            return one.spec.path
-        if isinstance(one.spec, FunctionSpec):
-            return f"{one.spec.source}:{one.spec.name}"
+        if one.name is not None or not isinstance(one.spec, TensorSpec):
+            raise FaultError(item, f"'{item.value}' is no tensor to draw", _GRADIENT_HINT)
         return item.value
 
     def _check(self, item: Item) -> None:
@@ -116,8 +118,7 @@ class _Gradient:
             for one in item.value:
                 self._check(one)
         elif isinstance(item.value, bool) or not isinstance(item.value, int | float):
-            hint = "write gradient: [1.0, 0.0] or gradient: 2x10:float32:ones"
-            raise FaultError(item, f"{item.label} wants {self.wants}, not {said(item)}", hint)
+            misfit(item, self.wants, _GRADIENT_HINT)
 
     def schema(self) -> Schema:
         """JSON Schema; lists within lists are not looked into."""

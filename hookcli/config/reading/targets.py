@@ -12,7 +12,7 @@ from hookcli.config.reading.items import Item, Problems
 from hookcli.config.selectors import is_plain
 from hookcli.hooks.kind import Kind
 
-Plain: TypeAlias = Literal["module", "parameter", "name"]
+Plain: TypeAlias = Literal["module", "parameter"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,16 @@ _BY_TARGET = {
     "parameter": Takes("parameter", required=True),
     "node": Takes("module", required=True, node=True),
 }
-_REGISTRATION = Takes("name")  # inside the owner: the tree does not stand yet
 _BY_NAME = {
     "multi_grad": Takes("parameter", required=True, parts=_BOTH),
     "node": Takes("module", required=True, parts=("input",), node=True),
     "op": Takes("module", op=True),
     "saved_tensors": Takes("module"),
-    "parameter_registration": _REGISTRATION,
-    "buffer_registration": _REGISTRATION,
-    "module_registration": _REGISTRATION,
 }
+
+
+_IN_CALLS = {"module", "global module", "autograd node", "operators"}  # families
+_IN_NO_CALL = {"accumulate_grad"}
 
 
 def takes(kind: Kind) -> Takes:
@@ -55,7 +55,7 @@ def check_at(kind: Kind, hook: Item, found: Found, problems: Problems) -> None:
     rules, at = takes(kind), hook.get("at")
     if rules.plain is None and at is not None:
         own = kind.name.removeprefix("global_")
-        hint = "leave at out"
+        hint = "leave it out"
         if kind.target == "every module":
             hint = f"leave it out, or take kind {own}, which hooks the modules you name"
         problems.add(at, f"kind {kind.name} takes no 'at': it fires {_first(kind)}", hint)
@@ -64,6 +64,22 @@ def check_at(kind: Kind, hook: Item, found: Found, problems: Problems) -> None:
     elif rules.plain is not None:
         for item, match in found:
             _check_match(kind, rules, item, match, problems)
+
+
+def check_calls(kind: Kind, hook: Item, found: Found, problems: Problems) -> None:
+    """Note `calls` where a firing belongs to no call of a module: it would never be one of them."""
+    calls = hook.get("calls")
+    if calls is None:
+        return
+    of_values = kind.name == "tensor" and not any(is_plain(match) for _, match in found)
+    in_calls = kind.family in _IN_CALLS and kind.name not in _IN_NO_CALL
+    if not (in_calls or of_values or kind.name == "saved_tensors"):
+        what = f"kind {kind.name}" + (" on a parameter" if kind.name == "tensor" else "")
+        problems.add(
+            calls,
+            f"{what} does not fire in a module's call",
+            "take steps or every, or leave it out",
+        )
 
 
 def _first(kind: Kind) -> str:

@@ -82,6 +82,11 @@ class SavedTensors(Portable):
         if pair is not None:
             pair.__exit__(None, None, None)
 
+    def close(self) -> None:
+        """End what an interrupted call left open."""
+        for order in sorted(self._open, reverse=True):
+            self._open.pop(order).__exit__(None, None, None)
+
     @contextmanager
     def everywhere(self) -> Iterator[None]:
         """The pair around a whole forward and loss."""

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import torch
 from torch.autograd.graph import get_gradient_edge
+from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.hooks.portable import Portable
 
@@ -23,6 +24,11 @@ def edge_of(tensor: torch.Tensor) -> Edge:
     """The node that made a tensor, and which of its outputs it is."""
     edge = get_gradient_edge(tensor)
     return edge.node, edge.output_nr
+
+
+def current_node() -> Any:
+    """The autograd node that is running on this thread; None outside of backward."""
+    return torch._C._current_autograd_node()
 
 
 def nodes_since(outputs: Iterable[torch.Tensor], since: int) -> list[Any]:
@@ -101,24 +107,48 @@ class _Part(Portable):
         self._share.add(gradients[0] if self._slot < 0 else gradients[0][self._slot])
 
 
+def _will_run(node: Any) -> bool:
+    """Whether this backward pass comes to a node. Torch says no of the one that it starts from."""
+    try:
+        return torch._C._will_engine_execute_node(node)
+    except RuntimeError:  # a leaf under autograd.grad: torch does not tell
+        return False
+
+
 class Share(Portable):
-    """The gradient that one call sends to one of its inputs, summed over its nodes."""
+    """The gradient that one call sends to one of its inputs, summed over its nodes.
+
+    `close` must be called: it holds nodes, and they hold it.
+    """
 
     def __init__(self, places: list[tuple[Any, int]], tell: Callable[[torch.Tensor], None]) -> None:
-        self._terms = len(places)
-        self._waiting = self._terms
+        self._nodes = [edge_of(place)[0] if slot < 0 else place for place, slot in places]
+        self._task = -1
+        self._waiting = 0
         self._sum: torch.Tensor | None = None
         self._tell = tell
-        for place, slot in places:
-            place.register_hook(_Part(self, slot))
+        self._handles = [place.register_hook(_Part(self, slot)) for place, slot in places]
+
+    def close(self) -> None:
+        """Forget the graph."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        self._nodes.clear()
 
     def add(self, gradient: torch.Tensor | None) -> None:
         """One node's term; None where it sends nothing."""
+        task = torch._C._current_graph_task_id()
+        if task != self._task:  # another backward pass: it may leave out what an output did not use
+            self._task, self._sum = task, None
+            running = current_node()
+            self._waiting = sum(node is running or _will_run(node) for node in self._nodes)
         if gradient is not None:
-            self._sum = gradient if self._sum is None else self._sum + gradient
+            with torch.no_grad(), _disable_current_modes():
+                self._sum = gradient if self._sum is None else self._sum + gradient
         self._waiting -= 1
         if self._waiting:
             return
-        total, self._sum, self._waiting = self._sum, None, self._terms
+        total, self._sum, self._task = self._sum, None, -1
         if total is not None:
             self._tell(total)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.actions.event import Event
-from hookcli.config.hooks import HookSpec
+from hookcli.config.hooks import HookSpec, is_average
 from hookcli.hooks.context import Context
 from hookcli.hooks.misuse import check_edits, check_return, versions
 from hookcli.hooks.portable import Portable
@@ -58,7 +59,7 @@ class Hook(Portable):
         self.fired: Counter[str] = Counter()
         self.attached = 0
         self._actions = actions
-        names = {action.name for action in spec.actions}
+        names = {one.name for one in spec.actions if spec.kind != "ddp_comm" or not is_average(one)}
         self._looks_only = names <= {"record"}
         self.changing = bool(names - _OBSERVERS)
         self.foreign = "call" in names
@@ -183,5 +184,5 @@ def _tensors(value: Any) -> list[torch.Tensor]:
 
 
 def _copies(value: Any) -> list[torch.Tensor]:
-    with torch.no_grad():
+    with torch.no_grad(), _disable_current_modes():
         return [tensor.detach().clone() for tensor in _tensors(value)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_right, insort
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn.modules import module as torch_module
 
 from hookcli.errors import RequestError
+from hookcli.hooks.graph import current_node
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
 from hookcli.report.recording import Finding
@@ -66,13 +67,12 @@ class Forward(ModuleHook):
 
 
 class Backward(ModuleHook):
-    """The backward kinds. Torch does not say which call it is: the last comes first."""
+    """The backward kinds. Torch does not say which call it is: the running node's number does."""
 
     def __init__(self, hook: Hook, names: dict[int, str]) -> None:
         super().__init__(hook, names)
         hook.context.restarts.append(self._restart)
-        self._calls: dict[int, list[tuple[int, int]]] = {}
-        self._left: Counter[int] = Counter()
+        self._calls: dict[int, list[tuple[int, int, int]]] = {}  # first node's number, index, order
 
     def forward_ended(self, module: nn.Module, _args: Any, output: Any) -> None:
         """A call whose backward will come: note which."""
@@ -80,24 +80,24 @@ class Backward(ModuleHook):
             self._guard(module, output)
         call = self._hook.context.calls.running()
         if call is not None and call.graded and call.key == id(module):
-            self._calls.setdefault(id(module), []).append((call.index, call.order))
+            insort(self._calls.setdefault(id(module), []), (call.sequence, call.index, call.order))
 
     def __call__(self, module: nn.Module, *gradients: Any) -> Any:
         """As torch calls it: (grad_output), or (grad_input, grad_output)."""
         name = self._names.get(id(module))
         if name is None:
             return None
-        site = Site(name, module, *self._next_call(id(module)))
+        site = Site(name, module, *self._call(id(module)))
         value, rest = gradients[0], gradients[1:]
         return self._hook.fire(site, value, lambda value: (module, value, *rest))
 
-    def _next_call(self, key: int) -> tuple[int | None, int | None]:
-        calls = self._calls.get(key)
-        if not calls:
+    def _call(self, key: int) -> tuple[int | None, int | None]:
+        """The last call that began before the running node was made."""
+        calls, node = self._calls.get(key), current_node()
+        if not calls or node is None:
             return None, None
-        done = self._left[key] % len(calls)
-        self._left[key] += 1
-        return calls[-1 - done]
+        _, index, order = calls[max(bisect_right(calls, (node._sequence_nr() + 1,)) - 1, 0)]
+        return index, order
 
     def _guard(self, module: nn.Module, output: Any) -> None:
         """Refuse an output in which torch's legacy hook finds no tensor, or looks for ever."""
@@ -119,7 +119,6 @@ class Backward(ModuleHook):
 
     def _restart(self) -> None:
         self._calls.clear()
-        self._left.clear()
 
 
 _DEEPEST = 64  # levels of tuples that torch's legacy hook is let through

@@ -6,6 +6,7 @@ They die with the graph of their call, and do nothing once the run is over.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,6 +101,7 @@ class Taps:
         self._nodes: dict[int, list[Tap]] = {}
         self._running: dict[int, _Running] = {}
         self._together: dict[int, list[tuple[Tap, str, torch.Tensor]]] = {}
+        self._made: list[Callable[[], None]] = []  # take back what would outlive the step's graph
 
     def add(self, key: int, tap: Tap) -> None:
         """Put a hook at the module with this identity."""
@@ -161,22 +163,34 @@ class Taps:
                 self._together.setdefault(tap.hook.spec.index, []).append((tap, path, tensor))
                 continue
             site = _site(call, tap, tap.match.part, path)
-            tensor.register_hook(TensorHook(tap.hook, site))  # type: ignore[no-untyped-call]
+            handle = tensor.register_hook(TensorHook(tap.hook, site))  # type: ignore[no-untyped-call]
+            if tensor.is_leaf:  # a parameter that is taken or given as it is, or the batch
+                self._made.append(handle.remove)
 
     def forward_ended(self) -> None:
         """Register the hooks that stand on tensors of several calls."""
         for found in self._together.values():
             hook = found[0][0].hook
             names = [f"{tap.name}:{tap.match.part}{path}" for tap, path, _ in found]
-            register_together(hook, [tensor for _, _, tensor in found], names)
+            handle = register_together(hook, [tensor for _, _, tensor in found], names)
+            self._made.append(handle.remove)
         self._together.clear()
+
+    def release(self) -> None:
+        """Take back what hangs in the graph of this step, and would not die with it."""
+        for undo in self._made:
+            undo()
+        self._made.clear()
+        self._together.clear()
+        self._running.clear()
 
     def _hook_shares(
         self, tap: Tap, call: Call, edges: dict[str, Edge], outputs: list[torch.Tensor]
     ) -> None:
         for path, places in shares(edges, outputs, call.sequence).items():
             hook, site = tap.hook, _site(call, tap, "input", path)
-            Share(places, lambda total, h=hook, s=site: _tell(h, s, total))  # type: ignore[misc]
+            share = Share(places, lambda total, h=hook, s=site: _tell(h, s, total))  # type: ignore[misc]
+            self._made.append(share.close)
 
 
 class Multi(Portable):

@@ -61,6 +61,7 @@ class Model(Protocol):
     """A built model of any format."""
 
     root: torch.nn.Module
+    wrapper: torch.nn.Module | None  # called in the root's place, and no part of the model
 
     def modules(self) -> tuple[ModuleInfo, ...]:
         """Registered modules in the order of `named_modules`."""

@@ -33,6 +33,7 @@ class EagerModel:
 
     def __init__(self, root: nn.Module, *, constructors: places.Constructors | None = None) -> None:
         self.root = root
+        self.wrapper: nn.Module | None = None  # called in the root's place, and no part of it
         self._constructors = constructors
 
     def modules(self) -> tuple[ModuleInfo, ...]:
@@ -79,7 +80,7 @@ class EagerModel:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One forward."""
-        return self.root(*args, **kwargs)
+        return (self.wrapper or self.root)(*args, **kwargs)
 
     @contextmanager
     def observe(
@@ -91,7 +92,7 @@ class EagerModel:
         between: AbstractContextManager[Any] | None = None,
     ) -> Iterator[None]:
         """Call `enter` and `leave` around every module's forward, registered or not."""
-        hooks = _Hooks(self.root, enter, leave, calls or CallStack())
+        hooks = _Hooks(self, enter, leave, calls or CallStack())
         with ExitStack() as stack:
             hooks.open(stack)
             if between is not None:
@@ -142,14 +143,15 @@ class _Hooks:
     in and out, and global ones do for modules that are not registered.
     """
 
-    def __init__(self, root: nn.Module, enter: Enter, leave: Exit, calls: CallStack) -> None:
+    def __init__(self, model: EagerModel, enter: Enter, leave: Exit, calls: CallStack) -> None:
+        self._model = model
         self._enter, self._leave = enter, leave
         self._calls = calls
         self._names: dict[int, str] = {}
         self._modules: list[nn.Module] = []
         self._hooked: set[int] = set()
         self._strangers: dict[int, nn.Module] = {}  # kept, so that an id is not used again
-        for module, names in walk.modules(root):
+        for module, names in walk.modules(model.root):
             self._names[id(module)] = names[0]
             self._modules.append(module)
             if not isinstance(module, torch.jit.ScriptModule):
@@ -181,6 +183,8 @@ class _Hooks:
         )
 
     def _begin(self, module: nn.Module, args: tuple[Any, ...]) -> None:
+        if module is self._model.wrapper:
+            return
         hooked = id(module) in self._hooked
         call = self._calls.enter(module, self._names.get(id(module)))
         call.place = places.of_frame(sys._getframe(1))

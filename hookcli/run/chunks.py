@@ -51,7 +51,7 @@ def chunks(tensor: Tensor, size: int = SIZE) -> Iterator[Tensor]:
         return
     inner = tensor[0].numel() if tensor.dim() > 1 else 1
     if inner <= size:
-        yield from tensor.split(size // inner)
+        yield from torch.split(tensor, size // inner)
     else:
         for row in tensor.unbind(0):
             yield from chunks(row, size)

@@ -11,7 +11,7 @@ import torch
 
 from hookcli.actions.build import build
 from hookcli.actions.tools import Tools
-from hookcli.config.hooks import HookSpec, Match
+from hookcli.config.hooks import HookSpec, Match, is_average
 from hookcli.config.spec import Spec
 from hookcli.console import Console, escape
 from hookcli.errors import ProblemsError, RequestError
@@ -30,7 +30,7 @@ from hookcli.hooks.state import attach_state
 from hookcli.hooks.taps import Tap, Taps
 from hookcli.models.base import Call, Model
 from hookcli.models.functions import function_of
-from hookcli.report.recording import Recording
+from hookcli.report.recording import EventNote, Recording
 from hookcli.run.sinks import Sink
 from hookcli.run.statistics import norm_of_change, statistics
 
@@ -65,6 +65,16 @@ class Engine:
                 if not hook.fired and not everywhere(hook.spec):
                     self.context.find(never_fired(hook))
         recording.findings = list(self.context.findings)
+
+    def watched_by(self, told: Callable[[EventNote], None]) -> None:
+        """Let somebody know of each firing as it is noted."""
+        note = self.context.note
+
+        def both(event: EventNote) -> None:
+            note(event)
+            told(event)
+
+        self.context.note = both
 
     def of(self, family: str) -> list[Hook]:
         """The hooks of one family of kinds."""
@@ -103,6 +113,7 @@ class Engine:
     def attached(self) -> Iterator[None]:
         """The hooks of modules and tensors are in place, in the order of the configuration."""
         with ExitStack() as stack:
+            stack.callback(self._taps.release)
             for i, hook in enumerate(self.hooks):
                 attach = _ATTACH.get(CATALOGUE[hook.spec.kind].family)
                 if attach is not None:
@@ -149,10 +160,31 @@ class Engine:
         for hook in self.of("optimizer"):
             attach_optimizer(hook, optimizer, names, stack)
 
+    def wrap(self, model: Model, stack: ExitStack) -> None:
+        """Put the model into DistributedDataParallel, where a hook asks for it."""
+        for hook in self.of("distributed"):
+            from hookcli.hooks.comm import process_group, wrapped  # a tenth of a second
+
+            stack.enter_context(process_group())
+            infos = model.parameters()
+            device = infos[0].tensor.device if infos else torch.device("cpu")
+            names = {id(info.tensor): info.name for info in infos}
+            model.wrapper = wrapped(model.root, hook, names, device)
+            stack.callback(setattr, model, "wrapper", None)
+
+    def package(self, model: Model) -> None:
+        """Package the model, for the hooks that fire then."""
+        hooks = self.of("packaging")
+        if hooks:
+            from hookcli.hooks.packaging import export
+
+            export(model.root, hooks)
+
     def start_step(self, number: int) -> None:
         """Another step begins: calls count from 0."""
         self.context.step = number
         self.context.calls.restart()
+        self._taps.release()
         for restart in self.context.restarts:
             restart()
 
@@ -179,11 +211,13 @@ class Engine:
         for name, module, match in targets.values:
             self._taps.add(id(module), Tap(hook, match, name))
 
-    def _in_engine(self, hook: Hook, targets: Targets, _stack: ExitStack) -> None:
+    def _in_engine(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
         if hook.spec.kind != "saved_tensors":
             return  # the callback is queued as backward starts
         names = {id(module): name for name, module in targets.modules}
-        self._saved.append(SavedTensors(hook, None if hook.spec.at is None else names))
+        pair = SavedTensors(hook, None if hook.spec.at is None else names)
+        stack.callback(pair.close)
+        self._saved.append(pair)
         hook.attached += 1
 
     def _on_state(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
@@ -214,6 +248,8 @@ _ATTACH: dict[str, Callable[[Engine, Hook, Targets, ExitStack], None]] = {
 def _hook(one: HookSpec, spec: Spec, context: Context) -> Hook:
     actions = []
     for action in one.actions:
+        if one.kind == "ddp_comm" and is_average(action):
+            continue  # it is the hook itself
         tools = Tools(
             place=action.place or one.place,
             seed=spec.run.seed,

@@ -99,8 +99,8 @@ def _sums(piece: Tensor) -> tuple[float, float]:
 def sum_of_squares(piece: Tensor) -> float:
     """Of float64 in one dimension."""
     if piece.numel() > _SERIAL:
-        return torch.dot(piece, piece).item()  # the faster, but by the threads of BLAS
-    return torch.linalg.vector_norm(piece).item() ** 2
+        return float(torch.dot(piece, piece))  # the faster, but by the threads of BLAS
+    return float(torch.linalg.vector_norm(piece)) ** 2
 
 
 def _count(ones: Tensor) -> int:
@@ -127,7 +127,7 @@ def _zeros(piece: Tensor, *, own: bool) -> int:
     out = piece.new_empty(min(SIZE, piece.numel()))
     return sum(
         _count(torch.eq(part, zero, out=out.narrow(0, 0, part.numel())))
-        for part in piece.split(SIZE)
+        for part in torch.split(piece, SIZE)
     )
 
 

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.errors import RequestError
 from hookcli.inputs.batch import Batch
@@ -36,6 +37,7 @@ class Phases:
         engine: Engine,
         recording: Recording,
         told: Told,
+        before_backward: Callable[[torch.Tensor], None],
         *,
         fake: bool,
     ) -> None:
@@ -44,6 +46,7 @@ class Phases:
         self._engine = engine
         self._recording = recording
         self._told = told
+        self._before_backward = before_backward
         self._fake = fake
         self._optimizer: torch.optim.Optimizer | None = None
         self._taken: dict[int, torch.Tensor | None] | None = None
@@ -62,6 +65,7 @@ class Phases:
     def run(self, batch: Batch, counting: AbstractContextManager[Any], stack: ExitStack) -> None:
         """Every step, then what comes once."""
         plan = self._plan
+        self._engine.wrap(self._model, stack)
         if plan.optimizer is not None:
             self._optimizer = self._make_optimizer(stack)
         with counting, self._engine.operators():
@@ -71,6 +75,12 @@ class Phases:
         if "state_dict" in plan.phases:
             self._phase("state_dict")
             self._model.root.load_state_dict(self._model.root.state_dict())
+
+    def after(self) -> None:
+        """What comes once no hook stands on the model any more."""
+        if "package" in self._plan.phases:
+            self._phase("package")
+            self._engine.package(self._model)
 
     def _step(self, batch: Batch) -> None:
         plan = self._plan
@@ -108,7 +118,8 @@ class Phases:
             self._recording.loss = self._plan.loss
             loss = self._loss(output)
             if not self._fake:
-                self._recording.losses.append(float(loss.detach()))
+                with _disable_current_modes():  # hooks of operators see the model's own
+                    self._recording.losses.append(float(loss.detach()))
             return loss, None
         self._recording.loss = "gradient"
         graded = [t for _, t, _ in leaves(output) if t.requires_grad]
@@ -118,7 +129,7 @@ class Phases:
 
     def _backward(self, start: torch.Tensor, gradient: torch.Tensor | None) -> None:
         self._phase("backward")
-        self._engine.before_backward(start)
+        self._before_backward(start)
         how = self._plan.backward
         for i in range(how.times):
             last = i == how.times - 1

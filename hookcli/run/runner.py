@@ -18,12 +18,14 @@ from hookcli.report.recording import Failure, Recording
 from hookcli.run.counter import Activations, OperatorCounter
 from hookcli.run.doubts import Doubts
 from hookcli.run.engine import Engine
+from hookcli.run.explain import explain
 from hookcli.run.inventory import note_buffers, take_inventory
 from hookcli.run.owners import Owners
 from hookcli.run.phases import Phases
 from hookcli.run.plan import Plan
 from hookcli.run.recorder import Progress, Recorder
 from hookcli.run.scope import room_for_hooks
+from hookcli.run.timeline import Timeline
 
 
 def set_mode(model: Model, mode: Mode) -> None:
@@ -45,8 +47,11 @@ def _eager() -> Iterator[None]:
 class _Observer:
     """Tells recorder, engine and owners of every call."""
 
-    def __init__(self, recorder: Recorder, engine: Engine, owners: Owners) -> None:
+    def __init__(
+        self, recorder: Recorder, engine: Engine, owners: Owners, timeline: Timeline | None
+    ) -> None:
         self._recorder, self._engine, self._owners = recorder, engine, owners
+        self._timeline = timeline
         self._hooked = bool(engine.hooks)
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
@@ -54,8 +59,12 @@ class _Observer:
         self._recorder.enter(call, batch)
         if self._hooked:
             self._engine.enter(call, batch)
+        if self._timeline is not None:
+            self._timeline.enter(call)
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        if self._timeline is not None:
+            self._timeline.leave(call)
         self._owners.leave(call, torch._C._autograd._get_sequence_nr())
         self._recorder.leave(call, output, error)
         if self._hooked:
@@ -86,13 +95,23 @@ def run(
     before = note_buffers(model)
     recorder = Recorder(recording, progress, engine.context, doubts)
     owners = Owners()
-    observer = _Observer(recorder, engine, owners)
+    timeline = Timeline() if plan.timings else None
+    observer = _Observer(recorder, engine, owners, timeline)
 
     def told(phase: str) -> None:
         recorder.phase = phase
         progress(phase, None)
+        if timeline is not None:
+            timeline.phase(engine.context.step, phase)
 
-    phases = Phases(model, plan, engine, recording, told, fake=fake)
+    def backward_from(start: torch.Tensor) -> None:
+        engine.before_backward(start)
+        if timeline is not None:
+            timeline.watch(start, owners)
+
+    if timeline is not None:
+        engine.watched_by(timeline.event)
+    phases = Phases(model, plan, engine, recording, told, backward_from, fake=fake)
     try:
         with ExitStack() as stack:
             stack.enter_context(torch.set_grad_enabled(plan.grad))
@@ -110,6 +129,7 @@ def run(
             counter = OperatorCounter(recorder.cost_of(owners)) if plan.flops else nullcontext()
             recorder.counted = plan.flops
             phases.run(batch, counter, stack)
+        phases.after()
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit and the like: failure is data
@@ -117,8 +137,11 @@ def run(
             raise
         recording.error = error
         recording.failure = _failure(error, recorder)
+        explain(recording.failure, engine.hooks)
     finally:
         engine.judge(recording)
+        if timeline is not None:
+            recording.timings = timeline.data()
     take_inventory(model, recording, before)
     recorder.size_strangers()
 

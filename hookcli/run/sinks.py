@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from time import monotonic
 from typing import Protocol
 
 from hookcli.errors import RequestError
@@ -13,7 +12,6 @@ from hookcli.report.event_rows import event_row
 from hookcli.report.recording import EventNote, Recording
 
 _MOST = 1_000_000  # events kept in memory
-_OFTEN = 0.05  # seconds after which what was written is flushed
 
 
 class Sink(Protocol):
@@ -79,7 +77,6 @@ class Streamed:
         self._lock = threading.Lock()
         self._count = 0
         self._marked = (0, 0)
-        self._flushed = monotonic()
         try:
             self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115  # until `close`
         except OSError as error:
@@ -105,10 +102,7 @@ class Streamed:
         with self._lock:
             self._file.write(line)
             self._count += 1
-            now = monotonic()
-            if now - self._flushed > _OFTEN:
-                self._file.flush()
-                self._flushed = now
+            self._file.flush()  # the model may end the process at any time
 
     def close(self, recording: Recording) -> None:
         """Close the file, and say where it is."""

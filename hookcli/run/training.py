@@ -27,7 +27,8 @@ def _saved(node: Any) -> Iterable[torch.Tensor]:
     Where pack hooks hold them, as checkpoints do, they are not touched: unpacking would recompute.
     """
     found: list[Any] = []
-    for name in _saved_names(type(node)):
+    kind: Any = type(node)
+    for name in _saved_names(kind):
         value = getattr(node, name, None)
         found += value if isinstance(value, (tuple, list)) else [value]
     for one in found:

@@ -18,7 +18,7 @@ class Square(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
-        x, double = ctx.saved_tensors
+        _, double = ctx.saved_tensors
         return grad * double
 
 

@@ -1,0 +1,25 @@
+"""What torch says of hooks in words of its own, said with the hook, the place and the way out."""
+
+from __future__ import annotations
+
+from hookcli.hooks.hook import Hook
+from hookcli.report.recording import Failure
+
+_IN_PLACE = "BackwardHookFunction"
+
+
+def explain(failure: Failure, hooks: list[Hook]) -> None:
+    """Put what is known of a failure in front of torch's message, where a hook is behind it."""
+    if _IN_PLACE not in failure.message:
+        return
+    guilty = [hook.spec for hook in hooks if "full_backward" in hook.spec.kind]
+    if not guilty:
+        return
+    one = guilty[0]
+    layer = "the model's own code" if failure.call is None else f"'{failure.call.name or 'model'}'"
+    where = f" at {failure.place}" if failure.place else ""
+    failure.message = (
+        f"{layer} changes a tensor in place{where}, and kind {one.kind} ({one.place}) has made it "
+        "a view that may not be changed: use kind tensor, at: MODULE:output, which leaves the "
+        f"graph as it is, or take the in-place operation out. PyTorch says: {failure.message}"
+    )

@@ -33,7 +33,7 @@ class Scale:
 
     def title(self) -> str:
         """What both ends stand for."""
-        return f"1e{self.low} to 1e{self.high}"
+        return f"1e{self.low}..1e{self.high}"
 
     def bar(self, value: object, width: int = WIDTH) -> str:
         """A bar, padded to `width`: at least one cell where the value is above 0."""

@@ -65,7 +65,7 @@ def columns(rows: list[LayerRow], view: View) -> dict[str, Column[LayerRow]]:
             titles["input"], lambda row: figure(stat(row.input_grad, "norm")), right=True
         ),
         "bar": bar_column(scale, at_output),
-        "place": Column(titles["place"], lambda row: place(row.place), least=16, spare=True),
+        "place": Column(titles["place"], lambda row: place(row.place), least=24, spare=True),
     }
     if view.asked is not None:
         return {name: known[name] for name in view.asked if name in known}

@@ -160,7 +160,7 @@ def bar_column(scale: Scale, norm: Callable[[Any], object]) -> Column[Any]:
 
 
 def _step(index: int) -> Column[ParameterRow]:
-    return Column(f"Norm, step {index}", lambda row: figure(step_norm(row, index)), right=True)
+    return Column(f"Step {index}", lambda row: figure(step_norm(row, index)), right=True)
 
 
 _DEFAULT = (
@@ -168,7 +168,7 @@ _DEFAULT = (
     "status", "bar",
 )  # fmt: skip
 # On a narrow terminal these are left out, in this order; never what was asked for.
-GIVE_WAY = ("mean", "min", "max", "std", "weight", "inf", "nan", "zeros", "bar", "shape", "ratio")
+GIVE_WAY = ("mean", "min", "max", "std", "weight", "inf", "nan", "zeros", "shape", "bar", "ratio")
 
 
 def columns(rows: list[ParameterRow], view: View) -> dict[str, Column[ParameterRow]]:

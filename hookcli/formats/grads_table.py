@@ -76,6 +76,8 @@ def notes(report: Report, view: View, shown: int) -> list[str]:
         more.append(summary.no_match("name", "--only", view.only))
     if report.parameters and all(row.status is None for row in report.parameters):
         more.append("no backward ran: there are no gradients")
+    if grads_rows.steps_of(report.parameters) and view.asked is None:
+        more.append("the columns of steps are norms of gradients, other figures the last step's")
     pairs = shared_names(report)
     if pairs:
         others = f" and {len(pairs) - _MOST} more" if len(pairs) > _MOST else ""

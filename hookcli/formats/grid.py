@@ -51,6 +51,11 @@ class _Drawn(Generic[Row]):
             return self.natural
         return min(self.natural, max(self.column.least, len(self.column.title)))
 
+    def within(self, row: Row, index: int, width: int) -> str:
+        """A cell within a width."""
+        text = self.cells[index]
+        return text if len(text) <= width else self.column.within(row, width)
+
 
 def _drawn(name: str, column: Column[Row], rows: Sequence[Row]) -> _Drawn[Row]:
     cells = [column.text(row) for row in rows]
@@ -71,14 +76,28 @@ def _shrink(widths: list[int], least: list[int], width: int) -> None:
         excess -= 1
 
 
-def _widths(drawn: list[_Drawn[Row]], width: int) -> list[int]:
-    widths = [min(one.natural, max(width, one.least)) for one in drawn]
-    spare = [d.least if d.column.spare else w for d, w in zip(drawn, widths, strict=True)]
+def _allot(drawn: list[_Drawn[Row]], natural: list[int], width: int) -> list[int]:
+    """The columns' widths: those to spare give first, those that were asked for at last."""
+    least = [min(n, one.least) for n, one in zip(natural, drawn, strict=True)]
+    widths = [min(n, max(width, few)) for n, few in zip(natural, least, strict=True)]
+    spare = [f if d.column.spare else w for f, d, w in zip(least, drawn, widths, strict=True)]
     _shrink(widths, spare, width)
-    _shrink(widths, [one.least for one in drawn], width)
-    flexible = [_LEAST_ASKED if d.column.least is not None else d.natural for d in drawn]
-    _shrink(widths, [min(a, b) for a, b in zip(flexible, widths, strict=True)], width)
+    _shrink(widths, least, width)
+    hard = [_LEAST_ASKED if one.column.least is not None else one.natural for one in drawn]
+    _shrink(widths, [min(h, w) for h, w in zip(hard, widths, strict=True)], width)
     return widths
+
+
+def _widths(drawn: list[_Drawn[Row]], rows: Sequence[Row], width: int) -> list[int]:
+    """The columns' widths; what short forms of cells leave over, the other columns get."""
+    natural = [one.natural for one in drawn]
+    widths = _allot(drawn, natural, width)
+    for i, (one, given) in enumerate(zip(drawn, widths, strict=True)):
+        if one.column.fit is not None and given < one.natural:
+            used = max(len(one.within(row, j, given)) for j, row in enumerate(rows))
+            if used < given:
+                natural[i] = max(used, len(one.column.title))
+    return _allot(drawn, natural, width)
 
 
 def draw(
@@ -100,7 +119,7 @@ def draw(
         if _over([one.least for one in drawn], width) <= 0:
             break
         drawn = [one for one in drawn if one.name != name]
-    widths = _widths(drawn, width)
+    widths = _widths(drawn, rows, width)
     pairs = list(zip(drawn, widths, strict=True))
     titles = _line([_pad(one.column.title, w, one.column) for one, w in pairs])
     out = [f"\x1b[1m{titles}\x1b[0m" if color else titles, _line(["-" * w for w in widths])]
@@ -118,9 +137,7 @@ def _pad(text: str, width: int, column: Column[Row]) -> str:
 
 
 def _cell(one: _Drawn[Row], row: Row, index: int, width: int, *, color: bool) -> str:
-    text = one.cells[index]
-    if len(text) > width:
-        text = one.column.within(row, width)
+    text = one.within(row, index, width)
     number = one.column.color(row) if color and one.column.color is not None else None
     if number is None:
         return _pad(text, width, one.column)

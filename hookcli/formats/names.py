@@ -68,7 +68,7 @@ GRADS_COLUMNS: dict[str, str] = {
     "nan": "NaN",
     "inf": "Inf",
     "weight": "Weight norm",
-    "ratio": "Grad/weight",
+    "ratio": "Ratio",
     "status": "Status",
     "bar": "Norm",
     "also": "Also named",

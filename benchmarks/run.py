@@ -20,7 +20,7 @@ PARTS: dict[str, Callable[[int, bool], Section]] = {
     "inspect": lambda rounds, quick: inspection.measure(rounds),
     "huge": lambda rounds, quick: huge.measure(min(rounds, 3)),
     "modules": lambda rounds, quick: modules.measure(
-        min(rounds, 3), modules.SIZES[:-1] if quick else modules.SIZES
+        rounds, modules.SIZES[:-1] if quick else modules.SIZES
     ),
     "correctness": lambda rounds, quick: correctness.measure(),
 }

@@ -10,6 +10,7 @@ from typing import Any, TextIO, TypeAlias
 
 import torch
 from safetensors.torch import save_file
+from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.actions.event import Event
 from hookcli.actions.tools import Tools
@@ -103,10 +104,11 @@ def save(directory: str | None, tools: Tools) -> Do:
         ) from None
 
     def do(event: Event) -> None:
-        tensors = {
-            path.lstrip(".") or "value": t.detach().to_dense().contiguous().clone()
-            for path, t, _ in leaves(event.value)
-        }
+        with torch.no_grad(), _disable_current_modes():
+            tensors = {
+                path.lstrip(".") or "value": t.detach().to_dense().contiguous().clone()
+                for path, t, _ in leaves(event.value)
+            }
         parts = [f"{event.seq:07d}", event.phase, event.kind, event.target or "model"]
         if event.call is not None:
             parts.append(f"call{event.call}")

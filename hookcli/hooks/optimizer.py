@@ -10,6 +10,7 @@ from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
 )
+from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
@@ -27,11 +28,13 @@ class StepHook(Portable):
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """As torch calls it."""
-        value = {
-            self._names.get(id(p), f"[{i}]"): p.grad if self._pre else p.detach()
-            for i, p in enumerate(p for group in optimizer.param_groups for p in group["params"])
-            if not self._pre or p.grad is not None
-        }
+        held = [p for group in optimizer.param_groups for p in group["params"]]
+        with _disable_current_modes():  # hooks of operators do not see this
+            value = {
+                self._names.get(id(p), f"[{i}]"): p.grad if self._pre else p.detach()
+                for i, p in enumerate(held)
+                if not self._pre or p.grad is not None
+            }
         return self._hook.fire(
             Site(type(optimizer).__name__), value, lambda _: (optimizer, args, kwargs)
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch.autograd.graph import register_multi_grad_hook
@@ -29,6 +29,13 @@ class Tap:
     hook: Hook
     match: Match
     name: str  # the module's
+
+    @property
+    def where(self) -> Literal["input", "output", "share", "nodes"]:
+        """What of a call it stands on."""
+        if self.match.part is None:
+            return "nodes"
+        return "share" if self.hook.spec.kind == "node" else self.match.part
 
 
 class TensorHook(Portable):
@@ -87,7 +94,7 @@ def _alone(value: Any) -> tuple[Any, ...]:
 class _Running:
     """What is known of a call while it runs."""
 
-    edges: list[tuple[Tap, dict[str, Edge]]] = field(default_factory=list)
+    edges: dict[int, dict[str, Edge]] = field(default_factory=dict)  # by identity of the tap
     inner: Ranges = field(default_factory=Ranges)
 
 
@@ -95,63 +102,57 @@ class Taps:
     """All such hooks of a run, by module."""
 
     def __init__(self) -> None:
-        self._inputs: dict[int, list[Tap]] = {}  # hooks on input tensors
-        self._outputs: dict[int, list[Tap]] = {}
-        self._shares: dict[int, list[Tap]] = {}
-        self._nodes: dict[int, list[Tap]] = {}
+        self._before: dict[int, list[Tap]] = {}  # by module, in the order of the configuration
+        self._after: dict[int, list[Tap]] = {}
+        self._on_nodes = False
         self._running: dict[int, _Running] = {}
         self._together: dict[int, list[tuple[Tap, str, torch.Tensor]]] = {}
         self._made: list[Callable[[], None]] = []  # take back what would outlive the step's graph
 
     def add(self, key: int, tap: Tap) -> None:
         """Put a hook at the module with this identity."""
-        match = tap.match
-        if match.part is None:
-            table = self._nodes
-        elif tap.hook.spec.kind == "node":
-            table = self._shares
-        else:
-            table = self._inputs if match.part == "input" else self._outputs
-        table.setdefault(key, []).append(tap)
+        where = tap.where
+        self._on_nodes |= where == "nodes"
+        if where in {"input", "share"}:
+            self._before.setdefault(key, []).append(tap)
+        if where != "input":
+            self._after.setdefault(key, []).append(tap)
         tap.hook.attached += 1
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """A call starts, with these arguments."""
-        inputs, ours = self._inputs.get(call.key), self._shares.get(call.key)
-        if self._nodes or ours:
+        taps = self._before.get(call.key)
+        if self._on_nodes or taps:
             self._running[call.order] = _Running()
-        if not (inputs or ours) or not call.graded:
+        if not taps or not call.graded:
             return
         found = [(path, t) for path, t, _ in argument_leaves(*batch) if t.requires_grad]
-        for tap in inputs or ():
-            self._hook_tensors(tap, call, found)
-        for tap in ours or ():
+        for tap in taps:
+            if tap.where == "input":
+                self._hook_tensors(tap, call, found)
+                continue
             edges = {path: edge_of(t) for path, t in found if path_matches(tap.match, path)}
-            self._running[call.order].edges.append((tap, edges))
+            self._running[call.order].edges[id(tap)] = edges
 
     def leave(self, call: Call, output: Any) -> None:
         """A call ended; `output` is None where it raised."""
         running = self._running.pop(call.order, None)
-        outputs = self._outputs.get(call.key)
-        nodes = self._nodes.get(call.key)
+        taps = self._after.get(call.key)
         end = torch._C._autograd._get_sequence_nr()
         above = None if call.parent is None else self._running.get(call.parent)
         if above is not None:
             above.inner.add(call.sequence, end)
-        if not call.graded or output is None or not (outputs or nodes or running):
+        if not call.graded or output is None or not taps:
             return
         found = [(path, t) for path, t, _ in leaves(output) if t.requires_grad]
-        for tap in outputs or ():
-            self._hook_tensors(tap, call, found)
-        if running is None or not found:
-            return
         tensors = [t for _, t in found]
-        for tap, edges in running.edges:
-            self._hook_shares(tap, call, edges, tensors)
-        if nodes:
-            made = nodes_since(tensors, call.sequence)
-            for tap in nodes:
-                _hook_nodes(tap, call, made, running.inner)
+        for tap in taps if found else ():
+            if tap.where == "output":
+                self._hook_tensors(tap, call, found)
+            elif running is not None and tap.where == "share":
+                self._hook_shares(tap, call, running.edges.get(id(tap), {}), tensors)
+            elif running is not None:
+                _hook_nodes(tap, call, nodes_since(tensors, call.sequence), running.inner)
 
     def _hook_tensors(self, tap: Tap, call: Call, found: list[tuple[str, torch.Tensor]]) -> None:
         seen: set[int] = set()

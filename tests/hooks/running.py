@@ -1,0 +1,73 @@
+"""A live model run by hookcli in process, with hooks given as (kind, at, actions...)."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+from hookcli.config.hooks import ActionSpec, BackwardSpec, CallRef, HookSpec
+from hookcli.config.selectors import selector_of
+from hookcli.config.spec import ModelSpec, RunSpec, Spec
+from hookcli.inputs.batch import as_batch
+from hookcli.models.eager import EagerModel
+from hookcli.report.recording import Recording
+from hookcli.run.engine import Engine
+from hookcli.run.plan import plan
+from hookcli.run.runner import run
+from hookcli.run.sinks import Kept
+
+FUNCTIONS = Path(__file__).with_name("functions.py")
+
+
+def call(name, signature="native"):
+    """The action that calls a function of tests/hooks/functions.py."""
+    return ("call", CallRef(f"{FUNCTIONS}:{name}", signature))
+
+
+def hook(kind, at=None, *actions, index=0, **more):
+    made = tuple(ActionSpec(a) if isinstance(a, str) else ActionSpec(*a) for a in actions)
+    selector = selector_of(at) if isinstance(at, str) else at
+    place = f"hooks.yaml:{index + 1}: hooks[{index}]"
+    actions = made or (ActionSpec("record"),)
+    return HookSpec(index, kind, selector, actions=actions, place=place, **more)
+
+
+def spec_of(hooks, *, loss="sum", command="trace", **how):
+    backward = BackwardSpec(**{k: how.pop(k) for k in list(how) if k in _BACKWARD})
+    run_spec = RunSpec(loss=loss, backward=backward, **how)
+    return Spec(command, ModelSpec(""), hooks=tuple(hooks), run=run_spec)
+
+
+_BACKWARD = {"times", "gradient", "retain_graph", "create_graph", "inputs"}
+
+
+def carry_out(model, x, hooks, **how):
+    """The recording of a run."""
+    spec = spec_of(hooks, **how)
+    sink, recording = Kept(), Recording()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run(
+            EagerModel(model),
+            as_batch(x),
+            plan(spec),
+            Engine(spec, sink),
+            progress=lambda *_: None,
+            recording=recording,
+        )
+    sink.close(recording)
+    return recording
+
+
+def finished(model, x, hooks, **how):
+    """The recording of a run that did not raise."""
+    recording = carry_out(model, x, hooks, **how)
+    if recording.error is not None:
+        raise recording.error
+    return recording
+
+
+def rows(recording):
+    return [
+        (e.kind, e.target, [list(shape) for _, shape, *_ in e.values]) for e in recording.events
+    ]

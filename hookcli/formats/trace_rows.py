@@ -124,7 +124,7 @@ COLUMNS: dict[str, Column[EventRow]] = {
 }
 
 # On a narrow terminal these are left out, in this order; never what was asked for.
-_GIVE_WAY = ("hook", "node", "norm", "notes", "call", "changed", "phase", "values")
+_GIVE_WAY = ("hook", "norm", "notes", "call", "changed", "node", "phase", "values")
 _ALWAYS = frozenset({"seq", "phase", "kind", "target", "call", "values"})
 
 

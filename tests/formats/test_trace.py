@@ -285,7 +285,7 @@ def test_on_a_narrow_terminal_columns_give_way_in_their_order():
         now = body(draw(found, width=width))[0].split()
         gone += [title for title in before or () if title not in now]
         before = now
-    assert gone == ["Hook", "Node", "Notes", "Call", "Changed", "Phase", "Shapes"]
+    assert gone == ["Hook", "Notes", "Call", "Changed", "Node", "Phase", "Shapes"]
     assert before == ["Seq", "Kind", "Target"]
 
 

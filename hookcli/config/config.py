@@ -15,12 +15,16 @@ FailOn: TypeAlias = Literal["error", "warning", "never"]
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """One rule with its options as they stand in the file. Without a severity, the rule's own."""
+    """One rule with its options as they stand in the file. Without a severity, the rule's own.
+
+    Paths among the options are relative to `folder`, that of the file that names them.
+    """
 
     rule: str
     options: dict[str, Any]
     place: str
     severity: Literal["error", "warning"] | None = None
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

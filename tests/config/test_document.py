@@ -186,7 +186,7 @@ def test_a_binary_file_is_refused(problem):
         ("nope.yaml", "there is no file nope.yaml"),
         (".", ". cannot be read: Is a directory"),
         ("a\0b", "a\0b cannot be read: embedded null byte"),
-        ("x" * 300, f"{'x' * 300} cannot be read: File name too long"),
+        ("x" * 300, f"{'x' * 150}…{'x' * 114} cannot be read: File name too long"),
     ],
 )
 def test_a_file_that_cannot_be_read(folder, path, message):
@@ -233,3 +233,16 @@ def test_a_long_line_is_shown_around_the_fault(problem):
     assert len(line) <= 80
     assert line.startswith("…")
     assert line.endswith("every: 0}]")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"a\\nb": 1', "? |\n  a\n  b\n: 1", 'preset: "a\\nb"', f"{'k' * 1000}: 1",
+        f"preset: {'v' * 5000}", f"run: {{{'k' * 1000}: 1}}", 'run: {mode: "a\\n\\tb"}',
+    ],
+)  # fmt: skip
+def test_an_error_stays_on_its_lines_whatever_the_names(problem, text):
+    for part in problem(text):
+        assert "\n" not in part
+        assert len(part) <= 300

@@ -217,12 +217,14 @@ def test_the_optimizers_are_those_of_torch():
     assert set(OPTIMIZERS) == own
 
 
-def test_checks_keep_their_options(read):
+def test_checks_keep_their_options(read, folder):
     assert read(
         "checks:\n  - {rule: a, at: fc, shape: [2, '*']}\n  - {rule: b, severity: error}\n"
     ).checks == (
-        CheckSpec("a", {"at": "fc", "shape": [2, "*"]}, "hooks.yaml:2: checks[0]"),
-        CheckSpec("b", {}, "hooks.yaml:3: checks[1]", "error"),
+        CheckSpec(
+            "a", {"at": "fc", "shape": [2, "*"]}, "hooks.yaml:2: checks[0]", None, str(folder)
+        ),
+        CheckSpec("b", {}, "hooks.yaml:3: checks[1]", "error", str(folder)),
     )
 
 

@@ -14,6 +14,7 @@ from hookcli.errors import ProblemsError, RequestError
 
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _LONGEST = 80  # characters of a source line that an error shows
+_SENTENCE = 300  # characters of a message, a hint or a place
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,8 @@ class Problems:
     def add(self, item: Item, message: str, hint: str) -> None:
         """Note one: the place says the file, the line, the key path, and shows the line."""
         mark = item.mark
-        shown = f"{item.place}  |  {mark.text}" if mark.text else item.place
-        error = RequestError(message, place=shown, hint=hint)
+        place = _sentence(item.place) + (f"  |  {mark.text}" if mark.text else "")
+        error = RequestError(_sentence(message), place=place, hint=_sentence(hint))
         self._found.append(((mark.order, mark.line, mark.column), error))
 
     def catching(self) -> Catching:
@@ -136,6 +137,13 @@ def shown(line: str, column: int = 0) -> str:
     start = max(0, min(column - _LONGEST // 3, len(line) - _LONGEST + 1))
     cut = ("…" if start else "") + line[start:]
     return cut if len(cut) <= _LONGEST else cut[: _LONGEST - 1] + "…"
+
+
+def _sentence(text: str) -> str:
+    """On one line, and no longer than anyone reads: a name may be a page long."""
+    text = " ".join(text.split())
+    half = _SENTENCE // 2
+    return text if len(text) <= _SENTENCE else f"{text[:half]}…{text[1 - half :]}"
 
 
 def below(path: str, key: object) -> str:

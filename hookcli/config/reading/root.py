@@ -60,7 +60,7 @@ class _Check:
             misfit(item, self.wants, f"write - {{rule: {item.value}}}")
         options = dict(_CHECK.read(item, problems))
         rule, severity = options.pop("rule"), options.pop("severity", None)
-        return CheckSpec(rule, options, item.place, severity)
+        return CheckSpec(rule, options, item.place, severity, str(item.mark.folder))
 
     def schema(self) -> Schema:
         """JSON Schema."""

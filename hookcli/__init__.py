@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "inspect"]
+__all__ = ["__version__", "attach", "grads", "inspect", "trace"]
 
 if TYPE_CHECKING:
-    from hookcli.api import inspect
+    from hookcli.api import attach, grads, inspect, trace
 
 
 def __dir__() -> list[str]:
@@ -24,8 +24,8 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    if name == "inspect":
-        from hookcli.api import inspect
+    if name in {"attach", "grads", "inspect", "trace"}:
+        from hookcli import api
 
-        return inspect
+        return getattr(api, name)
     raise AttributeError(f"module 'hookcli' has no attribute {name!r}")

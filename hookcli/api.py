@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hookcli.report import model
+from hookcli.report import model as rows
 
 if TYPE_CHECKING:
+    import os
+
+    import torch
     from torch import nn
 
-    from hookcli.config.spec import Mode
+    from hookcli.config.spec import Command, Mode, Spec
+    from hookcli.run.loop import Attached
+
+    Loss = str | Callable[[Any], torch.Tensor]
+    Path = str | os.PathLike[str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Report(model.Report):
+class Report(rows.Report):
     """A report that prints as the table that the command line shows."""
 
     def __str__(self) -> str:
@@ -25,14 +33,27 @@ class Report(model.Report):
         console = Console()
         return FORMATS["table"](self, View(width=console.width(), unicode=console.unicode()))
 
+    def to_json(self) -> str:
+        """The report as the text that `-f json` writes."""
+        from hookcli.report.encode import to_json
+
+        return to_json(self)
+
+
+def printable(report: rows.Report) -> Report:
+    """The same report, with what Python users expect of it."""
+    names = [field.name for field in dataclasses.fields(report)]
+    return Report(**{name: getattr(report, name) for name in names})
+
 
 def inspect(
     model: nn.Module,
     batch: Any = None,
     *,
-    mode: Mode = "eval",
-    seed: int = 0,
-    grad: bool = True,
+    mode: Mode | None = None,
+    seed: int | None = None,
+    grad: bool | None = None,
+    config: Path | None = None,
 ) -> Report:
     """Run one forward of a live module and report every call.
 
@@ -45,17 +66,147 @@ def inspect(
     model : a module, on any device; real tensors are run.
     batch : a tuple is positional arguments, a mapping keyword ones, anything else one argument.
         None takes what the model declares (`example_inputs`, `dummy_inputs`, …).
-    mode : "train", "eval" or "as-is", for the run alone.
-    seed : of torch, random and numpy, for the run alone.
-    grad : whether autograd records.
+    mode : "train", "eval" or "as-is", for the run alone; None is the configuration's, else eval,
+        or train where hooks of the configuration go backward.
+    seed : of torch, random and numpy, for the run alone; None is the configuration's, else 0.
+    grad : whether autograd records; None is the configuration's, else True.
+    config : a configuration with hooks to attach.
 
     Raises
     ------
-    RequestError : there is no batch, or it does not bind to the model's forward.
+    RequestError : there is no batch, or it does not bind to the model's forward, or the
+        configuration does not fit the model.
     """
-    from hookcli.run.live import inspect_live
-    from hookcli.run.plan import Plan
+    return _run(
+        "inspect",
+        model,
+        batch,
+        config,
+        None,
+        mode=mode,
+        seed=seed,
+        no_grad=None if grad is None else not grad,
+    )
 
-    report = inspect_live(model, batch, Plan(frozenset({"build", "forward"}), mode, seed, grad))
-    values = {field.name: getattr(report, field.name) for field in dataclasses.fields(report)}
-    return Report(**values)
+
+def grads(
+    model: nn.Module,
+    batch: Any = None,
+    *,
+    loss: Loss = "probe",
+    steps: int | None = None,
+    mode: Mode | None = None,
+    seed: int | None = None,
+    config: Path | None = None,
+) -> Report:
+    """Run a live module forward and backward, and report what reached every parameter and layer.
+
+    The module is afterwards bitwise what it was, gradients included; see `inspect`.
+
+    Parameters
+    ----------
+    loss : "probe", "sum", "mean", "output:PATH", "file.py:function", or a function of the output
+        that returns a scalar.
+    steps : with more than one, an optimizer steps in between (SGD, lr 0.01, where the
+        configuration names no other).
+
+    Raises
+    ------
+    RequestError : as `inspect`.
+    """
+    return _run("grads", model, batch, config, loss, mode=mode, seed=seed, steps=steps)
+
+
+def trace(
+    model: nn.Module,
+    batch: Any = None,
+    *,
+    kinds: str | None = None,
+    loss: Loss = "probe",
+    steps: int | None = None,
+    mode: Mode | None = None,
+    seed: int | None = None,
+    config: Path | None = None,
+) -> Report:
+    """Run a live module and report the order in which hooks fire, as `events`.
+
+    Parameters
+    ----------
+    kinds : names of kinds between commas, or "all", in place of the preset; as `--kinds`.
+    loss, steps : as in `grads`.
+
+    Raises
+    ------
+    RequestError : as `inspect`.
+    """
+    return _run("trace", model, batch, config, loss, mode=mode, seed=seed, steps=steps, kinds=kinds)
+
+
+def _run(
+    command: Command,
+    model: nn.Module,
+    batch: Any,
+    config: Path | None,
+    loss: Loss | None,
+    **flags: Any,
+) -> Report:
+    from hookcli.run.live import run_live
+
+    text = loss if isinstance(loss, str) and loss != "probe" else None
+    spec = _spec(command, model, config, loss=text, **flags)
+    function = None if loss is None or isinstance(loss, str) else loss
+    return printable(run_live(model, batch, spec, loss=function))
+
+
+def _spec(command: Command, model: nn.Module, config: Path | None, **flags: Any) -> Spec:
+    from hookcli.config.merge import Flags, spec_of
+    from hookcli.run.live import source_of
+
+    held = None
+    if config is not None:
+        from hookcli.config.read import read_config
+
+        held = read_config(str(config))
+    return spec_of(command, held, Flags(model=source_of(model), **flags))
+
+
+def attach(
+    model: nn.Module,
+    config: Path | None = None,
+    *,
+    command: Command = "trace",
+    optimizer: torch.optim.Optimizer | Sequence[torch.optim.Optimizer] | None = None,
+    scaler: Any = None,
+    stream: Path | None = None,
+) -> Attached:
+    """Attach a configuration's hooks to a model in a training loop of your own.
+
+    >>> with hookcli.attach(model, "hooks.yaml", optimizer=optimizer) as recording:
+    ...     train(model, optimizer)  # doctest: +SKIP
+    >>> print(recording.report())  # doctest: +SKIP
+
+    Nothing is run, changed or put back: what the hooks do is all that is added, and it is gone
+    when the `with` ends.
+
+    Parameters
+    ----------
+    config : a configuration file; None takes the preset of `command`.
+    command : whose preset and view: "trace", "grads" or "inspect".
+    optimizer : its steps close the steps of the record, and its hooks are attached. Of several,
+        `recording.step()` closes them; so it does without one.
+    scaler : the loop's GradScaler: the report then says by how much gradients were scaled.
+    stream : a file that events are written to as they happen, one JSON object a line.
+
+    Raises
+    ------
+    RequestError : the configuration does not fit the model.
+    """
+    from hookcli.run.loop import Attached
+
+    spec = _spec(command, model, config, stream=None if stream is None else str(stream))
+    several: tuple[torch.optim.Optimizer, ...] = ()
+    if isinstance(optimizer, Sequence):
+        several = tuple(optimizer)
+    elif optimizer is not None:
+        several = (optimizer,)
+    return Attached(model, spec, optimizers=several, scaler=scaler, shown=printable)

@@ -8,9 +8,11 @@ from time import perf_counter  # now: a model may replace the functions of `time
 import torch
 
 import hookcli
+from hookcli.config.spec import Mode, Spec
 from hookcli.models.base import Model
 from hookcli.report import build
 from hookcli.report.beside import checks, events, measurements
+from hookcli.report.event_rows import number
 from hookcli.report.gradients import parameter_rows
 from hookcli.report.model import (
     SCHEMA,
@@ -19,6 +21,7 @@ from hookcli.report.model import (
     ModelInfo,
     Report,
     RunInfo,
+    Tensors,
 )
 from hookcli.report.recording import Recording
 
@@ -34,6 +37,28 @@ def environment(started: float) -> Environment:
     )
 
 
+def run_info(
+    spec: Spec,
+    mode: Mode,
+    recording: Recording,
+    *,
+    tensors: Tensors,
+    device: str,
+    fallback: str | None = None,
+) -> RunInfo:
+    """How the model was run."""
+    return RunInfo(
+        tensors=tensors,
+        fallback=fallback,
+        mode=mode,
+        device=device,
+        seed=spec.run.seed,
+        loss=recording.loss,
+        losses=tuple(number(loss) for loss in recording.losses),
+        steps=spec.run.steps,
+    )
+
+
 def assemble(
     model: Model,
     recording: Recording,
@@ -41,7 +66,7 @@ def assemble(
     command: str,
     source: str,
     run: RunInfo,
-    inputs: Inputs,
+    inputs: Inputs | None,
     warnings: list[str],
     started: float,
 ) -> Report:

@@ -38,8 +38,8 @@ from hookcli.run.statistics import norm_of_change, statistics
 class Engine:
     """All hooks of a run."""
 
-    def __init__(self, spec: Spec, sink: Sink) -> None:
-        self.context = Context(note=sink.add, statistics=statistics, difference=norm_of_change)
+    def __init__(self, spec: Spec, sink: Sink, *, clock: type[Context] = Context) -> None:
+        self.context = clock(note=sink.add, statistics=statistics, difference=norm_of_change)
         self.hooks = [_hook(one, spec, self.context) for one in spec.hooks]
         self._taps = Taps()
         self._saved: list[SavedTensors] = []
@@ -139,6 +139,10 @@ class Engine:
             for pair in self._saved:
                 stack.enter_context(pair.everywhere())
             yield
+        self.forward_ended()
+
+    def forward_ended(self) -> None:
+        """The root's call is over: hooks on tensors of several calls can be registered."""
         self._taps.forward_ended()
 
     def operators(self) -> AbstractContextManager[Any]:

@@ -29,13 +29,13 @@ def _version(tensor: torch.Tensor) -> int | None:
     return None if tensor.is_inference() else tensor._version  # counts most in-place writes
 
 
-def note_buffers(model: Model) -> Before:
-    """What each buffer holds, to tell later which were written."""
+def note_buffers(model: Model, *, copies: bool = True) -> Before:
+    """What each buffer holds, to tell later which were written; without copies, by versions."""
     return {
         b.name: _Before(
             b.tensor,
             _version(b.tensor),
-            None if isinstance(b.tensor, FakeTensor) else b.tensor.detach().clone(),
+            b.tensor.detach().clone() if copies and not isinstance(b.tensor, FakeTensor) else None,
         )
         for b in model.buffers()
         if not is_lazy(b.tensor)

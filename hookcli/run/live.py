@@ -8,19 +8,20 @@ from typing import Any
 import torch
 from torch import nn
 
-from hookcli.config.spec import ModelSpec, Spec
+from hookcli.config.spec import Spec
 from hookcli.errors import RequestError
 from hookcli.inputs.batch import Batch, as_batch, misfit
 from hookcli.inputs.declared import declarations
 from hookcli.models import walk
 from hookcli.models.eager import EagerModel
 from hookcli.models.trees import describe
-from hookcli.report.model import Inputs, Origin, Report, RunInfo
+from hookcli.report.model import Inputs, Origin, Report
 from hookcli.report.recording import Recording
-from hookcli.run.assemble import assemble
+from hookcli.run.assemble import assemble, run_info
 from hookcli.run.batches import no_batch
 from hookcli.run.engine import Engine
-from hookcli.run.plan import Plan
+from hookcli.run.loss import Loss
+from hookcli.run.plan import plan
 from hookcli.run.runner import run
 from hookcli.run.scope import neutral
 from hookcli.run.seeds import generators_kept, seed_all
@@ -49,14 +50,15 @@ def _batch(root: nn.Module, given: Any, seed: int, warnings: list[str]) -> tuple
     return "declared", first.batch
 
 
-def inspect_live(root: nn.Module, given: Any, plan: Plan) -> Report:
-    """Run one forward of a live module; the module is afterwards what it was.
+def run_live(root: nn.Module, given: Any, spec: Spec, *, loss: Loss | None = None) -> Report:
+    """Carry out a request on a live module; the module is afterwards what it was.
 
-    A model that raises gives a partial report.
+    A model that raises gives a partial report. `loss` takes the place of the request's.
 
     Raises
     ------
-    RequestError : there is no batch, or it does not bind to forward.
+    RequestError : there is no batch, or it does not bind to forward; or a hook of the request
+        does not fit the model.
     """
     if not isinstance(root, nn.Module):
         raise RequestError(
@@ -68,8 +70,9 @@ def inspect_live(root: nn.Module, given: Any, plan: Plan) -> Report:
     warnings: list[str] = []
     recording, sink = Recording(), Kept()
     written: list[str] = []
+    settings = plan(spec)
     with generators_kept():
-        origin, batch = _batch(root, given, plan.seed, warnings)
+        origin, batch = _batch(root, given, settings.seed, warnings)
     model = EagerModel(root)
     inputs = Inputs(
         origin=origin,
@@ -77,32 +80,38 @@ def inspect_live(root: nn.Module, given: Any, plan: Plan) -> Report:
         kwargs={k: describe(v) for k, v in batch.kwargs.items()},
     )
     with neutral(root, written):
-        engine = Engine(Spec(command="inspect", model=ModelSpec("")), sink)
-        run(model, batch, plan, engine, progress=lambda *_: None, recording=recording)
-        info = RunInfo(
-            tensors="real",
-            fallback=None,
-            mode=plan.mode,
-            device=_device(root),
-            seed=plan.seed,
+        engine = Engine(spec, sink)
+        run(
+            model,
+            batch,
+            settings,
+            engine,
+            progress=lambda *_: None,
+            recording=recording,
+            loss=loss,
         )
     sink.close(recording)
     recording.error = None
-    warnings += [f"the forward wrote the parameter {name}: it is not put back" for name in written]
-    kind = type(root)
+    warnings += [f"the run wrote the parameter {name}: it is not put back" for name in written]
     return assemble(
         model,
         recording,
-        command="inspect",
-        source=f"{kind.__module__}:{kind.__qualname__}",
-        run=info,
+        command=spec.command,
+        source=source_of(root),
+        run=run_info(spec, settings.mode, recording, tensors="real", device=device_of(root)),
         inputs=inputs,
         warnings=warnings,
         started=started,
     )
 
 
-def _device(root: nn.Module) -> str:
+def source_of(root: nn.Module) -> str:
+    """What stands for the place of a live module's source."""
+    return f"{type(root).__module__}:{type(root).__qualname__}"
+
+
+def device_of(root: nn.Module) -> str:
+    """Where a model's tensors are; "several" where they are not all on one device."""
     devices = {
         str(tensor.device)
         for table in ("_parameters", "_buffers")

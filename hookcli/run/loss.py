@@ -111,17 +111,19 @@ def _at(output: Any, path: str) -> torch.Tensor:
 
 
 def loss_function(
-    text: str,
+    text: str | Loss,
     notes: Callable[[str], None],
     *,
     seed: int,
     values: bool,
     function: Callable[[str, str], Callable[..., Any]],
 ) -> Loss:
-    """The function from an output to a scalar that `--loss` names.
+    """The function from an output to a scalar that `--loss` names, or that is given.
 
     `function(reference, place)` finds one of the user's.
     """
+    if not isinstance(text, str):
+        return _checked(text, getattr(text, "__name__", "the loss"), "loss")
     if text == "probe":
 
         def default(output: Any) -> torch.Tensor:
@@ -136,14 +138,18 @@ def loss_function(
         return lambda output: _reduced(output, getattr(torch, text))
     if text.startswith("output:"):
         return lambda output: _at(output, text.removeprefix("output:"))
-    theirs = function(text, f"--loss {text}")
+    return _checked(function(text, f"--loss {text}"), text, f"--loss {text}")
+
+
+def _checked(theirs: Callable[..., Any], name: str, place: str) -> Loss:
+    """A function of the user's whose return is looked at before backward starts from it."""
 
     def given(output: Any) -> torch.Tensor:
         loss = theirs(output)
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
             raise ModelError(
-                f"{text} gives no loss: a tensor of one element that requires grad is wanted",
-                place=f"--loss {text}",
+                f"{name} gives no loss: a tensor of one element that requires grad is wanted",
+                place=place,
                 hint="it is called with the model's output",
             )
         return loss.reshape(())

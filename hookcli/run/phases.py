@@ -19,7 +19,7 @@ from hookcli.models.trees import leaves
 from hookcli.report.recording import Recording
 from hookcli.run.engine import Engine
 from hookcli.run.gradients import note_gradients
-from hookcli.run.loss import loss_function
+from hookcli.run.loss import Loss, loss_function
 from hookcli.run.plan import Plan
 from hookcli.run.seeds import seed_all
 from hookcli.run.training import training
@@ -40,18 +40,24 @@ class Phases:
         before_backward: Callable[[torch.Tensor], None],
         *,
         fake: bool,
+        loss: Loss | None = None,
     ) -> None:
         self._model = model
         self._plan = plan
         self._engine = engine
         self._recording = recording
         self._told = told
+        self._loss_name = plan.loss if loss is None else getattr(loss, "__name__", "a function")
         self._before_backward = before_backward
         self._fake = fake
         self._optimizer: torch.optim.Optimizer | None = None
         self._taken: dict[int, torch.Tensor | None] | None = None
         self._loss = loss_function(
-            plan.loss, self._note, seed=plan.seed, values=not fake, function=function_of
+            plan.loss if loss is None else loss,
+            self._note,
+            seed=plan.seed,
+            values=not fake,
+            function=function_of,
         )
 
     def _note(self, text: str) -> None:
@@ -115,7 +121,7 @@ class Phases:
         self._phase("loss")
         given = self._plan.backward.gradient
         if given is None:
-            self._recording.loss = self._plan.loss
+            self._recording.loss = self._loss_name
             loss = self._loss(output)
             if not self._fake:
                 with _disable_current_modes():  # hooks of operators see the model's own

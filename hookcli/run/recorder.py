@@ -136,6 +136,10 @@ class Recorder:
 
         return current
 
+    def knows(self, call: Call) -> bool:
+        """Whether this call was noted as it started."""
+        return call.order in self._running
+
     def size_strangers(self) -> None:
         """Count the parameters of modules that the model does not hold, or no longer."""
         known = {module.key for module in self._recording.modules}

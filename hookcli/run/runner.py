@@ -20,6 +20,7 @@ from hookcli.run.doubts import Doubts
 from hookcli.run.engine import Engine
 from hookcli.run.explain import explain
 from hookcli.run.inventory import note_buffers, take_inventory
+from hookcli.run.loss import Loss
 from hookcli.run.owners import Owners
 from hookcli.run.phases import Phases
 from hookcli.run.plan import Plan
@@ -81,10 +82,11 @@ def run(
     recording: Recording,
     doubts: Doubts | None = None,
     fake: bool = False,
+    loss: Loss | None = None,
 ) -> None:
     """Carry out a plan and note it. The model's own exceptions end up in `recording.failure`.
 
-    `doubts` checks each call of a fake run.
+    `doubts` checks each call of a fake run; `loss` takes the place of the plan's.
 
     Raises
     ------
@@ -111,7 +113,7 @@ def run(
 
     if timeline is not None:
         engine.watched_by(timeline.event)
-    phases = Phases(model, plan, engine, recording, told, backward_from, fake=fake)
+    phases = Phases(model, plan, engine, recording, told, backward_from, fake=fake, loss=loss)
     try:
         with ExitStack() as stack:
             stack.enter_context(torch.set_grad_enabled(plan.grad))

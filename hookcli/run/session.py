@@ -22,10 +22,9 @@ from hookcli.models.foreign import told_of_masks
 from hookcli.models.load import Loaded
 from hookcli.models.source import own_path
 from hookcli.models.trees import describe, map_tensors
-from hookcli.report.event_rows import number
-from hookcli.report.model import Inputs, Report, RunInfo
+from hookcli.report.model import Inputs, Report
 from hookcli.report.recording import Recording
-from hookcli.run.assemble import assemble
+from hookcli.run.assemble import assemble, run_info
 from hookcli.run.batches import Candidate, candidates, floating_dtype, no_batch
 from hookcli.run.doubts import Doubts, FakeDoubtError, is_inconclusive
 from hookcli.run.engine import Engine
@@ -231,15 +230,13 @@ class Session:
             recording,
             command=spec.command,
             source=spec.model.source,
-            run=RunInfo(
+            run=run_info(
+                spec,
+                self._plan.mode,
+                recording,
                 tensors="real" if self._faker is None else "fake",
-                fallback=self._attempt.fallback,
-                mode=self._plan.mode,
                 device=spec.run.device,
-                seed=spec.run.seed,
-                loss=recording.loss,
-                losses=tuple(number(loss) for loss in recording.losses),
-                steps=spec.run.steps,
+                fallback=self._attempt.fallback,
             ),
             inputs=outcome.inputs,
             warnings=self._warnings,

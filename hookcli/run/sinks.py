@@ -59,9 +59,13 @@ class Kept:
         else:
             self._dropped += 1
 
+    def so_far(self) -> list[EventNote]:
+        """What came, in the order of firing."""
+        return sorted(self._events, key=lambda note: note.seq)
+
     def close(self, recording: Recording) -> None:
         """Hand over the list, and say what did not fit."""
-        recording.events = sorted(self._events, key=lambda note: note.seq)
+        recording.events = self.so_far()
         if self._dropped:
             recording.warnings.append(
                 f"{self._dropped} events after the first {self._most} were dropped: "

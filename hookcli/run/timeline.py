@@ -1,4 +1,4 @@
-"""When things happened: phases, calls, autograd nodes, firings. Microseconds from the run's start."""
+"""When things happened: phases, calls, nodes, firings. Microseconds from the run's start."""
 
 from __future__ import annotations
 

@@ -1,0 +1,226 @@
+"""Hooks in a training loop that is not ours: the same engine, with a clock that follows the loop.
+
+A step opens with a forward of the root and closes with `step()`, or with the step of an optimizer
+that was named. What runs inside autograd's engine is the backward phase.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.config.spec import Spec
+from hookcli.errors import RequestError
+from hookcli.hooks.context import Context
+from hookcli.hooks.kind import Phase
+from hookcli.models.base import Call
+from hookcli.models.eager import EagerModel
+from hookcli.models.trees import describe
+from hookcli.report.model import Inputs, Report
+from hookcli.report.recording import EventNote, Recording
+from hookcli.run.assemble import assemble, run_info
+from hookcli.run.counter import Activations
+from hookcli.run.engine import Engine
+from hookcli.run.gradients import note_gradients
+from hookcli.run.inventory import note_buffers, take_inventory
+from hookcli.run.live import device_of, source_of
+from hookcli.run.plan import plan
+from hookcli.run.recorder import Recorder
+from hookcli.run.scope import room_for_hooks
+from hookcli.run.sinks import Kept, Sink, Streamed
+
+_MOST = 100_000  # events kept in memory
+
+
+class LoopClock(Context):
+    """Tells the phase by what runs: torch's engine says whether it is at work."""
+
+    optimizing = False
+
+    @property
+    def phase(self) -> Phase:
+        """Where the loop is now."""
+        if torch._C._current_graph_task_id() != -1:
+            return "backward"
+        return "optimizer" if self.optimizing else "forward"
+
+    @phase.setter
+    def phase(self, _: Phase) -> None:
+        """The clock follows; it is not set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What a GradScaler multiplied the loss of a step with."""
+
+    step: int
+    scale: float
+
+
+class Attached:
+    """Hooks on a live model, from `with` to its end. Cheap enough to leave on."""
+
+    def __init__(
+        self,
+        root: nn.Module,
+        spec: Spec,
+        *,
+        optimizers: tuple[torch.optim.Optimizer, ...],
+        scaler: Any,
+        shown: Callable[[Report], Report],
+        most: int = _MOST,
+    ) -> None:
+        if not isinstance(root, nn.Module):
+            raise RequestError(
+                f"this is no module but {type(root).__name__}",
+                place=repr(root)[:80],
+                hint="give an instance: Net(), not Net",
+            )
+        self._spec = spec
+        self._shown = shown
+        self._plan = replace(plan(spec), mode="as-is")
+        self._model = EagerModel(root)
+        self._optimizers, self._scaler = optimizers, scaler
+        self._sink: Sink = Kept(most) if spec.stream is None else Streamed(spec.stream)
+        self._engine = Engine(spec, self._sink, clock=LoopClock)
+        self._clock = self._engine.context
+        self._recording = Recording()
+        self._recorder = Recorder(self._recording, lambda *_: None, self._clock)
+        self._recorder.counted = False
+        self._inputs: Inputs | None = None
+        self._stack = ExitStack()
+        self._started = time.perf_counter()
+        self._scales: list[Scale] = []
+        self._report: Report | None = None
+        self._opened = False  # a forward has begun in this step
+
+    def __enter__(self) -> Attached:
+        with ExitStack() as stack:
+            stack.enter_context(room_for_hooks())
+            self._engine.resolve(self._model)
+            self._before = note_buffers(self._model, copies=False)
+            stack.enter_context(
+                self._model.observe(
+                    self._enter,
+                    self._leave,
+                    calls=self._clock.calls,
+                    between=self._engine.attached(),
+                )
+            )
+            for optimizer in self._optimizers:
+                self._follow(optimizer, stack)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._clock.open = False
+        self._stack.close()
+        self._sink.close(self._recording)
+        self._engine.judge(self._recording)
+
+    def _follow(self, optimizer: torch.optim.Optimizer, stack: ExitStack) -> None:
+        """Attach an optimizer's hooks. With one, a step of the loop closes with its own."""
+        names = {id(p.tensor): p.name for p in self._model.parameters()}
+        stack.enter_context(optimizer.register_step_pre_hook(self._before_step))
+        self._engine.on_optimizer(optimizer, names, stack)
+        stack.enter_context(optimizer.register_step_post_hook(self._after_step))
+
+    def _before_step(self, _optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        setattr(self._clock, "optimizing", True)  # noqa: B010  # of our own class of clock
+        self._note_scale()
+        if self._spec.command == "grads":
+            self._recording.gradients[:] = [note_gradients(self._model, None)]
+
+    def _after_step(self, _optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        setattr(self._clock, "optimizing", False)  # noqa: B010  # of our own class of clock
+        if len(self._optimizers) == 1:
+            self.step()
+
+    def _note_scale(self) -> None:
+        if self._scaler is not None and (
+            not self._scales or self._scales[-1].step != self._clock.step
+        ):
+            self._scales.append(Scale(self._clock.step, float(self._scaler.get_scale())))
+
+    def step(self) -> None:
+        """A step of the loop is over: the next forward belongs to the next."""
+        self._note_scale()
+        self._engine.start_step(self._clock.step + 1)
+        self._opened = False
+
+    def _enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        if self._inputs is None and call.name == "":
+            self._inputs = Inputs(
+                "given",
+                tuple(describe(a) for a in batch[0]),
+                {k: describe(v) for k, v in batch[1].items()},
+            )
+            self._recorder.activations = Activations(self._model.root, batch)
+        self._opened = True
+        if not self._clock.step:
+            self._recorder.enter(call, batch)
+        self._engine.enter(call, batch)
+
+    def _leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        if self._recorder.knows(call):
+            self._recorder.leave(call, output, error)
+        self._engine.leave(call, None if error is not None else output)
+        if call.parent is None:
+            self._engine.forward_ended()
+
+    @property
+    def events(self) -> list[EventNote]:
+        """What fired so far, in its order; empty where the events are streamed."""
+        return self._sink.so_far() if isinstance(self._sink, Kept) else []
+
+    def report(self) -> Report:
+        """What was seen: layers of the first step, events of all, gradients of the last."""
+        if self._report is not None:
+            return self._report
+        recording = self._recording
+        ended = not self._clock.open
+        if not ended and isinstance(self._sink, Kept):
+            recording.events = self._sink.so_far()
+        if self._spec.command == "grads" and not recording.gradients:
+            recording.gradients = [note_gradients(self._model, None)]
+        take_inventory(self._model, recording, self._before)
+        report = assemble(
+            self._model,
+            recording,
+            command=self._spec.command,
+            source=source_of(self._model.root),
+            run=run_info(
+                self._spec, "as-is", recording, tensors="real", device=device_of(self._model.root)
+            ),
+            inputs=self._inputs,
+            warnings=self._notes(),
+            started=self._started,
+        )
+        run = replace(report.run, steps=self._clock.step + self._opened)
+        report = self._shown(replace(report, run=run))
+        if ended:
+            self._report = report
+        return report
+
+    def _notes(self) -> list[str]:
+        scaled = [one for one in self._scales if one.scale != 1.0]
+        if not scaled:
+            return []
+        return [
+            "gradients in backward are scaled: GradScaler multiplied the loss by "
+            + ", ".join(f"{one.scale:g} in step {one.step}" for one in scaled[:4])
+            + (", …" if len(scaled) > 4 else "")
+            + "; those before the optimizer's step are unscaled"
+        ]

@@ -62,10 +62,18 @@ def run_error(report: Report) -> ModelError:
     )
 
 
+_CHANGED = "modified by an inplace operation"  # torch's words
+
+
 def _hint(report: Report, error: ErrorInfo) -> str:
     if report.run.tensors == "fake" and error.type in _FAKE_LIMITS:
         return "fake tensors have no values to decide by: leave --tensors fake out"
-    if not error.inputs:
+    if error.phase == "backward" and _CHANGED in error.message:
+        return (
+            "a tensor that this layer's backward needs is changed in place after it: look for "
+            "+=, mul_() and the like, or inplace=True, on what the layer took or gave"
+        )
+    if not error.inputs or error.phase != "forward":
         return "run with -v for the traceback"
     got = f"it got {leaves_full(error.inputs, inputs=True)}"
     own = _weights(report, error.layer) if error.layer is not None else ""

@@ -19,7 +19,10 @@ def events(recording: Recording) -> tuple[EventRow, ...] | Streamed:
 
 def measurements(recording: Recording) -> tuple[Measurement, ...]:
     """What was measured beside the rows."""
-    return (*_training(recording), *_backward(recording))
+    digests = (
+        Measurement("digest", name, None, value, None) for name, value in recording.digests.items()
+    )
+    return (*_training(recording), *_backward(recording), *digests)
 
 
 _STATES = {"sgd": 0, "sgd_momentum": 1, "adam": 2}  # tensors that each keeps beside a parameter

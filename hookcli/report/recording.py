@@ -173,6 +173,7 @@ class Recording:
     training: Training | None = None
     backward: dict[int | None, BackwardNote] = field(default_factory=dict)  # by order of the call
     timings: dict[str, Any] | None = None
+    digests: dict[str, str] = field(default_factory=dict)  # of what each step left, by its name
     findings: list[Finding] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     failure: Failure | None = None

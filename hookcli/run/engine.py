@@ -9,11 +9,8 @@ from typing import Any
 
 import torch
 
-from hookcli.actions.build import build
-from hookcli.actions.tools import Tools
-from hookcli.config.hooks import HookSpec, Match, is_average
+from hookcli.config.hooks import Match
 from hookcli.config.spec import Spec
-from hookcli.console import Console, escape
 from hookcli.errors import ProblemsError, RequestError
 from hookcli.hooks.catalogue import CATALOGUE
 from hookcli.hooks.context import Context
@@ -29,8 +26,8 @@ from hookcli.hooks.resolve import Known, Targets, resolve
 from hookcli.hooks.state import attach_state
 from hookcli.hooks.taps import Tap, Taps
 from hookcli.models.base import Call, Model
-from hookcli.models.functions import function_of
 from hookcli.report.recording import EventNote, Recording
+from hookcli.run.building import build_hook
 from hookcli.run.sinks import Sink
 from hookcli.run.statistics import norm_of_change, statistics
 
@@ -40,7 +37,7 @@ class Engine:
 
     def __init__(self, spec: Spec, sink: Sink, *, clock: type[Context] = Context) -> None:
         self.context = clock(note=sink.add, statistics=statistics, difference=norm_of_change)
-        self.hooks = [_hook(one, spec, self.context) for one in spec.hooks]
+        self.hooks = [build_hook(one, spec, self.context) for one in spec.hooks]
         self._taps = Taps()
         self._saved: list[SavedTensors] = []
         self._operators: list[tuple[Hook, list[tuple[Match, dict[int, str]]] | None]] = []
@@ -247,19 +244,3 @@ _ATTACH: dict[str, Callable[[Engine, Hook, Targets, ExitStack], None]] = {
     "state": Engine._on_state,
     "operators": Engine._on_operators,
 }
-
-
-def _hook(one: HookSpec, spec: Spec, context: Context) -> Hook:
-    actions = []
-    for action in one.actions:
-        if one.kind == "ddp_comm" and is_average(action):
-            continue  # it is the hook itself
-        tools = Tools(
-            place=action.place or one.place,
-            seed=spec.run.seed,
-            statistics=statistics,
-            say=lambda text: Console().err(escape(text)),
-            function=function_of,
-        )
-        actions.append(build(action, tools))
-    return Hook(one, actions, context)

@@ -17,6 +17,7 @@ from hookcli.models.base import Model
 from hookcli.models.functions import function_of
 from hookcli.models.trees import leaves
 from hookcli.report.recording import Recording
+from hookcli.run.digests import digests_of_model, digests_of_output
 from hookcli.run.engine import Engine
 from hookcli.run.gradients import note_gradients
 from hookcli.run.loss import Loss, loss_function
@@ -96,6 +97,8 @@ class Phases:
         self._phase("forward")
         with self._engine.around_forward():
             output = self._model.call(batch.args, batch.kwargs)
+            if plan.digests:
+                self._digests(digests_of_output(output, self._engine.context.step))
             if not plan.goes_backward:
                 if plan.grad:
                     self._recording.training = training(
@@ -111,6 +114,11 @@ class Phases:
         if self._optimizer is not None:
             self._phase("optimizer")
             self._optimizer.step()
+        if plan.digests:
+            self._digests(digests_of_model(self._model, self._engine.context.step))
+
+    def _digests(self, found: dict[str, str]) -> None:
+        self._recording.digests.update(found)
 
     def _clear(self) -> None:
         for info in self._model.parameters():

@@ -26,6 +26,7 @@ class Plan:
     optimizer: OptimizerSpec | None = None
     flops: bool = True
     timings: bool = False
+    digests: bool = False  # of what the run leaves, to compare with other runs
 
     @property
     def goes_backward(self) -> bool:
@@ -71,6 +72,7 @@ def plan(spec: Spec) -> Plan:
         optimizer=(run.optimizer or OptimizerSpec()) if "optimizer" in phases else None,
         flops=spec.command == "inspect" or run.flops,
         timings=spec.timings,
+        digests=run.verify_neutral,
     )
 
 
@@ -78,6 +80,8 @@ def why_values(spec: Spec) -> str | None:
     """Why fake tensors would not do for a request; None where they may."""
     if spec.command == "grads":
         return "gradients have values"
+    if spec.run.verify_neutral:
+        return "values are compared"
     if spec.timings:
         return "times are those of real operators"
     if spec.run.loss not in {"probe", "sum", "mean"} and not spec.run.loss.startswith("output:"):

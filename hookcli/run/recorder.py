@@ -14,7 +14,7 @@ from hookcli.hooks.context import Context
 from hookcli.models import walk
 from hookcli.models.base import Call
 from hookcli.models.trees import argument_leaves, dtype_name, leaves, shape_of
-from hookcli.report.recording import BackwardNote, CallNote, LeafNote, Ledger, Recording
+from hookcli.report.recording import BackwardNote, CallNote, EventNote, LeafNote, Ledger, Recording
 from hookcli.run.counter import Activations
 from hookcli.run.doubts import Doubts
 from hookcli.run.owners import Owners
@@ -65,6 +65,8 @@ class Recorder:
         self.running: CallNote | None = None  # the innermost call, on the thread that ran last
         self.activations: Activations | None = None
         self._failed: tuple[BaseException, CallNote] | None = None
+        self._by_order: dict[int, CallNote] = {}
+        self._backward: CallNote | None = None  # the call whose backward ran last, as far as seen
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """A forward starts."""
@@ -89,6 +91,7 @@ class Recorder:
             self._running[call.order] = note
             if not self._clock.step:  # the rows are those of the first step
                 self._recording.calls.append(note)
+            self._by_order[call.order] = note
             self.running = note
         self._progress(self.phase, note)
         if self._doubts is not None:
@@ -136,6 +139,24 @@ class Recorder:
 
         return current
 
+    def fired(self, event: EventNote) -> None:
+        """A hook fired: in backward that says where it has come."""
+        if event.phase != "backward" or event.order is None:
+            return
+        note = self._by_order.get(event.order)
+        if note is None or note is self._backward or self._holds(note, self._backward):
+            return
+        self._backward = note
+        self._progress("backward", note)
+
+    def _holds(self, outer: CallNote, inner: CallNote | None) -> bool:
+        """Whether one call ran inside the other: a container's output is its last child's too."""
+        while inner is not None and inner.parent is not None:
+            inner = self._by_order.get(inner.parent)
+            if inner is outer:
+                return True
+        return False
+
     def knows(self, call: Call) -> bool:
         """Whether this call was noted as it started."""
         return call.order in self._running
@@ -152,4 +173,5 @@ class Recorder:
         """The innermost call that `error` left; else the innermost one still running."""
         if self._failed is not None and self._failed[0] is error:
             return self._failed[1]
-        return max(self._running.values(), key=lambda note: note.order, default=None)
+        running = max(self._running.values(), key=lambda note: note.order, default=None)
+        return self._backward if running is None and self.phase == "backward" else running

@@ -111,6 +111,8 @@ def run(
         if timeline is not None:
             timeline.watch(start, owners)
 
+    if plan.goes_backward:
+        engine.watched_by(recorder.fired)
     if timeline is not None:
         engine.watched_by(timeline.event)
     phases = Phases(model, plan, engine, recording, told, backward_from, fake=fake, loss=loss)

@@ -16,6 +16,7 @@ from hookcli.report.model import (
     RunInfo,
     Totals,
 )
+from hookcli.run.plan import plan
 from hookcli.worker.blackbox import LastEvent
 from hookcli.worker.protocol import Crash
 
@@ -58,7 +59,7 @@ def crash_report(spec: Spec, attempt: Attempt, crash: Crash, seconds: float) -> 
         run=RunInfo(
             tensors=attempt.tensors,
             fallback=attempt.fallback,
-            mode=spec.run.mode or "eval",
+            mode=plan(spec).mode,
             device=spec.run.device,
             seed=spec.run.seed,
         ),

@@ -13,11 +13,11 @@ from hookcli.config.hooks import CallRef
 def call(argument: CallRef | dict[str, CallRef], tools: Tools) -> Callable[[Event], Any]:
     """Call the function; what it returns, if not None, takes the value's place.
 
-    A pair for saved tensors is called by phase: `pack` in forward, `unpack` in backward.
+    Of a pair for saved tensors the event says which is meant.
     """
     if isinstance(argument, dict):
         pack, unpack = (call(argument[name], tools) for name in ("pack", "unpack"))
-        return lambda event: (unpack if event.phase == "backward" else pack)(event)
+        return lambda event: (unpack if event.node == "unpack" else pack)(event)
     function = tools.function(argument.function, tools.place)
     if argument.signature == "event":
         return function

@@ -17,14 +17,31 @@ Do: TypeAlias = Callable[[Event], Any]
 
 
 def _each(change: Callable[[torch.Tensor], torch.Tensor]) -> Do:
-    """The action that changes every floating or complex tensor of a value."""
+    """The action that changes every floating or complex tensor of a value.
+
+    A saved tensor is changed once: as it is packed.
+    """
 
     def one(tensor: torch.Tensor) -> torch.Tensor:
         if not (tensor.is_floating_point() or tensor.is_complex()):
             return tensor
         return change(tensor)
 
-    return lambda event: map_tensors(event.value, one)
+    return lambda event: None if _unpacks(event) else map_tensors(event.value, one)
+
+
+def _unpacks(event: Event) -> bool:
+    return event.kind == "saved_tensors" and event.node == "unpack"
+
+
+def _stored(tensor: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    """The tensor with its values changed; of a sparse one those that are stored."""
+    if tensor.layout is not torch.sparse_coo:
+        return change(tensor)
+    summed = tensor.coalesce()
+    return torch.sparse_coo_tensor(
+        summed.indices(), change(summed.values()), summed.shape, is_coalesced=True
+    )
 
 
 def scale(factor: float, _: Tools) -> Do:
@@ -43,9 +60,12 @@ def zero(_argument: None, _: Tools) -> Do:
 
 
 def clamp(limits: tuple[float, float], _: Tools) -> Do:
-    """Limit each value to [low, high]; complex values are refused by torch."""
+    """Limit each value to [low, high], of a sparse tensor each that is stored.
+
+    Complex values are refused by torch.
+    """
     low, high = limits
-    return _each(lambda t: t.clamp(low, high))
+    return _each(lambda t: _stored(t, lambda values: values.clamp(low, high)))
 
 
 def clip_norm(most: float, _: Tools) -> Do:
@@ -67,7 +87,10 @@ def _wide(dtype: torch.dtype) -> torch.dtype:
 
 
 def add_noise(deviation: float, tools: Tools) -> Do:
-    """Add Gaussian noise from a generator of the action's own: the model's draws stay the same."""
+    """Add Gaussian noise from a generator of the action's own: the model's draws stay the same.
+
+    A sparse tensor gets it where it stores values.
+    """
     generators: dict[torch.device, torch.Generator] = {}
 
     def noisy(tensor: torch.Tensor) -> torch.Tensor:
@@ -78,7 +101,7 @@ def add_noise(deviation: float, tools: Tools) -> Do:
         noise = torch.randn(tensor.shape, generator=generators[device], dtype=real, device=device)
         return tensor + (noise * deviation).to(tensor.dtype)
 
-    return _each(noisy)
+    return _each(lambda t: _stored(t, noisy))
 
 
 def replace(path: str, tools: Tools) -> Do:
@@ -99,6 +122,8 @@ def replace(path: str, tools: Tools) -> Do:
     saved = [held] if isinstance(held, torch.Tensor) else list(_tensors(held))
 
     def put(event: Event) -> Any:
+        if _unpacks(event):
+            return None
         left = iter(saved)
 
         def one(tensor: torch.Tensor) -> torch.Tensor:

@@ -13,9 +13,9 @@ class Event:
 
     `value` is what the hook may look at and replace: arguments, an output, a gradient. `target` is
     the qualified name with the part ("fc:output"), `call` the module's call, `module` the module
-    or None, `node` the name of an autograd node or operator. `arguments` are those that PyTorch
-    gave the hook, in its order, `value` at its place among them replaced by what earlier actions
-    made of it.
+    or None, `node` the name of an autograd node or operator, or "pack" or "unpack". `arguments`
+    are those that PyTorch gave the hook, in its order, `value` at its place among them replaced by
+    what earlier actions made of it.
     """
 
     kind: str

@@ -146,7 +146,7 @@ KINDS: tuple[Kind, ...] = (
         registers="torch.autograd.graph.saved_tensors_hooks(pack, unpack)",
         signature="call: {pack: f.py:pack, unpack: f.py:unpack}; pack(tensor) -> object, "
         "unpack(object) -> tensor",
-        value="the tensor that is saved",
+        value="the tensor that is saved; an action changes it once, as it is packed",
         returns="pack's return is kept in its place, unpack's is used in backward",
         replaces=True,
         caveats=(

@@ -61,12 +61,12 @@ class SavedTensors(Portable):
         site = Site("")
         if call is not None:
             site = Site(call.name or "", call.module, call.index, call.order, call.recomputed)
-        packed = self._hook.fire(site, tensor, lambda value: (value,))
+        packed = self._hook.fire(site, tensor, lambda value: (value,), node="pack")
         return _Packed(tensor if packed is None else packed, site)
 
     def unpack(self, packed: Any) -> Any:
         """As torch calls it when backward takes one."""
-        new = self._hook.fire(packed.site, packed.held, lambda value: (value,))
+        new = self._hook.fire(packed.site, packed.held, lambda value: (value,), node="unpack")
         return packed.held if new is None else new
 
     def enter(self, call: Call) -> None:

@@ -13,7 +13,13 @@ from torch.utils._python_dispatch import _disable_current_modes
 from hookcli.actions.event import Event
 from hookcli.config.hooks import HookSpec, is_average
 from hookcli.hooks.context import Context
-from hookcli.hooks.misuse import check_edits, check_return, versions
+from hookcli.hooks.misuse import (
+    check_edits,
+    check_return,
+    is_of_optimizer,
+    unchanged_attributes,
+    versions,
+)
 from hookcli.hooks.portable import Portable
 from hookcli.models.trees import dtype_name, leaves, shape_of
 from hookcli.report.recording import EventNote, LeafNote
@@ -67,9 +73,18 @@ class Hook(Portable):
         self._offered: Counter[str] = Counter()
 
     def fire(
-        self, site: Site, value: Any, native: Native, *, node: str | None = None
+        self,
+        site: Site,
+        value: Any,
+        native: Native,
+        *,
+        node: str | None = None,
+        again: Callable[[], Any] | None = None,
     ) -> Any | None:
-        """Do what the hook does; a value that is not None takes the place of `value`."""
+        """Do what the hook does; a value that is not None takes the place of `value`.
+
+        `again` gives the value anew where a function may put another in its place without a return.
+        """
         context = self.context
         if not context.open or (self._filtered and not self._wanted(site)):
             return None
@@ -90,10 +105,12 @@ class Hook(Portable):
             value=value,
             native=native,
         )
-        new = self._act(event)
+        new = self._act(event, again)
         notes = value_notes(event.value)
         stats = None if event.stats is None else [event.stats.get(note[0]) for note in notes]
         changed = self._changed(value, event) if self.changing else None
+        if self.changing and not self.foreign and any(via for *_, via in notes):
+            context.find(unchanged_attributes(self.spec, site.target))
         self._note(seq, site, node, notes, stats, changed)
         return new
 
@@ -109,7 +126,7 @@ class Hook(Portable):
         self._offered[site.target] += 1
         return count % spec.every == 0
 
-    def _act(self, event: Event) -> Any | None:
+    def _act(self, event: Event, again: Callable[[], Any] | None) -> Any | None:
         """Run the actions in order; the new value, or None where all only looked."""
         given = event.value
         kept = _copies(given) if self.foreign else None
@@ -117,12 +134,14 @@ class Hook(Portable):
         new = None
         for action in self._actions:
             result = action(event)
-            if result is None:
+            if again is not None and self.foreign and result is None:
+                event.value = again()
+            if result is None or not check_return(self.spec, event, result, self.context):
                 continue
-            if not check_return(self.spec, event, result, self.context):
-                continue
-            event.value = new = result
-        if before is not None and check_edits(self.spec, event, given, before, self.context):
+            new = result
+            if not is_of_optimizer(self.spec):  # there it is arguments of step
+                event.value = new
+        if before and kept and check_edits(self.spec, event, before, kept, self.context):
             self._edited = kept
         return new
 

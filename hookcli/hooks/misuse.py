@@ -29,17 +29,25 @@ def _version(tensor: torch.Tensor) -> int:
 def check_edits(
     spec: HookSpec,
     event: Event,
-    given: Any,
     before: list[tuple[str, torch.Tensor, int]],
+    kept: list[torch.Tensor],
     context: Context,
 ) -> bool:
-    """Whether the hook changed what it was given in place; told as a finding."""
-    edited = [path for path, tensor, count in before if _version(tensor) != count]
-    del given
+    """Whether the hook changed what it was given in place; told as a finding.
+
+    Torch does not count changes through `.data`: those are seen in the values, of which `kept`
+    are copies.
+    """
+    edited = [
+        path
+        for (path, tensor, count), copy in zip(before, kept, strict=True)
+        if _version(tensor) != count or (context.difference(copy, tensor) or 0.0) > 0.0
+    ]
     if not edited:
         return False
-    if spec.kind == "post_accumulate_grad":
-        return True  # .grad is the parameter's own: this is how it is meant to be used
+    family = CATALOGUE[spec.kind].family
+    if spec.kind == "post_accumulate_grad" or family in {"optimizer", "registration"}:
+        return True  # a parameter and its .grad are nobody else's: this is how it is meant
     where = f" ({', '.join(path for path in edited if path)})" if any(edited) else ""
     gradient = "backward" in CATALOGUE[spec.kind].phases
     message = f"the hook changed its argument{where} in place instead of returning a new value" + (
@@ -57,6 +65,12 @@ def check_return(spec: HookSpec, event: Event, result: Any, context: Context) ->
     """
     kind = CATALOGUE[spec.kind]
     what = type(result).__name__
+    if is_of_optimizer(spec) and spec.kind.endswith("_pre") and _are_arguments(result):
+        return True
+    if kind.family == "state" and not _are_entries(result, event.value):
+        message = f"the hook returned {what}, where nothing may be returned"
+        _tell(spec, event, context, message + ": change the dictionary in place" * kind.replaces)
+        return False
     if not kind.replaces:
         _tell(spec, event, context, f"the hook returned {what}, where nothing may be returned")
         return False
@@ -72,6 +86,21 @@ def check_return(spec: HookSpec, event: Event, result: Any, context: Context) ->
             f"{type(event.value).__name__}: return None to change nothing",
         )
     return True
+
+
+def is_of_optimizer(spec: HookSpec) -> bool:
+    """Whether it fires around an optimizer's step."""
+    return CATALOGUE[spec.kind].family == "optimizer"
+
+
+def _are_arguments(result: Any) -> bool:
+    """Whether this is (args, kwargs) of step."""
+    return isinstance(result, tuple) and list(map(type, result)) == [tuple, dict]
+
+
+def _are_entries(result: Any, own: Any) -> bool:
+    """Whether these are new values for entries of a state dict."""
+    return isinstance(result, dict) and isinstance(own, dict) and result.keys() <= own.keys()
 
 
 def _fits(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
@@ -97,6 +126,12 @@ def _fits(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
         )
         return False
     return True
+
+
+def unchanged_attributes(spec: HookSpec, target: str) -> Finding:
+    """The finding of tensors that no action reaches."""
+    message = "tensors on attributes of an object stay as they are: a function can change them"
+    return Finding("hook_misuse", target, message, spec.place, "warning")
 
 
 def everywhere(spec: HookSpec) -> bool:

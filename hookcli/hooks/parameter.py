@@ -22,7 +22,9 @@ class PostAccumulate(Portable):
 
     def __call__(self, parameter: torch.Tensor) -> None:
         """As torch calls it."""
-        self._hook.fire(self._site, parameter.grad, lambda _: (parameter,))
+        self._hook.fire(
+            self._site, parameter.grad, lambda _: (parameter,), again=lambda: parameter.grad
+        )
 
 
 class Accumulated(Portable):

@@ -37,16 +37,37 @@ class StateHook(Portable):
             self._hook.fire(Site(name, module), None, lambda _: (module, *given))
             return
         state, prefix = given[0], given[1]
-        own = {
-            key.removeprefix(prefix): value
-            for key, value in state.items()
-            if key.startswith(prefix)
-            and isinstance(value, torch.Tensor)
-            and "." not in key.removeprefix(prefix)
-        }
-        new = self._hook.fire(Site(name, module), own, lambda _: (module, *given))
-        for key, value in (new or {}).items():
-            state[prefix + key] = value
+
+        def native(value: dict[str, Any]) -> tuple[Any, ...]:
+            _write(state, prefix, value)
+            return module, *given
+
+        _write(
+            state,
+            prefix,
+            self._hook.fire(
+                Site(name, module),
+                _own(state, prefix),
+                native,
+                again=lambda: _own(state, prefix),
+            )
+            or {},
+        )
+
+
+def _own(state: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """The tensors of one module, by their names in it."""
+    return {
+        key.removeprefix(prefix): value
+        for key, value in state.items()
+        if key.startswith(prefix)
+        and isinstance(value, torch.Tensor)
+        and "." not in key.removeprefix(prefix)
+    }
+
+
+def _write(state: dict[str, Any], prefix: str, own: dict[str, Any]) -> None:
+    state.update({prefix + key: value for key, value in own.items()})
 
 
 def attach_state(hook: Hook, modules: list[tuple[str, nn.Module]], stack: ExitStack) -> None:

@@ -14,9 +14,9 @@ class EventRow:
 
     `kind` is the hook's, `target` the qualified name it stands on (of a module's value with
     `:input` or `:output`, as in a selector), `call` the module's call. `node` names the autograd
-    node or operator. `hook` is the index into the hooks of the configuration, the preset's after
-    them. `values` are what the hook was given, after it acted; `changed` is the 2-norm of what it
-    changed: None where it only looked on.
+    node or operator, or says which of "pack" and "unpack" it is. `hook` is the index into the hooks
+    of the configuration, the preset's after them. `values` are what the hook was given, after it
+    acted; `changed` is the 2-norm of what it changed: None where it only looked on.
     """
 
     seq: int

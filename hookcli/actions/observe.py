@@ -39,28 +39,47 @@ def record(_argument: None, _: Tools) -> Do:
 
 
 def print_(_argument: None, tools: Tools) -> Do:
-    """Print shapes and figures, a line for each tensor."""
+    """Print what fired, with a line for each tensor: its values where they are few, else figures."""
 
     def do(event: Event) -> None:
-        head = f"[{event.seq}] {event.phase} {event.kind} {event.target}"
-        if event.call is not None:
+        head = f"[{event.seq}] {event.phase} {event.kind} {event.target or '(root)'}"
+        if event.call:
             head += f" call {event.call}"
         if event.node is not None:
             head += f" {event.node}"
         found = leaves(event.value)
         for path, tensor, _ in found:
-            text = f"{head} {path or 'value'} {dtype_name(tensor.dtype)}{list(shape_of(tensor))}"
-            figures = tools.statistics(tensor)
-            if figures is not None:
-                text += "".join(
-                    f" {name}={_short(figures[name])}"
-                    for name in ("norm", "mean", "std", "min", "max", "zeros", "nans", "infs")
-                )
-            tools.say(text)
+            name = f" {path}" if path else ""
+            text = f"{head}{name} {dtype_name(tensor.dtype)}{list(shape_of(tensor))}"
+            tools.say(text + _values(tensor, tools))
         if not found:
             tools.say(head)
 
     return do
+
+
+_FEW = 8  # numbers that fit on a line
+_FIGURES = ("norm", "mean", "std", "min", "max")
+_COUNTS = ("zeros", "nans", "infs")
+
+
+def _values(tensor: torch.Tensor, tools: Tools) -> str:
+    """The tensor's values where they are few, else its figures; nothing where it has none."""
+    figures = tools.statistics(tensor)
+    if figures is None:
+        return ""
+    if tensor.layout is torch.strided and 0 < tensor.numel() <= _FEW:
+        with torch.no_grad(), _disable_current_modes():
+            return f" = {_list(tensor.detach().tolist())}"
+    shown = {name: figures[name] for name in _FIGURES}
+    shown |= {name: figures[name] for name in _COUNTS if figures[name]}
+    return "".join(f" {name}={_short(value)}" for name, value in shown.items())
+
+
+def _list(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_list, value))}]"
+    return _short(value)
 
 
 def _short(value: Any) -> str:

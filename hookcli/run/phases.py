@@ -237,7 +237,11 @@ def _gradient(given: Any, output: torch.Tensor) -> torch.Tensor:
         made = torch.tensor(given, dtype=output.dtype, device=output.device)
     if made.shape != output.shape:
         try:
-            made = made.expand(output.shape) if made.dim() == 0 else made.reshape(output.shape)
+            made = (
+                made.expand(output.shape).contiguous()
+                if made.dim() == 0
+                else made.reshape(output.shape)
+            )
         except RuntimeError:
             raise RequestError(
                 f"the gradient has shape {list(made.shape)}, the output {list(output.shape)}",

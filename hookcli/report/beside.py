@@ -47,7 +47,10 @@ def _training(recording: Recording) -> tuple[Measurement, ...]:
 
 
 def _backward(recording: Recording) -> tuple[Measurement, ...]:
-    """What the backward of each call cost, and of all, where that was counted."""
+    """What the backward of each call cost, and of all, where that was counted.
+
+    That of the loss belongs to no call, and is left out.
+    """
     if not recording.backward:
         return ()
     calls = {call.order: call for call in recording.calls}
@@ -59,8 +62,9 @@ def _backward(recording: Recording) -> tuple[Measurement, ...]:
         flops = None if cost.unknown and not cost.flops else cost.flops
         name = f"<{call.type}>" if call.name is None else call.name
         rows.append(Measurement("backward_flops", name, call.index, flops, "flops"))
-    known = sum(cost.flops for cost in recording.backward.values())
-    unknown = any(cost.unknown for cost in recording.backward.values())
+    costs = [cost for order, cost in recording.backward.items() if order is not None]
+    known = sum(cost.flops for cost in costs)
+    unknown = any(cost.unknown for cost in costs)
     total = None if unknown and not known else known
     return (Measurement("backward_flops_total", "", None, total, "flops"), *rows)
 

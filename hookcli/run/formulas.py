@@ -23,6 +23,17 @@ def _attention(q: Any, k: Any, v: Any, *_: Any, **__: Any) -> Any:
     return 2 * batch * heads * queries * k.shape[-2] * (size + v.shape[-1])
 
 
+def _attention_backward(_grad: Any, q: Any, k: Any, v: Any, *_: Any, **__: Any) -> Any:
+    """The scores again, then the gradients of V, of the scores, of Q and of K."""
+    batch, heads, queries, size = q.shape
+    return 2 * batch * heads * queries * k.shape[-2] * (3 * size + 2 * v.shape[-1])
+
+
+def _rnn_layer_backward(x: Any, w_input: Any, w_hidden: Any, *_: Any, **__: Any) -> Any:
+    """Of both products the gradient of the weight and that of what it met."""
+    return 2 * _rnn_layer(x, w_input, w_hidden)
+
+
 def _rnn_layer(x: Any, w_input: Any, w_hidden: Any, *_: Any, **__: Any) -> Any:
     """One direction of one layer: both products for every step of every sample."""
     return 2 * math.prod(x.shape[:-1]) * (w_input.numel() + w_hidden.numel())
@@ -81,8 +92,12 @@ _OWN: dict[str, _Formula] = {
     "_scaled_dot_product_cudnn_attention": _attention,
     "_scaled_dot_product_fused_attention_overrideable": _attention,
     "_scaled_dot_product_attention_math_for_mps": _attention,
+    "_scaled_dot_product_flash_attention_for_cpu_backward": _attention_backward,
+    "_scaled_dot_product_fused_attention_overrideable_backward": _attention_backward,
     "mkldnn_rnn_layer": _rnn_layer,
+    "mkldnn_rnn_layer_backward": _rnn_layer_backward,
     "_cudnn_rnn": _cudnn_rnn,
+    "_cudnn_rnn_backward": lambda x, weights, *_, **__: 2 * _cudnn_rnn(x, weights),
     "_native_multi_head_attention": _native_attention,
     "_transformer_encoder_layer_fwd": _encoder_layer,
     "linear": _linear,
@@ -97,6 +112,8 @@ _OWN: dict[str, _Formula] = {
     "_trilinear": _trilinear,
     "_embedding_bag": _embedding_bag,
     "_embedding_bag_forward_only": _embedding_bag,
+    "_embedding_bag_dense_backward": lambda grad, ids, *_, **__: 2 * ids.numel() * grad.shape[-1],
+    "_embedding_bag_sparse_backward": lambda grad, ids, *_, **__: 2 * ids.numel() * grad.shape[-1],
 }
 
 # Operators of ATen that multiply matrices, or worse, and have no formula here.

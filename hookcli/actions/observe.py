@@ -39,7 +39,7 @@ def record(_argument: None, _: Tools) -> Do:
 
 
 def print_(_argument: None, tools: Tools) -> Do:
-    """Print what fired, with a line for each tensor: its values where they are few, else figures."""
+    """Print what fired, a line for each tensor: its values where they are few, else figures."""
 
     def do(event: Event) -> None:
         head = f"[{event.seq}] {event.phase} {event.kind} {event.target or '(root)'}"

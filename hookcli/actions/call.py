@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from hookcli.actions.event import Event
 from hookcli.actions.tools import Tools
 from hookcli.config.hooks import CallRef
+from hookcli.models.trees import map_tensors
 
 
 def call(argument: CallRef | dict[str, CallRef], tools: Tools) -> Callable[[Event], Any]:
@@ -21,4 +24,24 @@ def call(argument: CallRef | dict[str, CallRef], tools: Tools) -> Callable[[Even
     function = tools.function(argument.function, tools.place)
     if argument.signature == "event":
         return function
+    if argument.function.startswith("torch.ops."):
+        return _operator(function)
     return lambda event: function(*event.arguments)
+
+
+def _operator(function: Callable[..., Any]) -> Callable[[Event], Any]:
+    """A compiled operator cannot take a module: it gets each tensor of the value by itself."""
+
+    def do(event: Event) -> Any:
+        replaced = False
+
+        def one(tensor: torch.Tensor) -> Any:
+            nonlocal replaced
+            new = function(tensor)
+            replaced |= new is not None
+            return tensor if new is None else new
+
+        value = map_tensors(event.value, one)
+        return value if replaced else None
+
+    return do

@@ -247,15 +247,12 @@ def _hook_node(hook: Hook, node: Any, site: Site) -> None:
         node.register_hook(NodeHook(hook, site, name))
 
 
-_ANY = re.compile(r".*")
-
-
 def _node_pattern(match: Match) -> re.Pattern[str]:
     """Which names of nodes are meant: AddmmBackward0 for itself, or for the operator aten.addmm."""
     if match.node is not None:
         return re.compile(re.escape(match.node))
     if match.op is None:
-        return _ANY
+        return re.compile(r".*")
     word = match.op.split(".")[1] if "." in match.op else match.op
     camel = "".join(part[:1].upper() + part[1:] for part in word.strip("_").split("_"))
     return re.compile(rf"{re.escape(camel)}Backward\d*")

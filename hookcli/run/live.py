@@ -14,6 +14,7 @@ from hookcli.inputs.batch import Batch, as_batch, misfit
 from hookcli.inputs.declared import declarations
 from hookcli.models import walk
 from hookcli.models.eager import EagerModel
+from hookcli.models.libraries import load_libraries
 from hookcli.models.trees import describe
 from hookcli.report.model import Inputs, Origin, Report
 from hookcli.report.recording import Recording
@@ -68,6 +69,7 @@ def run_live(root: nn.Module, given: Any, spec: Spec, *, loss: Loss | None = Non
         )
     started = time.perf_counter()
     warnings: list[str] = []
+    load_libraries(spec.libraries)
     recording, sink = Recording(), Kept()
     written: list[str] = []
     settings = plan(spec)

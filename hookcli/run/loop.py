@@ -22,6 +22,7 @@ from hookcli.hooks.context import Context
 from hookcli.hooks.kind import Phase
 from hookcli.models.base import Call
 from hookcli.models.eager import EagerModel
+from hookcli.models.libraries import load_libraries
 from hookcli.models.trees import describe
 from hookcli.report.model import Inputs, Report
 from hookcli.report.recording import EventNote, Recording
@@ -88,6 +89,7 @@ class Attached:
         self._plan = replace(plan(spec), mode="as-is")
         self._model = EagerModel(root)
         self._optimizers, self._scaler = optimizers, scaler
+        load_libraries(spec.libraries)
         self._sink: Sink = Kept(most) if spec.stream is None else Streamed(spec.stream)
         self._engine = Engine(spec, self._sink, clock=LoopClock)
         self._clock = self._engine.context

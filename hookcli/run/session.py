@@ -19,6 +19,7 @@ from hookcli.models.eager import EagerModel
 from hookcli.models.failures import first_line
 from hookcli.models.fake import Faker
 from hookcli.models.foreign import told_of_masks
+from hookcli.models.libraries import load_libraries
 from hookcli.models.load import Loaded
 from hookcli.models.source import own_path
 from hookcli.models.trees import describe, map_tensors
@@ -71,6 +72,7 @@ class Session:
         self._found = Found()
         self._faker = Faker(spec.run.device) if attempt.tensors == "fake" else None
         self._plan = plan(spec)
+        load_libraries(spec.libraries)
         self._sink: Sink = Kept() if spec.stream is None else Streamed(spec.stream)
         self._built = Engine(spec, self._sink)
 

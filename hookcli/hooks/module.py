@@ -196,7 +196,9 @@ def attach_global(hook: Hook, names: dict[int, str], stack: ExitStack) -> None:
     register: Callable[..., Any] = getattr(
         torch_module, f"register_module_{_PER_MODULE[kind].removeprefix('register_')}"
     )
-    stack.enter_context(register(function, **hook.spec.options))
+    handle = stack.enter_context(register(function, **hook.spec.options))
+    # Torch's handle of a global hook forgets to take this back.
+    stack.callback(torch_module._global_forward_hooks_with_kwargs.pop, handle.id, None)
     hook.attached += 1
     if kind == "backward":
         _warn_legacy(hook)

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.modules import module as torch_module
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 from torch.nn.modules.module import (
     register_module_forward_hook,
@@ -178,9 +179,11 @@ class _Hooks:
             pre, post = nn.Module.register_forward_pre_hook, nn.Module.register_forward_hook
             stack.enter_context(pre(module, self._pre, with_kwargs=True))
             stack.enter_context(post(module, self._post, with_kwargs=True, always_call=True))
-        stack.enter_context(
+        handle = stack.enter_context(
             register_module_forward_hook(self._stranger_post, with_kwargs=True, always_call=True)
         )
+        # Torch's handle of a global hook forgets to take this back.
+        stack.callback(torch_module._global_forward_hooks_with_kwargs.pop, handle.id, None)
 
     def _begin(self, module: nn.Module, args: tuple[Any, ...]) -> None:
         if module is self._model.wrapper:

@@ -153,3 +153,37 @@ def state_post_add_one(module, state, prefix, metadata):
 
 def nothing(*given):
     return None
+
+
+def grads_half(module, first, *rest):
+    return tuple(None if g is None else g * 0.5 for g in first)
+
+
+def parameter_ones(module, name, parameter):
+    return torch.nn.Parameter(torch.ones_like(parameter))
+
+
+def buffer_half(module, name, buffer):
+    return buffer * 0.5
+
+
+def module_identity(module, name, submodule):
+    return torch.nn.Identity() if isinstance(submodule, torch.nn.Tanh) else None
+
+
+def op_half(op, args, kwargs, output):
+    return output * 0.5 if op is torch.ops.aten.tanh.default else None
+
+
+def bucket_half(state, bucket):
+    future = torch.futures.Future()
+    future.set_result(bucket.buffer() * 0.5)
+    return future
+
+
+def interrupt(event):
+    raise KeyboardInterrupt
+
+
+def event_thing(event):
+    return [object()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
@@ -203,4 +204,24 @@ def build(name):
 
 
 def batch():
-    return torch.linspace(-1, 1, 8).reshape(2, 4)
+    return torch.from_numpy(np.linspace(-1, 1, 8, dtype=np.float32)).reshape(2, 4)
+
+
+class Plain(nn.Module):
+    """What every kind of hook can stand on."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 3)
+        self.act = nn.Tanh()
+        self.register_buffer("scale", torch.ones(3))
+        self.gain = nn.Parameter(torch.full((3,), 0.5))
+        self.head = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.head(self.act(self.fc(x)) * self.scale * self.gain)
+
+
+def plain():
+    torch.manual_seed(0)
+    return Plain()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+from torch import nn
+
 from hookcli.config.hooks import ActionSpec, BackwardSpec, CallRef, HookSpec
 from hookcli.config.selectors import selector_of
 from hookcli.config.spec import ModelSpec, RunSpec, Spec
@@ -17,6 +19,12 @@ from hookcli.run.runner import run
 from hookcli.run.sinks import Kept
 
 FUNCTIONS = Path(__file__).with_name("functions.py")
+
+
+class Noted(Recording):
+    """A recording that knows its model."""
+
+    __slots__ = ("model",)
 
 
 def call(name, signature="native"):
@@ -42,16 +50,20 @@ _BACKWARD = {"times", "gradient", "retain_graph", "create_graph", "inputs"}
 
 
 def carry_out(model, x, hooks, **how):
-    """The recording of a run."""
+    """The recording of a run; `model` is one, or builds one."""
     spec = spec_of(hooks, **how)
-    sink, recording = Kept(), Recording()
+    sink, recording = Kept(), Noted()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        built = Engine(spec, sink)
+        with built.building():
+            root = model if isinstance(model, nn.Module) else model()
+        recording.model = root
         run(
-            EagerModel(model),
+            EagerModel(root),
             as_batch(x),
             plan(spec),
-            Engine(spec, sink),
+            Engine.after(built, spec, sink),
             progress=lambda *_: None,
             recording=recording,
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.section import Section, Table
-from benchmarks.timing import ROOT
+from benchmarks.timing import ROOT, last_words
 from benchmarks.truth import MACS
 
 TOOLS = ("hookcli inspect", "hookcli.inspect", "torchinfo", "torchlens", "FlopCounterMode")
@@ -43,8 +43,8 @@ def examine(tool: str, sample: str) -> dict[str, Any]:
         print(f"  {sample}, {tool}", flush=True)
         if file.exists():
             return json.loads(file.read_text())
-    words = done.stderr.strip().splitlines() or ["no word"]
-    return {"verdict": {}, "changed": {}, "error": f"status {done.returncode}: {words[-1]}"}
+    error = f"status {done.returncode}: {last_words(done.stderr)}"
+    return {"verdict": {}, "changed": {}, "error": error}
 
 
 def row(sample: str, tool: str, said: dict[str, Any]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from time import perf_counter
 
 from benchmarks import correctness, huge, inspection, modules, startup
 from benchmarks.section import Section
-from benchmarks.timing import ROOT
+from benchmarks.timing import ROOT, CommandFailedError
 from benchmarks.write import document, machine
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -26,6 +26,15 @@ PARTS: dict[str, Callable[[int, bool], Section]] = {
 }
 
 
+def part(name: str, rounds: int, quick: bool) -> Section:
+    """What the part found; where a command fails, what it said, and the other parts go on."""
+    try:
+        return PARTS[name](rounds, quick)
+    except CommandFailedError as error:
+        print(f"  FAILED: {error}", flush=True)
+        return Section(name, f"**Failed:** {error}", ())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure, and write docs/benchmarks.md.")
     parser.add_argument("--only", action="append", choices=PARTS, help="a part; may be repeated")
@@ -38,7 +47,7 @@ def main() -> int:
     sections = []
     for name in given.only or PARTS:
         print(f"{name}:", flush=True)
-        sections.append(PARTS[name](rounds, given.quick))
+        sections.append(part(name, rounds, given.quick))
     page = document(sections, rounds, machine())
     target = given.output or (None if given.only or given.quick else PAGE)
     if target is None:

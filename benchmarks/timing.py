@@ -63,10 +63,16 @@ def run(command: Command) -> Run:
             wall = perf_counter() - started
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
-            words = errors.read_text().strip().splitlines() or ["no word"]
-            raise CommandFailedError(f"{command.name}: status {child.returncode}: {words[-1]}")
+            words = last_words(errors.read_text())
+            raise CommandFailedError(f"{command.name}: status {child.returncode}: {words}")
         own = json.loads(told.read_text())["own"] if told.exists() else None
     return Run(wall, usage.ru_utime + usage.ru_stime, own, peak.bytes)
+
+
+def last_words(text: str) -> str:
+    """hookcli's `error:` line, or the last line of a traceback."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return ([line for line in lines if line.startswith("error:")] or lines or ["no word"])[-1]
 
 
 def alternate(

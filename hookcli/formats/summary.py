@@ -98,7 +98,26 @@ def totals(report: Report) -> list[tuple[str, str]]:
         lines.append(("Buffers size", size(model.buffer_bytes)))
     if report.totals.activation_bytes is not None:
         lines.append(("Activations size", size(report.totals.activation_bytes)))
-    return lines
+    return lines + _measured(report)
+
+
+_MEASURED = {
+    ("backward_flops_total", ""): "Backward FLOPs",
+    ("saved_for_backward", ""): "Saved for backward",
+    ("training_memory_estimate", "sgd"): "Training with SGD (estimate)",
+    ("training_memory_estimate", "adam"): "Training with Adam (estimate)",
+}
+
+
+def _measured(report: Report) -> list[tuple[str, str]]:
+    """What a backward cost, or would take."""
+    found = []
+    for one in report.measurements:
+        label = _MEASURED.get((one.probe, one.target))
+        if label is not None:
+            write = size if one.limit_unit == "bytes" else number
+            found.append((label, write(one.value)))
+    return found
 
 
 def _failure(error: ErrorInfo) -> str:

@@ -32,7 +32,7 @@ def _training(recording: Recording) -> tuple[Measurement, ...]:
     """What backward would need, and an estimate of a whole training step for some optimizers.
 
     Parameters, buffers, what is saved for backward, gradients, and the optimizer's states, as if
-    all were there at once: the most that a step can come to, but for operators' workspaces.
+    all were there at once. Left out: gradients of activations in passing, operators' workspaces.
     """
     found = recording.training
     if found is None:

@@ -19,13 +19,18 @@ from hookcli.run.formulas import flops_of
 
 
 class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Adds each operator's FLOPs to the running call. `running()` gives it, or None."""
+    """Adds each operator's FLOPs to the running call. `running()` gives it, or None.
+
+    `parameters` are identities of tensors whose use is noted.
+    """
 
     supports_higher_order_operators = True
 
-    def __init__(self, running: Callable[[], Ledger | None]) -> None:
+    def __init__(self, running: Callable[[], Ledger | None], parameters: set[int]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._running = running
+        self._parameters = parameters
+        self.used: set[int] = set()  # of these identities, those that operators took
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -33,6 +38,9 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
+        for one in args:
+            if id(one) in self._parameters:
+                self.used.add(id(one))
         note = self._running()
         if note is not None:
             count = flops_of(func, args, kwargs or {}, out)

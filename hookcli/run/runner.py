@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
@@ -15,6 +16,7 @@ from hookcli.inputs.batch import Batch
 from hookcli.models.base import Call, Model
 from hookcli.models.failures import failure_of
 from hookcli.report.recording import Failure, Recording
+from hookcli.run.asides import Asides, note_bypassed, note_compiled, with_gradients
 from hookcli.run.counter import Activations, OperatorCounter
 from hookcli.run.doubts import Doubts
 from hookcli.run.engine import Engine
@@ -41,7 +43,9 @@ def _eager() -> Iterator[None]:
     if "torch._dynamo" not in sys.modules:
         yield
         return
-    with torch.compiler.set_stance("force_eager"):
+    with torch.compiler.set_stance("force_eager"), warnings.catch_warnings():
+        # torch tells of our own hooks, which count a call of the wrapper as what it is
+        warnings.filterwarnings("ignore", "Using `torch.compile.*global hooks", UserWarning)
         yield
 
 
@@ -49,14 +53,21 @@ class _Observer:
     """Tells recorder, engine and owners of every call."""
 
     def __init__(
-        self, recorder: Recorder, engine: Engine, owners: Owners, timeline: Timeline | None
+        self,
+        recorder: Recorder,
+        engine: Engine,
+        owners: Owners,
+        timeline: Timeline | None,
+        asides: Asides,
     ) -> None:
         self._recorder, self._engine, self._owners = recorder, engine, owners
         self._timeline = timeline
+        self._asides = asides
         self._hooked = bool(engine.hooks)
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         self._owners.enter(call)
+        self._asides.enter(call)
         self._recorder.enter(call, batch)
         if self._hooked:
             self._engine.enter(call, batch)
@@ -98,7 +109,10 @@ def run(
     recorder = Recorder(recording, progress, engine.context, doubts)
     owners = Owners()
     timeline = Timeline() if plan.timings else None
-    observer = _Observer(recorder, engine, owners, timeline)
+    asides = Asides(model, backward=plan.goes_backward)
+    observer = _Observer(recorder, engine, owners, timeline, asides)
+    known = {id(info.tensor) for info in model.parameters()}
+    counter = OperatorCounter(recorder.cost_of(owners), known) if plan.flops else None
 
     def told(phase: str) -> None:
         recorder.phase = phase
@@ -130,9 +144,8 @@ def run(
                 )
             )
             recorder.activations = Activations(model.root, (batch.args, batch.kwargs))
-            counter = OperatorCounter(recorder.cost_of(owners)) if plan.flops else nullcontext()
             recorder.counted = plan.flops
-            phases.run(batch, counter, stack)
+            phases.run(batch, counter or nullcontext(), stack)
         phases.after()
     except KeyboardInterrupt:
         raise
@@ -147,6 +160,9 @@ def run(
         if timeline is not None:
             recording.timings = timeline.data()
     take_inventory(model, recording, before)
+    note_compiled(model, recording)
+    if recording.failure is None:
+        note_bypassed(recording, counter.used if counter else with_gradients(model))
     recorder.size_strangers()
 
 

@@ -84,7 +84,7 @@ def _run(config: Config, flags: Flags) -> RunSpec:
 
 def _model(command: str, config: Config, flags: Flags) -> ModelSpec:
     """The model; the file's arguments and weights go with the file's model only."""
-    base = config.model
+    base = config.model and replace(config.model, source=_from_here(config.model.source))
     if flags.model is not None and (base is None or not _same(flags.model, base.source)):
         base = ModelSpec(flags.model)
     if base is None:
@@ -98,8 +98,14 @@ def _model(command: str, config: Config, flags: Flags) -> ModelSpec:
     )
 
 
+def _from_here(source: str) -> str:
+    """A path as it would be typed here: reports then do not tell where the folder lies."""
+    here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118  # source may end in :attr
+    return source.removeprefix(here)
+
+
 def _same(source: str, other: str) -> bool:
-    return other in (source, os.path.abspath(source))  # noqa: PTH100  # source may end in :attr
+    return _from_here(os.path.abspath(source)) == other or source == other  # noqa: PTH100
 
 
 def _arguments(base: tuple[Argument, ...], given: tuple[Argument, ...]) -> tuple[Argument, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -80,7 +81,7 @@ def test_arguments_are_replaced_by_name(read):
 def test_arguments_and_weights_of_the_file_go_with_its_model(read, folder):
     config = read("model: {source: model.py, args: {depth: 18}, weights: net.safetensors}")
     same = spec_of("inspect", config, Flags(model="model.py"))
-    assert same.model == config.model
+    assert same.model == replace(config.model, source="model.py")
     other = spec_of("inspect", config, Flags(model="f.py"))
     assert other.model == ModelSpec("f.py")
     weights = spec_of("inspect", config, Flags(weights="w.pt"))

@@ -7,6 +7,7 @@ beginning and its end (torch.autograd._get_sequence_nr).
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
@@ -42,6 +43,18 @@ def nodes_since(outputs: Iterable[torch.Tensor], since: int) -> list[Any]:
         seen.add(node)
         todo += [following for following, _ in node.next_functions]
     return sorted(seen, key=lambda node: node._sequence_nr())
+
+
+def let_go(nodes: set[Any] | list[Any]) -> None:
+    """Empty this collection, and free the graph that only it still holds, from its end on.
+
+    Once Python has looked at a graph's nodes torch frees it by recursion, which a chain of 50,000
+    operators does not survive.
+    """
+    held = deque(sorted(nodes, key=lambda node: -int(node._sequence_nr())))
+    nodes.clear()
+    while held:
+        held.popleft()
 
 
 class Ranges:
@@ -126,6 +139,7 @@ class Share(Portable):
         self._task = -1
         self._waiting = 0
         self._sum: torch.Tensor | None = None
+        self.told = False
         self._tell = tell
         self._handles = [place.register_hook(_Part(self, slot)) for place, slot in places]
 
@@ -150,5 +164,6 @@ class Share(Portable):
         if self._waiting:
             return
         total, self._sum, self._task = self._sum, None, -1
+        self.told = True
         if total is not None:
             self._tell(total)

@@ -17,6 +17,8 @@ from hookcli.models.trees import argument_leaves, leaves
 from hookcli.report.recording import Ledger
 from hookcli.run.formulas import flops_of
 
+_DEVICE: Any = torch.ops.prim.device.default
+
 
 class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Adds each operator's FLOPs to the running call. `running()` gives it, or None.
@@ -38,6 +40,8 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
+        if func is _DEVICE:  # fake tensors ask for their device all the time
+            return out
         for one in args:
             if id(one) in self._parameters:
                 self.used.add(id(one))

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from hookcli.config.hooks import Match
 from hookcli.config.spec import Spec
@@ -25,7 +26,7 @@ from hookcli.hooks.registration import attach_registration
 from hookcli.hooks.resolve import Known, Targets, resolve
 from hookcli.hooks.state import attach_state
 from hookcli.hooks.taps import Tap, Taps
-from hookcli.models.base import Call, Model
+from hookcli.models.base import Call, Model, TensorInfo
 from hookcli.report.recording import EventNote, Recording
 from hookcli.run.building import build_hook
 from hookcli.run.sinks import Sink
@@ -40,6 +41,7 @@ class Engine:
         self.hooks = [build_hook(one, spec, self.context) for one in spec.hooks]
         self._taps = Taps()
         self._saved: list[SavedTensors] = []
+        self._late: list[Callable[[], None]] = []  # what waits for the end of a forward
         self._operators: list[tuple[Hook, list[tuple[Match, dict[int, str]]] | None]] = []
         self._targets: dict[int, Targets] = {}
 
@@ -141,6 +143,9 @@ class Engine:
     def forward_ended(self) -> None:
         """The root's call is over: hooks on tensors of several calls can be registered."""
         self._taps.forward_ended()
+        for attach in self._late:
+            attach()
+        self._late.clear()
 
     def operators(self) -> AbstractContextManager[Any]:
         """The mode in which `op` hooks fire."""
@@ -198,15 +203,22 @@ class Engine:
         attach_global(hook, {id(module): name for name, module in targets.modules}, stack)
 
     def _tensors(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
-        if hook.spec.kind == "multi_grad" and targets.parameters:
-            attach_together(hook, targets.parameters, stack)
-        elif targets.parameters:
-            attach_parameters(hook, targets.parameters, stack)
+        self._on_parameters(hook, targets.parameters, stack)
         self._nodes(hook, targets, stack)
+
+    def _on_parameters(self, hook: Hook, infos: list[TensorInfo], stack: ExitStack) -> None:
+        """Now, or once the forward has given lazy ones a shape: torch takes no hooks before."""
+        together = hook.spec.kind == "multi_grad"
+        attach = attach_together if together else attach_parameters
+        lazy = [info for info in infos if is_lazy(info.tensor)]
+        later = infos if together and lazy else lazy
+        attach(hook, [] if later is infos else [i for i in infos if not is_lazy(i.tensor)], stack)
+        if later:
+            self._late.append(lambda: attach(hook, later, stack))
 
     def _nodes(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
         if hook.spec.kind == "accumulate_grad":
-            attach_parameters(hook, targets.parameters, stack)
+            self._on_parameters(hook, targets.parameters, stack)
         for name, module in targets.modules:
             self._taps.add(id(module), Tap(hook, Match(), name))
         for name, module, match in targets.values:

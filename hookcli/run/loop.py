@@ -38,6 +38,7 @@ from hookcli.run.scope import room_for_hooks
 from hookcli.run.sinks import Kept, Sink, Streamed
 
 _MOST = 100_000  # events kept in memory
+_FORWARDS = 64  # of the root, in one step: of more, the rows and what waits for backward are dropped
 
 
 class LoopClock(Context):
@@ -50,7 +51,9 @@ class LoopClock(Context):
         """Where the loop is now."""
         if torch._C._current_graph_task_id() != -1:
             return "backward"
-        return "optimizer" if self.optimizing else "forward"
+        if self.optimizing and self.calls.running() is None:  # else a closure of the optimizer's
+            return "optimizer"
+        return "forward"
 
     @phase.setter
     def phase(self, _: Phase) -> None:
@@ -102,6 +105,8 @@ class Attached:
         self._scales: list[Scale] = []
         self._report: Report | None = None
         self._opened = False  # a forward has begun in this step
+        self._forwards = 0  # in this step
+        self._callbacks = Queue(self._engine.of_kind("engine_callback"))
 
     def __enter__(self) -> Attached:
         with ExitStack() as stack:
@@ -118,6 +123,8 @@ class Attached:
             )
             for optimizer in self._optimizers:
                 self._follow(optimizer, stack)
+            stack.enter_context(self._engine.around_forward())
+            stack.enter_context(self._engine.operators())
             self._stack = stack.pop_all()
         return self
 
@@ -130,7 +137,10 @@ class Attached:
         self._clock.open = False
         self._stack.close()
         self._sink.close(self._recording)
-        self._engine.judge(self._recording)
+        if kind is None:
+            self._engine.judge(self._recording)
+        else:  # hooks may not have had their turn
+            self._recording.findings = list(self._clock.findings)
 
     def _follow(self, optimizer: torch.optim.Optimizer, stack: ExitStack) -> None:
         """Attach an optimizer's hooks. With one, a step of the loop closes with its own."""
@@ -141,7 +151,6 @@ class Attached:
 
     def _before_step(self, _optimizer: Any, _args: Any, _kwargs: Any) -> None:
         setattr(self._clock, "optimizing", True)  # noqa: B010  # of our own class of clock
-        self._note_scale()
         if self._spec.command == "grads":
             self._recording.gradients[:] = [note_gradients(self._model, None)]
 
@@ -158,11 +167,12 @@ class Attached:
 
     def step(self) -> None:
         """A step of the loop is over: the next forward belongs to the next."""
-        self._note_scale()
         self._engine.start_step(self._clock.step + 1)
-        self._opened = False
+        self._opened, self._forwards = False, 0
 
     def _enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        if call.name == "" and not call.recomputed:
+            self._begin_forward()
         if self._inputs is None and call.name == "":
             self._inputs = Inputs(
                 "given",
@@ -170,8 +180,7 @@ class Attached:
                 {k: describe(v) for k, v in batch[1].items()},
             )
             self._recorder.activations = Activations(self._model.root, batch)
-        self._opened = True
-        if not self._clock.step:
+        if not self._clock.step and self._forwards <= _FORWARDS:
             self._recorder.enter(call, batch)
         self._engine.enter(call, batch)
 
@@ -181,6 +190,20 @@ class Attached:
         self._engine.leave(call, None if error is not None else output)
         if call.parent is None:
             self._engine.forward_ended()
+            self._note_scale()
+            for _, tensor, _ in leaves(output) if self._callbacks.hooks and not error else ():
+                if tensor.requires_grad:
+                    tensor.register_hook(self._callbacks)  # type: ignore[no-untyped-call]
+
+    def _begin_forward(self) -> None:
+        """A forward of the root begins: it opens a step, or is one more of it."""
+        self._opened = True
+        self._forwards += 1
+        if self._forwards % _FORWARDS == 0:
+            self._engine.release()
+            self._clock.calls.forget()
+        else:
+            self._engine.release_told()
 
     @property
     def events(self) -> list[EventNote]:

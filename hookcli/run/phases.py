@@ -10,6 +10,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.errors import RequestError
+from hookcli.hooks.graph import let_go, nodes_since
 from hookcli.inputs.batch import Batch
 from hookcli.inputs.grammar import TensorSpec, parse_inputs
 from hookcli.inputs.materialise import make_tensor
@@ -101,14 +102,18 @@ class Phases:
                 self._digests(digests_of_output(output, self._engine.context.step))
             if not plan.goes_backward:
                 if plan.grad:
-                    self._recording.training = training(
+                    self._recording.training, nodes = training(
                         self._model.root, (batch.args, batch.kwargs), output
                     )
+                    del output
+                    let_go(nodes)
                 return
             start, gradient = self._start(output)
         del output
         self._backward(start, gradient)
+        behind = nodes_since([start], 0)
         del start, gradient
+        let_go(behind)
         if not self._fake:
             self._recording.gradients.append(note_gradients(self._model, self._taken))
         if self._optimizer is not None:

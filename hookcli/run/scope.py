@@ -203,9 +203,9 @@ def neutral(root: nn.Module, written: list[str]) -> Iterator[None]:
 @contextmanager
 def room_for_hooks() -> Iterator[None]:
     """Raise the recursion limit: a hooked call of a module takes more frames than a bare one."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(limit + limit // 2 + 100)
+    more = sys.getrecursionlimit() // 2 + 100
+    sys.setrecursionlimit(sys.getrecursionlimit() + more)
     try:
         yield
-    finally:
-        sys.setrecursionlimit(limit)
+    finally:  # another may have raised it since, and stay
+        sys.setrecursionlimit(sys.getrecursionlimit() - more)

@@ -50,11 +50,14 @@ def _storage(tensor: torch.Tensor) -> tuple[int, int] | None:
 
 def training(
     root: torch.nn.Module, batch: tuple[tuple[Any, ...], dict[str, Any]], output: Any
-) -> Training | None:
-    """What the parts of a training step weigh; None where nothing requires grad."""
+) -> tuple[Training | None, set[Any]]:
+    """What the parts of a training step weigh; None where nothing requires grad.
+
+    The nodes of the graph come with it, to be let go of (hooks.graph.let_go) after the output.
+    """
     todo = [t.grad_fn for _, t, _ in leaves(output) if t.grad_fn is not None]
     if not todo:
-        return None
+        return None, set()
     held = {
         found[0]
         for tensor in (
@@ -75,7 +78,7 @@ def training(
             found = _storage(tensor)
             if found is not None and found[0] not in held:
                 sizes[found[0]] = found[1]
-    return Training(
+    result = Training(
         saved_bytes=sum(sizes.values()),
         gradient_bytes=sum(
             p.numel() * p.element_size()
@@ -83,3 +86,4 @@ def training(
             if p.requires_grad and not is_lazy(p)
         ),
     )
+    return result, seen

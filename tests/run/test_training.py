@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -72,7 +75,7 @@ MODELS = [
 def test_saved_bytes_are_those_that_saved_tensor_hooks_see(make):
     torch.manual_seed(0)
     model, x = make(), torch.randn(4, 6)
-    found = training(model, ((x,), {}), model(x))
+    found, _ = training(model, ((x,), {}), model(x))
     assert found is not None
     assert found.saved_bytes == by_hooks(model, x) > 0
     assert found.gradient_bytes == 4 * sum(p.numel() for p in model.parameters())
@@ -95,4 +98,20 @@ def test_what_a_checkpoint_holds_is_not_recomputed():
 def test_nothing_is_estimated_without_a_graph():
     model = nn.Linear(2, 2).requires_grad_(False)
     x = torch.randn(1, 2)
-    assert training(model, ((x,), {}), model(x)) is None
+    assert training(model, ((x,), {}), model(x))[0] is None
+
+
+def test_a_graph_of_a_hundred_thousand_operators_is_freed_without_recursion():
+    code = (
+        "import torch\n"
+        "from hookcli.hooks.graph import let_go, nodes_since\n"
+        "y = torch.ones(1, requires_grad=True)\n"
+        "for _ in range(100_000):\n"
+        "    y = y * 1.0\n"
+        "nodes = set(nodes_since([y], 0))\n"
+        "assert len(nodes) == 100_000\n"
+        "del y\n"
+        "let_go(nodes)\n"
+        "assert not nodes\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -30,12 +30,24 @@ class Queue(Portable):
 
     def __init__(self, hooks: list[Hook]) -> None:
         self._hooks = hooks
+        self._task = -1
 
     def __call__(self, _gradient: Any) -> None:
-        """As torch calls it."""
+        """As torch calls it; in one pass it may be at several tensors."""
+        task = torch._C._current_graph_task_id()
+        if task == self._task:
+            return
+        self._task = task
         engine: Any = torch.autograd.Variable._execution_engine
         for hook in self._hooks:
             engine.queue_callback(Callback(hook))
+
+    def stand_on(self, tensors: list[torch.Tensor]) -> None:
+        """Wait for a pass that comes through one of these."""
+        for tensor in tensors:
+            tensor.register_hook(self)  # type: ignore[no-untyped-call]
+        for hook in self._hooks:
+            hook.attached += bool(tensors)
 
 
 class _Packed:

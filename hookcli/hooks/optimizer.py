@@ -27,8 +27,10 @@ class StepHook(Portable):
     def __call__(
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """As torch calls it."""
+        """As torch calls it; a global one acts on optimizers of the model's parameters."""
         held = [p for group in optimizer.param_groups for p in group["params"]]
+        if not any(id(p) in self._names for p in held):
+            return None
         with _disable_current_modes():  # hooks of operators do not see this
             value = {
                 self._names.get(id(p), f"[{i}]"): p.grad if self._pre else p.detach()
@@ -44,6 +46,8 @@ def attach_optimizer(
     hook: Hook, optimizer: torch.optim.Optimizer, names: dict[int, str], stack: ExitStack
 ) -> None:
     """Register one of the four kinds; `names` are those of parameters by identity."""
+    if hook.spec.kind.startswith("global_") and hook.attached:
+        return  # with another optimizer: it fires for every one
     function = StepHook(hook, names)
     pre = hook.spec.kind.endswith("_pre")
     if hook.spec.kind.startswith("global_"):

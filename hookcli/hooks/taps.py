@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
-from torch.autograd.graph import register_multi_grad_hook
 
 from hookcli.config.hooks import Match
 from hookcli.config.selectors import path_matches
 from hookcli.hooks.graph import Edge, Ranges, Share, edge_of, nodes_since, shares
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
+from hookcli.hooks.together import register_together
 from hookcli.models.base import Call
 from hookcli.models.trees import argument_leaves, leaves
 
@@ -108,6 +108,7 @@ class Taps:
         self._running: dict[int, _Running] = {}
         self._together: dict[int, list[tuple[Tap, str, torch.Tensor]]] = {}
         self._made: list[Callable[[], None]] = []  # take back what would outlive the step's graph
+        self._shares: list[Share] = []
 
     def add(self, key: int, tap: Tap) -> None:
         """Put a hook at the module with this identity."""
@@ -179,11 +180,19 @@ class Taps:
 
     def release(self) -> None:
         """Take back what hangs in the graph of this step, and would not die with it."""
-        for undo in self._made:
+        for undo in (*self._made, *(share.close for share in self._shares)):
             undo()
         self._made.clear()
+        self._shares.clear()
         self._together.clear()
         self._running.clear()
+
+    def release_told(self) -> None:
+        """Another forward of the step begins: what has told of its graph lets go of it."""
+        for share in self._shares:
+            if share.told:
+                share.close()
+        self._shares = [share for share in self._shares if not share.told]
 
     def _hook_shares(
         self, tap: Tap, call: Call, edges: dict[str, Edge], outputs: list[torch.Tensor]
@@ -191,26 +200,7 @@ class Taps:
         for path, places in shares(edges, outputs, call.sequence).items():
             hook, site = tap.hook, _site(call, tap, "input", path)
             share = Share(places, lambda total, h=hook, s=site: _tell(h, s, total))  # type: ignore[misc]
-            self._made.append(share.close)
-
-
-class Multi(Portable):
-    """A hook of several tensors."""
-
-    def __init__(self, hook: Hook, site: Site) -> None:
-        self._hook, self._site = hook, site
-
-    def __call__(self, gradients: Any) -> None:
-        """As torch calls it: a list of all, or the first."""
-        self._hook.fire(self._site, gradients, _alone)
-
-
-def register_together(hook: Hook, tensors: list[torch.Tensor], names: list[str]) -> Any:
-    """Register one multi_grad hook; its target are the first names."""
-    target = ", ".join(names[:3]) + ("…" if len(names) > 3 else "")
-    return register_multi_grad_hook(
-        tensors, Multi(hook, Site(target)), mode=hook.spec.options.get("mode", "all")
-    )
+            self._shares.append(share)
 
 
 def _tell(hook: Hook, site: Site, total: torch.Tensor) -> None:

@@ -112,8 +112,13 @@ class CallStack:
         self._main: list[Call] = self._local.__dict__.setdefault("stack", [])
 
     def restart(self) -> None:
-        """Count the calls of each module from 0 again: another step begins."""
+        """Count the calls of each module from 0 again: another step begins, and nothing runs."""
         self._counts.clear()
+        self._passes = Passes()
+        self._stack().clear()  # what a KeyboardInterrupt ended was not told of it
+
+    def forget_passes(self) -> None:
+        """Nothing that ran so far will be run again in backward."""
         self._passes = Passes()
 
     def _stack(self) -> list[Call]:

@@ -19,11 +19,12 @@ from torch import nn
 from hookcli.config.spec import Spec
 from hookcli.errors import RequestError
 from hookcli.hooks.context import Context
+from hookcli.hooks.engine import Queue
 from hookcli.hooks.kind import Phase
 from hookcli.models.base import Call
 from hookcli.models.eager import EagerModel
 from hookcli.models.libraries import load_libraries
-from hookcli.models.trees import describe
+from hookcli.models.trees import describe, leaves
 from hookcli.report.model import Inputs, Report
 from hookcli.report.recording import EventNote, Recording
 from hookcli.run.assemble import assemble, run_info
@@ -38,7 +39,9 @@ from hookcli.run.scope import room_for_hooks
 from hookcli.run.sinks import Kept, Sink, Streamed
 
 _MOST = 100_000  # events kept in memory
-_FORWARDS = 64  # of the root, in one step: of more, the rows and what waits for backward are dropped
+_FORWARDS = (
+    64  # of the root, in one step: of more, the rows and what waits for backward are dropped
+)
 
 
 class LoopClock(Context):
@@ -106,7 +109,8 @@ class Attached:
         self._report: Report | None = None
         self._opened = False  # a forward has begun in this step
         self._forwards = 0  # in this step
-        self._callbacks = Queue(self._engine.of_kind("engine_callback"))
+        at_end = [one for one in self._engine.hooks if one.spec.kind == "engine_callback"]
+        self._callbacks = Queue(at_end) if at_end else None
 
     def __enter__(self) -> Attached:
         with ExitStack() as stack:
@@ -191,19 +195,18 @@ class Attached:
         if call.parent is None:
             self._engine.forward_ended()
             self._note_scale()
-            for _, tensor, _ in leaves(output) if self._callbacks.hooks and not error else ():
-                if tensor.requires_grad:
-                    tensor.register_hook(self._callbacks)  # type: ignore[no-untyped-call]
+            if self._callbacks is not None and error is None:
+                self._callbacks.stand_on([t for _, t, _ in leaves(output) if t.requires_grad])
 
     def _begin_forward(self) -> None:
         """A forward of the root begins: it opens a step, or is one more of it."""
         self._opened = True
         self._forwards += 1
         if self._forwards % _FORWARDS == 0:
-            self._engine.release()
-            self._clock.calls.forget()
+            self._engine._taps.release()
+            self._clock.calls.forget_passes()
         else:
-            self._engine.release_told()
+            self._engine._taps.release_told()
 
     @property
     def events(self) -> list[EventNote]:

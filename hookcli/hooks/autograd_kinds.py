@@ -98,7 +98,11 @@ KINDS: tuple[Kind, ...] = (
         value="the gradients of the node's inputs, a tuple; at an input: its gradient",
         returns="replaces grad_inputs; at an input nothing may be returned",
         replaces=True,
-        caveats=("node names differ between versions of torch",),
+        caveats=(
+            "node names differ between versions of torch",
+            "at an input it does not fire where the module gives that input back as it is, as "
+            "Identity does: input and output are one tensor, and its share cannot be told",
+        ),
         example="{kind: node, at: fc, do: record}",
         backends=("python", "torchscript", "exported"),
     ),

@@ -77,22 +77,19 @@ class Ranges:
 
 def shares(
     inputs: dict[str, Edge], outputs: list[torch.Tensor], since: int
-) -> dict[str, list[tuple[Any, int]]]:
+) -> tuple[dict[str, list[tuple[Any, int]]], set[str]]:
     """For each input by path: the (node, slot)s of a call that send gradient to it.
 
-    Where the call returned an input as it is, the tensor itself stands for a node, with slot -1.
+    Beside them the inputs that the call gave back as they are. Who uses such a tensor afterwards
+    uses input and output alike: what came through the call cannot be told.
     """
     paths: dict[Edge, str] = {}
     for path, edge in inputs.items():
         paths.setdefault(edge, path)
     found: dict[str, list[tuple[Any, int]]] = {}
-    todo: list[Any] = []
-    for tensor in outputs:
-        edge = edge_of(tensor)
-        if edge in paths:
-            found.setdefault(paths[edge], []).append((tensor, -1))
-        else:
-            todo.append(edge[0])
+    edges = [edge_of(tensor) for tensor in outputs]
+    given_back = {paths[edge] for edge in edges if edge in paths}
+    todo = [edge[0] for edge in edges if edge not in paths]
     seen: set[Any] = set()
     while todo:
         node = todo.pop()
@@ -103,10 +100,11 @@ def shares(
             if following[0] is None:
                 continue
             if following in paths:
-                found.setdefault(paths[following], []).append((node, slot))
+                if paths[following] not in given_back:
+                    found.setdefault(paths[following], []).append((node, slot))
             elif since <= following[0]._sequence_nr() < _ACCUMULATE:
                 todo.append(following[0])
-    return found
+    return found, given_back
 
 
 class _Part(Portable):
@@ -116,16 +114,8 @@ class _Part(Portable):
         self._share, self._slot = share, slot
 
     def __call__(self, *gradients: Any) -> None:
-        """As a node's hook: (grad_inputs, grad_outputs); as a tensor's: (grad,)."""
-        self._share.add(gradients[0] if self._slot < 0 else gradients[0][self._slot])
-
-
-def _will_run(node: Any) -> bool:
-    """Whether this backward pass comes to a node. Torch says no of the one that it starts from."""
-    try:
-        return torch._C._will_engine_execute_node(node)
-    except RuntimeError:  # a leaf under autograd.grad: torch does not tell
-        return False
+        """As a node's hook: (grad_inputs, grad_outputs)."""
+        self._share.add(gradients[0][self._slot])
 
 
 class Share(Portable):
@@ -135,13 +125,13 @@ class Share(Portable):
     """
 
     def __init__(self, places: list[tuple[Any, int]], tell: Callable[[torch.Tensor], None]) -> None:
-        self._nodes = [edge_of(place)[0] if slot < 0 else place for place, slot in places]
+        self._nodes = [node for node, _ in places]
         self._task = -1
         self._waiting = 0
         self._sum: torch.Tensor | None = None
         self.told = False
         self._tell = tell
-        self._handles = [place.register_hook(_Part(self, slot)) for place, slot in places]
+        self._handles = [node.register_hook(_Part(self, slot)) for node, slot in places]
 
     def close(self) -> None:
         """Forget the graph."""
@@ -156,7 +146,9 @@ class Share(Portable):
         if task != self._task:  # another backward pass: it may leave out what an output did not use
             self._task, self._sum = task, None
             running = current_node()
-            self._waiting = sum(node is running or _will_run(node) for node in self._nodes)
+            self._waiting = sum(
+                node is running or torch._C._will_engine_execute_node(node) for node in self._nodes
+            )  # torch says no of the one that it starts from
         if gradient is not None:
             with torch.no_grad(), _disable_current_modes():
                 self._sum = gradient if self._sum is None else self._sum + gradient

@@ -145,8 +145,11 @@ def attach_modules(hook: Hook, modules: list[tuple[str, nn.Module]], stack: Exit
     """Register one of the per-module kinds on these modules."""
     kind = hook.spec.kind
     function = _function(hook, kind, {id(module): name for name, module in modules})
-    for _, module in modules:
+    for name, module in modules:
         if isinstance(function, Backward):
+            if isinstance(module, torch.jit.ScriptModule):
+                _skip_script(hook, name)
+                continue
             _keep_flag(module, stack)
             note = nn.Module.register_forward_hook(module, function.forward_ended)
             stack.enter_context(note)
@@ -169,6 +172,12 @@ def _keep_flag(module: nn.Module, stack: ExitStack) -> None:
     """Torch never takes back that a module has had full, or legacy, backward hooks."""
     before = module._is_full_backward_hook
     stack.callback(setattr, module, "_is_full_backward_hook", before)
+
+
+def _skip_script(hook: Hook, name: str) -> None:
+    message = "a TorchScript module takes no backward hooks: it was left out; use tensor to observe"
+    finding = Finding("hook_misuse", name, message, hook.spec.place, "warning")
+    hook.context.find(finding)
 
 
 def _warn_legacy(hook: Hook) -> None:

@@ -16,10 +16,12 @@ from hookcli.config.hooks import Match
 from hookcli.config.selectors import path_matches
 from hookcli.hooks.graph import Edge, Ranges, Share, edge_of, nodes_since, shares
 from hookcli.hooks.hook import Hook, Site
+from hookcli.hooks.misuse import everywhere
 from hookcli.hooks.portable import Portable
 from hookcli.hooks.together import register_together
 from hookcli.models.base import Call
 from hookcli.models.trees import argument_leaves, leaves
+from hookcli.report.recording import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +199,25 @@ class Taps:
     def _hook_shares(
         self, tap: Tap, call: Call, edges: dict[str, Edge], outputs: list[torch.Tensor]
     ) -> None:
-        for path, places in shares(edges, outputs, call.sequence).items():
+        found, given_back = shares(edges, outputs, call.sequence)
+        for path in given_back:
+            _tell_given_back(tap, call, path)
+        for path, places in found.items():
             hook, site = tap.hook, _site(call, tap, "input", path)
             share = Share(places, lambda total, h=hook, s=site: _tell(h, s, total))  # type: ignore[misc]
             self._shares.append(share)
+
+
+_GIVEN_BACK = "gave an input back as it is: its own share of the gradient cannot be told"
+
+
+def _tell_given_back(tap: Tap, call: Call, path: str) -> None:
+    if _GIVEN_BACK not in call.notes:
+        call.notes.append(_GIVEN_BACK)
+    spec = tap.hook.spec
+    if not everywhere(spec):
+        target = f"{tap.name}:input{path}"
+        tap.hook.context.find(Finding("hook_misuse", target, _GIVEN_BACK, spec.place, "warning"))
 
 
 def _tell(hook: Hook, site: Site, total: torch.Tensor) -> None:

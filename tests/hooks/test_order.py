@@ -445,7 +445,6 @@ def test_hooks_of_a_step_do_not_fire_in_the_next():
     assert each == [
         ("tensor", "given:output"),
         ("tensor", "same:input[0]"),
-        ("node", "same:input[0]"),
         ("multi_grad", "given:output, same:output, :output"),
     ]
     for step in (1, 2):

@@ -42,6 +42,8 @@ class Call:
     outputs: list = field(default_factory=list)
     inputs: list = field(default_factory=list)
     lost: list = field(default_factory=list)  # inputs whose hook an in-place change took away
+    taken: list = field(default_factory=list)  # inputs, with the nodes that made them
+    back: list = field(default_factory=list)  # inputs that are among the outputs as they were
 
 
 def norm(gradient):
@@ -106,10 +108,14 @@ class Hand:
         name = self.names.get(id(module))
         import torch
 
+        from tests import truth
+
         again = torch._C._current_graph_task_id() != -1
         self.counts[name] = self.counts.get(name, -1) + (not again)
         call = self.calls.setdefault(f"{name} {self.counts[name]}", Call())
         self.running.append((id(module), call))
+        if self.mode == "outputs":
+            call.taken = [(t, t.grad_fn) for t in truth.tensors((args, kwargs)) if not again]
         if self.mode == "inputs" and not again:
             return self.viewed(call, args, kwargs)
         return None
@@ -153,6 +159,9 @@ class Hand:
             return
         seen, found = set(), list(tensors(output))
         call.outputs = call.outputs or [None] * len(found)
+        given = {(id(one), one.grad_fn) for one in found}
+        call.back += [i for i, (t, node) in enumerate(call.taken) if (id(t), node) in given]
+        call.taken = []
         for i, one in enumerate(found):
             if one.requires_grad and id(one) not in seen:
                 seen.add(id(one))
@@ -182,10 +191,14 @@ def step(made, loss, attach):
     return model, attached, float(value.detach())
 
 
+def alone(args):
+    """Which arguments get a gradient of their own: torch gives a tensor that comes twice two."""
+    ids = [id(one) for one in args]
+    return [getattr(one, "requires_grad", False) and ids.count(id(one)) == 1 for one in args]
+
+
 def full_backward(made, loss, plain, model):
     """grad_input of some modules from torch's own full backward hook, one module at a time."""
-    import torch
-
     once = [n for n, m in model.named_modules() if f"{n} 0" in plain and f"{n} 1" not in plain]
     chosen = once[1 :: max(1, len(once) // FULL)][:FULL]
     found = {}
@@ -194,13 +207,7 @@ def full_backward(made, loss, plain, model):
 
         def attach(model):
             module = model.get_submodule(name)
-            module.register_forward_pre_hook(
-                lambda m, args: (
-                    given.append([getattr(a, "requires_grad", False) for a in args])
-                    if torch._C._current_graph_task_id() == -1
-                    else None
-                )
-            )
+            module.register_forward_pre_hook(lambda m, args: given.append(alone(args)))
             module.register_full_backward_hook(
                 lambda m, grad_input, grad_output: fired.append(list(map(norm, grad_input)))
             )
@@ -263,6 +270,7 @@ def truth_of(name, loss, folder):
         "weights": weights,
         "total": total,
         "outputs": {key: call.outputs for key, call in hand.calls.items()},
+        "back": {key: call.back for key, call in hand.calls.items()},
         "inputs": {}
         if viewed is None
         else {k: [c.inputs, c.lost] for k, c in viewed.calls.items()},
@@ -326,6 +334,7 @@ class Tally:
     loss: str
     counts: dict = field(default_factory=dict)
     worst: float = 0.0
+    given_back: int = 0
     differences: list = field(default_factory=list)
     failure: str | None = None
     note: str = ""
@@ -372,13 +381,17 @@ def compare_reports(tally, truth, report):
         for i, one in enumerate(hand):
             tally.same("output", f"{key} {i}", one, seen(rows.get(key, ()), "outputs", i))
     for key, (hand, lost) in truth["inputs"].items():
+        back = truth["back"][key]
         for i, one in enumerate(hand):
-            if i not in lost:
+            if i in back:
+                tally.given_back += one is not None
+                tally.same("input", f"{key} {i}", None, seen(rows.get(key, ()), "inputs", i))
+            elif i not in lost:
                 tally.same("input", f"{key} {i}", one, seen(rows.get(key, ()), "inputs", i))
     for name, hand in truth["full"].items():
         inputs = {leaf["path"]: figure(leaf["grad"]) for leaf in rows[f"{name} 0"][0]["inputs"]}
         for i, one in enumerate(hand):
-            if one is not None and f"[{i}]" in inputs:
+            if one is not None and f"[{i}]" in inputs and i not in truth["back"][f"{name} 0"]:
                 tally.same("full", f"{name} {i}", one, inputs[f"[{i}]"])
 
 
@@ -432,7 +445,9 @@ def summary(tallies):
     return (
         f"{len(tallies)} runs of {len({t.name for t in tallies})} models: {said}. Gradients held: "
         f"{held['parameter']:,} of parameters, {held['output']:,} at outputs, {held['input']:,} at "
-        f"inputs by views, {held['full']:,} at inputs by torch's full backward hooks; the largest "
+        f"inputs by views, {held['full']:,} at inputs by torch's full backward hooks; "
+        f"{sum(t.given_back for t in tallies):,} inputs were given back as they are, of which "
+        "hookcli says that it cannot tell; the largest "
         f"relative difference of two norms is {max(t.worst for t in tallies):.0e}."
     )
 
@@ -448,7 +463,9 @@ few lines of its own; the norm of every parameter and of its gradient; the total
 `torch.nn.utils.clip_grad_norm_`; the norm of the gradient at every tensor that a module gave \
 (`Tensor.register_hook`, by hand); and at every tensor that a module took, its own share: the \
 script hands each module views of its inputs and hooks those, and puts torch's \
-`register_full_backward_hook` on some modules, one at a time.
+`register_full_backward_hook` on some modules, one at a time. Where a module gives an input back \
+as it is (Identity, a dropout of 0), what came through it cannot be told from what came past it \
+without a change of the graph: there hookcli must say nothing.
 """
 
 

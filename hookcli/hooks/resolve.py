@@ -65,13 +65,14 @@ def resolve(spec: HookSpec, known: Known) -> Targets:
             ]
         else:
             targets.modules += [
-                pair for pair in _modules(match, known) if pair not in targets.modules
+                pair for pair in module_targets(match, known) if pair not in targets.modules
             ]
     _check(spec, spec.at, targets, known)
     return targets
 
 
-def _modules(match: Match, known: Known) -> list[tuple[str, nn.Module]]:
+def module_targets(match: Match, known: Known) -> list[tuple[str, nn.Module]]:
+    """The modules that a condition means, under their first names."""
     return [
         (names[0], module)
         for module, names in known.modules
@@ -90,7 +91,7 @@ def _values(match: Match, known: Known) -> list[tuple[str, nn.Module, Match]]:
     if match.part is None and match.inside is None:  # an operator or node anywhere: the root's call
         root, names = known.modules[0]
         return [(names[0], root, match)]
-    return [(name, module, match) for name, module in _modules(match, known)]
+    return [(name, module, match) for name, module in module_targets(match, known)]
 
 
 def _check(spec: HookSpec, at: Selector, targets: Targets, known: Known) -> None:

@@ -108,7 +108,7 @@ class EventNote:
     call: int | None
     order: int | None
     node: str | None
-    hook: int
+    hook: int | None  # None: what torch.autograd.grad was asked for
     values: list[LeafNote]
     part: str | None = None
     path: str = ""

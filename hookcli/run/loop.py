@@ -9,18 +9,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
 import torch
 from torch import nn
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
 
 from hookcli.config.spec import Spec
 from hookcli.errors import RequestError
-from hookcli.hooks.context import Context
 from hookcli.hooks.engine import Queue
-from hookcli.hooks.kind import Phase
 from hookcli.models.base import Call
 from hookcli.models.eager import EagerModel
 from hookcli.models.libraries import load_libraries
@@ -28,6 +30,7 @@ from hookcli.models.trees import describe, leaves
 from hookcli.report.model import Inputs, Report
 from hookcli.report.recording import EventNote, Recording
 from hookcli.run.assemble import assemble, run_info
+from hookcli.run.clock import LoopClock, Scales
 from hookcli.run.counter import Activations
 from hookcli.run.engine import Engine
 from hookcli.run.gradients import note_gradients
@@ -42,33 +45,6 @@ _MOST = 100_000  # events kept in memory
 _FORWARDS = (
     64  # of the root, in one step: of more, the rows and what waits for backward are dropped
 )
-
-
-class LoopClock(Context):
-    """Tells the phase by what runs: torch's engine says whether it is at work."""
-
-    optimizing = False
-
-    @property
-    def phase(self) -> Phase:
-        """Where the loop is now."""
-        if torch._C._current_graph_task_id() != -1:
-            return "backward"
-        if self.optimizing and self.calls.running() is None:  # else a closure of the optimizer's
-            return "optimizer"
-        return "forward"
-
-    @phase.setter
-    def phase(self, _: Phase) -> None:
-        """The clock follows; it is not set."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """What a GradScaler multiplied the loss of a step with."""
-
-    step: int
-    scale: float
 
 
 class Attached:
@@ -94,7 +70,7 @@ class Attached:
         self._shown = shown
         self._plan = replace(plan(spec), mode="as-is")
         self._model = EagerModel(root)
-        self._optimizers, self._scaler = optimizers, scaler
+        self._optimizers = optimizers
         load_libraries(spec.libraries)
         self._sink: Sink = Kept(most) if spec.stream is None else Streamed(spec.stream)
         self._engine = Engine(spec, self._sink, clock=LoopClock)
@@ -105,10 +81,11 @@ class Attached:
         self._inputs: Inputs | None = None
         self._stack = ExitStack()
         self._started = time.perf_counter()
-        self._scales: list[Scale] = []
+        self._scales = Scales(scaler)
         self._report: Report | None = None
         self._opened = False  # a forward has begun in this step
         self._forwards = 0  # in this step
+        self._noted = False  # gradients before an optimizer's step; else those of the report's time
         at_end = [one for one in self._engine.hooks if one.spec.kind == "engine_callback"]
         self._callbacks = Queue(at_end) if at_end else None
 
@@ -125,8 +102,8 @@ class Attached:
                     between=self._engine.attached(),
                 )
             )
-            for optimizer in self._optimizers:
-                self._follow(optimizer, stack)
+            if self._optimizers:
+                self._follow(stack)
             stack.enter_context(self._engine.around_forward())
             stack.enter_context(self._engine.operators())
             self._stack = stack.pop_all()
@@ -146,28 +123,29 @@ class Attached:
         else:  # hooks may not have had their turn
             self._recording.findings = list(self._clock.findings)
 
-    def _follow(self, optimizer: torch.optim.Optimizer, stack: ExitStack) -> None:
-        """Attach an optimizer's hooks. With one, a step of the loop closes with its own."""
+    def _follow(self, stack: ExitStack) -> None:
+        """Attach optimizers' hooks, and ours around them: global ones come first and last."""
         names = {id(p.tensor): p.name for p in self._model.parameters()}
-        stack.enter_context(optimizer.register_step_pre_hook(self._before_step))
-        self._engine.on_optimizer(optimizer, names, stack)
-        stack.enter_context(optimizer.register_step_post_hook(self._after_step))
+        stack.enter_context(register_optimizer_step_pre_hook(self._before_step))
+        for optimizer in self._optimizers:
+            self._engine.on_optimizer(optimizer, names, stack)
+        stack.enter_context(register_optimizer_step_post_hook(self._after_step))
 
-    def _before_step(self, _optimizer: Any, _args: Any, _kwargs: Any) -> None:
+    def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        if not any(optimizer is one for one in self._optimizers):
+            return
         setattr(self._clock, "optimizing", True)  # noqa: B010  # of our own class of clock
         if self._spec.command == "grads":
             self._recording.gradients[:] = [note_gradients(self._model, None)]
+            self._noted = True
 
-    def _after_step(self, _optimizer: Any, _args: Any, _kwargs: Any) -> None:
+    def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        """With one optimizer a step of the loop closes with its own."""
+        if not any(optimizer is one for one in self._optimizers):
+            return
         setattr(self._clock, "optimizing", False)  # noqa: B010  # of our own class of clock
         if len(self._optimizers) == 1:
             self.step()
-
-    def _note_scale(self) -> None:
-        if self._scaler is not None and (
-            not self._scales or self._scales[-1].step != self._clock.step
-        ):
-            self._scales.append(Scale(self._clock.step, float(self._scaler.get_scale())))
 
     def step(self) -> None:
         """A step of the loop is over: the next forward belongs to the next."""
@@ -194,7 +172,7 @@ class Attached:
         self._engine.leave(call, None if error is not None else output)
         if call.parent is None:
             self._engine.forward_ended()
-            self._note_scale()
+            self._scales.note(self._clock.step)
             if self._callbacks is not None and error is None:
                 self._callbacks.stand_on([t for _, t, _ in leaves(output) if t.requires_grad])
 
@@ -221,7 +199,9 @@ class Attached:
         ended = not self._clock.open
         if not ended and isinstance(self._sink, Kept):
             recording.events = self._sink.so_far()
-        if self._spec.command == "grads" and not recording.gradients:
+        if not ended and isinstance(self._sink, Streamed):
+            recording.streamed = self._sink.so_far()
+        if self._spec.command == "grads" and not self._noted:
             recording.gradients = [note_gradients(self._model, None)]
         take_inventory(self._model, recording, self._before)
         report = assemble(
@@ -233,7 +213,7 @@ class Attached:
                 self._spec, "as-is", recording, tensors="real", device=device_of(self._model.root)
             ),
             inputs=self._inputs,
-            warnings=self._notes(),
+            warnings=self._scales.notes(),
             started=self._started,
         )
         run = replace(report.run, steps=self._clock.step + self._opened)
@@ -241,14 +221,3 @@ class Attached:
         if ended:
             self._report = report
         return report
-
-    def _notes(self) -> list[str]:
-        scaled = [one for one in self._scales if one.scale != 1.0]
-        if not scaled:
-            return []
-        return [
-            "gradients in backward are scaled: GradScaler multiplied the loss by "
-            + ", ".join(f"{one.scale:g} in step {one.step}" for one in scaled[:4])
-            + (", …" if len(scaled) > 4 else "")
-            + "; those before the optimizer's step are unscaled"
-        ]

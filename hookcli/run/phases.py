@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
@@ -25,12 +24,12 @@ from hookcli.run.loss import Loss, loss_function
 from hookcli.run.plan import Plan
 from hookcli.run.seeds import seed_all
 from hookcli.run.training import training
-
-Told = Callable[[str], None]
+from hookcli.run.wanted import Wanted
+from hookcli.run.watch import Watch
 
 
 class Phases:
-    """Carries out a plan, step by step. `told` hears each phase as it begins."""
+    """Carries out a plan, step by step."""
 
     def __init__(
         self,
@@ -38,8 +37,7 @@ class Phases:
         plan: Plan,
         engine: Engine,
         recording: Recording,
-        told: Told,
-        before_backward: Callable[[torch.Tensor], None],
+        watch: Watch,
         *,
         fake: bool,
         loss: Loss | None = None,
@@ -48,9 +46,8 @@ class Phases:
         self._plan = plan
         self._engine = engine
         self._recording = recording
-        self._told = told
+        self._watch = watch
         self._loss_name = plan.loss if loss is None else getattr(loss, "__name__", "a function")
-        self._before_backward = before_backward
         self._fake = fake
         self._optimizer: torch.optim.Optimizer | None = None
         self._taken: dict[int, torch.Tensor | None] | None = None
@@ -68,7 +65,7 @@ class Phases:
 
     def _phase(self, name: Any) -> None:
         self._engine.context.phase = name
-        self._told(name)
+        self._watch.phase(name)
 
     def run(self, batch: Batch, counting: AbstractContextManager[Any], stack: ExitStack) -> None:
         """Every step, then what comes once."""
@@ -148,30 +145,31 @@ class Phases:
 
     def _backward(self, start: torch.Tensor, gradient: torch.Tensor | None) -> None:
         self._phase("backward")
-        self._before_backward(start)
+        self._watch.backward_from(start)
         how = self._plan.backward
         for i in range(how.times):
             last = i == how.times - 1
             keep = how.create_graph or not last if how.retain_graph is None else how.retain_graph
-            if how.inputs:
-                self._take(start, gradient, keep)
+            if self._watch.wanted is not None:
+                self._take(self._watch.wanted, start, gradient, keep)
             else:
                 start.backward(  # type: ignore[no-untyped-call]
                     gradient, retain_graph=keep, create_graph=how.create_graph
                 )
 
-    def _take(self, start: torch.Tensor, gradient: torch.Tensor | None, keep: bool) -> None:
-        """The gradients with respect to chosen parameters, by torch.autograd.grad."""
-        chosen = chosen_parameters(self._model, self._plan.backward.inputs)
+    def _take(
+        self, wanted: Wanted, start: torch.Tensor, gradient: torch.Tensor | None, keep: bool
+    ) -> None:
+        """The gradients with respect to chosen tensors, by torch.autograd.grad."""
         found = torch.autograd.grad(
             start,
-            chosen,
+            wanted.tensors(),
             gradient,
             retain_graph=keep,
             create_graph=self._plan.backward.create_graph,
             allow_unused=True,
         )
-        self._taken = {id(t): g for t, g in zip(chosen, found, strict=True)}
+        self._taken = wanted.sort(found, self._engine.context)
 
     def _make_optimizer(self, stack: ExitStack) -> torch.optim.Optimizer:
         spec = self._plan.optimizer
@@ -197,34 +195,6 @@ class Phases:
         names = {id(p.tensor): p.name for p in infos}
         self._engine.on_optimizer(made, names, stack)
         return made
-
-
-def chosen_parameters(model: Model, patterns: tuple[str, ...]) -> list[torch.Tensor]:
-    """The parameters that `run.backward.inputs` means.
-
-    Raises
-    ------
-    RequestError : a pattern matches none that requires grad.
-    """
-    from hookcli.config.selectors import advice, name_matches, selector_of
-
-    found: dict[int, torch.Tensor] = {}
-    infos = model.parameters()
-    for pattern in patterns:
-        selector = selector_of(pattern)
-        matched = [
-            p.tensor
-            for p in infos
-            if p.tensor.requires_grad and name_matches(selector, p.name, p.aliases)
-        ]
-        if not matched:
-            raise RequestError(
-                f"no parameter that requires grad matches '{pattern}'",
-                place="run.backward.inputs",
-                hint=advice(selector, [p.name for p in infos]),
-            )
-        found.update({id(t): t for t in matched})
-    return list(found.values())
 
 
 def _gradient(given: Any, output: torch.Tensor) -> torch.Tensor:

@@ -108,7 +108,11 @@ class Streamed:
             self._count += 1
             self._file.flush()  # the model may end the process at any time
 
+    def so_far(self) -> tuple[str, int, int]:
+        """Where they are, how many came, and how many were dropped."""
+        return self._path, self._count, 0
+
     def close(self, recording: Recording) -> None:
         """Close the file, and say where it is."""
         self._file.close()
-        recording.streamed = (self._path, self._count, 0)
+        recording.streamed = self.so_far()

@@ -1,0 +1,99 @@
+"""All that looks on while a plan is carried out, told of every call, phase and firing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from hookcli.models.base import Call, Model
+from hookcli.report.recording import Recording
+from hookcli.run.asides import Asides, note_bypassed, note_compiled, with_gradients
+from hookcli.run.counter import OperatorCounter
+from hookcli.run.doubts import Doubts
+from hookcli.run.engine import Engine
+from hookcli.run.owners import Owners
+from hookcli.run.plan import Plan
+from hookcli.run.recorder import Progress, Recorder
+from hookcli.run.timeline import Timeline
+from hookcli.run.wanted import Wanted
+
+
+class Watch:
+    """Recorder, engine, counter and the rest behind the two functions that a model calls."""
+
+    def __init__(
+        self,
+        model: Model,
+        plan: Plan,
+        engine: Engine,
+        recording: Recording,
+        progress: Progress,
+        doubts: Doubts | None,
+    ) -> None:
+        self._model, self._engine, self._recording = model, engine, recording
+        self._progress = progress
+        self.recorder = Recorder(recording, progress, engine.context, doubts)
+        self.recorder.counted = plan.flops
+        self._owners = Owners()
+        self._asides = Asides(model, backward=plan.goes_backward)
+        self._timeline = Timeline() if plan.timings else None
+        self.wanted = Wanted(model, plan.backward.inputs) if plan.backward.inputs else None
+        self.counter: OperatorCounter | None = None
+        if plan.flops:
+            parameters = {id(info.tensor) for info in model.parameters()}
+            self.counter = OperatorCounter(self.recorder.cost_of(self._owners), parameters)
+        if plan.goes_backward:
+            engine.watched_by(self.recorder.fired)
+        if self._timeline is not None:
+            engine.watched_by(self._timeline.event)
+
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        """A call starts."""
+        self._owners.enter(call)
+        self._asides.enter(call)
+        self.recorder.enter(call, batch)
+        if self._engine.hooks:
+            self._engine.enter(call, batch)
+        if self.wanted is not None:
+            self.wanted.enter(call, batch)
+        if self._timeline is not None:
+            self._timeline.enter(call)
+
+    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        """A call ended."""
+        if self._timeline is not None:
+            self._timeline.leave(call)
+        self._owners.leave(call, torch._C._autograd._get_sequence_nr())
+        self.recorder.leave(call, output, error)
+        if self._engine.hooks:
+            self._engine.leave(call, None if error is not None else output)
+        if self.wanted is not None:
+            self.wanted.leave(call, output)
+
+    def phase(self, name: str) -> None:
+        """A phase begins."""
+        self.recorder.phase = name
+        self._progress(name, None)
+        if self._timeline is not None:
+            self._timeline.phase(self._engine.context.step, name)
+
+    def backward_from(self, start: torch.Tensor) -> None:
+        """Backward is about to start from this tensor."""
+        self._engine.before_backward(start)
+        if self._timeline is not None:
+            self._timeline.watch(start, self._owners)
+
+    def end(self) -> None:
+        """The run is over, however it ended."""
+        self._engine.judge(self._recording)
+        if self._timeline is not None:
+            self._recording.timings = self._timeline.data()
+
+    def conclude(self) -> None:
+        """Say what the whole of the run tells; its inventory has been taken."""
+        note_compiled(self._model, self._recording)
+        if self._recording.failure is None:
+            used = self.counter.used if self.counter else with_gradients(self._model)
+            note_bypassed(self._recording, used)
+        self.recorder.size_strangers()

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch.autograd.graph import saved_tensors_hooks
+from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
@@ -74,7 +75,10 @@ class SavedTensors(Portable):
         if call is not None:
             site = Site(call.name or "", call.module, call.index, call.order, call.recomputed)
         packed = self._hook.fire(site, tensor, lambda value: (value,), node="pack")
-        return _Packed(tensor if packed is None else packed, site)
+        if packed is not None:
+            return _Packed(packed, site)
+        with torch.no_grad(), _disable_current_modes():  # an output itself would hold its own node
+            return _Packed(tensor.detach(), site)
 
     def unpack(self, packed: Any) -> Any:
         """As torch calls it when backward takes one."""

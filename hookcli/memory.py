@@ -7,13 +7,18 @@ from pathlib import Path
 from hookcli.errors import ModelError
 
 
-def too_large(need: int, most: int, place: str, why: str = "") -> ModelError:
+def too_large(
+    need: int, most: int, place: str, why: str = "", *, gradients: bool = False
+) -> ModelError:
     """Refusal of a real run whose tensors would take `need` bytes where `most` can be had."""
+    what = "parameters and their gradients" if gradients else "parameters"
+    hint = "--tensors fake needs no memory for them, and shows how far that comes"
     return ModelError(
-        f"a real run needs {need / 1e9:.1f} GB for parameters, and {most / 1e9:.1f} GB can be had"
-        f"{why}",
+        f"a real run needs {need / 1e9:.1f} GB for {what}, and {most / 1e9:.1f} GB can be had{why}",
         place=place,
-        hint="--tensors fake needs no memory for them, and shows how far that comes",
+        hint="inspect and trace run under fake tensors, which take no memory"
+        if gradients
+        else hint,
     )
 
 

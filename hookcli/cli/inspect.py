@@ -21,6 +21,8 @@ def inspect(
     tensors: options.Tensors = None,
     mode: options.EvalMode = None,
     seed: options.Seed = None,
+    loss: options.Loss = None,
+    steps: options.Steps = None,
     no_grad: options.NoGrad = None,
     timeout: options.Timeout = None,
     max_memory: options.MaxMemory = None,

@@ -14,6 +14,7 @@ from hookcli.models.fake import Faker, on_meta
 from hookcli.models.load import Loaded, load
 from hookcli.models.size import bytes_when_built
 from hookcli.models.weights import load_weights, read_weights
+from hookcli.run.plan import plan
 
 
 def prepare(
@@ -33,8 +34,11 @@ def prepare(
             return
         most = min((m for m in (available(), spec.run.max_memory) if m), default=None)
         need = bytes_when_built(construct)
+        backward = plan(spec).goes_backward
+        if need is not None and backward:
+            need *= 2  # a gradient for each parameter
         if need is not None and most is not None and need > most:
-            raise too_large(need, most, spec.model.source)
+            raise too_large(need, most, spec.model.source, gradients=backward)
 
     loaded = load(
         spec.model,

@@ -14,10 +14,10 @@ COMMANDS = ["inspect", "grads", "trace", "init", "list", "explain", "render", "s
 RUNNING = ["inspect", "grads", "trace"]
 SHARED = {
     "--config", "--arg", "--weights", "--input", "--batch-size", "--device", "--dtype", "--mode",
-    "--seed", "--no-grad", "--timeout", "--max-memory", "--fail-on", "--depth", "--only",
+    "--seed", "--loss", "--steps", "--no-grad", "--timeout", "--max-memory", "--fail-on", "--depth", "--only",
     "--columns", "--sort", "--format", "--output", "--quiet", "--verbose", "--color", "--help",
 }  # fmt: skip
-BACKWARD = {"--loss", "--steps", "--flops", "--verify-neutral"}
+BACKWARD = {"--flops", "--verify-neutral"}
 FLAGS = {
     "inspect": SHARED | {"--tensors"},
     "grads": SHARED | BACKWARD,

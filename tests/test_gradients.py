@@ -1,0 +1,29 @@
+"""Gradients as reported against plain PyTorch in another process; the whole is in tests/proof."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("transformers")
+from tests.proof.gradients import compare
+
+SLOW = ("bert", "gpt2_lm", "t5", "swin", "mamba", "funnel", "modernbert")
+
+
+@pytest.mark.parametrize(
+    ("name", "loss"), [("inplace_resnet", "probe"), ("vae", "sum"), ("siamese", "mean")]
+)
+def test_a_samples_gradients_are_those_of_plain_pytorch(name, loss):
+    held(compare(name, loss))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_a_transformers_gradients_are_those_of_plain_pytorch(name):
+    held(compare(name, "probe"))
+
+
+def held(tally):
+    assert tally.failure is None
+    assert tally.differences == []
+    assert all(tally.counts[what] for what in ("parameter", "output", "input", "full"))

@@ -21,11 +21,12 @@ from hookcli.hooks.misuse import (
     versions,
 )
 from hookcli.hooks.portable import Portable
+from hookcli.hooks.retention import Retention
 from hookcli.models.trees import dtype_name, leaves, shape_of
 from hookcli.report.recording import EventNote, LeafNote
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which takes thrice as long: one is made for each firing
 class Site:
     """Where a hook stands: a module's call, one tensor of it, a parameter, a node.
 
@@ -48,6 +49,8 @@ def value_notes(value: Any) -> list[LeafNote]:
     """The tensors of a value as an event shows them."""
     if isinstance(value, torch.Tensor):
         return [("", shape_of(value), dtype_name(value.dtype), False)]
+    if type(value) is tuple and len(value) == 1 and isinstance(value[0], torch.Tensor):
+        return [("[0]", shape_of(value[0]), dtype_name(value[0].dtype), False)]  # most arguments
     return [(path, shape_of(t), dtype_name(t.dtype), via) for path, t, via in leaves(value)]
 
 
@@ -71,6 +74,7 @@ class Hook(Portable):
         self.foreign = "call" in names
         self._filtered = bool(spec.calls or spec.steps or spec.every)
         self._offered: Counter[str] = Counter()
+        self.retention = Retention()
 
     def fire(
         self,
@@ -131,6 +135,8 @@ class Hook(Portable):
         given = event.value
         kept = _copies(given) if self.foreign else None
         before = versions(given) if self.foreign else None
+        if self.foreign:
+            self.retention.note(given, event.target)
         new = None
         for action in self._actions:
             result = action(event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -157,6 +158,32 @@ def never_fired(hook: Hook) -> Finding:
     else:
         why = "what it waits for did not happen: the module never ran"
     return Finding("hooks_fired", target, f"kind {spec.kind} never fired: {why}", spec.place)
+
+
+def unfulfilled(
+    hooks: list[Hook], alive: Callable[[], list[torch.Tensor]] | None
+) -> Iterator[Finding]:
+    """What is to be said of hooks once a run has ended: those that did nothing, or keep things."""
+    for hook in hooks:
+        if not hook.fired and not everywhere(hook.spec):
+            yield never_fired(hook)
+        kept = kept_alive(hook, alive()) if alive is not None and hook.foreign else None
+        if kept is not None:
+            yield kept
+
+
+def kept_alive(hook: Hook, others: list[torch.Tensor]) -> Finding | None:
+    """The finding of a hook that holds on to what it was given; `others` are rightly alive."""
+    found = hook.retention.alive(others)
+    if found is None:
+        return None
+    count, size, target = found
+    what = "a tensor" if count == 1 else f"{count} tensors"
+    message = (
+        f"the hook keeps {what} alive after the run, {size / 1e6:.3g} MB: keep numbers, or a "
+        "detached clone of what is small"
+    )
+    return Finding("hook_misuse", target, message, hook.spec.place, "warning")
 
 
 def _tell(spec: HookSpec, event: Event, context: Context, message: str) -> None:

@@ -17,7 +17,7 @@ from hookcli.hooks.catalogue import CATALOGUE
 from hookcli.hooks.context import Context
 from hookcli.hooks.engine import Queue, SavedTensors
 from hookcli.hooks.hook import Hook
-from hookcli.hooks.misuse import everywhere, never_fired
+from hookcli.hooks.misuse import unfulfilled
 from hookcli.hooks.module import attach_global, attach_modules
 from hookcli.hooks.operators import Operators
 from hookcli.hooks.optimizer import attach_optimizer
@@ -56,13 +56,16 @@ class Engine:
             mine.attached += earlier.attached
         return engine
 
-    def judge(self, recording: Recording) -> None:
-        """Leave in the recording what was found of hooks; the run has ended."""
+    def judge(self, recording: Recording, alive: Callable[[], list[torch.Tensor]] | None) -> None:
+        """Leave in the recording what was found of hooks; the run has ended.
+
+        `alive` gives the tensors that may still be there: the model's, and the batch. None where a
+        loop's own variables may hold any.
+        """
         self.context.open = False
         if recording.failure is None:
-            for hook in self.hooks:
-                if not hook.fired and not everywhere(hook.spec):
-                    self.context.find(never_fired(hook))
+            for finding in unfulfilled(self.hooks, alive):
+                self.context.find(finding)
         recording.findings = list(self.context.findings)
 
     def watched_by(self, told: Callable[[EventNote], None]) -> None:

@@ -119,7 +119,7 @@ class Attached:
         self._stack.close()
         self._sink.close(self._recording)
         if kind is None:
-            self._engine.judge(self._recording)
+            self._engine.judge(self._recording, None)
         else:  # hooks may not have had their turn
             self._recording.findings = list(self._clock.findings)
 

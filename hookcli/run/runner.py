@@ -96,7 +96,7 @@ def run(
         recording.failure = _failure(error, watch.recorder)
         explain(recording.failure, engine.hooks)
     finally:
-        watch.end()
+        watch.end(batch)
     take_inventory(model, recording, before)
     watch.conclude()
 

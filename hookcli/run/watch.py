@@ -6,7 +6,9 @@ from typing import Any
 
 import torch
 
+from hookcli.inputs.batch import Batch
 from hookcli.models.base import Call, Model
+from hookcli.models.trees import argument_leaves
 from hookcli.report.recording import Recording
 from hookcli.run.asides import Asides, note_bypassed, note_compiled, with_gradients
 from hookcli.run.counter import OperatorCounter
@@ -17,6 +19,13 @@ from hookcli.run.plan import Plan
 from hookcli.run.recorder import Progress, Recorder
 from hookcli.run.timeline import Timeline
 from hookcli.run.wanted import Wanted
+
+
+def held_tensors(model: Model) -> list[torch.Tensor]:
+    """Parameters, their gradients, and buffers."""
+    parameters = [info.tensor for info in model.parameters()]
+    grads = [p.grad for p in parameters if p.grad is not None]
+    return [*parameters, *grads, *(info.tensor for info in model.buffers())]
 
 
 class Watch:
@@ -84,9 +93,14 @@ class Watch:
         if self._timeline is not None:
             self._timeline.watch(start, self._owners)
 
-    def end(self) -> None:
+    def end(self, batch: Batch) -> None:
         """The run is over, however it ended."""
-        self._engine.judge(self._recording)
+
+        def alive() -> list[torch.Tensor]:
+            given = [t for _, t, _ in argument_leaves(batch.args, batch.kwargs)]
+            return [*held_tensors(self._model), *given]
+
+        self._engine.judge(self._recording, alive)
         if self._timeline is not None:
             self._recording.timings = self._timeline.data()
 

@@ -236,9 +236,6 @@ class Engine:
         self._saved.append(pair)
         hook.attached += 1
 
-    def _on_state(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
-        attach_state(hook, targets.modules, stack)
-
     def _on_operators(self, hook: Hook, targets: Targets, _stack: ExitStack) -> None:
         hook.attached += 1
         if hook.spec.at is None:
@@ -256,6 +253,6 @@ _ATTACH: dict[str, Callable[[Engine, Hook, Targets, ExitStack], None]] = {
     "tensor": Engine._tensors,
     "autograd node": Engine._nodes,
     "autograd engine": Engine._in_engine,
-    "state": Engine._on_state,
+    "state": lambda _, hook, targets, stack: attach_state(hook, targets.modules, stack),
     "operators": Engine._on_operators,
 }

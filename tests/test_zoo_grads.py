@@ -7,16 +7,23 @@ the model is afterwards what it was.
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import pytest
 import torch
 
 import hookcli
+from hookcli.config.merge import Flags, spec_of
+from hookcli.config.spec import Attempt
+from hookcli.inputs.batch import Batch
+from hookcli.inputs.grammar import parse_inputs
 from hookcli.run.loss import loss_function
+from hookcli.run.session import Session
 from tests import truth
 from tests.zoo import ODD
 
 # Not run twice with the same outcome, or not at all, whoever runs them.
+SOURCE = Path(__file__).with_name("zoo_source.py")
 UNSTEADY = {"flow_threads_at_once"}
 
 
@@ -69,7 +76,7 @@ def hooked(name, run):
         for k, v in model.state_dict().items()
         if isinstance(v, torch.Tensor) and not torch.nn.parameter.is_lazy(v)
     }
-    report = run(model, _batch(args, kwargs))
+    report = run(model, Batch(args, kwargs))
     for key, value in model.state_dict().items():
         if key in before and not torch.nn.parameter.is_lazy(value):
             assert torch.equal(_bits(value), _bits(before[key])), key
@@ -80,17 +87,10 @@ def _bits(tensor):
     return tensor.detach().nan_to_num(7.0) if tensor.is_floating_point() else tensor
 
 
-def _batch(args, kwargs):
-    return kwargs if kwargs else args
-
-
 @pytest.mark.parametrize("name", sorted({*ODD} - UNSTEADY))
 def test_gradients_are_those_of_plain_pytorch(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        args, kwargs = ODD[name].batch()
-        if args and kwargs:
-            pytest.skip("the Python API takes positional or keyword arguments")
         failed, norms = bare(name)
         report = hooked(name, hookcli.grads)
     if failed is not None:
@@ -99,3 +99,20 @@ def test_gradients_are_those_of_plain_pytorch(name):
     assert report.error is None, report.error
     seen = sorted(float(row.grad["norm"]) for row in report.parameters if row.grad is not None)
     assert seen == pytest.approx(sorted(norms), rel=1e-5, nan_ok=True)
+
+
+def order(report):
+    return [(e.phase, e.kind, e.target, e.call, e.recomputed) for e in report.events]
+
+
+@pytest.mark.parametrize("name", sorted(n for n in {*ODD} - UNSTEADY if ODD[n].fake))
+def test_hooks_fire_in_the_same_order_under_fake_tensors(name):
+    inputs = parse_inputs((f"{SOURCE}:{name}__batch",))
+    spec = spec_of("trace", None, Flags(model=f"{SOURCE}:{name}", inputs=inputs))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fake = Session(spec, Attempt("fake"), lambda *_: None).run().report
+        real = Session(spec, Attempt("real"), lambda *_: None).run().report
+    if fake.error is not None and real.error is None:
+        pytest.skip(f"fake tensors do not do: {fake.error.type}")
+    assert order(fake) == order(real)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from hookcli.models.storage import storage_of
 from hookcli.models.trees import leaves
 
 _MOST = 512  # storages looked after for one hook
@@ -22,15 +23,6 @@ class _Held:
     target: str
 
 
-def storage_of(tensor: torch.Tensor) -> Any:
-    """A tensor's storage; None where it has none that can be told apart."""
-    try:
-        storage = tensor.untyped_storage()
-        return storage if storage.nbytes() else None
-    except (NotImplementedError, RuntimeError, ValueError):
-        return None
-
-
 class Retention:
     """Weak references to the storages that a hook saw."""
 
@@ -41,7 +33,7 @@ class Retention:
         """The hook was given this."""
         for _, tensor, _ in leaves(value):
             storage = storage_of(tensor)
-            if storage is not None and len(self._seen) < _MOST:
+            if storage is not None and storage.nbytes() and len(self._seen) < _MOST:
                 reference = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
                 self._seen.setdefault(storage._cdata, _Held(reference, storage.nbytes(), target))
 

@@ -13,6 +13,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from hookcli.models import walk
+from hookcli.models.storage import storage_of
 from hookcli.models.trees import argument_leaves, leaves
 from hookcli.report.recording import Ledger
 from hookcli.run.formulas import flops_of
@@ -78,10 +79,8 @@ class Activations:
 
     def _first(self, tensor: torch.Tensor) -> int | None:
         """The storage's bytes where it is new; 0 where it is not; None where it has none."""
-        try:
-            storage = tensor.untyped_storage()
-            size = storage.nbytes()
-        except (NotImplementedError, RuntimeError, ValueError):  # sparse, nested, uninitialised
+        storage = storage_of(tensor)
+        if storage is None:
             return None
         key = storage._cdata
         known = self._seen.get(key)
@@ -89,7 +88,7 @@ class Activations:
             return 0
         # A weak reference keeps the address from being used again, and nothing alive.
         self._seen[key] = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
-        return size
+        return int(storage.nbytes())
 
     def of(self, output: Any) -> int | None:
         """Bytes that an output adds; None where a tensor of it does not tell."""

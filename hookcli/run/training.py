@@ -10,6 +10,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from hookcli.models import walk
+from hookcli.models.storage import storage_of
 from hookcli.models.trees import argument_leaves, leaves
 from hookcli.report.recording import Training
 
@@ -40,12 +41,9 @@ def _saved(node: Any) -> Iterable[torch.Tensor]:
 
 
 def _storage(tensor: torch.Tensor) -> tuple[int, int] | None:
-    """(identity, bytes) of a tensor's storage; None where it has none to tell of."""
-    try:
-        storage = tensor.untyped_storage()
-        return storage._cdata, storage.nbytes()
-    except (NotImplementedError, RuntimeError, ValueError):
-        return None
+    """(identity, bytes) of a tensor's storage."""
+    storage = storage_of(tensor)
+    return None if storage is None else (storage._cdata, storage.nbytes())
 
 
 def training(

@@ -66,6 +66,7 @@ class Hook(Portable):
         self.spec = spec
         self.context = context
         self.fired: Counter[str] = Counter()
+        self.again: Counter[str] = Counter()  # of these, in calls that a checkpoint ran again
         self.attached = 0
         self._actions = actions
         names = {one.name for one in spec.actions if spec.kind != "ddp_comm" or not is_average(one)}
@@ -94,6 +95,8 @@ class Hook(Portable):
             return None
         seq = next(context.sequence)
         self.fired[site.target] += 1
+        if site.recomputed:
+            self.again[site.target] += 1
         if self._looks_only:
             self._note(seq, site, node, value_notes(value), None, None)
             return None

@@ -167,9 +167,24 @@ def unfulfilled(
     for hook in hooks:
         if not hook.fired and not everywhere(hook.spec):
             yield never_fired(hook)
+        if hook.again and hook.spec.kind in _FORWARD and not everywhere(hook.spec):
+            yield ran_again(hook)
         kept = kept_alive(hook, alive()) if alive is not None and hook.foreign else None
         if kept is not None:
             yield kept
+
+
+_FORWARD = {"forward_pre", "forward"}
+
+
+def ran_again(hook: Hook) -> Finding:
+    """The finding of a forward hook that fired more often than its module was asked to run."""
+    target, times = hook.again.most_common(1)[0]
+    message = (
+        f"kind {hook.spec.kind} fired {times} times more than the model called the module: a "
+        "checkpoint runs the forward again in backward (calls marked recomputed)"
+    ).replace("1 times", "once")
+    return Finding("hook_misuse", target, message, hook.spec.place, "warning")
 
 
 def kept_alive(hook: Hook, others: list[torch.Tensor]) -> Finding | None:

@@ -129,10 +129,8 @@ class CallStack:
 
     def running(self) -> Call | None:
         """The innermost running call; on a fresh thread, that of the thread that ran the model."""
-        for stack in (self._stack(), self._main):
-            if stack:
-                return stack[-1]
-        return None
+        stack = self._stack() or self._main
+        return stack[-1] if stack else None
 
     def enter(self, module: Any, name: str | None) -> Call:
         """Begin a call of `module`."""

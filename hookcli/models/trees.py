@@ -38,13 +38,16 @@ def dtype_name(dtype: torch.dtype) -> str:
     return name
 
 
+_PLAIN = {torch.Tensor, torch.nn.Parameter}  # symbolic sizes are those of fake tensors
+
+
 def shape_of(tensor: torch.Tensor) -> Shape:
     """The sizes; None for a dimension without one size (nested tensors)."""
     try:
         shape = tuple(tensor.shape)
     except RuntimeError:  # a strided nested tensor has no shape, but its even dimensions do
         return tuple(_size(tensor, dim) for dim in range(tensor.dim()))
-    if not shape or {*map(type, shape)} == {int}:
+    if type(tensor) in _PLAIN or {*map(type, shape)} <= {int}:
         return shape
     return tuple(_plain(size) for size in shape)
 

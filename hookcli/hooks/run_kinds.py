@@ -173,8 +173,16 @@ KINDS: tuple[Kind, ...] = (
             value="nothing",
             returns="nothing may be returned",
             replaces=False,
-            caveats=("once per Python module, in the order of dependencies",),
-            example=f"{{kind: package_{what}, do: record}}",
+            caveats=(
+                "once per Python module, in the order of dependencies",
+                "hookcli stores the modules of the user's own that define the model and leaves "
+                f"out what is installed; options: {{modules: [\"mypackage.**\"]}} names more that "
+                f"torch.package {does}",
+            ),
+            options=("modules",),
+            example=f"{{kind: package_{what}, options: {{modules: ['mylib.**']}}, do: record}}"
+            if what == "mock"
+            else f"{{kind: package_{what}, do: record}}",
         )
         for what, does in (("extern", "leaves out"), ("intern", "stores"), ("mock", "mocks"))
     ),

@@ -4,7 +4,8 @@
                                     [--model NAME]
 
 Hooked and bare steps alternate in one process, so that whatever else the machine does slows both;
-medians. Peaks are of a process each. An event is told beside an empty Python hook in its place.
+medians, of processor time. Peaks are of a process each. An event is told beside an empty Python
+hook in its place.
 """
 
 from __future__ import annotations
@@ -78,15 +79,15 @@ def processor(work):
 
 
 def steps(name, preset, rounds):
-    """Median seconds of a step: bare, and with a preset attached."""
+    """Median processor seconds of a step: bare, and with a preset attached; and of the ratios."""
     torch.manual_seed(0)
     model, batch = MODELS[name]()
     step(model, batch)
     bare, hooked = [], []
     for _ in range(rounds):
-        bare.append(seconds(lambda: step(model, batch)))
+        bare.append(seconds(lambda: step(model, batch), time.process_time))
         with hookcli.attach(model, command=preset):
-            hooked.append(seconds(lambda: step(model, batch)))
+            hooked.append(seconds(lambda: step(model, batch), time.process_time))
     return median(bare), median(hooked), median(h / b for b, h in zip(bare, hooked, strict=True))
 
 

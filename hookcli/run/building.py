@@ -10,7 +10,6 @@ from hookcli.console import Console, escape
 from hookcli.hooks.context import Context
 from hookcli.hooks.hook import Hook
 from hookcli.models.functions import function_of
-from hookcli.run.statistics import statistics
 
 
 def build_hook(one: HookSpec, spec: Spec, context: Context) -> Hook:
@@ -27,7 +26,7 @@ def build_hook(one: HookSpec, spec: Spec, context: Context) -> Hook:
         tools = Tools(
             place=action.place or one.place,
             seed=spec.run.seed,
-            statistics=statistics,
+            statistics=context.statistics,
             say=lambda text: Console().err(escape(text)),
             function=function_of,
         )

@@ -29,15 +29,16 @@ from hookcli.hooks.taps import Tap, Taps
 from hookcli.models.base import Call, Model, TensorInfo
 from hookcli.report.recording import EventNote, Recording
 from hookcli.run.building import build_hook
+from hookcli.run.remembered import Remembered
 from hookcli.run.sinks import Sink
-from hookcli.run.statistics import norm_of_change, statistics
+from hookcli.run.statistics import norm_of_change
 
 
 class Engine:
     """All hooks of a run."""
 
     def __init__(self, spec: Spec, sink: Sink, *, clock: type[Context] = Context) -> None:
-        self.context = clock(note=sink.add, statistics=statistics, difference=norm_of_change)
+        self.context = clock(note=sink.add, statistics=Remembered(), difference=norm_of_change)
         self.hooks = [build_hook(one, spec, self.context) for one in spec.hooks]
         self._taps = Taps()
         self._saved: list[SavedTensors] = []

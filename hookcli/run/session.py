@@ -24,7 +24,7 @@ from hookcli.models.load import Loaded
 from hookcli.models.source import own_path
 from hookcli.models.trees import describe, map_tensors
 from hookcli.report.model import Inputs, Report
-from hookcli.report.recording import Recording
+from hookcli.report.recording import Failure, Recording
 from hookcli.run.assemble import assemble, run_info
 from hookcli.run.batches import Candidate, candidates, floating_dtype, no_batch
 from hookcli.run.doubts import Doubts, FakeDoubtError, is_inconclusive
@@ -122,7 +122,7 @@ class Session:
             outcome = self._try(model, candidate)
             failure = outcome.recording.failure
             first = first or outcome
-            if failure is None or outcome.inconclusive or candidate.origin != "declared":
+            if failure is None or outcome.inconclusive or not _blames_batch(candidate, failure):
                 self._warnings += dropped
                 return outcome
             drop(candidate.name, f"{failure.type}: {first_line(failure.message)}")
@@ -244,6 +244,11 @@ class Session:
             warnings=self._warnings,
             started=self._started,
         )
+
+
+def _blames_batch(candidate: Candidate, failure: Failure) -> bool:
+    """Whether another batch may do better: this one was the model's own idea, and did not fit."""
+    return candidate.origin == "declared" and failure.phase == "forward"
 
 
 def _map(batch: Batch, change: Any) -> Batch:

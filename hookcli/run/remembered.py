@@ -1,0 +1,66 @@
+"""Statistics that are not computed twice.
+
+A layer's output is the next one's input, and its container's output too; so are their gradients.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from hookcli.models.storage import storage_of
+from hookcli.run.statistics import statistics
+
+_LEAST = 4096  # elements: below it computing is as fast as looking up
+_KEPT = 16  # the last so many tensors
+
+
+class Remembered:
+    """`statistics`, with a memory of the last tensors. No tensor is kept alive by it.
+
+    What is remembered holds for the same memory, seen in the same way, and not written since.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Any, tuple[Any, dict[str, Any] | None]] = OrderedDict()
+
+    def __call__(self, tensor: torch.Tensor) -> dict[str, Any] | None:
+        """The figures of a tensor."""
+        key = _key(tensor)
+        if key is None:
+            return statistics(tensor)
+        known = self._known.get(key)
+        if known is not None and not known[0].expired():
+            return known[1]
+        found = statistics(tensor)
+        # A weak reference keeps the storage's identity from being used again.
+        reference = StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]
+        self._known[key] = (reference, found)
+        if len(self._known) > _KEPT:
+            self._known.popitem(last=False)
+        return found
+
+
+def _key(tensor: torch.Tensor) -> Any:
+    """What the figures of a plain tensor depend on; None for others, and for small ones."""
+    kind = type(tensor)
+    if kind is not torch.Tensor and kind is not torch.nn.Parameter:
+        return None
+    if tensor.layout is not torch.strided or tensor.numel() < _LEAST or tensor.is_inference():
+        return None
+    storage = storage_of(tensor)
+    if storage is None:
+        return None
+    return (
+        storage._cdata,
+        tensor.storage_offset(),
+        tensor.shape,
+        tensor.stride(),
+        tensor.dtype,
+        tensor._version,
+        tensor.is_conj(),
+        tensor.is_neg(),
+    )

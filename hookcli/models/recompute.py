@@ -30,7 +30,9 @@ class Pass:
 def _segment() -> int | None:
     """The innermost checkpoint that is running (use_reentrant=False): its pack hook's identity."""
     top = torch._C._autograd._top_saved_tensors_default_hooks(True)
-    return None if top is None else id(top[0])
+    if top is None or getattr(top[0], "__module__", "") != "torch.utils.checkpoint":
+        return None  # other hooks of saved tensors are no checkpoint
+    return id(top[0])
 
 
 def _node_sequence() -> int | None:

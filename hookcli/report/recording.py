@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from hookcli.report.tree import Shape
 
@@ -92,8 +92,7 @@ class BackwardNote:
 Ledger: TypeAlias = CallNote | BackwardNote
 
 
-@dataclass(slots=True)
-class EventNote:
+class EventNote(NamedTuple):
     """One firing of one hook. `order` is that of the call, where it belongs to one.
 
     At a module's input or output, `part` says which, and `path` which tensor of it. `stats` go

@@ -14,8 +14,9 @@ COMMANDS = ["inspect", "grads", "trace", "init", "list", "explain", "render", "s
 RUNNING = ["inspect", "grads", "trace"]
 SHARED = {
     "--config", "--arg", "--weights", "--input", "--batch-size", "--device", "--dtype", "--mode",
-    "--seed", "--loss", "--steps", "--no-grad", "--timeout", "--max-memory", "--fail-on", "--depth", "--only",
-    "--columns", "--sort", "--format", "--output", "--quiet", "--verbose", "--color", "--help",
+    "--seed", "--loss", "--steps", "--no-grad", "--timeout", "--max-memory", "--fail-on", "--depth",
+    "--only", "--columns", "--sort", "--format", "--output", "--quiet", "--verbose", "--color",
+    "--help",
 }  # fmt: skip
 BACKWARD = {"--flops", "--verify-neutral"}
 FLAGS = {

@@ -57,7 +57,8 @@ def value_notes(value: Any) -> list[LeafNote]:
 class Hook(Portable):
     """A hook of one kind, for all of its targets.
 
-    `changing` says that an action may give a new value, `foreign` that one is the user's code.
+    `looks_only` says that all it does is to note its firings, `changing` that an action may give a
+    new value, `foreign` that one is the user's code.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Hook(Portable):
         self.attached = 0
         self._actions = actions
         names = {one.name for one in spec.actions if spec.kind != "ddp_comm" or not is_average(one)}
-        self._looks_only = names <= {"record"}
+        self.looks_only = names <= {"record"}
         self.changing = bool(names - _OBSERVERS)
         self.foreign = "call" in names
         self._filtered = bool(spec.calls or spec.steps or spec.every)
@@ -90,15 +91,12 @@ class Hook(Portable):
 
         `again` gives the value anew where a function may put another in its place without a return.
         """
-        context = self.context
-        if not context.open or (self._filtered and not self._wanted(site)):
+        if self.looks_only:
+            self.look(site, value, node)
             return None
-        seq = next(context.sequence)
-        self.fired[site.target] += 1
-        if site.recomputed:
-            self.again[site.target] += 1
-        if self._looks_only:
-            self._note(seq, site, node, value_notes(value), None, None)
+        context = self.context
+        seq = self._begin(site)
+        if seq is None:
             return None
         event = Event(
             kind=self.spec.kind,
@@ -120,6 +118,23 @@ class Hook(Portable):
             context.find(unchanged_attributes(self.spec, site.target))
         self._note(seq, site, node, notes, stats, changed)
         return new
+
+    def look(self, site: Site, value: Any, node: str | None = None) -> None:
+        """What `fire` does where all actions are `record`, and nothing more."""
+        seq = self._begin(site)
+        if seq is not None:
+            self._note(seq, site, node, value_notes(value), None, None)
+
+    def _begin(self, site: Site) -> int | None:
+        """The number of a firing; None where it does not count."""
+        context = self.context
+        if not context.open or (self._filtered and not self._wanted(site)):
+            return None
+        target = site.target
+        self.fired[target] = self.fired.get(target, 0) + 1  # Counter's own += is slower
+        if site.recomputed:
+            self.again[target] += 1
+        return next(context.sequence)
 
     def _wanted(self, site: Site) -> bool:
         spec = self.spec

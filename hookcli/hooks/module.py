@@ -36,7 +36,10 @@ class ModuleHook(Portable):
         call = self._hook.context.calls.running()
         if call is None or call.key != id(module):
             return Site(name, module)
-        return Site(name, module, call.index, call.order, call.recomputed)
+        site: Site | None = call.site
+        if site is None:
+            site = call.site = Site(name, module, call.index, call.order, call.recomputed)
+        return site
 
 
 class ForwardPre(ModuleHook):
@@ -44,8 +47,13 @@ class ForwardPre(ModuleHook):
 
     def __call__(self, module: nn.Module, args: tuple[Any, ...]) -> Any:
         """As torch calls it."""
-        site = self.site(module)
-        return site and self._hook.fire(site, args, lambda value: (module, value))
+        site, hook = self.site(module), self._hook
+        if site is None:
+            return None
+        if hook.looks_only:
+            hook.look(site, args)
+            return None
+        return hook.fire(site, args, lambda value: (module, value))
 
 
 class ForwardPreKeywords(ModuleHook):
@@ -62,8 +70,13 @@ class Forward(ModuleHook):
 
     def __call__(self, module: nn.Module, *given: Any) -> Any:
         """As torch calls it: (args, output) or (args, kwargs, output)."""
-        site = self.site(module)
-        return site and self._hook.fire(site, given[-1], lambda value: (module, *given[:-1], value))
+        site, hook = self.site(module), self._hook
+        if site is None:
+            return None
+        if hook.looks_only:
+            hook.look(site, given[-1])
+            return None
+        return hook.fire(site, given[-1], lambda value: (module, *given[:-1], value))
 
 
 class Backward(ModuleHook):

@@ -48,6 +48,7 @@ class Call:
     graded: bool = True  # gradients come to what it gives: not so in the throw-away pass of two
     sequence: int = 0  # torch's number of the next autograd node when it began
     outer: BaseException | None = None  # being handled when the call began
+    site: Any = None  # where its module's hooks fire: made by the first of them
     kwargs_seen: bool = True  # False: keyword inputs come with `leave`, in `late`
     late: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

@@ -14,7 +14,8 @@ SLOW = ("bert", "gpt2_lm", "t5", "swin", "mamba", "funnel", "modernbert")
     ("name", "loss"), [("inplace_resnet", "probe"), ("vae", "sum"), ("siamese", "mean")]
 )
 def test_a_samples_gradients_are_those_of_plain_pytorch(name, loss):
-    held(compare(name, loss))
+    shared = name == "siamese"  # torch's full backward hooks do not tell the calls of one apart
+    held(compare(name, loss), also=() if shared else ("full",))
 
 
 @pytest.mark.slow
@@ -23,7 +24,7 @@ def test_a_transformers_gradients_are_those_of_plain_pytorch(name):
     held(compare(name, "probe"))
 
 
-def held(tally):
+def held(tally, also=("full",)):
     assert tally.failure is None
     assert tally.differences == []
-    assert all(tally.counts[what] for what in ("parameter", "output", "input", "full"))
+    assert all(tally.counts[what] for what in ("parameter", "output", "input", *also))

@@ -103,7 +103,12 @@ Loss = Annotated[
 ]
 Steps = Annotated[
     int | None,
-    typer.Option("--steps", min=1, metavar="N", help=_help("Forwards and backwards.", "1")),
+    typer.Option(
+        "--steps",
+        min=1,
+        metavar="N",
+        help=_help("Forwards, backwards and optimizer steps (SGD, or run.optimizer).", "1"),
+    ),
 ]
 NoGrad = Annotated[bool | None, typer.Option("--no-grad", help="Run without autograd.")]
 Timeout = Annotated[

@@ -72,6 +72,7 @@ def spec_of(command: Command, config: Config | None, flags: Flags) -> Spec:
         hooks=hooks,
         libraries=config.libraries,
         stream=flags.stream,
+        unjudged=len(config.checks),
     )
 
 

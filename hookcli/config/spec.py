@@ -83,6 +83,7 @@ class Spec:
     libraries: tuple[str, ...] = ()  # absolute paths of compiled operators
     stream: str | None = None  # a file that events are written to as they happen
     timings: bool = False  # note when each event and each call happened
+    unjudged: int = 0  # checks of the configuration that no rule judges yet
 
 
 @dataclass(frozen=True, slots=True)

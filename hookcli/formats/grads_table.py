@@ -76,6 +76,8 @@ def notes(report: Report, view: View, shown: int) -> list[str]:
         more.append(summary.no_match("name", "--only", view.only))
     if report.parameters and all(row.status is None for row in report.parameters):
         more.append("no backward ran: there are no gradients")
+    elif report.error is not None:
+        more.append("backward stopped early: these are the gradients that had come")
     if grads_rows.steps_of(report.parameters) and view.asked is None:
         more.append("the columns of steps are norms of gradients, other figures the last step's")
     pairs = shared_names(report)

@@ -166,6 +166,11 @@ def notes(report: Report, only: str | None = None) -> list[str]:
     found += _fallback(report)
     if any(row.shared_with and row.call == 0 for row in report.layers):
         found.append("* shared with another module, and counted once in the total")
+    found += [
+        f"neutral: {escape(row.message)}"
+        for row in report.checks
+        if row.rule == "neutral" and row.status != "fail"
+    ]
     return found + _facts(report)
 
 

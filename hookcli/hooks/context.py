@@ -31,6 +31,7 @@ class Context:
     step: int = 0
     phase: Phase = "build"
     open: bool = True  # False once the run is over: what still hangs in a graph does nothing
+    raised: tuple[BaseException, str] | None = None  # by a hook of the user's, and its place
     restarts: list[Callable[[], None]] = field(default_factory=list)  # called as a step begins
     names: dict[int, str] = field(default_factory=dict)  # id of a registered module → name
 

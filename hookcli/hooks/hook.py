@@ -110,7 +110,12 @@ class Hook(Portable):
             value=value,
             native=native,
         )
-        new = self._act(event, again)
+        try:
+            new = self._act(event, again)
+        except BaseException as error:
+            if context.raised is None:
+                context.raised = (error, self.spec.place)
+            raise
         notes = value_notes(event.value)
         stats = None if event.stats is None else [event.stats.get(note[0]) for note in notes]
         changed = self._changed(value, event) if self.changing else None

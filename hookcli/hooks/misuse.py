@@ -77,6 +77,14 @@ def check_return(spec: HookSpec, event: Event, result: Any, context: Context) ->
         return False
     if isinstance(event.value, torch.Tensor) and kind.target in {"tensor", "run"}:
         return _fits(spec, event, result, context)
+    if isinstance(event.value, torch.Tensor) and leaves(result) and not _is_tensor(result):
+        _tell(
+            spec,
+            event,
+            context,
+            f"the hook returned {what} in place of a tensor: what follows gets that",
+        )
+        return True
     given, got = leaves(event.value), leaves(result)
     if given and not got and not isinstance(result, tuple):
         _tell(
@@ -102,6 +110,10 @@ def _are_arguments(result: Any) -> bool:
 def _are_entries(result: Any, own: Any) -> bool:
     """Whether these are new values for entries of a state dict."""
     return isinstance(result, dict) and isinstance(own, dict) and result.keys() <= own.keys()
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, torch.Tensor)
 
 
 def _fits(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
@@ -147,7 +159,14 @@ def never_fired(hook: Hook) -> Finding:
     spec = hook.spec
     target = spec.at.text if spec.at is not None else ""
     kind = CATALOGUE[spec.kind]
-    if spec.calls or spec.steps or spec.every:
+    named = [one for one in (spec.at.any if spec.at is not None else ()) if one.op or one.node]
+    if named:
+        what = ", ".join(one.op or one.node or "" for one in named)
+        why = f"no {what} ran there: trace --kinds op,node shows the names"
+    elif spec.at is not None and any(one.path for one in spec.at.any) and not hook.fired:
+        why = "no tensor with a gradient stands at that path" if "backward" in kind.phases else ""
+        why = why or "no tensor stands at that path"
+    elif spec.calls or spec.steps or spec.every:
         why = "no firing passed its calls, steps or every"
     elif not hook.attached:
         why = "nothing there requires grad" if "backward" in kind.phases else "it was not reached"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from hookcli.config.hooks import Match
 from hookcli.hooks.hook import Hook, Site
+
+_DEVICE: Any = torch.ops.prim.device.default
 
 
 class Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -25,6 +28,8 @@ class Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
+        if func is _DEVICE:  # fake tensors ask for it; a real run has no such operator
+            return out
         name = _name(func)
         for hook, conditions in self._hooks:
             call = hook.context.calls.running()

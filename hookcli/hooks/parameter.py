@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch.autograd.graph import get_gradient_edge
 
+from hookcli.hooks.gradient import TensorHook
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
-from hookcli.hooks.taps import TensorHook
 from hookcli.hooks.together import register_together
 from hookcli.models.base import TensorInfo
 

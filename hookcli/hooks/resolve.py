@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, field
 
 from torch import nn
@@ -106,6 +107,22 @@ def _check(spec: HookSpec, at: Selector, targets: Targets, known: Known) -> None
     what = "parameter" if of_parameters else "module"
     raise RequestError(
         f"no {what} matches '{at.text}'",
-        place=f"{spec.place}.at" if spec.place else f"at: {at.text}",
-        hint=selectors.advice(at, names),
+        place=f"{spec.place}.at  |  at: {at.text}" if spec.place else f"at: {at.text}",
+        hint=_other(at, known, of_parameters) or selectors.advice(at, names),
     )
+
+
+def _other(at: Selector, known: Known, of_parameters: bool) -> str | None:
+    """The way out where the selector names something of another sort, or a type that is not."""
+    modules, parameters = set(known.module_names()), {info.name for info in known.parameters}
+    for match in at.any:
+        name = match.name or match.pattern
+        if of_parameters and name in modules:
+            return f"{name} is a module: {name}.* are its parameters, {name}:output its output"
+        if not of_parameters and name in parameters:
+            return f"{name} is a parameter: kind tensor and post_accumulate_grad stand on those"
+        if match.type is not None:
+            types = sorted({type(module).__name__ for module, _ in known.modules})
+            near = difflib.get_close_matches(match.type, types, n=1)
+            return f"did you mean {near[0]}?" if near else f"types are {', '.join(types[:8])}"
+    return None

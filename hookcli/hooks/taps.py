@@ -14,10 +14,10 @@ import torch
 
 from hookcli.config.hooks import Match
 from hookcli.config.selectors import path_matches
+from hookcli.hooks.gradient import NodeHook, PreNodeHook, TensorHook, alone
 from hookcli.hooks.graph import Edge, Ranges, Share, edge_of, nodes_since, shares
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.misuse import everywhere
-from hookcli.hooks.portable import Portable
 from hookcli.hooks.together import register_together
 from hookcli.models.base import Call
 from hookcli.models.trees import argument_leaves, leaves
@@ -38,58 +38,6 @@ class Tap:
         if self.match.part is None:
             return "nodes"
         return "share" if self.hook.spec.kind == "node" else self.match.part
-
-
-class TensorHook(Portable):
-    """A tensor hook of torch, for one tensor."""
-
-    __slots__ = ("_hook", "_site")
-
-    def __init__(self, hook: Hook, site: Site) -> None:
-        self._hook, self._site = hook, site
-
-    def __call__(self, gradient: Any) -> Any:
-        """As torch calls it."""
-        return self._hook.fire(self._site, gradient, _alone)
-
-
-class PreNodeHook(Portable):
-    """A prehook of an autograd node."""
-
-    __slots__ = ("_hook", "_name", "_single", "_site")
-
-    def __init__(self, hook: Hook, site: Site, name: str, *, slot: int | None = None) -> None:
-        self._hook, self._site, self._name, self._single = hook, site, name, slot
-
-    def __call__(self, grad_outputs: tuple[Any, ...]) -> Any:
-        """As torch calls it."""
-        if self._single is None:
-            return self._hook.fire(self._site, grad_outputs, _alone, node=self._name)
-        new = self._hook.fire(self._site, grad_outputs[self._single], _alone, node=self._name)
-        if new is None:
-            return None
-        changed = list(grad_outputs)
-        changed[self._single] = new
-        return tuple(changed)
-
-
-class NodeHook(Portable):
-    """A hook of an autograd node."""
-
-    __slots__ = ("_hook", "_name", "_site")
-
-    def __init__(self, hook: Hook, site: Site, name: str) -> None:
-        self._hook, self._site, self._name = hook, site, name
-
-    def __call__(self, grad_inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> Any:
-        """As torch calls it."""
-        return self._hook.fire(
-            self._site, grad_inputs, lambda value: (value, grad_outputs), node=self._name
-        )
-
-
-def _alone(value: Any) -> tuple[Any, ...]:
-    return (value,)
 
 
 @dataclass(slots=True)
@@ -221,7 +169,7 @@ def _tell_given_back(tap: Tap, call: Call, path: str) -> None:
 
 
 def _tell(hook: Hook, site: Site, total: torch.Tensor) -> None:
-    hook.fire(site, total, _alone)
+    hook.fire(site, total, alone)
 
 
 def _site(call: Call, tap: Tap, part: str | None = None, path: str = "") -> Site:

@@ -9,6 +9,8 @@ from typing import Any
 
 from torch import nn
 
+from hookcli.models.trees import map_tensors
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -54,3 +56,10 @@ def misfit(model: nn.Module, batch: Batch, *, partly: bool = False) -> str | Non
     except TypeError as error:
         return str(error)
     return None
+
+
+def map_batch(batch: Batch, change: Any) -> Batch:
+    """The batch with every tensor changed."""
+    args: tuple[Any, ...] = map_tensors(batch.args, change)
+    kwargs: dict[str, Any] = map_tensors(batch.kwargs, change)
+    return Batch(args, kwargs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,6 @@ import torch
 
 from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
-from hookcli.models.discovery import attribute
 from hookcli.models.failures import failure_of
 from hookcli.models.source import import_file, own_path
 
@@ -34,12 +34,27 @@ def function_of(reference: str, place: str) -> Callable[..., Any]:
             hint="write file.py:name, package.module:name or torch.ops.namespace.name",
         )
     with own_path():
-        found = attribute(_module(source, place), name, place)
+        found = _named(_module(source, place), name, source, place)
     if not callable(found):
         raise RequestError(
             f"{reference} is {type(found).__name__}, not a function", place=place, hint="name one"
         )
     return found  # type: ignore[no-any-return]  # callable() tells nothing of it
+
+
+def _named(module: Any, name: str, source: str, place: str) -> Any:
+    value = module
+    for step in name.split("."):
+        if not hasattr(value, step):
+            names = [one for one in dir(value) if callable(getattr(value, one, None))]
+            near = difflib.get_close_matches(step, [n for n in names if n[:1] != "_"], n=1)
+            raise RequestError(
+                f"there is no {step} in {Path(source).name}",
+                place=place,
+                hint=f"did you mean {near[0]}?" if near else "name a function that stands there",
+            )
+        value = getattr(value, step)
+    return value
 
 
 def _module(source: str, place: str) -> Any:

@@ -137,6 +137,7 @@ class Failure:
     place: str | None
     call: CallNote | None = None
     details: str = ""  # the traceback
+    hook: str | None = None  # the line of the hook that raised it
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,34 @@ from hookcli.actions.tools import Tools
 from hookcli.config.hooks import HookSpec, is_average
 from hookcli.config.spec import Spec
 from hookcli.console import Console, escape
+from hookcli.errors import ProblemsError, RequestError
 from hookcli.hooks.context import Context
 from hookcli.hooks.hook import Hook
 from hookcli.models.functions import function_of
+
+
+def refuse(problems: list[RequestError]) -> None:
+    """Raise what was found wrong, all at once."""
+    if problems:
+        raise problems[0] if len(problems) == 1 else ProblemsError(tuple(problems))
+
+
+def build_hooks(spec: Spec, context: Context) -> list[Hook]:
+    """The hooks of a request.
+
+    Raises
+    ------
+    ProblemsError, RequestError : actions that name what is not there, all of them.
+    ModelError : code that an action names cannot be imported.
+    """
+    hooks, problems = [], []
+    for one in spec.hooks:
+        try:
+            hooks.append(build_hook(one, spec, context))
+        except RequestError as problem:
+            problems.append(problem)
+    refuse(problems)
+    return hooks
 
 
 def build_hook(one: HookSpec, spec: Spec, context: Context) -> Hook:

@@ -5,7 +5,7 @@ A dispatch mode of ours: torch's FlopCounterMode installs global module hooks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 import torch
@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from hookcli.models import walk
 from hookcli.models.storage import storage_of
 from hookcli.models.trees import argument_leaves, leaves
-from hookcli.report.recording import Ledger
+from hookcli.report.recording import CallNote, Ledger
 from hookcli.run.formulas import flops_of
 
 _DEVICE: Any = torch.ops.prim.device.default
@@ -29,7 +29,9 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     supports_higher_order_operators = True
 
-    def __init__(self, running: Callable[[], Ledger | None], parameters: set[int]) -> None:
+    def __init__(
+        self, running: Callable[[], Ledger | None], parameters: Set[int] = frozenset()
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._running = running
         self._parameters = parameters
@@ -43,10 +45,11 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         out = func(*args, **(kwargs or {}))
         if func is _DEVICE:  # fake tensors ask for their device all the time
             return out
-        for one in args:
-            if id(one) in self._parameters:
-                self.used.add(id(one))
         note = self._running()
+        if isinstance(note, CallNote):
+            for one in args:
+                if id(one) in self._parameters:
+                    self.used.add(id(one))
         if note is not None:
             count = flops_of(func, args, kwargs or {}, out)
             if count is None:

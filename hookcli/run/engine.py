@@ -12,7 +12,7 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.config.hooks import Match
 from hookcli.config.spec import Spec
-from hookcli.errors import ProblemsError, RequestError
+from hookcli.errors import RequestError
 from hookcli.hooks.catalogue import CATALOGUE
 from hookcli.hooks.context import Context
 from hookcli.hooks.engine import Queue, SavedTensors
@@ -28,7 +28,7 @@ from hookcli.hooks.state import attach_state
 from hookcli.hooks.taps import Tap, Taps
 from hookcli.models.base import Call, Model, TensorInfo
 from hookcli.report.recording import EventNote, Recording
-from hookcli.run.building import build_hook
+from hookcli.run.building import build_hooks, refuse
 from hookcli.run.remembered import Remembered
 from hookcli.run.sinks import Sink
 from hookcli.run.statistics import norm_of_change
@@ -39,7 +39,7 @@ class Engine:
 
     def __init__(self, spec: Spec, sink: Sink, *, clock: type[Context] = Context) -> None:
         self.context = clock(note=sink.add, statistics=Remembered(), difference=norm_of_change)
-        self.hooks = [build_hook(one, spec, self.context) for one in spec.hooks]
+        self.hooks = build_hooks(spec, self.context)
         self._taps = Taps()
         self._saved: list[SavedTensors] = []
         self._late: list[Callable[[], None]] = []  # what waits for the end of a forward
@@ -109,8 +109,7 @@ class Engine:
                 self._targets[i] = resolve(hook.spec, known)
             except RequestError as problem:
                 problems.append(problem)
-        if problems:
-            raise problems[0] if len(problems) == 1 else ProblemsError(tuple(problems))
+        refuse(problems)
 
     @contextmanager
     def attached(self) -> Iterator[None]:

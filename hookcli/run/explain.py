@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from hookcli.hooks.hook import Hook
 from hookcli.report.recording import Failure
 
+_Raised: TypeAlias = tuple[BaseException, str]
 _IN_PLACE = "BackwardHookFunction"
 
 
-def explain(failure: Failure, hooks: list[Hook]) -> None:
+def explain(
+    failure: Failure, error: BaseException, hooks: list[Hook], raised: _Raised | None
+) -> None:
     """Put what is known of a failure in front of torch's message, where a hook is behind it."""
+    if raised is not None and raised[0] is error:
+        failure.hook = raised[1]
+        failure.message = f"the hook {raised[1]} raised it: {failure.message}"
+        return
     if _IN_PLACE not in failure.message:
         return
     guilty = [hook.spec for hook in hooks if "full_backward" in hook.spec.kind]

@@ -12,11 +12,12 @@ from hookcli.run.statistics import statistics
 
 
 def note_gradients(
-    model: Model, taken: dict[int, torch.Tensor | None] | None
+    model: Model, taken: dict[int, torch.Tensor | None] | None, *, partly: bool = False
 ) -> dict[int, ParameterStep]:
     """A note for each distinct parameter, by its key, before the optimizer steps.
 
     `taken` are gradients that torch.autograd.grad gave, by the parameters' keys; else `.grad`.
+    Where backward came `partly`, a gradient that is not there may only not have come yet.
     """
     notes: dict[int, ParameterStep] = {}
     for info in model.parameters():
@@ -24,7 +25,11 @@ def note_gradients(
         gradient = parameter.grad if taken is None else taken.get(id(parameter))
         weight = statistics(parameter)
         grad = None if gradient is None else statistics(gradient)
-        notes[id(parameter)] = ParameterStep(grad, weight, _status(parameter, gradient, grad))
+        notes[id(parameter)] = ParameterStep(
+            grad,
+            weight,
+            None if partly and gradient is None else _status(parameter, gradient, grad),
+        )
     return notes
 
 

@@ -36,7 +36,7 @@ from hookcli.run.engine import Engine
 from hookcli.run.gradients import note_gradients
 from hookcli.run.inventory import note_buffers, take_inventory
 from hookcli.run.live import device_of, source_of
-from hookcli.run.plan import plan
+from hookcli.run.plan import plan, unjudged
 from hookcli.run.recorder import Recorder
 from hookcli.run.scope import room_for_hooks
 from hookcli.run.sinks import Kept, Sink, Streamed
@@ -213,11 +213,21 @@ class Attached:
                 self._spec, "as-is", recording, tensors="real", device=device_of(self._model.root)
             ),
             inputs=self._inputs,
-            warnings=self._scales.notes(),
+            warnings=[*unjudged(self._spec), *self._scales.notes(), *self._unclosed()],
             started=self._started,
         )
-        run = replace(report.run, steps=self._clock.step + self._opened)
+        steps, seed = self._clock.step + self._opened, torch.initial_seed()
+        run = replace(report.run, steps=steps, seed=seed)
         report = self._shown(replace(report, run=run))
         if ended:
             self._report = report
         return report
+
+    def _unclosed(self) -> list[str]:
+        """Said where several forwards ran and no step was closed."""
+        if self._clock.step or self._forwards < 2:
+            return []
+        return [
+            f"{self._forwards} forwards, and no step was closed: pass one optimizer, or call "
+            "step() of what attach gives"
+        ]

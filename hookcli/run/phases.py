@@ -81,6 +81,11 @@ class Phases:
             self._phase("state_dict")
             self._model.root.load_state_dict(self._model.root.state_dict())
 
+    def came_this_far(self) -> None:
+        """The run ended early: note the gradients that had come."""
+        if self._engine.context.phase == "backward" and not self._fake:
+            self._recording.gradients.append(note_gradients(self._model, None, partly=True))
+
     def after(self) -> None:
         """What comes once no hook stands on the model any more."""
         if "package" in self._plan.phases:
@@ -192,6 +197,8 @@ class Phases:
                 place="run.optimizer",
                 hint="its keys are the keyword arguments of the class",
             ) from None
+        if self._plan.stepped_by_default:
+            self._note(f"steps are taken with {name}, lr 0.01: run.optimizer names another")
         names = {id(p.tensor): p.name for p in infos}
         self._engine.on_optimizer(made, names, stack)
         return made

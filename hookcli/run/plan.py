@@ -24,6 +24,7 @@ class Plan:
     steps: int = 1
     backward: BackwardSpec = BackwardSpec()  # noqa: RUF009  # frozen
     optimizer: OptimizerSpec | None = None
+    stepped_by_default: bool = False  # the optimizer is ours, as none was named
     flops: bool = True
     timings: bool = False
     digests: bool = False  # of what the run leaves, to compare with other runs
@@ -70,6 +71,7 @@ def plan(spec: Spec) -> Plan:
         steps=run.steps,
         backward=run.backward,
         optimizer=(run.optimizer or OptimizerSpec()) if "optimizer" in phases else None,
+        stepped_by_default=run.optimizer is None,
         flops=spec.command == "inspect" or run.flops,
         timings=spec.timings,
         digests=run.verify_neutral,
@@ -95,3 +97,10 @@ def why_values(spec: Spec) -> str | None:
     if {"state_dict", "package", "optimizer"} & plan(spec).phases:
         return "what is saved or stepped has values"
     return None
+
+
+def unjudged(spec: Spec) -> list[str]:
+    """A warning where the configuration asks for checks: this version has no rules."""
+    if not spec.unjudged:
+        return []
+    return [f"checks: {spec.unjudged} asked for and not judged: this version has no rules yet"]

@@ -94,7 +94,8 @@ def run(
             raise
         recording.error = error
         recording.failure = _failure(error, watch.recorder)
-        explain(recording.failure, engine.hooks)
+        explain(recording.failure, error, engine.hooks, engine.context.raised)
+        phases.came_this_far()
     finally:
         watch.end(batch)
     take_inventory(model, recording, before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 from hookcli.config.spec import Attempt, Spec
-from hookcli.inputs.batch import Batch
-from hookcli.inputs.infer.hypothesis import Hypothesis, command
+from hookcli.inputs.batch import Batch, map_batch
+from hookcli.inputs.infer.hypothesis import command
 from hookcli.models.base import Model
 from hookcli.models.eager import EagerModel
 from hookcli.models.failures import first_line
@@ -22,15 +22,16 @@ from hookcli.models.foreign import told_of_masks
 from hookcli.models.libraries import load_libraries
 from hookcli.models.load import Loaded
 from hookcli.models.source import own_path
-from hookcli.models.trees import describe, map_tensors
+from hookcli.models.trees import describe
 from hookcli.report.model import Inputs, Report
-from hookcli.report.recording import Failure, Recording
+from hookcli.report.recording import Recording
 from hookcli.run.assemble import assemble, run_info
 from hookcli.run.batches import Candidate, candidates, floating_dtype, no_batch
 from hookcli.run.doubts import Doubts, FakeDoubtError, is_inconclusive
 from hookcli.run.engine import Engine
 from hookcli.run.inference import Found, batch_of, found_beside, found_with
-from hookcli.run.plan import plan
+from hookcli.run.outcome import Outcome, Result, blames_batch
+from hookcli.run.plan import Plan, plan, unjudged
 from hookcli.run.prepare import prepare
 from hookcli.run.recorder import Progress
 from hookcli.run.runner import run, set_mode
@@ -38,26 +39,6 @@ from hookcli.run.seeds import seed_all
 from hookcli.run.sinks import Kept, Sink, Streamed
 
 _MASKS = "transformers keeps fake masks that a real run may drop: inputs may show a mask more"
-
-
-@dataclass(slots=True)
-class _Outcome:
-    """What one candidate batch led to."""
-
-    candidate: Candidate
-    inputs: Inputs
-    recording: Recording
-    inconclusive: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A report, the batch that was settled on, and the tries that inference made."""
-
-    report: Report
-    declaration: str | None
-    inferred: Hypothesis | None
-    trials: tuple[str, ...]
 
 
 class Session:
@@ -68,7 +49,7 @@ class Session:
         self._attempt = attempt
         self._progress = progress
         self._started = perf_counter()
-        self._warnings: list[str] = []
+        self._warnings = unjudged(spec)
         self._found = Found()
         self._faker = Faker(spec.run.device) if attempt.tensors == "fake" else None
         self._plan = plan(spec)
@@ -109,7 +90,7 @@ class Session:
     def _around(self) -> AbstractContextManager[Any]:
         return nullcontext() if self._faker is None else self._faker.mode
 
-    def _first_that_runs(self, model: Model, loaded: Loaded) -> _Outcome:
+    def _first_that_runs(self, model: Model, loaded: Loaded) -> Outcome:
         """Try the batches in order. Where all fail the first failure is the truth to confirm."""
         self._phase("inputs")
         dropped: list[str] = []
@@ -117,18 +98,24 @@ class Session:
         def drop(name: str, reason: str) -> None:
             dropped.append(f"{name} was not used: {reason}")
 
-        first: _Outcome | None = None
+        first: Outcome | None = None
         for candidate in self._candidates(model.root, loaded, drop):
             outcome = self._try(model, candidate)
             failure = outcome.recording.failure
             first = first or outcome
-            if failure is None or outcome.inconclusive or not _blames_batch(candidate, failure):
+            if (
+                failure is None
+                or outcome.inconclusive
+                or not blames_batch(candidate, failure)
+                or self._runs_bare(model, candidate)
+            ):
                 self._warnings += dropped
                 return outcome
             drop(candidate.name, f"{failure.type}: {first_line(failure.message)}")
             if self._faker is None:
                 break
-        inferred = self._inferred(model)
+        confirming = self._attempt.fallback is not None and first is not None
+        inferred = None if confirming else self._inferred(model)
         if inferred is not None:
             self._warnings += dropped
             return self._try(model, inferred)
@@ -157,7 +144,7 @@ class Session:
         if self._spec.run.dtype is None or candidate.origin != "declared":
             return candidate
         dtype = floating_dtype(root, self._spec)
-        batch = _map(candidate.batch, lambda t: t.to(dtype) if t.is_floating_point() else t)
+        batch = map_batch(candidate.batch, lambda t: t.to(dtype) if t.is_floating_point() else t)
         return replace(candidate, batch=batch)
 
     def _inferred(self, model: Model) -> Candidate | None:
@@ -175,20 +162,36 @@ class Session:
         batch = batch_of(hypothesis, floating, self._spec)
         return Candidate("inferred", command(hypothesis), batch, hypothesis)
 
-    def _try(self, model: Model, candidate: Candidate) -> _Outcome:
+    def _runs_bare(self, model: Model, candidate: Candidate) -> bool:
+        """Whether a batch that failed does well where no hook changes anything."""
+        if not any(hook.changing for hook in self._built.hooks):
+            return False
+        bare = replace(self._spec, hooks=())
+        outcome = self._try(model, candidate, Engine(bare, Kept()), plan(bare))
+        return outcome.recording.failure is None
+
+    def _try(
+        self,
+        model: Model,
+        candidate: Candidate,
+        engine: Engine | None = None,
+        settings: Plan | None = None,
+    ) -> Outcome:
+        """Carry out the plan with this batch; with another engine, for a look ahead."""
         inputs = Inputs(
             origin=candidate.origin,
             args=tuple(describe(a) for a in candidate.batch.args),
             kwargs={k: describe(v) for k, v in candidate.batch.kwargs.items()},
         )
         recording = Recording()
-        self._sink.rewind()
-        engine = Engine.after(self._built, self._spec, self._sink)
+        if engine is None:
+            self._sink.rewind()
+            engine = Engine.after(self._built, self._spec, self._sink)
         with self._ready(candidate.batch) as (batch, doubts):
             run(
                 model,
                 batch,
-                self._plan,
+                settings or self._plan,
                 engine,
                 progress=self._progress,
                 recording=recording,
@@ -198,14 +201,14 @@ class Session:
         error = recording.error
         recording.error = None  # it holds the frames of the model
         inconclusive = self._faker is not None and error is not None and is_inconclusive(error)
-        return _Outcome(candidate, inputs, recording, inconclusive)
+        return Outcome(candidate, inputs, recording, inconclusive)
 
     @contextmanager
     def _ready(self, batch: Batch) -> Iterator[tuple[Batch, Doubts | None]]:
         """The batch on its device or fake, with what a fake run must check by itself."""
         if self._faker is None:
             device = self._spec.run.device
-            moved = batch if device == "cpu" else _map(batch, lambda t: t.to(device))
+            moved = batch if device == "cpu" else map_batch(batch, lambda t: t.to(device))
             yield moved, None
             return
         doubts = Doubts()
@@ -220,11 +223,11 @@ class Session:
             if _MASKS not in self._warnings:
                 self._warnings.append(_MASKS)
 
-        faked = _map(batch, fake)
+        faked = map_batch(batch, fake)
         with faker.mode, told_of_masks(mask):
             yield faked, doubts
 
-    def _report(self, model: Model, outcome: _Outcome) -> Report:
+    def _report(self, model: Model, outcome: Outcome) -> Report:
         self._progress("report", None)
         spec, recording = self._spec, outcome.recording
         return assemble(
@@ -244,14 +247,3 @@ class Session:
             warnings=self._warnings,
             started=self._started,
         )
-
-
-def _blames_batch(candidate: Candidate, failure: Failure) -> bool:
-    """Whether another batch may do better: this one was the model's own idea, and did not fit."""
-    return candidate.origin == "declared" and failure.phase == "forward"
-
-
-def _map(batch: Batch, change: Any) -> Batch:
-    args: tuple[Any, ...] = map_tensors(batch.args, change)
-    kwargs: dict[str, Any] = map_tensors(batch.kwargs, change)
-    return Batch(args, kwargs)

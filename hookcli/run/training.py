@@ -30,12 +30,18 @@ def _saved(node: Any) -> Iterable[torch.Tensor]:
     found: list[Any] = []
     kind: Any = type(node)
     for name in _saved_names(kind):
-        value = getattr(node, name, None)
+        try:
+            value = getattr(node, name, None)
+        except RuntimeError:  # freed: the model went backward by itself
+            continue
         found += value if isinstance(value, (tuple, list)) else [value]
     for one in found:
         if one is None or getattr(one, "unpack_hook", None) is not None:
             continue
-        data = getattr(one, "data", None)
+        try:
+            data = getattr(one, "data", None)
+        except RuntimeError:  # freed: the model went backward by itself
+            continue
         if isinstance(data, torch.Tensor):
             yield data
 

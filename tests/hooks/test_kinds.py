@@ -98,7 +98,7 @@ def test_one_that_matches_nothing_is_refused_with_its_line(kind):
         pytest.skip("it stands on the whole run")
     with pytest.raises(HookcliError) as raised:
         carry_out(models.plain, models.batch(), [on(kind, at="nowhere")])
-    assert raised.value.place == "hooks.yaml:1: hooks[0].at"
+    assert raised.value.place == "hooks.yaml:1: hooks[0].at  |  at: nowhere"
 
 
 # Leaving nothing behind

@@ -157,7 +157,7 @@ def test_a_parameter_too_large_to_copy_is_told_when_the_forward_writes_it(monkey
     assert hookcli.inspect(Writes(), torch.ones(2)).warnings == ()
     monkeypatch.setattr("hookcli.run.scope.available", lambda: 8)
     report = hookcli.inspect(Writes(), torch.ones(2))
-    assert report.warnings == ("the forward wrote the parameter scale: it is not put back",)
+    assert report.warnings == ("the run wrote the parameter scale: it is not put back",)
 
 
 def test_an_interrupt_is_passed_on_after_everything_is_put_back():

@@ -1,0 +1,36 @@
+"""What came of a candidate batch, and of an attempt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hookcli.inputs.infer.hypothesis import Hypothesis
+from hookcli.report.model import Inputs, Report
+from hookcli.report.recording import Failure, Recording
+from hookcli.run.batches import Candidate
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one candidate batch led to."""
+
+    candidate: Candidate
+    inputs: Inputs
+    recording: Recording
+    inconclusive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A report, the batch that was settled on, and the tries that inference made."""
+
+    report: Report
+    declaration: str | None
+    inferred: Hypothesis | None
+    trials: tuple[str, ...]
+
+
+def blames_batch(candidate: Candidate, failure: Failure) -> bool:
+    """Whether another batch may do better: this one was the model's own idea, and did not fit."""
+    own = candidate.origin == "declared" and failure.phase == "forward"
+    return own and failure.hook is None

@@ -18,7 +18,11 @@ class TensorHook(Portable):
 
     def __call__(self, gradient: Any) -> Any:
         """As torch calls it."""
-        return self._hook.fire(self._site, gradient, alone)
+        hook = self._hook
+        if hook.looks_only:
+            hook.look(self._site, gradient)
+            return None
+        return hook.fire(self._site, gradient, alone)
 
 
 class PreNodeHook(Portable):

@@ -7,9 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-from torch.utils._python_dispatch import _disable_current_modes
-
 from hookcli.actions.event import Event
 from hookcli.config.hooks import HookSpec, is_average
 from hookcli.hooks.context import Context
@@ -22,7 +19,7 @@ from hookcli.hooks.misuse import (
 )
 from hookcli.hooks.portable import Portable
 from hookcli.hooks.retention import Retention
-from hookcli.models.trees import dtype_name, leaves, shape_of
+from hookcli.hooks.values import copies_of, tensors_in, value_notes
 from hookcli.report.recording import EventNote, LeafNote
 
 
@@ -42,16 +39,8 @@ class Site:
     path: str = ""
 
 
+_tuple = tuple.__new__
 Native = Callable[[Any], tuple[Any, ...]]
-
-
-def value_notes(value: Any) -> list[LeafNote]:
-    """The tensors of a value as an event shows them."""
-    if isinstance(value, torch.Tensor):
-        return [("", shape_of(value), dtype_name(value.dtype), False)]
-    if type(value) is tuple and len(value) == 1 and isinstance(value[0], torch.Tensor):
-        return [("[0]", shape_of(value[0]), dtype_name(value[0].dtype), False)]  # most arguments
-    return [(path, shape_of(t), dtype_name(t.dtype), via) for path, t, via in leaves(value)]
 
 
 class Hook(Portable):
@@ -65,6 +54,7 @@ class Hook(Portable):
         self, spec: HookSpec, actions: list[Callable[[Event], Any]], context: Context
     ) -> None:
         self.spec = spec
+        self._kind, self._index = spec.kind, spec.index
         self.context = context
         self.fired: Counter[str] = Counter()
         self.again: Counter[str] = Counter()  # of these, in calls that a checkpoint ran again
@@ -126,9 +116,36 @@ class Hook(Portable):
 
     def look(self, site: Site, value: Any, node: str | None = None) -> None:
         """What `fire` does where all actions are `record`, and nothing more."""
-        seq = self._begin(site)
-        if seq is not None:
-            self._note(seq, site, node, value_notes(value), None, None)
+        context = self.context
+        if not context.open or (self._filtered and not self._wanted(site)):
+            return
+        target, fired = site.target, self.fired
+        fired[target] = fired.get(target, 0) + 1  # Counter's own += is slower
+        if site.recomputed:
+            self.again[target] += 1
+        # A named tuple's own constructor takes twice as long.
+        context.note(
+            _tuple(
+                EventNote,
+                (
+                    next(context.sequence),
+                    context.step,
+                    context.phase,
+                    self._kind,
+                    target,
+                    site.call,
+                    site.order,
+                    node,
+                    self._index,
+                    value_notes(value),
+                    site.part,
+                    site.path,
+                    None,
+                    None,
+                    site.recomputed,
+                ),
+            )
+        )
 
     def _begin(self, site: Site) -> int | None:
         """The number of a firing; None where it does not count."""
@@ -136,7 +153,7 @@ class Hook(Portable):
         if not context.open or (self._filtered and not self._wanted(site)):
             return None
         target = site.target
-        self.fired[target] = self.fired.get(target, 0) + 1  # Counter's own += is slower
+        self.fired[target] += 1
         if site.recomputed:
             self.again[target] += 1
         return next(context.sequence)
@@ -156,7 +173,7 @@ class Hook(Portable):
     def _act(self, event: Event, again: Callable[[], Any] | None) -> Any | None:
         """Run the actions in order; the new value, or None where all only looked."""
         given = event.value
-        kept = _copies(given) if self.foreign else None
+        kept = copies_of(given) if self.foreign else None
         before = versions(given) if self.foreign else None
         if self.foreign:
             self.retention.note(given, event.target)
@@ -178,9 +195,9 @@ class Hook(Portable):
 
     def _changed(self, given: Any, event: Event) -> float | None:
         """The 2-norm of the change over all tensors; None where values are not known."""
-        old = _tensors(given if self._edited is None else self._edited)
+        old = tensors_in(given if self._edited is None else self._edited)
         self._edited = None
-        new = _tensors(event.value)
+        new = tensors_in(event.value)
         if len(old) != len(new):
             return None
         total = 0.0
@@ -225,12 +242,3 @@ class Hook(Portable):
 
 
 _OBSERVERS = {"record", "stats", "print", "save", "assert_finite", "breakpoint"}
-
-
-def _tensors(value: Any) -> list[torch.Tensor]:
-    return [tensor for _, tensor, _ in leaves(value)]
-
-
-def _copies(value: Any) -> list[torch.Tensor]:
-    with torch.no_grad(), _disable_current_modes():
-        return [tensor.detach().clone() for tensor in _tensors(value)]

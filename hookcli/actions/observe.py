@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pdb
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
 import torch
-from safetensors.torch import save_file
 from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.actions.event import Event
@@ -112,6 +110,8 @@ def save(directory: str | None, tools: Tools) -> Do:
     ------
     RequestError : the directory cannot be made.
     """
+    from safetensors.torch import save_file  # only here: every run would wait for it
+
     folder = Path(directory or "hookcli-saved")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -140,6 +140,7 @@ def save(directory: str | None, tools: Tools) -> Do:
 
 def breakpoint_(_argument: None, tools: Tools) -> Do:
     """Open the debugger on the user's terminal, with `event` at hand."""
+    import pdb  # only here: every run would wait for it
 
     def do(event: Event) -> None:
         if tools.terminal is None:
@@ -153,8 +154,3 @@ def breakpoint_(_argument: None, tools: Tools) -> Do:
         _ = event
 
     return do
-
-
-def tensors_of(value: Any) -> list[torch.Tensor]:
-    """The tensors inside a value."""
-    return [tensor for _, tensor, _ in leaves(value)]

@@ -55,8 +55,9 @@ def run_error(report: Report) -> ModelError:
     place = error.place or report.model.place or report.model.source
     if error.type in _CRASHES:
         return ModelError(f"{error.message}, {where}", place=place, hint=crash_hint(error.type))
+    what = f"{where}: " if error.type == ModelError.__name__ else f"{error.type} {where}: "
     return ModelError(
-        f"{error.type} {where}: {' '.join(error.message.split())}",
+        f"{what}{' '.join(error.message.split())}",
         place=place,
         hint=_hint(report, error),
     )
@@ -68,6 +69,11 @@ _CHANGED = "modified by an inplace operation"  # torch's words
 def _hint(report: Report, error: ErrorInfo) -> str:
     if report.run.tensors == "fake" and error.type in _FAKE_LIMITS:
         return "fake tensors have no values to decide by: leave --tensors fake out"
+    if error.phase == "loss" and error.type == ModelError.__name__:
+        return (
+            "is all frozen, or does forward detach its output or run under no_grad? --loss "
+            "names another start: output:PATH, file.py:function"
+        )
     if error.phase == "backward" and _CHANGED in error.message:
         return (
             "a tensor that this layer's backward needs is changed in place after it: look for "

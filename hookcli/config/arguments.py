@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from hookcli.config.spec import Argument
-from hookcli.config.yaml import load_value
 from hookcli.errors import RequestError
 
 _KEYED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -19,6 +18,10 @@ def parse_arguments(texts: tuple[str, ...]) -> tuple[Argument, ...]:
     RequestError : a value is not YAML, or a name stands twice.
 
     """
+    if not texts:
+        return ()
+    from hookcli.config.yaml import load_value  # only here: most commands have no argument
+
     found: list[Argument] = []
     for text in texts:
         match = _KEYED.fullmatch(text)

@@ -11,8 +11,3 @@ from hookcli.hooks.kind import Kind
 CATALOGUE: dict[str, Kind] = {
     kind.name: kind for kind in (*module_kinds.KINDS, *autograd_kinds.KINDS, *run_kinds.KINDS)
 }
-
-
-def kinds_of(names: tuple[str, ...]) -> tuple[Kind, ...]:
-    """The rows of these names, in their order."""
-    return tuple(CATALOGUE[name] for name in names)

@@ -81,11 +81,7 @@ def _state(name: str, options: dict[str, Any]) -> Any:
     if name == "post_local_sgd":
         kind: Any = post_localSGD_hook.PostLocalSGDState
         return kind(process_group=None, subgroup=dist.group.WORLD, **options)
-    return None if name in {"allreduce", "fp16_compress", "bf16_compress", "noop"} else _world()
-
-
-def _world() -> Any:
-    return dist.group.WORLD
+    return dist.group.WORLD if name.startswith("quantize") else None
 
 
 def wrapped(

@@ -106,7 +106,8 @@ def _failure(error: BaseException, recorder: Recorder) -> Failure:
     failure = failure_of(error, recorder.phase)
     failure.call = recorder.failed_in(error)
     if isinstance(error, ModelError):
-        failure.message, failure.place = error.message, error.place
+        failure.message = error.message
+        failure.place = None if error.place == failure.phase else error.place  # "loss" is no place
     if failure.place is None and failure.call is not None:
         failure.place = failure.call.place
     return failure

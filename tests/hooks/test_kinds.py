@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import warnings
 from contextlib import ExitStack, contextmanager
 
@@ -27,18 +26,9 @@ AT = {
     "optimizer": None, "package": None,
 }  # fmt: skip
 OPTIONS = {"package_mock": {"modules": ["numpy"]}}
-NEEDS = {"distributed": "comm", "packaging": "packaging"}
 
 
-def kinds():
-    for name, kind in CATALOGUE.items():
-        wanted = NEEDS.get(kind.family)
-        there = wanted is None or importlib.util.find_spec(f"hookcli.hooks.{wanted}")
-        skip = pytest.mark.skip(reason=f"there is no hookcli.hooks.{wanted} yet")
-        yield pytest.param(kind, id=name, marks=() if there else skip)
-
-
-KINDS = list(kinds())
+KINDS = [pytest.param(kind, id=name) for name, kind in CATALOGUE.items()]
 
 
 def place(kind):

@@ -9,9 +9,9 @@ Importing `hookcli` imports neither torch nor anything else that is slow.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 __version__ = "0.1.0"
+
+TYPE_CHECKING = False  # as type checkers know it, without the time to import typing
 
 __all__ = ["__version__", "attach", "grads", "inspect", "trace"]
 

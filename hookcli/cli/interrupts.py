@@ -9,8 +9,12 @@ import sys
 from types import FrameType
 
 from hookcli.errors import InterruptedRun, Status
+from hookcli.worker.start import end_unused, start_ahead
 
 _STATUS = {signal.SIGINT: Status.INTERRUPTED, signal.SIGTERM: Status.TERMINATED}
+
+_RUN = {"inspect", "grads", "trace"}
+_HELP = {"-h", "--help"}
 
 
 def _stop(signum: int, _frame: FrameType | None) -> None:
@@ -27,6 +31,9 @@ def guarded(arguments: list[str]) -> int:
         if signal.getsignal(one) is not signal.SIG_IGN:  # nohup, or a shell's background job
             signal.signal(one, _stop)
     try:
+        if _will_run(arguments):
+            with contextlib.suppress(OSError):  # said when the run itself cannot start
+                start_ahead()
         from hookcli.cli.app import run
 
         return run(arguments)
@@ -38,9 +45,15 @@ def guarded(arguments: list[str]) -> int:
         _say(interruption)
         return interruption.status
     finally:
+        end_unused()
         for one in _STATUS:
             if signal.getsignal(one) is _stop:  # nobody is left to catch it, and all is done
                 signal.signal(one, signal.SIG_IGN)
+
+
+def _will_run(arguments: list[str]) -> bool:
+    """Whether a model is likely to be run, as far as can be told before the flags are read."""
+    return len(arguments) > 1 and arguments[0] in _RUN and _HELP.isdisjoint(arguments)
 
 
 def _fill_standard_streams() -> None:

@@ -1,61 +1,33 @@
-"""The hooks of one run: built from the configuration, attached to the model, told of every call."""
+"""What a run tells its hooks. Without any it does nothing, and imports none of their code."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from typing import Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.nn.parameter import is_lazy
 
-from hookcli.config.hooks import Match
 from hookcli.config.spec import Spec
-from hookcli.errors import RequestError
-from hookcli.hooks.catalogue import CATALOGUE
 from hookcli.hooks.context import Context
-from hookcli.hooks.engine import Queue, SavedTensors
-from hookcli.hooks.hook import Hook
-from hookcli.hooks.misuse import unfulfilled
-from hookcli.hooks.module import attach_global, attach_modules
-from hookcli.hooks.operators import Operators
-from hookcli.hooks.optimizer import attach_optimizer
-from hookcli.hooks.parameter import attach_parameters, attach_together
-from hookcli.hooks.registration import attach_registration
-from hookcli.hooks.resolve import Known, Targets, resolve
-from hookcli.hooks.state import attach_state
-from hookcli.hooks.taps import Tap, Taps
-from hookcli.models.base import Call, Model, TensorInfo
+from hookcli.models.base import Call, Model
 from hookcli.report.recording import EventNote, Recording
-from hookcli.run.building import build_hooks, refuse
-from hookcli.run.remembered import Remembered
 from hookcli.run.sinks import Sink
-from hookcli.run.statistics import norm_of_change
+
+if TYPE_CHECKING:
+    from hookcli.hooks.hook import Hook
 
 
 class Engine:
-    """All hooks of a run."""
+    """The hooks of a run that has none; `HookedEngine` has some."""
 
-    def __init__(self, spec: Spec, sink: Sink, *, clock: type[Context] = Context) -> None:
-        self.context = clock(note=sink.add, statistics=Remembered(), difference=norm_of_change)
-        self.hooks = build_hooks(spec, self.context)
-        self._taps = Taps()
-        self._saved: list[SavedTensors] = []
-        self._late: list[Callable[[], None]] = []  # what waits for the end of a forward
-        self._operators: list[tuple[Hook, list[tuple[Match, dict[int, str]]] | None]] = []
-        self._targets: dict[int, Targets] = {}
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.hooks: list[Hook] = []
 
-    @classmethod
-    def after(cls, built: Engine, spec: Spec, sink: Sink) -> Engine:
-        """A fresh engine for a run of the model that `built` saw being built."""
-        engine = cls(spec, sink)
-        engine.context.sequence = itertools.count(sum(sum(h.fired.values()) for h in built.hooks))
-        engine.context.findings = list(built.context.findings)
-        for mine, earlier in zip(engine.hooks, built.hooks, strict=True):
-            mine.fired.update(earlier.fired)
-            mine.attached += earlier.attached
-        return engine
+    def after(self, spec: Spec, sink: Sink) -> Engine:
+        """A fresh engine for a run of the model that this one saw being built."""
+        return engine_for(spec, sink)
 
     def judge(self, recording: Recording, alive: Callable[[], list[torch.Tensor]] | None) -> None:
         """Leave in the recording what was found of hooks; the run has ended.
@@ -64,9 +36,6 @@ class Engine:
         loop's own variables may hold any.
         """
         self.context.open = False
-        if recording.failure is None:
-            for finding in unfulfilled(self.hooks, alive):
-                self.context.find(finding)
         recording.findings = list(self.context.findings)
 
     def watched_by(self, told: Callable[[EventNote], None]) -> None:
@@ -79,18 +48,9 @@ class Engine:
 
         self.context.note = both
 
-    def of(self, family: str) -> list[Hook]:
-        """The hooks of one family of kinds."""
-        return [hook for hook in self.hooks if CATALOGUE[hook.spec.kind].family == family]
-
-    @contextmanager
-    def building(self) -> Iterator[None]:
+    def building(self) -> AbstractContextManager[None]:
         """What fires while the model is built is in place."""
-        self.context.phase = "build"
-        with ExitStack() as stack:
-            for hook in self.of("registration"):
-                attach_registration(hook, stack)
-            yield
+        return nullcontext()
 
     def resolve(self, model: Model) -> None:
         """Find the targets of every hook.
@@ -99,160 +59,64 @@ class Engine:
         ------
         ProblemsError, RequestError : selectors that match nothing, all of them.
         """
-        known = Known.of(model)
-        self.context.names = {id(module): names[0] for module, names in known.modules}
-        problems: list[RequestError] = []
-        for i, hook in enumerate(self.hooks):
-            if CATALOGUE[hook.spec.kind].target in {"optimizer", "package"}:
-                continue
-            try:
-                self._targets[i] = resolve(hook.spec, known)
-            except RequestError as problem:
-                problems.append(problem)
-        refuse(problems)
 
-    @contextmanager
-    def attached(self) -> Iterator[None]:
+    def attached(self) -> AbstractContextManager[None]:
         """The hooks of modules and tensors are in place, in the order of the configuration."""
-        with ExitStack() as stack:
-            stack.callback(self._taps.release)
-            for i, hook in enumerate(self.hooks):
-                attach = _ATTACH.get(CATALOGUE[hook.spec.kind].family)
-                if attach is not None:
-                    attach(self, hook, self._targets[i], stack)
-            yield
+        return nullcontext()
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """A call starts."""
-        self._taps.enter(call, batch)
-        for pair in self._saved:
-            pair.enter(call)
 
     def leave(self, call: Call, output: Any) -> None:
         """A call ended; `output` is None where it raised."""
-        for pair in reversed(self._saved):
-            pair.leave(call)
-        self._taps.leave(call, output)
 
-    @contextmanager
-    def around_forward(self) -> Iterator[None]:
+    def around_forward(self) -> AbstractContextManager[None]:
         """What stands around a forward is in place."""
-        with ExitStack() as stack:
-            for pair in self._saved:
-                stack.enter_context(pair.everywhere())
-            yield
-        self.forward_ended()
+        return nullcontext()
 
     def forward_ended(self) -> None:
         """The root's call is over: hooks on tensors of several calls can be registered."""
-        self._taps.forward_ended()
-        for attach in self._late:
-            attach()
-        self._late.clear()
+
+    def release(self, *, told: bool = False) -> None:
+        """Take back what stands on tensors of calls before; `told`, only what has fired."""
 
     def operators(self) -> AbstractContextManager[Any]:
         """The mode in which `op` hooks fire."""
-        return Operators(self._operators) if self._operators else nullcontext()
+        return nullcontext()
 
     def before_backward(self, start: torch.Tensor) -> None:
         """Backward is about to start from this tensor."""
-        hooks = [hook for hook in self.hooks if hook.spec.kind == "engine_callback"]
-        if hooks:
-            start.register_hook(Queue(hooks))  # type: ignore[no-untyped-call]
-            for hook in hooks:
-                hook.attached += 1
 
     def on_optimizer(
         self, optimizer: torch.optim.Optimizer, names: dict[int, str], stack: ExitStack
     ) -> None:
         """Attach what fires around its steps."""
-        for hook in self.of("optimizer"):
-            attach_optimizer(hook, optimizer, names, stack)
 
     def wrap(self, model: Model, stack: ExitStack) -> None:
         """Put the model into DistributedDataParallel, where a hook asks for it."""
-        for hook in self.of("distributed"):
-            from hookcli.hooks.comm import process_group, wrapped  # a tenth of a second
-
-            stack.enter_context(process_group())
-            infos = model.parameters()
-            device = infos[0].tensor.device if infos else torch.device("cpu")
-            names = {id(info.tensor): info.name for info in infos}
-            model.wrapper = wrapped(model.root, hook, names, device)
-            stack.callback(setattr, model, "wrapper", None)
 
     def package(self, model: Model) -> None:
         """Package the model, for the hooks that fire then."""
-        hooks = self.of("packaging")
-        if hooks:
-            from hookcli.hooks.packaging import export
-
-            export(model.root, hooks)
 
     def start_step(self, number: int) -> None:
         """Another step begins: calls count from 0."""
         self.context.step = number
         self.context.calls.restart()
-        self._taps.release()
-        for restart in self.context.restarts:
-            restart()
-
-    # One for each family that stands on a model.
-
-    def _modules(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
-        attach_modules(hook, targets.modules, stack)
-
-    def _every_module(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
-        attach_global(hook, {id(module): name for name, module in targets.modules}, stack)
-
-    def _tensors(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
-        self._on_parameters(hook, targets.parameters, stack)
-        self._nodes(hook, targets, stack)
-
-    def _on_parameters(self, hook: Hook, infos: list[TensorInfo], stack: ExitStack) -> None:
-        """Now, or once the forward has given lazy ones a shape: torch takes no hooks before."""
-        together = hook.spec.kind == "multi_grad"
-        attach = attach_together if together else attach_parameters
-        lazy = [info for info in infos if is_lazy(info.tensor)]
-        later = infos if together and lazy else lazy
-        attach(hook, [] if later is infos else [i for i in infos if not is_lazy(i.tensor)], stack)
-        if later:
-            self._late.append(lambda: attach(hook, later, stack))
-
-    def _nodes(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
-        if hook.spec.kind == "accumulate_grad":
-            self._on_parameters(hook, targets.parameters, stack)
-        for name, module in targets.modules:
-            self._taps.add(id(module), Tap(hook, Match(), name))
-        for name, module, match in targets.values:
-            self._taps.add(id(module), Tap(hook, match, name))
-
-    def _in_engine(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
-        if hook.spec.kind != "saved_tensors":
-            return  # the callback is queued as backward starts
-        names = {id(module): name for name, module in targets.modules}
-        pair = SavedTensors(hook, None if hook.spec.at is None else names)
-        stack.callback(pair.close)
-        self._saved.append(pair)
-        hook.attached += 1
-
-    def _on_operators(self, hook: Hook, targets: Targets, _stack: ExitStack) -> None:
-        hook.attached += 1
-        if hook.spec.at is None:
-            self._operators.append((hook, None))
-            return
-        conditions = [(match, {id(module): name}) for name, module, match in targets.values] + [
-            (Match(), {id(module): name}) for name, module in targets.modules
-        ]
-        self._operators.append((hook, conditions))
 
 
-_ATTACH: dict[str, Callable[[Engine, Hook, Targets, ExitStack], None]] = {
-    "module": Engine._modules,
-    "global module": Engine._every_module,
-    "tensor": Engine._tensors,
-    "autograd node": Engine._nodes,
-    "autograd engine": Engine._in_engine,
-    "state": lambda _, hook, targets, stack: attach_state(hook, targets.modules, stack),
-    "operators": Engine._on_operators,
-}
+def engine_for(spec: Spec, sink: Sink, *, clock: type[Context] = Context) -> Engine:
+    """The engine for the hooks of a request.
+
+    Raises
+    ------
+    ProblemsError, RequestError, ModelError : actions that cannot be had.
+    """
+    if not spec.hooks:
+        return Engine(clock(note=sink.add, statistics=lambda _: None, difference=lambda *_: None))
+    from hookcli.run.hooked import HookedEngine
+    from hookcli.run.remembered import Remembered
+    from hookcli.run.statistics import norm_of_change
+
+    return HookedEngine(
+        spec, clock(note=sink.add, statistics=Remembered(), difference=norm_of_change)
+    )

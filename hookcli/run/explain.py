@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from hookcli.hooks.hook import Hook
 from hookcli.report.recording import Failure
+
+if TYPE_CHECKING:
+    from hookcli.hooks.hook import Hook
 
 _Raised: TypeAlias = tuple[BaseException, str]
 _IN_PLACE = "BackwardHookFunction"

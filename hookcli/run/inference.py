@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pickle import dumps, loads  # now: a model may replace them
 from typing import Any
 
@@ -20,19 +19,11 @@ from hookcli.models.fake import Faker
 from hookcli.models.fork import in_fork
 from hookcli.run.batches import value_of
 from hookcli.run.doubts import Doubts
+from hookcli.run.outcome import Found
 from hookcli.run.seeds import seed_all
 from hookcli.run.trials import trier
 
 _PATIENCE = 60.0  # seconds that a search beside the run may take
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a search came to: the batch, what was tried for an error, and a line for each trial."""
-
-    hypothesis: Hypothesis | None = None
-    tried: str = ""
-    trials: tuple[str, ...] = ()
 
 
 def found_with(model: Model, spec: Spec, faker: Faker, floating: torch.dtype) -> Found:

@@ -20,7 +20,7 @@ from hookcli.report.model import Inputs, Origin, Report
 from hookcli.report.recording import Recording
 from hookcli.run.assemble import assemble, run_info
 from hookcli.run.batches import no_batch
-from hookcli.run.engine import Engine
+from hookcli.run.engine import engine_for
 from hookcli.run.loss import Loss
 from hookcli.run.plan import plan
 from hookcli.run.runner import run
@@ -82,7 +82,7 @@ def run_live(root: nn.Module, given: Any, spec: Spec, *, loss: Loss | None = Non
         kwargs={k: describe(v) for k, v in batch.kwargs.items()},
     )
     with neutral(root, written):
-        engine = Engine(spec, sink)
+        engine = engine_for(spec, sink)
         run(
             model,
             batch,

@@ -32,7 +32,7 @@ from hookcli.report.recording import EventNote, Recording
 from hookcli.run.assemble import assemble, run_info
 from hookcli.run.clock import LoopClock, Scales
 from hookcli.run.counter import Activations
-from hookcli.run.engine import Engine
+from hookcli.run.engine import engine_for
 from hookcli.run.gradients import note_gradients
 from hookcli.run.inventory import note_buffers, take_inventory
 from hookcli.run.live import device_of, source_of
@@ -73,7 +73,7 @@ class Attached:
         self._optimizers = optimizers
         load_libraries(spec.libraries)
         self._sink: Sink = Kept(most) if spec.stream is None else Streamed(spec.stream)
-        self._engine = Engine(spec, self._sink, clock=LoopClock)
+        self._engine = engine_for(spec, self._sink, clock=LoopClock)
         self._clock = self._engine.context
         self._recording = Recording()
         self._recorder = Recorder(self._recording, lambda *_: None, self._clock)
@@ -181,10 +181,10 @@ class Attached:
         self._opened = True
         self._forwards += 1
         if self._forwards % _FORWARDS == 0:
-            self._engine._taps.release()
+            self._engine.release()
             self._clock.calls.forget_passes()
         else:
-            self._engine._taps.release_told()
+            self._engine.release(told=True)
 
     @property
     def events(self) -> list[EventNote]:

@@ -30,6 +30,15 @@ class Result:
     trials: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search came to: the batch, what was tried for an error, and a line for each trial."""
+
+    hypothesis: Hypothesis | None = None
+    tried: str = ""
+    trials: tuple[str, ...] = ()
+
+
 def blames_batch(candidate: Candidate, failure: Failure) -> bool:
     """Whether another batch may do better: this one was the model's own idea, and did not fit."""
     own = candidate.origin == "declared" and failure.phase == "forward"

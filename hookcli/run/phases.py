@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
@@ -24,8 +24,10 @@ from hookcli.run.loss import Loss, loss_function
 from hookcli.run.plan import Plan
 from hookcli.run.seeds import seed_all
 from hookcli.run.training import training
-from hookcli.run.wanted import Wanted
 from hookcli.run.watch import Watch
+
+if TYPE_CHECKING:
+    from hookcli.run.wanted import Wanted
 
 
 class Phases:

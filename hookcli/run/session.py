@@ -28,9 +28,8 @@ from hookcli.report.recording import Recording
 from hookcli.run.assemble import assemble, run_info
 from hookcli.run.batches import Candidate, candidates, floating_dtype, no_batch
 from hookcli.run.doubts import Doubts, FakeDoubtError, is_inconclusive
-from hookcli.run.engine import Engine
-from hookcli.run.inference import Found, batch_of, found_beside, found_with
-from hookcli.run.outcome import Outcome, Result, blames_batch
+from hookcli.run.engine import Engine, engine_for
+from hookcli.run.outcome import Found, Outcome, Result, blames_batch
 from hookcli.run.plan import Plan, plan, unjudged
 from hookcli.run.prepare import prepare
 from hookcli.run.recorder import Progress
@@ -55,7 +54,7 @@ class Session:
         self._plan = plan(spec)
         load_libraries(spec.libraries)
         self._sink: Sink = Kept() if spec.stream is None else Streamed(spec.stream)
-        self._built = Engine(spec, self._sink)
+        self._built = engine_for(spec, self._sink)
 
     def run(self) -> Result:
         """The report of this attempt, partial where the model raised, and the batch it used.
@@ -132,6 +131,8 @@ class Session:
         """What an earlier attempt settled on; else what is given or declared."""
         inferred = self._attempt.inferred
         if inferred is not None:
+            from hookcli.run.inference import batch_of
+
             batch = batch_of(inferred, floating_dtype(root, self._spec), self._spec)
             yield Candidate("inferred", command(inferred), batch, inferred)
             return
@@ -149,6 +150,8 @@ class Session:
 
     def _inferred(self, model: Model) -> Candidate | None:
         """A batch found by trial; only fake tensors try, and never what a real run would see."""
+        from hookcli.run.inference import batch_of, found_beside, found_with  # not for every run
+
         set_mode(model, self._plan.mode)
         floating = floating_dtype(model.root, self._spec)
         self._found = (
@@ -167,7 +170,7 @@ class Session:
         if not any(hook.changing for hook in self._built.hooks):
             return False
         bare = replace(self._spec, hooks=())
-        outcome = self._try(model, candidate, Engine(bare, Kept()), plan(bare))
+        outcome = self._try(model, candidate, engine_for(bare, Kept()), plan(bare))
         return outcome.recording.failure is None
 
     def _try(
@@ -186,7 +189,7 @@ class Session:
         recording = Recording()
         if engine is None:
             self._sink.rewind()
-            engine = Engine.after(self._built, self._spec, self._sink)
+            engine = self._built.after(self._spec, self._sink)
         with self._ready(candidate.batch) as (batch, doubts):
             run(
                 model,

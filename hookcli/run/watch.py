@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -18,7 +18,9 @@ from hookcli.run.owners import Owners
 from hookcli.run.plan import Plan
 from hookcli.run.recorder import Progress, Recorder
 from hookcli.run.timeline import Timeline
-from hookcli.run.wanted import Wanted
+
+if TYPE_CHECKING:
+    from hookcli.run.wanted import Wanted
 
 
 def held_tensors(model: Model) -> list[torch.Tensor]:
@@ -26,6 +28,14 @@ def held_tensors(model: Model) -> list[torch.Tensor]:
     parameters = [info.tensor for info in model.parameters()]
     grads = [p.grad for p in parameters if p.grad is not None]
     return [*parameters, *grads, *(info.tensor for info in model.buffers())]
+
+
+def _wanted(model: Model, patterns: tuple[str, ...]) -> Wanted | None:
+    if not patterns:
+        return None
+    from hookcli.run.wanted import Wanted  # and what finds targets, which few runs need
+
+    return Wanted(model, patterns)
 
 
 class Watch:
@@ -47,7 +57,7 @@ class Watch:
         self._owners = Owners()
         self._asides = Asides(model, backward=plan.goes_backward)
         self._timeline = Timeline() if plan.timings else None
-        self.wanted = Wanted(model, plan.backward.inputs) if plan.backward.inputs else None
+        self.wanted = _wanted(model, plan.backward.inputs)
         self.counter: OperatorCounter | None = None
         if plan.flops:
             parameters = {id(info.tensor) for info in model.parameters()}

@@ -11,7 +11,6 @@ import os
 import re
 import struct
 import sysconfig
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,29 +73,14 @@ class Writer:
         self._slot = 1 - self._slot
 
 
-def _shared_memory() -> int:
-    """A descriptor without a name, in memory where the system can: a full /tmp must not matter."""
-    create = getattr(os, "memfd_create", None)
-    if create is not None:
-        fd: int = create("hookcli")
-        return fd
-    with tempfile.TemporaryFile() as file:
-        return os.dup(file.fileno())
-
-
 class BlackBox:
-    """The parent's side: two unnamed files, which the child gets as descriptors."""
+    """The parent's side of two unnamed files, which the child has too; it writes after this."""
 
-    def __init__(self) -> None:
-        self._events = _shared_memory()
-        self._dump = _shared_memory()
+    def __init__(self, events: int, dump: int) -> None:
+        self._events = events
+        self._dump = dump
         os.ftruncate(self._events, _SIZE)
         Writer(self._events).write(LastEvent("start", None, None, None))
-
-    @property
-    def descriptors(self) -> tuple[int, int]:
-        """For the child: the events' and the dump's."""
-        return self._events, self._dump
 
     def last(self) -> LastEvent:
         """The last whole event."""
@@ -115,11 +99,6 @@ class BlackBox:
         text = os.pread(self._dump, _DUMP_LIMIT, 0).decode("utf-8", "replace")
         last = text.rpartition(_DUMP)[2]
         return user_line((_unescaped(name), int(line)) for name, line in _FRAME.findall(last))
-
-    def close(self) -> None:
-        """Free the memory."""
-        os.close(self._events)
-        os.close(self._dump)
 
 
 def _unescaped(filename: str) -> str:

@@ -48,6 +48,15 @@ class _Progress:
         self._box.write(self.last)
 
 
+def _imports() -> BaseException | None:
+    """Import torch and what runs a model, the longest part of many runs; what it raised."""
+    try:
+        import hookcli.run.session  # noqa: F401
+    except BaseException as error:  # noqa: BLE001  # told as the job's own failure
+        return error
+    return None
+
+
 def _work(job: Job, progress: _Progress) -> ReportMessage:
     from hookcli.report.encode import to_json
     from hookcli.run.session import Session
@@ -70,15 +79,18 @@ def main(job_fd: int, answer_fd: int, box_fd: int, dump_fd: int) -> NoReturn:
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     outlet = guard.Outlet(answer_fd)
-    progress = _Progress(Writer(box_fd), outlet)
+    failed = _imports()
     try:
         job = receive_job(job_fd)
     except EOFError:  # the parent is gone already
         guard.leave(0)
     guard.end_with_parent(job_fd)
     sys.argv = [job.spec.model.source]
+    progress = _Progress(Writer(box_fd), outlet)
     message: ReportMessage | FailureMessage
     try:
+        if failed is not None:
+            raise failed
         message = _work(job, progress)
     except BaseException as error:  # noqa: BLE001  # the last resort
         guard.room_to_work()

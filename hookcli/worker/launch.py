@@ -7,20 +7,17 @@ import os
 import selectors
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 
 from hookcli.memory import available
 from hookcli.worker import processes
 from hookcli.worker.blackbox import BlackBox, LastEvent
 from hookcli.worker.protocol import PIPE_LOST, Answer, Crash, Inbox, Job, Reason, send_job
+from hookcli.worker.start import started
 
-_MAIN = Path(__file__).with_name("__main__.py")
-_HOME = Path(__file__).parent.parent.parent
 _TICK = 0.05  # seconds between looks at memory
 _GRACE = 2.0  # seconds that the model's exit handlers have
 _DUMP_WAIT = 1.0  # seconds, at most, for a hanging child to write where it is
@@ -41,25 +38,15 @@ class Worker:
 
     def __init__(self, job: Job, limits: Limits) -> None:
         self._limits = limits
-        self._box = BlackBox()
-        self._known = set(processes.children(os.getpid())) if processes.LINUX else set()
-        job_read, self._job_fd = os.pipe()
-        self._answer_fd, answer_write = os.pipe()
-        passed = (job_read, answer_write, *self._box.descriptors)
-        try:
-            self._child = subprocess.Popen(
-                [sys.executable, str(_MAIN), *map(str, passed), str(_HOME)],
-                stdin=subprocess.DEVNULL,
-                stdout=_error_stream(),
-                stderr=_error_stream(),
-                pass_fds=passed,
-                start_new_session=True,
-            )
-        finally:
-            os.close(job_read)
-            os.close(answer_write)
+        self._process = started()
+        self._child = self._process.child
+        self._box = BlackBox(self._process.events, self._process.dump)
+        self._known: set[int] = set()
+        if processes.LINUX:
+            self._known.update(processes.children(os.getpid()))
+            self._known.discard(self._child.pid)
         with contextlib.suppress(BrokenPipeError):
-            send_job(self._job_fd, job)
+            send_job(self._process.job, job)
 
     def __enter__(self) -> Worker:
         return self
@@ -79,9 +66,7 @@ class Worker:
             self._child.wait()
             processes.end_group(self._child.pid)  # those that were forked meanwhile
             processes.end_orphans(self._known)
-            for fd in (self._job_fd, self._answer_fd):
-                os.close(fd)
-            self._box.close()
+            self._process.close()
 
     def last(self) -> LastEvent:
         """Where the child has come."""
@@ -102,7 +87,7 @@ class Worker:
         processes.adopt_orphans()
         inbox = Inbox()
         with selectors.DefaultSelector() as selector:
-            selector.register(self._answer_fd, selectors.EVENT_READ)
+            selector.register(self._process.answer, selectors.EVENT_READ)
             with _exit_of(self._child.pid, selector):
                 while True:
                     ready = selector.select(_TICK)
@@ -122,16 +107,16 @@ class Worker:
 
     def _read(self, inbox: Inbox, ready: list[tuple[selectors.SelectorKey, int]]) -> bool:
         """Take what has come; True where the child closed its end."""
-        if not any(key.fd == self._answer_fd for key, _ in ready):
+        if not any(key.fd == self._process.answer for key, _ in ready):
             return False
-        data = os.read(self._answer_fd, 1 << 20)
+        data = os.read(self._process.answer, 1 << 20)
         inbox.feed(data)
         return not data
 
     def _drain(self, inbox: Inbox) -> None:
-        os.set_blocking(self._answer_fd, False)
+        os.set_blocking(self._process.answer, False)
         with contextlib.suppress(BlockingIOError):
-            while data := os.read(self._answer_fd, 1 << 20):
+            while data := os.read(self._process.answer, 1 << 20):
                 inbox.feed(data)
 
     def _died(self) -> Crash:
@@ -187,15 +172,6 @@ class Worker:
             call=last.call,
             place=self._box.dumped_place() or last.place,
         )
-
-
-def _error_stream() -> int:
-    """The parent's stderr for the model's output, or nowhere where that is closed."""
-    try:
-        os.fstat(2)
-    except OSError:
-        return subprocess.DEVNULL
-    return 2
 
 
 @contextlib.contextmanager

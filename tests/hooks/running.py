@@ -13,7 +13,7 @@ from hookcli.config.spec import ModelSpec, RunSpec, Spec
 from hookcli.inputs.batch import as_batch
 from hookcli.models.eager import EagerModel
 from hookcli.report.recording import Recording
-from hookcli.run.engine import Engine
+from hookcli.run.engine import engine_for
 from hookcli.run.plan import plan
 from hookcli.run.runner import run
 from hookcli.run.sinks import Kept
@@ -55,7 +55,7 @@ def carry_out(model, x, hooks, **how):
     sink, recording = Kept(), Noted()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        built = Engine(spec, sink)
+        built = engine_for(spec, sink)
         with built.building():
             root = model if isinstance(model, nn.Module) else model()
         recording.model = root
@@ -63,7 +63,7 @@ def carry_out(model, x, hooks, **how):
             EagerModel(root),
             as_batch(x),
             plan(spec),
-            Engine.after(built, spec, sink),
+            built.after(spec, sink),
             progress=lambda *_: None,
             recording=recording,
         )

@@ -126,6 +126,12 @@ def attached(model, kinds, stream=None):
 
 
 KINDS = {
+    "all of trace's preset": [
+        ("forward_pre", "*"),
+        ("forward", "*"),
+        ("tensor", "*:output"),
+        ("post_accumulate_grad", "*"),
+    ],
     "forward": [("forward", "*")],
     "forward_pre and forward": [("forward_pre", "*"), ("forward", "*")],
     "tensor at outputs": [("tensor", "*:output")],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Argument: TypeAlias = Literal[
-    "none", "number", "range", "positive", "directory", "file", "function", "comm"
+    "none", "figures", "number", "range", "positive", "directory", "file", "function", "comm"
 ]
 
 
@@ -32,11 +32,12 @@ CATALOGUE: dict[str, Action] = {
         Action("record", "notes shapes and dtypes", "none", False, False, "record"),
         Action(
             "stats",
-            "notes norm, mean, std, min, max, zeros, NaN and Inf counts",
-            "none",
+            "notes norm, mean, std, min, max, zeros, NaN and Inf counts; `norm` alone is faster",
+            "figures",
             True,
             False,
-            "stats",
+            "stats: norm",
+            True,
         ),
         Action(
             "print",

@@ -22,11 +22,12 @@ class NotFiniteError(ArithmeticError):
     """A NaN or Inf where `assert_finite` stands."""
 
 
-def stats(_argument: None, tools: Tools) -> Do:
-    """Note the figures of every tensor."""
+def stats(which: str | None, tools: Tools) -> Do:
+    """Note the figures of every tensor; with `norm`, that one, and all where it is not finite."""
+    figures = tools.norm if which == "norm" else tools.statistics
 
     def do(event: Event) -> None:
-        event.stats = {path: tools.statistics(t) for path, t, _ in leaves(event.value)}
+        event.stats = {path: figures(t) for path, t, _ in leaves(event.value)}
 
     return do
 

@@ -13,6 +13,7 @@ import torch
 class Tools:
     """`place` is the hook's line. `statistics` gives the figures of a tensor, None without values.
 
+    `norm` gives the same with its norm alone, where that is finite.
     `say` prints a line to stderr; `function` finds what a CallRef names; `terminal` is the path of
     the user's terminal, None where there is none.
     """
@@ -20,6 +21,7 @@ class Tools:
     place: str
     seed: int
     statistics: Callable[[torch.Tensor], dict[str, Any] | None]
+    norm: Callable[[torch.Tensor], dict[str, Any] | None]
     say: Callable[[str], None]
     function: Callable[[str, str], Callable[..., Any]]
     terminal: str | None = None

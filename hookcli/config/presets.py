@@ -13,8 +13,8 @@ PRESETS: dict[str, str] = {
     "inspect": "hooks: []\n",
     "grads": """\
 hooks:
-  - {kind: tensor, at: "*:output", do: stats}     # the gradient of every module's output
-  - {kind: node, at: "*:input", do: stats}        # every module's own share of its input's
+  - {kind: tensor, at: "*:output", do: {stats: norm}}  # the gradient of every module's output
+  - {kind: node, at: "*:input", do: {stats: norm}}     # every module's own share of its input's
 """,
     "trace": """\
 hooks:

@@ -25,6 +25,7 @@ OPTIONS = {
 ARGUMENTS = {
     "none": "nothing",
     "number": "a number",
+    "figures": "norm",
     "range": "[low, high]",
     "positive": "a number above 0",
     "directory": "a directory",

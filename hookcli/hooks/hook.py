@@ -215,7 +215,7 @@ class Hook(Portable):
         seq: int,
         site: Site,
         node: str | None,
-        values: list[LeafNote],
+        values: tuple[LeafNote, ...],
         stats: list[dict[str, Any] | None] | None,
         changed: float | None,
     ) -> None:

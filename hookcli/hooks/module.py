@@ -30,11 +30,12 @@ class ModuleHook(Portable):
 
     def site(self, module: nn.Module) -> Site | None:
         """Where it fires now; None for a module that is not meant."""
-        name = self._names.get(id(module))
+        key = id(module)
+        name = self._names.get(key)
         if name is None:
             return None
         call = self._hook.context.calls.running()
-        if call is None or call.key != id(module):
+        if call is None or call.key != key:
             return Site(name, module)
         site: Site | None = call.site
         if site is None:

@@ -23,6 +23,9 @@ class PostAccumulate(Portable):
 
     def __call__(self, parameter: torch.Tensor) -> None:
         """As torch calls it."""
+        if self._hook.looks_only:
+            self._hook.look(self._site, parameter.grad)
+            return
         self._hook.fire(
             self._site, parameter.grad, lambda _: (parameter,), again=lambda: parameter.grad
         )

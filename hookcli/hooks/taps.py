@@ -73,8 +73,9 @@ class Taps:
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """A call starts, with these arguments."""
         taps = self._before.get(call.key)
-        if self._on_nodes or taps:
-            self._running[call.order] = _Running()
+        if not taps and not self._on_nodes:
+            return
+        self._running[call.order] = _Running()
         if not taps or not call.graded:
             return
         found = [(path, t) for path, t, _ in argument_leaves(*batch) if t.requires_grad]
@@ -89,10 +90,9 @@ class Taps:
         """A call ended; `output` is None where it raised."""
         running = self._running.pop(call.order, None)
         taps = self._after.get(call.key)
-        end = torch._C._autograd._get_sequence_nr()
-        above = None if call.parent is None else self._running.get(call.parent)
-        if above is not None:
-            above.inner.add(call.sequence, end)
+        if self._running and call.parent in self._running:
+            end = torch._C._autograd._get_sequence_nr()
+            self._running[call.parent].inner.add(call.sequence, end)
         if not call.graded or output is None or not taps:
             return
         found = [(path, t) for path, t, _ in leaves(output) if t.requires_grad]
@@ -108,7 +108,7 @@ class Taps:
     def _hook_tensors(self, tap: Tap, call: Call, found: list[tuple[str, torch.Tensor]]) -> None:
         seen: set[int] = set()
         for path, tensor in found:
-            if id(tensor) in seen or not path_matches(tap.match, path):
+            if id(tensor) in seen or not (path == tap.match.path or path_matches(tap.match, path)):
                 continue
             seen.add(id(tensor))
             if tap.hook.spec.kind == "multi_grad":  # of several calls: once the forward is over
@@ -160,8 +160,8 @@ _GIVEN_BACK = "gave an input back as it is: its own share of the gradient cannot
 
 
 def _tell_given_back(tap: Tap, call: Call, path: str) -> None:
-    if _GIVEN_BACK not in call.notes:
-        call.notes.append(_GIVEN_BACK)
+    if _GIVEN_BACK not in (call.notes or ()):
+        call.note(_GIVEN_BACK)
     spec = tap.hook.spec
     if not everywhere(spec):
         target = f"{tap.name}:input{path}"

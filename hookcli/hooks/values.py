@@ -11,13 +11,33 @@ from hookcli.models.trees import dtype_name, leaves, shape_of
 from hookcli.report.recording import LeafNote
 
 
-def value_notes(value: Any) -> list[LeafNote]:
+def value_notes(value: Any) -> tuple[LeafNote, ...]:
     """The tensors of a value as an event shows them."""
-    if isinstance(value, torch.Tensor):
-        return [("", shape_of(value), dtype_name(value.dtype), False)]
-    if type(value) is tuple and len(value) == 1 and isinstance(value[0], torch.Tensor):
-        return [("[0]", shape_of(value[0]), dtype_name(value[0].dtype), False)]  # most arguments
-    return [(path, shape_of(t), dtype_name(t.dtype), via) for path, t, via in leaves(value)]
+    kind = type(value)
+    if kind in _PLAIN:
+        return _alone(value, "")
+    if kind is tuple and len(value) == 1 and type(value[0]) in _PLAIN:  # most arguments
+        return _alone(value[0], "[0]")
+    return tuple((path, shape_of(t), dtype_name(t.dtype), via) for path, t, via in leaves(value))
+
+
+_PLAIN = {torch.Tensor, torch.nn.Parameter}  # of other classes a shape may be symbolic
+_MOST = 4096
+_known: dict[tuple[str, torch.Size, torch.dtype], tuple[LeafNote]] = {}
+
+
+def _alone(tensor: torch.Tensor, path: str) -> tuple[LeafNote, ...]:
+    """One tensor, as one object for all of its shape and dtype: a run has few of them."""
+    try:
+        key = (path, tensor.shape, tensor.dtype)
+    except RuntimeError:  # nested: without one shape
+        return ((path, shape_of(tensor), dtype_name(tensor.dtype), False),)
+    found = _known.get(key)
+    if found is None:
+        if len(_known) > _MOST:
+            _known.clear()
+        found = _known[key] = ((path, shape_of(tensor), dtype_name(tensor.dtype), False),)
+    return found
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:

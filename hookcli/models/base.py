@@ -9,12 +9,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import torch
 
-from hookcli.models.recompute import Pass, Passes
+from hookcli.models.recompute import Passes
 from hookcli.report.recording import ModuleInfo
 
 
@@ -30,29 +30,44 @@ class TensorInfo:
 
 @dataclass(slots=True)
 class Call:
-    """One call of a module, while it runs and after. `parent` is an `order`."""
+    """One call of a module, while it runs and after. `parent` is an `order`.
+
+    One is made for every call of a loop that may run for days: what few calls need is made for
+    those alone.
+    """
 
     order: int
     key: int  # identity of the module, the same for all its calls
     name: str | None
     type: str
-    original_name: str | None
     index: int
     parent: int | None
     depth: int
     training: bool
-    place: str | None
     recomputed: bool
     module: Any  # the running instance
+    graded: bool  # gradients come to what it gives: not so in the throw-away pass of two
+    sequence: int  # torch's number of the next autograd node when it began
+    place: str | None = None
+    original_name: str | None = None
     entered: bool = False  # its inputs were seen
-    graded: bool = True  # gradients come to what it gives: not so in the throw-away pass of two
-    sequence: int = 0  # torch's number of the next autograd node when it began
     outer: BaseException | None = None  # being handled when the call began
     site: Any = None  # where its module's hooks fire: made by the first of them
     kwargs_seen: bool = True  # False: keyword inputs come with `leave`, in `late`
-    late: dict[str, Any] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    late: dict[str, Any] | None = None
+    notes: list[str] | None = None
+    segment: int | None = None  # identity of the checkpoint that it ran in
+    repeats: int = 0  # how often a checkpoint ran it again
 
+    def note(self, text: str) -> None:
+        """Say something of it, for the report."""
+        if self.notes is None:
+            self.notes = []
+        self.notes.append(text)
+
+
+_in_backward: Callable[[], int] = torch._C._current_graph_task_id  # -1 where none runs
+_next_node: Callable[[], int] = torch._C._autograd._get_sequence_nr
 
 Enter: TypeAlias = Callable[[Call, tuple[tuple[Any, ...], dict[str, Any]]], Any]
 Exit: TypeAlias = Callable[[Call, Any, BaseException | None], Any]
@@ -101,71 +116,77 @@ class Model(Protocol):
         ...
 
 
-class CallStack:
-    """Numbers calls and knows which one is running, on every thread."""
+class _Local(threading.local):
+    """The calls that run on one thread, the innermost last."""
 
     def __init__(self) -> None:
+        self.stack: list[Call] = []
+
+
+class CallStack:
+    """Numbers calls and knows which one is running, on every thread.
+
+    `placed` asks that each call's place in the source be looked up.
+    """
+
+    def __init__(self) -> None:
+        self.placed = True
         self._next = 0
         self._counts: dict[int, int] = {}
         self._passes = Passes()
         self._lock = threading.Lock()
-        self._local = threading.local()
-        self._main: list[Call] = self._local.__dict__.setdefault("stack", [])
+        self._local = _Local()
+        self._main = self._local.stack
 
     def restart(self) -> None:
         """Count the calls of each module from 0 again: another step begins, and nothing runs."""
         self._counts.clear()
         self._passes = Passes()
-        self._stack().clear()  # what a KeyboardInterrupt ended was not told of it
+        self._local.stack.clear()  # what a KeyboardInterrupt ended was not told of it
 
     def forget_passes(self) -> None:
         """Nothing that ran so far will be run again in backward."""
         self._passes = Passes()
 
-    def _stack(self) -> list[Call]:
-        stack: list[Call] | None = getattr(self._local, "stack", None)
-        if stack is None:
-            stack = self._local.stack = []
-        return stack
-
     def running(self) -> Call | None:
         """The innermost running call; on a fresh thread, that of the thread that ran the model."""
-        stack = self._stack() or self._main
+        stack = self._local.stack or self._main
         return stack[-1] if stack else None
 
     def enter(self, module: Any, name: str | None) -> Call:
         """Begin a call of `module`."""
         key = id(module)
-        parent = self.running()
-        within = None if parent is None else parent.order
-        first = self._passes.of_recomputation(key, within)
+        stack = self._local.stack
+        outer = stack or self._main
+        parent, within, depth = None, None, 0
+        if outer:
+            parent = outer[-1]
+            within, depth = parent.order, parent.depth + 1
+        first = self._passes.of_recomputation(key, within) if _in_backward() != -1 else None
         with self._lock:
             order = self._next
-            self._next += 1
+            self._next = order + 1
             if first is None:
-                index = self._counts.get(key, -1) + 1
-                self._counts[key] = index
+                index = self._counts[key] = self._counts.get(key, -1) + 1
             else:
                 index = first.index
         graded = torch.is_grad_enabled()
-        call = Call(
-            order=order,
-            key=key,
-            name=name,
-            type=type(module).__name__,
-            original_name=None,
-            index=index,
-            parent=within,
-            depth=0 if parent is None else parent.depth + 1,
-            training=bool(module.training),
-            place=None,
-            recomputed=first is not None,
-            module=module,
-            graded=graded and (first is None or not first.graded),
-            sequence=torch._C._autograd._get_sequence_nr(),
+        call = Call(  # by position, which takes half the time
+            order,
+            key,
+            name,
+            type(module).__name__,
+            index,
+            within,
+            depth,
+            bool(module.training),
+            first is not None,
+            module,
+            graded and (first is None or not first.graded),
+            _next_node(),
         )
-        self._passes.note(Pass(key, order, index, within, call.sequence, graded), again=first)
-        self._stack().append(call)
+        self._passes.note(call, first)
+        stack.append(call)
         return call
 
     def forget(self, call: Call) -> None:
@@ -177,7 +198,9 @@ class CallStack:
 
     def leave(self, key: int) -> Call | None:
         """End the innermost call of `key`; frames above it that never ended are dropped."""
-        stack = self._stack()
+        stack = self._local.stack
+        if stack and stack[-1].key == key:
+            return stack.pop()
         for i in range(len(stack) - 1, -1, -1):
             if stack[i].key == key:
                 call = stack[i]

@@ -188,16 +188,16 @@ class _Hooks:
     def _begin(self, module: nn.Module, args: tuple[Any, ...]) -> None:
         if module is self._model.wrapper:
             return
-        hooked = id(module) in self._hooked
-        call = self._calls.enter(module, self._names.get(id(module)))
-        call.place = places.of_frame(sys._getframe(1))
+        key, calls = id(module), self._calls
+        call = calls.enter(module, self._names.get(key))
+        if calls.placed:
+            call.place = places.of_frame(sys._getframe(1))
         call.outer = sys.exc_info()[1]
-        call.kwargs_seen = hooked
         if isinstance(module, nn.TransformerEncoderLayer) and _could_fuse(module):
-            call.notes.append("observing its children made it leave PyTorch's fused path")
-        if not hooked:
-            self._strangers[id(module)] = module
-            call.entered = True
+            call.note("observing its children made it leave PyTorch's fused path")
+        if key not in self._hooked:
+            self._strangers[key] = module
+            call.kwargs_seen, call.entered = False, True
             self._enter(call, (args, {}))
 
     def _end(self, module: nn.Module, kwargs: dict[str, Any], output: Any) -> None:
@@ -209,13 +209,17 @@ class _Hooks:
             return
         error = sys.exc_info()[1]
         if error is call.outer:
-            error = None
+            error = None  # as in most calls, where both are None
         elif type(error).__name__ == "_StopRecomputationError":  # private to torch's checkpoint
-            call.notes.append("recomputed as far as backward needed it")
+            call.note("recomputed as far as backward needed it")
             error = None
         call.outer = None
-        call.late = {} if call.kwargs_seen else kwargs
+        if call.kwargs_seen:
+            self._leave(call, output, error)
+            return
+        call.late = kwargs
         self._leave(call, output, error)
+        call.late = None
 
     # A copy of a hooked module brings its hooks along; the global ones see it as a stranger.
 

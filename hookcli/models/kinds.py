@@ -9,7 +9,7 @@ import re
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from hookcli.errors import RequestError
 
@@ -30,9 +30,25 @@ class PythonModule:
     attr: str
 
 
-Source: TypeAlias = PythonFile | PythonModule
+ArchiveKind: TypeAlias = Literal["torchscript", "exported", "package"]
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """`file.pt`, of a kind that its content tells; `inner` is what stands after the colon.
+
+    That is a resource of a torch.package archive, `package/resource.pkl`.
+    """
+
+    path: str
+    kind: ArchiveKind
+    inner: str | None = None
+
+
+Source: TypeAlias = PythonFile | PythonModule | Archive
 
 _FILE = re.compile(r"(.+?\.py)(?::([A-Za-z_][\w.]*))?")
+_PACKED = re.compile(r"(.+\.(?:pt|pth|pkg|zip)):(.+)")
 _MODULE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 
 _REFUSED = {
@@ -141,6 +157,9 @@ def parse_source(source: str) -> Source:
     whole = Path(source)
     match = None if whole.is_file() else _FILE.fullmatch(source)
     path, attr = (Path(match[1]), match[2]) if match else (whole, None)
+    packed = None if whole.exists() or match else _PACKED.fullmatch(source)
+    inner = packed[2] if packed else None
+    path = Path(packed[1]) if packed else path
     if path.is_dir():
         scripts = sorted(entry.name for entry in path.glob("*.py"))
         hint = (
@@ -168,6 +187,8 @@ def parse_source(source: str) -> Source:
             place=source,
             hint="check the file's permissions",
         ) from None
+    if kind in {"torchscript", "exported", "package"}:
+        return Archive(str(path), kind, inner)  # type: ignore[arg-type]  # one of the three
     if kind != "python":
         what, hint = _REFUSED[kind]
         raise RequestError(

@@ -12,9 +12,11 @@ from torch import nn
 
 from hookcli.config.spec import ModelSpec
 from hookcli.models import places
+from hookcli.models.archives import open_archive
 from hookcli.models.construct import build
 from hookcli.models.discovery import Choice, attribute, discover
-from hookcli.models.kinds import PythonFile, parse_source
+from hookcli.models.kinds import Archive, PythonFile, PythonModule, parse_source
+from hookcli.models.loaded import Loaded
 from hookcli.models.source import import_file, import_module
 
 
@@ -26,7 +28,7 @@ class Found:
     choice: Choice
 
 
-def find(source: str, args: tuple[Any, ...]) -> Found:
+def find(named: PythonFile | PythonModule, source: str, args: tuple[Any, ...]) -> Found:
     """Import the source and choose the object.
 
     Raises
@@ -35,8 +37,7 @@ def find(source: str, args: tuple[Any, ...]) -> Found:
     ModelError : the source's own code failed.
 
     """
-    named = parse_source(source)
-    if not isinstance(named, PythonFile):
+    if isinstance(named, PythonModule):
         module = import_module(named.module, source)
         return Found(module, Choice(attribute(module, named.attr, source), named.attr))
     path = places.START / named.path
@@ -44,16 +45,6 @@ def find(source: str, args: tuple[Any, ...]) -> Found:
     if named.attr is None:
         return Found(module, discover(module, path, source, args))
     return Found(module, Choice(attribute(module, named.attr, source), named.attr))
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A built module, the Python module it came from, and what to say of the choice."""
-
-    root: nn.Module
-    module: ModuleType
-    note: str | None
-    constructors: places.Constructors
 
 
 def load(
@@ -69,11 +60,14 @@ def load(
     `phase` is told "import" and "build"; the two contexts are entered around them. `allow` gets
     the builder before it is called, and may raise.
     """
+    named = parse_source(spec.source)
+    if isinstance(named, Archive):
+        return open_archive(named, spec, phase)
     constructors = places.Constructors()
     with constructors:
         phase("import")
         with importing or nullcontext():
-            found = find(spec.source, spec.args)
+            found = find(named, spec.source, spec.args)
         phase("build")
 
         def construct() -> nn.Module:

@@ -7,30 +7,20 @@ grad (use_reentrant=True), else the first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-
-@dataclass(slots=True)
-class Pass:
-    """One call, as far as a later one may repeat it. `within` is the order of its caller."""
-
-    key: int
-    order: int
-    index: int
-    within: int | None
-    sequence: int
-    graded: bool
-    segment: int | None = None  # identity of the checkpoint that it ran in
-    repeats: int = 0
+if TYPE_CHECKING:
+    from hookcli.models.base import Call
 
 
-def _segment() -> int | None:
-    """The innermost checkpoint that is running (use_reentrant=False): its pack hook's identity."""
-    top = torch._C._autograd._top_saved_tensors_default_hooks(True)
-    if top is None or getattr(top[0], "__module__", "") != "torch.utils.checkpoint":
+_hooks_of_saved = torch._C._autograd._top_saved_tensors_default_hooks
+
+
+def _segment(top: tuple[Any, Any]) -> int | None:
+    """The checkpoint that is running (use_reentrant=False): its pack hook's identity."""
+    if getattr(top[0], "__module__", "") != "torch.utils.checkpoint":
         return None  # other hooks of saved tensors are no checkpoint
     return id(top[0])
 
@@ -45,27 +35,37 @@ class Passes:
     """The calls of one forward, and what was recomputed of them."""
 
     def __init__(self) -> None:
-        self._by_key: dict[int, list[Pass]] = {}
-        self._first_of: dict[int, Pass] = {}  # order of a recomputed call → what it repeats
+        self._by_key: dict[int, list[Call]] = {}
+        self._first_of: dict[int, Call] = {}  # order of a recomputed call → what it repeats
 
-    def note(self, one: Pass, *, again: Pass | None) -> None:
-        """A call begins; `again` is the one that it repeats."""
+    def note(self, one: Call, again: Call | None) -> None:
+        """A call begins; `again` is the one that it repeats.
+
+        A checkpoint runs its calls without grad, or under hooks of saved tensors: no other call
+        is repeated.
+        """
         if again is not None:
             self._first_of[one.order] = again
             return
-        one.segment = _segment()
-        self._by_key.setdefault(one.key, []).append(one)
+        top: tuple[Any, Any] | None = _hooks_of_saved(True)
+        if top is not None:
+            one.segment = _segment(top)
+        elif one.graded:
+            return
+        known = self._by_key.get(one.key)
+        if known is None:
+            self._by_key[one.key] = [one]
+        else:
+            known.append(one)
 
-    def of_recomputation(self, key: int, within: int | None) -> Pass | None:
+    def of_recomputation(self, key: int, within: int | None) -> Call | None:
         """The call of the module `key` that the one which begins now repeats; None where none."""
-        if torch._C._current_graph_task_id() == -1:
-            return None
         known = self._by_key.get(key)
         if not known:
             return None
         caller = None if within is None else self._first_of.get(within)
         if caller is not None:
-            found = [one for one in known if one.within == caller.order]
+            found = [one for one in known if one.parent == caller.order]
         else:
             found = self._of_segment(known)
         if not found:
@@ -75,7 +75,7 @@ class Passes:
         first.repeats += 1
         return first
 
-    def _of_segment(self, known: list[Pass]) -> list[Pass]:
+    def _of_segment(self, known: list[Call]) -> list[Call]:
         """Those of the checkpoint whose backward is running."""
         sequence = _node_sequence()
         if sequence is None:

@@ -62,7 +62,7 @@ def combined(parts: list[dict[str, Any]]) -> dict[str, Any] | None:
     if len(parts) < 2:
         return parts[0] if parts else None
     whole = _pooled(parts)
-    whole.update({name: sum(p[name] for p in parts) for name in ("zeros", "nans", "infs")})
+    whole.update({name: _sum(parts, name) for name in ("zeros", "nans", "infs")})
     if any("finite" in p for p in parts):
         inner = [{**p.get("finite", p), "numel": p["numel"] - p["nans"] - p["infs"]} for p in parts]
         known = [p for p in inner if p["numel"]]
@@ -72,6 +72,12 @@ def combined(parts: list[dict[str, Any]]) -> dict[str, Any] | None:
             else (dict.fromkeys(("norm", "mean", "std", "min", "max", "abs_max")))
         )
     return whole
+
+
+def _sum(parts: list[dict[str, Any]], name: str) -> int | None:
+    """None where one is not known."""
+    counts = [p[name] for p in parts]
+    return None if None in counts else sum(counts)
 
 
 def _pooled(parts: list[dict[str, Any]]) -> dict[str, Any]:

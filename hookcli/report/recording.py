@@ -108,7 +108,7 @@ class EventNote(NamedTuple):
     order: int | None
     node: str | None
     hook: int | None  # None: what torch.autograd.grad was asked for
-    values: list[LeafNote]
+    values: tuple[LeafNote, ...]
     part: str | None = None
     path: str = ""
     stats: list[dict[str, Any] | None] | None = None

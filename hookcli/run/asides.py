@@ -27,16 +27,16 @@ class Asides:
     def enter(self, call: Call) -> None:
         """Note on a call what is unusual about it."""
         if torch._C._functorch.peek_interpreter_stack() is not None:
-            call.notes.append(_TRANSFORM)
+            call.note(_TRANSFORM)
         if not self._backward:
             return
         if not torch.is_grad_enabled():
-            call.notes.append(_NO_GRAD)
+            call.note(_NO_GRAD)
         if call.key in self._registered and any(
             parameter is not None and id(parameter) not in self._own
             for parameter in call.module._parameters.values()
         ):
-            call.notes.append(_OTHERS)
+            call.note(_OTHERS)
 
 
 def note_compiled(model: Model, recording: Recording) -> None:

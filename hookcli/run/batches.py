@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -21,6 +20,7 @@ from hookcli.inputs.materialise import given_batch
 from hookcli.models import places, walk
 from hookcli.models.discovery import attribute
 from hookcli.models.failures import failure_of
+from hookcli.models.loaded import Loaded
 from hookcli.models.source import import_file
 from hookcli.models.tensorfiles import read_tensors
 from hookcli.report.model import Origin
@@ -137,7 +137,7 @@ def given(spec: Spec, root: nn.Module, around: Callable[[], Any]) -> Candidate |
 def candidates(
     spec: Spec,
     root: nn.Module,
-    module: ModuleType,
+    loaded: Loaded,
     around: Callable[[], Any],
     drop: Callable[[str, str], None],
 ) -> Iterator[Candidate]:
@@ -146,7 +146,9 @@ def candidates(
     if one is not None:
         yield one
         return
-    for declared in declarations(root, module, drop, batch_size=spec.run.batch_size):
+    if loaded.batch is not None:
+        yield Candidate("declared", *loaded.batch)
+    for declared in declarations(root, loaded.module, drop, batch_size=spec.run.batch_size):
         yield Candidate("declared", declared.name, declared.batch)
 
 

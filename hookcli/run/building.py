@@ -52,6 +52,7 @@ def build_hook(one: HookSpec, spec: Spec, context: Context) -> Hook:
             place=action.place or one.place,
             seed=spec.run.seed,
             statistics=context.statistics,
+            norm=context.norm,
             say=lambda text: Console().err(escape(text)),
             function=function_of,
         )

@@ -9,6 +9,8 @@ import torch
 from hookcli.hooks.context import Context
 from hookcli.hooks.kind import Phase
 
+_in_backward = torch._C._current_graph_task_id
+
 
 class LoopClock(Context):
     """Tells the phase by what runs: torch's engine says whether it is at work."""
@@ -18,7 +20,7 @@ class LoopClock(Context):
     @property
     def phase(self) -> Phase:
         """Where the loop is now."""
-        if torch._C._current_graph_task_id() != -1:
+        if _in_backward() != -1:
             return "backward"
         if self.optimizing and self.calls.running() is None:  # else a closure of the optimizer's
             return "optimizer"

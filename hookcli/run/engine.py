@@ -112,11 +112,15 @@ def engine_for(spec: Spec, sink: Sink, *, clock: type[Context] = Context) -> Eng
     ProblemsError, RequestError, ModelError : actions that cannot be had.
     """
     if not spec.hooks:
-        return Engine(clock(note=sink.add, statistics=lambda _: None, difference=lambda *_: None))
+        return Engine(clock(sink.add, lambda _: None, lambda _: None, lambda *_: None))
     from hookcli.run.hooked import HookedEngine
     from hookcli.run.remembered import Remembered
-    from hookcli.run.statistics import norm_of_change
+    from hookcli.run.statistics import norm_of, norm_of_change, statistics
 
-    return HookedEngine(
-        spec, clock(note=sink.add, statistics=Remembered(), difference=norm_of_change)
+    context = clock(
+        note=sink.add,
+        statistics=Remembered(statistics),
+        norm=Remembered(norm_of),
+        difference=norm_of_change,
     )
+    return HookedEngine(spec, context)

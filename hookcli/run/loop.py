@@ -83,6 +83,7 @@ class Attached:
         self._started = time.perf_counter()
         self._scales = Scales(scaler)
         self._report: Report | None = None
+        self._noting = True  # calls become rows
         self._opened = False  # a forward has begun in this step
         self._forwards = 0  # in this step
         self._noted = False  # gradients before an optimizer's step; else those of the report's time
@@ -151,20 +152,29 @@ class Attached:
         """A step of the loop is over: the next forward belongs to the next."""
         self._engine.start_step(self._clock.step + 1)
         self._opened, self._forwards = False, 0
+        self._note_no_more()
+
+    def _note_no_more(self) -> None:
+        """The rows are those of the first step's first forwards."""
+        self._noting = self._clock.calls.placed = False
 
     def _enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        if call.name == "" and not call.recomputed:
+        if call.name == "":
+            self._enter_root(call, batch)
+        if self._noting:
+            self._recorder.enter(call, batch)
+        self._engine.enter(call, batch)
+
+    def _enter_root(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        if not call.recomputed:
             self._begin_forward()
-        if self._inputs is None and call.name == "":
+        if self._inputs is None:
             self._inputs = Inputs(
                 "given",
                 tuple(describe(a) for a in batch[0]),
                 {k: describe(v) for k, v in batch[1].items()},
             )
             self._recorder.activations = Activations(self._model.root, batch)
-        if not self._clock.step and self._forwards <= _FORWARDS:
-            self._recorder.enter(call, batch)
-        self._engine.enter(call, batch)
 
     def _leave(self, call: Call, output: Any, error: BaseException | None) -> None:
         if self._recorder.knows(call):
@@ -180,6 +190,8 @@ class Attached:
         """A forward of the root begins: it opens a step, or is one more of it."""
         self._opened = True
         self._forwards += 1
+        if self._forwards > _FORWARDS:
+            self._note_no_more()
         if self._forwards % _FORWARDS == 0:
             self._engine.release()
             self._clock.calls.forget_passes()

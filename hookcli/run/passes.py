@@ -7,18 +7,18 @@ gives it, with one element at least.
 from __future__ import annotations
 
 import math
-from functools import cache
 
 import torch
 from torch import Tensor
 
-from hookcli.run.chunks import SIZE, chunks, pieces
+from hookcli.run.chunks import chunks, pieces
 from hookcli.run.moments import Elements, Moments, constant
 
 _SMALL = 1 << 13  # up to here float64 costs no more than float32, in which we sum rows
 _SERIAL = 1 << 15  # up to here torch's own operators start no threads
-_FEW = 1 << 11  # up to here count_nonzero, which branches, is the fastest
-_BLOCK = 1 << 20  # of a tensor that needs no copy: the passes after the first find it cached
+_FEW = 1 << 14  # up to here count_nonzero, which branches, is the fastest
+_BYTES = 1024  # elements in whose sum, an eighth of them to a byte, no byte overflows
+_BLOCK = 1 << 19  # of a tensor that needs no copy: the passes after the first find it cached
 _ROW = 1024  # float32 sums of a row are good to 1e-7; the rows are summed in float64
 
 # Dtypes whose values and differences float32 holds; the others are computed in float64.
@@ -41,6 +41,35 @@ def on_cpu(view: Tensor) -> Elements:
             return Elements(found)
     found = _quick(view, torch.float64)
     return _careful(view) if found is None else Elements(found)
+
+
+def quick_norm(view: Tensor) -> float | None:
+    """The 2-norm of many elements that float32 holds; None where another way is as fast or needed.
+
+    It is needed where an element is not finite, or squares could leave float32's range.
+    """
+    if view.device.type != "cpu" or view.numel() <= _SMALL or view.dtype not in _SINGLE:
+        return None
+    own = view.dtype is not torch.float32 or not view.is_contiguous()
+    squares = 0.0
+    for piece in pieces(view, torch.float32) if own else chunks(view, _BLOCK):
+        squares += _squares(piece)
+        if not math.isfinite(squares):
+            return None
+    norm = math.sqrt(squares)
+    return norm if norm > _LIMITS[torch.float32][0] * math.sqrt(view.numel()) else None
+
+
+def _squares(piece: Tensor) -> float:
+    """The sum of squares of float32."""
+    whole = piece.numel() // _ROW * _ROW
+    squares = 0.0
+    if whole:
+        norms = torch.linalg.vector_norm(piece.narrow(0, 0, whole).view(-1, _ROW), dim=1)
+        squares = torch.linalg.vector_norm(norms, dtype=torch.float64).item() ** 2
+    if whole < piece.numel():
+        squares += sum_of_squares(piece.narrow(0, whole, piece.numel() - whole).double())
+    return squares
 
 
 def _ends(piece: Tensor) -> tuple[float, float]:
@@ -71,7 +100,7 @@ def _quick(view: Tensor, dtype: torch.dtype) -> Moments | None:
         total += part
         squares += square
         if low <= 0 <= high:
-            found.zeros += _zeros(piece, own=own)
+            found.zeros += _zeros(piece)
     if found.low == found.high:
         return constant(found.count, found.low)
     _settle(found, view, total, squares, share=share)
@@ -83,17 +112,13 @@ def _sums(piece: Tensor) -> tuple[float, float]:
     if piece.dtype is torch.float64:
         return piece.sum().item(), sum_of_squares(piece)
     whole = piece.numel() // _ROW * _ROW
-    total = squares = 0.0
+    total = 0.0
     if whole:
         rows = piece.narrow(0, 0, whole).view(-1, _ROW)
         total = rows.sum(1).sum(dtype=torch.float64).item()
-        norms = torch.linalg.vector_norm(rows, dim=1)
-        squares = torch.linalg.vector_norm(norms, dtype=torch.float64).item() ** 2
     if whole < piece.numel():
-        rest = piece.narrow(0, whole, piece.numel() - whole).double()
-        total += rest.sum().item()
-        squares += sum_of_squares(rest)
-    return total, squares
+        total += piece.narrow(0, whole, piece.numel() - whole).double().sum().item()
+    return total, _squares(piece)
 
 
 def sum_of_squares(piece: Tensor) -> float:
@@ -108,27 +133,21 @@ def _count(ones: Tensor) -> int:
     return int(ones.sum().item())
 
 
-@cache
-def _zero(dtype: torch.dtype) -> Tensor:
-    """A number would be made a tensor at each comparison, which costs more than to compare.
+def _zeros(piece: Tensor) -> int:
+    """How many of one dimension.
 
-    Made on first use, when no mode makes a fake of it.
+    Converting to booleans is fast, adding booleans is not: they are added eight at a time, as the
+    bytes of an integer, of which few enough are added that no byte overflows.
     """
-    return torch.zeros((), dtype=dtype, device="cpu")
-
-
-def _zeros(piece: Tensor, *, own: bool) -> int:
-    """How many; what is our own is overwritten."""
-    if piece.numel() <= _FEW:
-        return piece.numel() - int(torch.count_nonzero(piece).item())
-    zero = _zero(piece.dtype)
-    if own:
-        return _count(torch.eq(piece, zero, out=piece))
-    out = piece.new_empty(min(SIZE, piece.numel()))
-    return sum(
-        _count(torch.eq(part, zero, out=out.narrow(0, 0, part.numel())))
-        for part in torch.split(piece, SIZE)
-    )
+    count = piece.numel()
+    if count <= _FEW:
+        return count - int(torch.count_nonzero(piece).item())
+    whole = count // _BYTES * _BYTES
+    others = torch.empty(whole, dtype=torch.bool, device=piece.device)
+    others.copy_(piece.narrow(0, 0, whole))
+    bytewise = others.view(torch.int64).view(-1, _BYTES // 8).sum(1)
+    found = whole - int(bytewise.view(torch.uint8).sum().item())
+    return found if whole == count else found + _zeros(piece.narrow(0, whole, count - whole))
 
 
 def _settle(
@@ -174,7 +193,7 @@ def _careful(view: Tensor) -> Elements:
         low, high = _ends(piece)
         others = 0
         if math.isfinite(low) and math.isfinite(high):
-            finite.zeros += _zeros(piece, own=True)
+            finite.zeros += _zeros(piece)
         else:
             mask = torch.empty_like(piece)
             nans = _count(torch.ne(piece, piece, out=mask))

@@ -11,7 +11,8 @@ from hookcli.config.spec import Attempt, Spec
 from hookcli.errors import RequestError
 from hookcli.memory import available, too_large
 from hookcli.models.fake import Faker, on_meta
-from hookcli.models.load import Loaded, load
+from hookcli.models.load import load
+from hookcli.models.loaded import Loaded
 from hookcli.models.size import bytes_when_built
 from hookcli.models.weights import load_weights, read_weights
 from hookcli.run.plan import plan

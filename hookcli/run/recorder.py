@@ -70,6 +70,8 @@ class Recorder:
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """A forward starts."""
+        if call.notes is None:
+            call.notes = []  # what is said of it later is in the row too
         note = CallNote(
             order=call.order,
             key=call.key,

@@ -6,36 +6,37 @@ A layer's output is the next one's input, and its container's output too; so are
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from hookcli.models.storage import storage_of
-from hookcli.run.statistics import statistics
 
 _LEAST = 4096  # elements: below it computing is as fast as looking up
 _KEPT = 16  # the last so many tensors
 
 
 class Remembered:
-    """`statistics`, with a memory of the last tensors. No tensor is kept alive by it.
+    """A function that measures tensors, with a memory of the last. It keeps none of them alive.
 
     What is remembered holds for the same memory, seen in the same way, and not written since.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, measure: Callable[[torch.Tensor], dict[str, Any] | None]) -> None:
+        self._measure = measure
         self._known: OrderedDict[Any, tuple[Any, dict[str, Any] | None]] = OrderedDict()
 
     def __call__(self, tensor: torch.Tensor) -> dict[str, Any] | None:
         """The figures of a tensor."""
         key = _key(tensor)
         if key is None:
-            return statistics(tensor)
+            return self._measure(tensor)
         known = self._known.get(key)
         if known is not None and not known[0].expired():
             return known[1]
-        found = statistics(tensor)
+        found = self._measure(tensor)
         # A weak reference keeps the storage's identity from being used again.
         reference = StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]
         self._known[key] = (reference, found)

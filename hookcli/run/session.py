@@ -20,7 +20,7 @@ from hookcli.models.failures import first_line
 from hookcli.models.fake import Faker
 from hookcli.models.foreign import told_of_masks
 from hookcli.models.libraries import load_libraries
-from hookcli.models.load import Loaded
+from hookcli.models.loaded import Loaded
 from hookcli.models.source import own_path
 from hookcli.models.trees import describe
 from hookcli.report.model import Inputs, Report
@@ -136,7 +136,7 @@ class Session:
             batch = batch_of(inferred, floating_dtype(root, self._spec), self._spec)
             yield Candidate("inferred", command(inferred), batch, inferred)
             return
-        for one in candidates(self._spec, root, loaded.module, self._around, drop):
+        for one in candidates(self._spec, root, loaded, self._around, drop):
             if self._attempt.declaration in (None, one.name):
                 yield self._in_dtype(one, root)
 

@@ -15,7 +15,7 @@ import torch
 from hookcli.run.chunks import chunks, compact, pieces
 from hookcli.run.elements import of_tensor
 from hookcli.run.moments import Elements, Moments
-from hookcli.run.passes import sum_of_squares
+from hookcli.run.passes import quick_norm, sum_of_squares
 from hookcli.run.reading import aside, dense, readable, whole
 
 _FIGURES = ("norm", "mean", "std", "min", "max", "abs_max")
@@ -48,6 +48,34 @@ def statistics(tensor: torch.Tensor) -> dict[str, Any] | None:
             return None
         values, implied = found
         return _row(_elements(values, implied), moduli=values.is_complex())
+
+
+def norm_of(tensor: torch.Tensor) -> dict[str, Any] | None:
+    """The same with `norm` alone, and so about three times as fast; the other figures are None.
+
+    All of them, where an element is NaN or infinite.
+    """
+    tensor = whole(tensor)
+    with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
+        found = readable(tensor)
+        if found is None:
+            return None
+        values, implied = found
+        view, times = compact(values)
+        norm = quick_norm(view)
+        if norm is None:
+            row = _row(_elements(values, implied), moduli=values.is_complex())
+            if row["nans"] or row["infs"]:
+                return row
+            norm = row["norm"]
+        else:
+            norm *= math.sqrt(times)
+        return {**_NORM_ALONE, "numel": values.numel() + implied, "norm": norm}
+
+
+_NORM_ALONE = {
+    "numel": 0, **dict.fromkeys(_FIGURES), "zeros": None, "nans": 0, "infs": 0
+}  # fmt: skip
 
 
 def _elements(values: torch.Tensor, implied: int) -> Elements:

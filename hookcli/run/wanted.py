@@ -93,10 +93,10 @@ class Wanted:
         """The parameters' gradients by key; those of values are noted as events."""
         count = len(self._parameters)
         for (_, call, name, part, path), gradient in zip(self._values, found[count:], strict=True):
-            notes: list[LeafNote] = []
+            notes: tuple[LeafNote, ...] = ()
             if gradient is not None:
                 shape, dtype = tuple(gradient.shape), str(gradient.dtype).removeprefix("torch.")
-                notes = [("", shape, dtype, False)]
+                notes = (("", shape, dtype, False),)
             context.note(
                 EventNote(
                     next(context.sequence),

@@ -15,10 +15,10 @@ from hookcli.config.selectors import selector_of
 from hookcli.errors import RequestError
 
 
-def hook(index, kind, at, action, name):
+def hook(index, kind, at, action, name, argument=None):
     place = f"preset {name}"
     return HookSpec(
-        index, kind, selector_of(at), actions=(ActionSpec(action, None, place),), place=place
+        index, kind, selector_of(at), actions=(ActionSpec(action, argument, place),), place=place
     )
 
 
@@ -30,8 +30,8 @@ def test_the_presets():
         hook(2, "post_accumulate_grad", "*", "record", "trace"),
     )
     assert preset_hooks("grads") == (
-        hook(0, "tensor", "*:output", "stats", "grads"),
-        hook(1, "node", "*:input", "stats", "grads"),
+        hook(0, "tensor", "*:output", "stats", "grads", "norm"),
+        hook(1, "node", "*:input", "stats", "grads", "norm"),
     )
     assert preset_hooks("inspect") == ()
     assert preset_hooks("none") == ()

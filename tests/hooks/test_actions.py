@@ -564,7 +564,7 @@ def test_a_change_of_grad_in_post_accumulate_grad_is_no_misuse_and_is_measured()
         assert found.events[0].changed == pytest.approx(0.5 * grad.norm().item())
     model, found, messages = misuse("post_accumulate_grad", "0.weight", "post_drop")
     assert model[0].weight.grad is None
-    assert found.events[0].values == []
+    assert found.events[0].values == ()
     assert found.events[0].changed is None
 
 

@@ -62,7 +62,7 @@ def test_it_fires_in_its_phases_and_in_no_other(kind):
 def test_what_it_is_given_has_shapes_or_it_says_that_it_is_given_nothing(kind):
     events = run(kind).events
     if kind.value == "nothing":
-        assert all(event.values == [] for event in events)
+        assert all(event.values == () for event in events)
     elif kind.name != "module_registration":
         assert any(event.values for event in events)
 

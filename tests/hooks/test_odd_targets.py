@@ -124,7 +124,7 @@ class Bad(nn.Module):
 def test_always_call_fires_where_the_forward_raised_with_nothing():
     always = hook("forward", "bad", options={"always_call": True})
     found = finished(Raises(), models.batch(), [always, hook("forward", "bad", index=1)])
-    assert [(event.hook, event.values) for event in found.events] == [(0, [])]
+    assert [(event.hook, event.values) for event in found.events] == [(0, ())]
 
 
 OPERATORS = {

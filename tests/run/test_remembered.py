@@ -5,20 +5,18 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hookcli.run import remembered
 from hookcli.run.remembered import Remembered
 from hookcli.run.statistics import statistics
 
 
-@pytest.fixture
-def counted(monkeypatch):
+def counting():
     calls = []
-    monkeypatch.setattr(remembered, "statistics", lambda t: calls.append(t.shape) or statistics(t))
-    return calls
+    return calls, Remembered(lambda t: calls.append(t.shape) or statistics(t))
 
 
-def test_a_tensor_is_measured_once(counted):
-    known, x = Remembered(), torch.randn(100, 100)
+def test_a_tensor_is_measured_once():
+    counted, known = counting()
+    x = torch.randn(100, 100)
     assert known(x) == known(x) == known(x.view(100, 100)) == statistics(x)
     assert len(counted) == 1
 
@@ -27,7 +25,7 @@ def test_a_tensor_is_measured_once(counted):
     "change", [lambda x: x.add_(1), lambda x: x[0].zero_(), lambda x: x.copy_(torch.ones(100, 100))]
 )
 def test_a_write_is_seen(change):
-    known, x = Remembered(), torch.randn(100, 100)
+    known, x = Remembered(statistics), torch.randn(100, 100)
     known(x)
     change(x)
     assert known(x) == statistics(x)
@@ -37,13 +35,13 @@ def test_a_write_is_seen(change):
     "view", [lambda x: x[:50], lambda x: x[50:], lambda x: x.t(), lambda x: x.view(torch.int32)]
 )
 def test_another_view_is_another_tensor(view):
-    known, x = Remembered(), torch.randn(100, 100)
+    known, x = Remembered(statistics), torch.randn(100, 100)
     known(x)
     assert known(view(x)) == statistics(view(x))
 
 
 def test_memory_that_is_used_again_is_not_taken_for_what_was_there():
-    known = Remembered()
+    known = Remembered(statistics)
     for i in range(200):
         x = torch.full((100, 100), float(i))
         assert known(x)["max"] == float(i)
@@ -51,13 +49,13 @@ def test_memory_that_is_used_again_is_not_taken_for_what_was_there():
 
 
 def test_conjugates_and_negatives_are_told_apart():
-    known, x = Remembered(), torch.randn(100, 100, dtype=torch.complex64)
+    known, x = Remembered(statistics), torch.randn(100, 100, dtype=torch.complex64)
     for one in (x, x.conj(), x.conj().imag):
         assert known(one) == statistics(one)
 
 
-def test_only_the_last_ones_are_remembered(counted):
-    known = Remembered()
+def test_only_the_last_ones_are_remembered():
+    counted, known = counting()
     tensors = [torch.randn(5000) for _ in range(40)]
     for tensor in tensors:
         known(tensor)

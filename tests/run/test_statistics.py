@@ -21,7 +21,7 @@ from hookcli.run.chunks import SIZE, chunks, compact
 from hookcli.run.elements import on_device
 from hookcli.run.moments import Elements, Moments
 from hookcli.run.passes import on_cpu
-from hookcli.run.statistics import norm_of_change, statistics
+from hookcli.run.statistics import norm_of, norm_of_change, statistics
 from tests.conftest import ROOT
 
 inf, nan = math.inf, math.nan
@@ -647,7 +647,7 @@ import os, torch, torch.distributed as dist, torch.multiprocessing as mp
 def main(rank, store):
     dist.init_process_group("gloo", init_method="file://" + store, rank=rank, world_size=2)
     from torch.distributed.tensor import Replicate, Shard, distribute_tensor, init_device_mesh
-    from hookcli.run.statistics import norm_of_change, statistics
+    from hookcli.run.statistics import norm_of, norm_of_change, statistics
     full = torch.arange(401.0)
     for placement in (Shard(0), Replicate()):
         part = distribute_tensor(full, init_device_mesh("cpu", (2,)), [placement])
@@ -766,3 +766,45 @@ def test_norm_of_change_follows_ieee():
     assert math.isnan(norm_of_change(one * inf, one * inf))
     both = torch.cat([torch.full((SIZE,), inf), torch.full((9,), nan)])
     assert math.isnan(norm_of_change(torch.zeros(SIZE + 9), both))
+
+
+NORM_ALONE = {"mean", "std", "min", "max", "abs_max", "zeros"}
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 8_192, 8_193, 40_000, 600_001])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64,
+                                   torch.int32, torch.bool, torch.complex64])  # fmt: skip
+@pytest.mark.parametrize("lift", [1.0, 1e-20, 1e30])
+def test_the_norm_alone_is_that_of_all_figures(size, dtype, lift):
+    generator = torch.Generator().manual_seed(size)
+    x = (
+        torch.randn(size, generator=generator)
+        .mul(lift if dtype == torch.float32 else 1.0)
+        .to(dtype)
+    )
+    full, alone = statistics(x), norm_of(x)
+    assert alone["norm"] == pytest.approx(full["norm"], rel=1e-6)
+    assert {k: alone[k] for k in ("numel", "nans", "infs")} == {
+        k: full[k] for k in ("numel", "nans", "infs")
+    }
+    assert alone.keys() == full.keys()
+    assert {k for k, v in alone.items() if v is None} == NORM_ALONE
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("size", [3, 50_000, 700_000])
+def test_with_something_not_finite_the_norm_comes_with_all_figures(bad, size):
+    x = torch.ones(size)
+    x[size // 2] = bad
+    assert repr(norm_of(x)) == repr(statistics(x))
+
+
+def test_the_norm_of_a_strided_and_of_a_repeated_tensor():
+    x = torch.randn(300, 200)
+    for view in (x.t(), x[:, ::2], x[:1].expand(500, 200), x[:0], x.to_sparse()):
+        assert norm_of(view)["norm"] == pytest.approx(statistics(view)["norm"], rel=1e-6)
+        assert norm_of(view)["numel"] == statistics(view)["numel"]
+
+
+def test_what_has_no_values_has_no_norm():
+    assert norm_of(torch.empty(4, device="meta")) is None

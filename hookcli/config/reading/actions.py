@@ -102,6 +102,7 @@ def _tensor_file(item: Item, text: str) -> str:
 
 
 ARGUMENTS: dict[str, Shape] = {
+    "figures": Choice(("norm",)),
     "number": Number(),
     "positive": Number(above=0),
     "range": _Range(),

@@ -31,7 +31,7 @@ KINDS: tuple[Kind, ...] = (
             "operators are hooked at their autograd node, after hooks on the tensor itself",
         ),
         example="{kind: tensor, at: fc.weight, do: {clamp: [-1, 1]}}",
-        backends=("python", "torchscript", "exported"),
+        backends=("python", "package", "torchscript", "exported"),
     ),
     Kind(
         name="post_accumulate_grad",
@@ -47,7 +47,7 @@ KINDS: tuple[Kind, ...] = (
         caveats=("it does not fire for gradients taken with torch.autograd.grad",),
         example='{kind: post_accumulate_grad, at: "*", do: record}',
         since="2.1",
-        backends=("python", "torchscript", "exported"),
+        backends=("python", "package", "torchscript", "exported"),
     ),
     Kind(
         name="multi_grad",
@@ -64,7 +64,7 @@ KINDS: tuple[Kind, ...] = (
         options=("mode",),
         caveats=(_LOST_VIEW,),
         example='{kind: multi_grad, at: "fc.*", options: {mode: all}, do: record}',
-        backends=("python", "torchscript", "exported"),
+        backends=("python", "package", "torchscript", "exported"),
     ),
     Kind(
         name="node_pre",
@@ -84,7 +84,7 @@ KINDS: tuple[Kind, ...] = (
             "torch.autograd.grad with respect to the node's own output does not run it",
         ),
         example="{kind: node_pre, at: fc, do: record}",
-        backends=("python", "torchscript", "exported"),
+        backends=("python", "package", "torchscript", "exported"),
     ),
     Kind(
         name="node",
@@ -104,7 +104,7 @@ KINDS: tuple[Kind, ...] = (
             "Identity does: input and output are one tensor, and its share cannot be told",
         ),
         example="{kind: node, at: fc, do: record}",
-        backends=("python", "torchscript", "exported"),
+        backends=("python", "package", "torchscript", "exported"),
     ),
     Kind(
         name="accumulate_grad",
@@ -120,7 +120,7 @@ KINDS: tuple[Kind, ...] = (
         replaces=False,
         caveats=("torch forgets the hook when nobody keeps the node: hookcli keeps it",),
         example='{kind: accumulate_grad, at: "*.weight", do: record}',
-        backends=("python", "torchscript", "exported"),
+        backends=("python", "package", "torchscript", "exported"),
     ),
     Kind(
         name="engine_callback",
@@ -138,6 +138,7 @@ KINDS: tuple[Kind, ...] = (
             "at the gradient of the loss",
             "it does not run after an error in backward",
         ),
+        backends=("python", "package", "torchscript", "exported"),
         example="{kind: engine_callback, do: record}",
     ),
     Kind(
@@ -157,6 +158,7 @@ KINDS: tuple[Kind, ...] = (
             "one pair at a time: only the innermost acts",
             "inside a module with at: the pair is in place while that module runs",
         ),
+        backends=("python", "package", "torchscript", "exported"),
         example="{kind: saved_tensors, at: layer1, do: record}",
     ),
 )

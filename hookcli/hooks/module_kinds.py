@@ -29,6 +29,7 @@ _FORWARD_PRE = Kind(
     replaces=True,
     options=("prepend", "with_kwargs"),
     caveats=(_BYPASS,),
+    backends=("python", "package", "torchscript", "exported"),
     example="{kind: forward_pre, at: fc, do: {scale: 0.5}}",
 )
 _FORWARD = Kind(
@@ -51,6 +52,7 @@ _FORWARD = Kind(
         "always_call runs it also after an Exception, with output None; not after "
         "KeyboardInterrupt",
     ),
+    backends=("python", "package", "torchscript", "exported"),
     example='{kind: forward, at: "layer*.conv?", do: stats}',
 )
 _FULL_BACKWARD_PRE = Kind(
@@ -138,6 +140,7 @@ def _global(kind: Kind) -> Kind:
             *kind.caveats,
             "it fires for every module of the process; hookcli lets it act on those of the model",
         ),
+        backends=kind.backends,
         example=f"{{kind: global_{kind.name}, do: record}}",
     )
 

@@ -13,6 +13,7 @@ from hookcli.errors import RequestError
 from hookcli.hooks.catalogue import CATALOGUE
 from hookcli.models import walk
 from hookcli.models.base import Model, TensorInfo
+from hookcli.models.scripted import type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def module_targets(match: Match, known: Known) -> list[tuple[str, nn.Module]]:
             match,
             names[0],
             tuple(names[1:]),
-            type(module).__name__,
+            type_of(module),
             selectors.depth_of(names[0]),
             not module._modules,
         )
@@ -122,7 +123,7 @@ def _other(at: Selector, known: Known, of_parameters: bool) -> str | None:
         if not of_parameters and name in parameters:
             return f"{name} is a parameter: kind tensor and post_accumulate_grad stand on those"
         if match.type is not None:
-            types = sorted({type(module).__name__ for module, _ in known.modules})
+            types = sorted({type_of(module) for module, _ in known.modules})
             near = difflib.get_close_matches(match.type, types, n=1)
             return f"did you mean {near[0]}?" if near else f"types are {', '.join(types[:8])}"
     return None

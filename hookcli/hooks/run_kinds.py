@@ -23,6 +23,7 @@ def _optimizer(when: str, place: str) -> tuple[Kind, Kind]:
         value="the gradients of the parameters by name" if when == "pre" else "the parameters",
         returns=returns,
         replaces=False,
+        backends=("python", "package", "torchscript", "exported"),
         example=f"{{kind: optimizer_step_{when}, do: record}}",
         caveats=("the run steps with run.optimizer; without one with SGD, lr 0.01",),
     )
@@ -38,6 +39,7 @@ def _optimizer(when: str, place: str) -> tuple[Kind, Kind]:
         value=own.value,
         returns=returns,
         replaces=False,
+        backends=("python", "package", "torchscript", "exported"),
         example=f"{{kind: global_optimizer_step_{when}, do: record}}",
     )
     return own, every
@@ -139,7 +141,7 @@ KINDS: tuple[Kind, ...] = (
             "with at: those that a module's calls run in forward; {op: aten.addmm} names one",
         ),
         example='{kind: op, at: {op: aten.addmm}, do: record}',
-        backends=("python", "torchscript", "exported"),
+        backends=("python", "package", "torchscript", "exported"),
     ),
     Kind(
         name="ddp_comm",

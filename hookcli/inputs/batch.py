@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import nn
 
+from hookcli.models.scripted import is_scripted, scripted_signature
 from hookcli.models.trees import map_tensors
 
 
@@ -36,6 +37,8 @@ def as_batch(value: Any) -> Batch:
 
 def forward_signature(model: nn.Module) -> inspect.Signature | None:
     """The signature of the model's forward, where Python knows it."""
+    if is_scripted(model):
+        return scripted_signature(model)
     try:
         return inspect.signature(model.forward)
     except (TypeError, ValueError):

@@ -179,7 +179,7 @@ class CallStack:
             index,
             within,
             depth,
-            bool(module.training),
+            bool(getattr(module, "training", False)),  # a frozen scripted one has none
             first is not None,
             module,
             graded and (first is None or not first.graded),

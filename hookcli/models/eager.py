@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -18,7 +18,12 @@ from torch.nn.modules.module import (
 
 from hookcli.models import places, walk
 from hookcli.models.base import CallStack, Enter, Exit, TensorInfo
+from hookcli.models.scripted import forwards, is_scripted, qualified_type, tapped_of, type_of
 from hookcli.report.recording import ModuleInfo
+
+if TYPE_CHECKING:
+    from hookcli.models.torchscript.calls import ScriptCalls
+    from hookcli.models.torchscript.tapped import Tapped
 
 
 def has_forward(kind: type[nn.Module]) -> bool:
@@ -27,6 +32,11 @@ def has_forward(kind: type[nn.Module]) -> bool:
         return False  # the last is attention's output projection, which is used without a call
     defining = next((base for base in kind.__mro__ if "forward" in vars(base)), nn.Module)
     return defining is not nn.Module
+
+
+def can_be_called(module: nn.Module) -> bool:
+    """Whether calling a module can run anything."""
+    return bool(forwards(module)) if is_scripted(module) else has_forward(type(module))
 
 
 class EagerModel:
@@ -45,9 +55,9 @@ class EagerModel:
                 key=id(module),
                 name=names[0],
                 aliases=tuple(names[1:]),
-                type=type(module).__name__,
-                original_name=None,
-                callable=has_forward(type(module)),
+                type=type_of(module),
+                original_name=qualified_type(module),
+                callable=can_be_called(module),
                 place=self._place_of(module),
                 own=tuple(id(p) for p in module._parameters.values() if p is not None),
                 below=_below(module, below),
@@ -65,13 +75,13 @@ class EagerModel:
 
     def _tensors(self, table: str) -> tuple[TensorInfo, ...]:
         return tuple(
-            TensorInfo(names[0], tuple(names[1:]), type(owner).__name__, tensor)
+            TensorInfo(names[0], tuple(names[1:]), type_of(owner), tensor)
             for tensor, names, owner in walk.tensors(self.root, table)
         )
 
     def place(self, name: str) -> str | None:
         """The constructor's line of a registered module; the class's where that was not seen."""
-        return self._place_of(self.root.get_submodule(name))
+        return self._place_of(walk.at(self.root, name))
 
     def _place_of(self, module: nn.Module) -> str | None:
         seen = None if self._constructors is None else self._constructors.of(module)
@@ -81,7 +91,13 @@ class EagerModel:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One forward."""
-        return (self.wrapper or self.root)(*args, **kwargs)
+        try:
+            return (self.wrapper or self.root)(*args, **kwargs)
+        except Exception:
+            told = [t.error for t in tapped_in(self.root) if t.error is not None]
+            if not told:
+                raise
+            raise told[0] from None  # TorchScript makes its own error of everything
 
     @contextmanager
     def observe(
@@ -100,6 +116,16 @@ class EagerModel:
                 stack.enter_context(between)
             hooks.attach(stack)
             yield
+
+
+def tapped_in(root: nn.Module) -> list[Tapped]:
+    """The scripted modules at and below `root` that tell of their calls, each once."""
+    found = {}
+    for module, _ in walk.modules(root):
+        tapped = tapped_of(module)
+        if tapped is not None:
+            found[id(tapped)] = tapped
+    return list(found.values())
 
 
 def _below(module: nn.Module, known: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
@@ -155,8 +181,9 @@ class _Hooks:
         for module, names in walk.modules(model.root):
             self._names[id(module)] = names[0]
             self._modules.append(module)
-            if not isinstance(module, torch.jit.ScriptModule):
+            if not is_scripted(module):
                 self._hooked.add(id(module))  # that one refuses: global hooks see its calls
+        self._scripts = self._listeners(calls)
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> _Hooks:
         """Stay one: a model may copy a child, and the child's hooks with it."""
@@ -166,8 +193,23 @@ class _Hooks:
         """Become nothing in a pickle: a model may save or send a child."""
         return _Inert, ()
 
+    def _listeners(self, calls: CallStack) -> dict[int, ScriptCalls]:
+        """One for each scripted module that tells of its calls, by its identity."""
+        tapped = tapped_in(self._model.root)
+        if not tapped:
+            return {}
+        from hookcli.models.torchscript.calls import ScriptCalls
+
+        return {
+            id(one.root): ScriptCalls(one, self._names, calls, self._enter, self._leave)
+            for one in tapped
+        }
+
     def open(self, stack: ExitStack) -> None:
         """Attach what must come before all other hooks."""
+        for script in self._scripts.values():
+            script.open()
+            stack.callback(script.close)
         stack.enter_context(register_module_forward_pre_hook(self._begin))
 
     def attach(self, stack: ExitStack) -> None:
@@ -186,9 +228,9 @@ class _Hooks:
         stack.callback(torch_module._global_forward_hooks_with_kwargs.pop, handle.id, None)
 
     def _begin(self, module: nn.Module, args: tuple[Any, ...]) -> None:
-        if module is self._model.wrapper:
-            return
         key, calls = id(module), self._calls
+        if module is self._model.wrapper or key in self._scripts:
+            return
         call = calls.enter(module, self._names.get(key))
         if calls.placed:
             call.place = places.of_frame(sys._getframe(1))
@@ -239,6 +281,10 @@ class _Hooks:
 
     def _stranger_post(self, module: nn.Module, _args: tuple[Any, ...], *rest: Any) -> None:
         # After an error torch calls a global hook without the keyword arguments.
-        if id(module) not in self._hooked:
+        if id(module) in self._scripts:
+            error = sys.exc_info()[1]
+            if error is not None:
+                self._scripts[id(module)].raised(error)
+        elif id(module) not in self._hooked:
             kwargs, output = rest if len(rest) == 2 else ({}, None)
             self._end(module, kwargs, output)

@@ -18,6 +18,7 @@ from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 from torch.overrides import TorchFunctionMode
 
 from hookcli.models import walk
+from hookcli.models.scripted import is_scripted
 
 _MOVES = {torch.Tensor.to, torch.Tensor.cpu, torch.Tensor.cuda}
 _MAX_NESTING = 4
@@ -119,6 +120,8 @@ class Faker:
                 for name, tensor in table.items():
                     if tensor is not None:
                         table[name] = self.tensor(tensor)  # type: ignore[assignment]
+            if is_scripted(module):
+                continue  # what else it holds is not in Python
             for name, value in list(vars(module).items()):
                 if name not in {"_parameters", "_buffers", "_modules"}:
                     changed = self._attribute(value, 0)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from torch import nn
 
 from hookcli.inputs.batch import Batch
 from hookcli.models import places
 
+if TYPE_CHECKING:
+    from hookcli.models.torchscript.tapped import Tapped
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """A built module, the Python module it came from, and what to say of the choice.
 
-    `batch` is one that the file holds beside the model, with its name for the report.
+    `batch` is one that the file holds beside the model, with its name for the report; `tapped` is
+    what tells of the calls in a scripted one.
     """
 
     root: nn.Module
@@ -23,3 +28,4 @@ class Loaded:
     note: str | None = None
     constructors: places.Constructors | None = None
     batch: tuple[str, Batch] | None = None
+    tapped: Tapped | None = None

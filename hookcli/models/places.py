@@ -31,7 +31,8 @@ _kinds: dict[str, int] = {}
 _shown: dict[str, str] = {}
 
 
-def _installed(filename: str) -> bool:
+def is_installed(filename: str) -> bool:
+    """Whether a file belongs to an installed package."""
     return any(part in filename for part in _PACKAGES)
 
 
@@ -43,10 +44,15 @@ def _kind(filename: str) -> int:
         elif filename.startswith(("<", _TORCH)):
             kind = _NOT_USER
         else:
-            standard = filename.startswith(_STDLIB) and not _installed(filename)
+            standard = filename.startswith(_STDLIB) and not is_installed(filename)
             kind = _NOT_USER if standard else _USER
         _kinds[filename] = kind
     return kind
+
+
+def is_user(filename: str) -> bool:
+    """Whether a file is neither torch's, nor hookcli's, nor the standard library's."""
+    return _kind(filename) == _USER
 
 
 def show(filename: str) -> str:
@@ -99,7 +105,7 @@ def of_error(error: BaseException) -> str | None:
         filename = step.tb_frame.f_code.co_filename
         if _kind(filename) == _USER:
             place = f"{show(filename)}:{step.tb_lineno}"
-            if _installed(filename):
+            if is_installed(filename):
                 installed = place
             else:
                 own = place

@@ -29,6 +29,16 @@ def named(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
         ]
 
 
+def at(root: nn.Module, name: str) -> nn.Module:
+    """The module with this qualified name. A scripted one refuses `get_submodule`."""
+    module = root
+    for key in name.split(".") if name else ():
+        child = module._modules[key]
+        assert child is not None  # noqa: S101  # the name is one of `named`
+        module = child
+    return module
+
+
 def modules(root: nn.Module) -> list[tuple[nn.Module, list[str]]]:
     """Distinct modules, each with all its names, in the order of the first."""
     found: dict[int, tuple[nn.Module, list[str]]] = {}

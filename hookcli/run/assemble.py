@@ -10,6 +10,7 @@ import torch
 import hookcli
 from hookcli.config.spec import Mode, Spec
 from hookcli.models.base import Model
+from hookcli.models.scripted import type_of
 from hookcli.report import build
 from hookcli.report.beside import checks, events, measurements
 from hookcli.report.event_rows import number
@@ -80,7 +81,7 @@ def assemble(
         model=ModelInfo(
             source=source,
             format="python",
-            type=type(model.root).__name__,
+            type=type_of(model.root),
             place=model.place(""),
             **build.parameter_sizes(recording),
         ),

@@ -21,6 +21,7 @@ from hookcli.models import places, walk
 from hookcli.models.discovery import attribute
 from hookcli.models.failures import failure_of
 from hookcli.models.loaded import Loaded
+from hookcli.models.scripted import type_of
 from hookcli.models.source import import_file
 from hookcli.models.tensorfiles import read_tensors
 from hookcli.report.model import Origin
@@ -127,7 +128,7 @@ def given(spec: Spec, root: nn.Module, around: Callable[[], Any]) -> Candidate |
         return None  # what is missing may be inferred
     if problem is not None:
         raise RequestError(
-            f"{type(root).__name__}.forward does not take this input: {problem}",
+            f"{type_of(root)}.forward does not take this input: {problem}",
             place=" ".join(f"--input {one.text}" for one in spec.inputs),
             hint=f"it takes {forward_signature(root)}",
         )
@@ -157,7 +158,7 @@ def no_batch(
 ) -> NoBatchError:
     """Said where neither the command nor the model gives a batch that fits."""
     return NoBatchError(
-        f"{type(root).__name__} declares no input, and none was given{tried}",
+        f"{type_of(root)} declares no input, and none was given{tried}",
         place=source,
         hint=_how(root),
         details="\n".join(trials),

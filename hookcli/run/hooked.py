@@ -13,6 +13,7 @@ from torch.nn.parameter import is_lazy
 from hookcli.config.hooks import Match
 from hookcli.config.spec import Spec
 from hookcli.errors import RequestError
+from hookcli.hooks.backends import check_backend
 from hookcli.hooks.catalogue import CATALOGUE
 from hookcli.hooks.context import Context
 from hookcli.hooks.engine import Queue, SavedTensors
@@ -27,6 +28,7 @@ from hookcli.hooks.resolve import Known, Targets, resolve
 from hookcli.hooks.state import attach_state
 from hookcli.hooks.taps import Tap, Taps
 from hookcli.models.base import Call, Model, TensorInfo
+from hookcli.models.scripted import format_of
 from hookcli.report.recording import Recording
 from hookcli.run.building import build_hooks, refuse
 from hookcli.run.engine import Engine, engine_for
@@ -78,9 +80,10 @@ class HookedEngine(Engine):
         self.context.names = {id(module): names[0] for module, names in known.modules}
         problems: list[RequestError] = []
         for i, hook in enumerate(self.hooks):
-            if CATALOGUE[hook.spec.kind].target in {"optimizer", "package"}:
-                continue
             try:
+                check_backend(hook.spec, format_of(model.root))
+                if CATALOGUE[hook.spec.kind].target in {"optimizer", "package"}:
+                    continue
                 self._targets[i] = resolve(hook.spec, known)
             except RequestError as problem:
                 problems.append(problem)
@@ -172,7 +175,7 @@ class HookedEngine(Engine):
         attach_modules(hook, targets.modules, stack)
 
     def _every_module(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
-        attach_global(hook, {id(module): name for name, module in targets.modules}, stack)
+        attach_global(hook, targets.modules, stack)
 
     def _tensors(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
         self._on_parameters(hook, targets.parameters, stack)

@@ -16,6 +16,7 @@ from hookcli.models.loaded import Loaded
 from hookcli.models.size import bytes_when_built
 from hookcli.models.weights import load_weights, read_weights
 from hookcli.run.plan import plan
+from hookcli.run.swapping import swapping
 
 
 def prepare(
@@ -49,6 +50,8 @@ def prepare(
         allow=refuse_too_large,
     )
     root = loaded.root
+    if loaded.tapped is not None:
+        loaded.tapped.instrument(swapping(spec.hooks, root))
     if spec.run.dtype is not None:
         root.to(getattr(torch, spec.run.dtype))
     if spec.model.weights is not None:

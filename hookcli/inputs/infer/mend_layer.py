@@ -12,6 +12,7 @@ from hookcli.inputs.infer.clues import Clues, ids, inputs_of
 from hookcli.inputs.infer.hypothesis import Hypothesis
 from hookcli.inputs.infer.sizes import resized
 from hookcli.inputs.infer.trial import Reached, Trial
+from hookcli.models.scripted import type_of
 
 Mend: TypeAlias = tuple[Hypothesis, str]
 
@@ -46,7 +47,7 @@ def _for_source(
     if spec.shape == got or whole:
         for one in inputs_of(module, clues):
             if one != spec:
-                why = f"{failed.name} is a {type(module).__name__}"
+                why = f"{failed.name} is a {type_of(module)}"
                 yield hypothesis.with_guess(name, one), why
     wanted, had = _wanted(module), _had(module, got)
     if wanted and had and wanted != had:

@@ -1,0 +1,94 @@
+"""What tells scripted modules from Python's, without the code that deals with them."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+if TYPE_CHECKING:
+    from hookcli.models.torchscript.tapped import Tapped
+
+OURS = "hookcli"  # the namespace of the operators in graphs
+MARK = "_hookcli_tapped"  # in the dictionary of each module of a tapped one: a weak reference
+
+
+def tapped_of(module: nn.Module) -> Tapped | None:
+    """What a scripted module is part of, where that tells of its calls."""
+    mark = vars(module).get(MARK)
+    return None if mark is None else mark()
+
+
+def is_scripted(module: object) -> bool:
+    """Whether a module's code is TorchScript."""
+    return isinstance(module, torch.jit.ScriptModule)
+
+
+def type_of(module: nn.Module) -> str:
+    """The bare name of a module's class: of a scripted one, of that which it was made from."""
+    if is_scripted(module):
+        return str(getattr(module, "original_name", type(module).__name__))
+    return type(module).__name__
+
+
+def qualified_type(module: nn.Module) -> str | None:
+    """The name of a scripted module's type; None for a module of Python's.
+
+    TorchScript tells instances of one class apart that do not share code: ___torch_mangle_3.
+    """
+    if not is_scripted(module):
+        return None
+    script: Any = module
+    return str(script._c._type().qualified_name()).removeprefix("__torch__.")
+
+
+def forwards(module: nn.Module) -> list[str]:
+    """The methods of a scripted module that calling it runs: LSTM's forward has two forms."""
+    script: Any = module
+    names = script._c._method_names()
+    return [name for name in names if name == "forward" or name.startswith("forward__")]
+
+
+def scripted_signature(module: nn.Module) -> inspect.Signature | None:
+    """The signature of a scripted forward; None where it has none, or several forms."""
+    script: Any = module
+    names = forwards(module)
+    if len(names) != 1:
+        return None
+    parameters = []
+    for argument in script._c._get_method(names[0]).schema.arguments[1:]:
+        default = (
+            argument.default_value if argument.has_default_value() else inspect.Parameter.empty
+        )
+        kind = inspect.Parameter.KEYWORD_ONLY if argument.kwarg_only else _POSITIONAL
+        hint = _hint(argument.type)
+        parameters.append(inspect.Parameter(argument.name, kind, default=default, annotation=hint))
+    return inspect.Signature(parameters)
+
+
+_POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_HINTS: dict[str, Any] = {
+    "Tensor": torch.Tensor,
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "str": str,
+    "Optional[Tensor]": torch.Tensor | None,
+    "List[Tensor]": list[torch.Tensor],
+    "Dict[str, Tensor]": dict[str, torch.Tensor],
+    "Optional[int]": int | None,
+    "Optional[float]": float | None,
+    "Optional[bool]": bool | None,
+}
+
+
+def _hint(kind: Any) -> Any:
+    """A type of TorchScript's as Python writes it."""
+    return _HINTS.get(kind.annotation_str, inspect.Parameter.empty)
+
+
+def format_of(root: nn.Module) -> str:
+    """The format of a built model, as kinds of hooks know it."""
+    return "torchscript" if is_scripted(root) else "python"

@@ -1,0 +1,77 @@
+"""The calls inside a scripted module, as `Model.observe` tells of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+
+from hookcli.models.base import Call, CallStack, Enter, Exit
+from hookcli.models.scripted import type_of
+from hookcli.models.torchscript.sources import Lines
+from hookcli.models.torchscript.tapped import Tapped
+
+
+class ScriptCalls:
+    """Numbers them, lets hooks see and change their values, and tells what comes of it."""
+
+    def __init__(
+        self, tapped: Tapped, names: dict[int, str], calls: CallStack, enter: Enter, leave: Exit
+    ) -> None:
+        self._tapped = tapped
+        self._names = names
+        self._calls = calls
+        self._enter, self._leave = enter, leave
+        self._lines = Lines(tapped.root)
+        self._args: dict[int, tuple[Any, ...]] = {}  # by the order of the call, for hooks after it
+
+    def open(self) -> None:
+        """Listen."""
+        self._tapped.instrument()
+        self._tapped.error = None
+        self._tapped.listener = self
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._tapped.listener = None
+        self._args.clear()
+
+    def entered(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """A forward begins: hooks before it, then `enter`. What hooks made of the arguments."""
+        parent = self._calls.running()
+        call = self._calls.enter(module, self._names.get(id(module)))
+        call.type = type_of(module)
+        call.place = self._lines.place(parent, module)
+        call.entered = True
+        new = args
+        for function in self._tapped.before(module):
+            result = function(module, new)
+            if result is not None:
+                new = result if isinstance(result, tuple) else (result,)
+        if self._tapped.after(module):
+            self._args[call.order] = new
+        self._enter(call, (new, {}))
+        return None if new is args else new
+
+    def left(self, module: nn.Module, output: Any) -> Any | None:
+        """A forward ends: hooks after it, then `leave`. What hooks made of the output."""
+        new = output
+        call = self._calls.running()
+        args = () if call is None else self._args.pop(call.order, ())
+        for function in self._tapped.after(module):
+            result = function(module, args, new)
+            if result is not None:
+                new = result
+        call = self._calls.leave(id(module))
+        if call is not None:
+            self._leave(call, new, None)
+        return None if new is output else new
+
+    def raised(self, error: BaseException) -> None:
+        """The scripted module raised: its calls that run have ended, the innermost first."""
+        while (call := self._calls.running()) is not None and self._has(call):
+            self._calls.leave(call.key)
+            self._leave(call, None, self._tapped.error or error)
+
+    def _has(self, call: Call) -> bool:
+        return self._tapped.has(call.module)

@@ -1,0 +1,141 @@
+"""Putting operators of ours into the graph of a method: where it begins, and where it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from hookcli.models.scripted import OURS
+from hookcli.models.torchscript.operators import SWAPS
+
+Path = tuple[int, ...]
+"""Where a replaceable leaf lies in the values of a site: items of tuples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """The leaves that can be replaced where a method begins and where it ends, by their number."""
+
+    inputs: tuple[Path, ...] = ()
+    outputs: tuple[Path, ...] = ()
+
+
+def instrument(graph: Any, number: int, site: int, *, swaps: bool) -> Leaves:
+    """Have a method's graph tell `number`'s owner as it begins and ends, before its first run.
+
+    With `swaps` values can be replaced: tensors, optional ones, lists and dictionaries of them,
+    and those in tuples. A list is then copied on its way, so that code which appends to a list
+    that it was given appends to the copy.
+    """
+    first = next(iter(graph.nodes()), graph.return_node())
+    owner, *values = graph.inputs()
+    packed = _put(graph, "prim::TupleConstruct", values, first, 1)
+    packed.output().setType(torch._C.TupleType([value.type() for value in values]))
+    _tell(graph, "enter", packed.output(), owner, (number, site), first)
+    given: list[Path] = []
+    for index, value in enumerate(values if swaps else ()):
+        new = _swapped(graph, value, (index,), given, first)
+        if new is not value:
+            value.replaceAllUsesAfterNodeWith(new.node(), new)
+    end = graph.return_node()
+    (value,) = end.inputs()
+    _tell(graph, "leave", value, owner, (number, site), end)
+    found: list[Path] = []
+    if swaps:
+        new = _swapped(graph, value, (), found, end)
+        if new is not value:
+            end.replaceInput(0, new)
+    torch._C._jit_pass_lint(graph)
+    return Leaves(tuple(given), tuple(found))
+
+
+def instrument_operator(graph: Any, node: Any, owner: Any, number: int, site: int) -> None:
+    """Have one operator of a graph tell as it is called and as it has given its output."""
+    block = node.owningBlock() if hasattr(node, "owningBlock") else None
+    del block
+    values = list(node.inputs())
+    packed = _put(graph, "prim::TupleConstruct", values, node, 1)
+    packed.output().setType(torch._C.TupleType([value.type() for value in values]))
+    _tell(graph, "enter", packed.output(), owner, (number, site), node)
+    constants = []
+    for one in (number, site):
+        constant = graph.insertConstant(one)
+        constant.node().moveAfter(node)
+        constants.append(constant)
+    told = graph.create(f"{OURS}::leave", [node.output(), owner, *constants], 0)
+    told.insertAfter(constants[0].node())
+
+
+def nodes_of(block: Any) -> Iterator[Any]:
+    """The nodes of a graph or block and of the blocks inside, in order."""
+    for node in list(block.nodes()):
+        yield node
+        for inner in node.blocks():
+            yield from nodes_of(inner)
+
+
+def _put(graph: Any, kind: str, inputs: list[Any], before: Any, outputs: int) -> Any:
+    node = graph.create(kind, inputs, outputs)
+    node.insertBefore(before)
+    return node
+
+
+def _constant(graph: Any, value: int, before: Any) -> Any:
+    constant = graph.insertConstant(value)
+    constant.node().moveBefore(before)
+    return constant
+
+
+def _tell(
+    graph: Any, name: str, value: Any, owner: Any, numbers: tuple[int, int], before: Any
+) -> None:
+    constants = [_constant(graph, number, before) for number in numbers]
+    _put(graph, f"{OURS}::{name}", [value, owner, *constants], before, 0)
+
+
+def _swapped(graph: Any, value: Any, path: Path, found: list[Path], before: Any) -> Any:
+    """The value to use instead: the same one where none of its leaves can be replaced."""
+    kind = value.type()
+    if kind.kind() == "TupleType" and _can_swap(kind):
+        parts = kind.elements()
+        unpacked = _put(graph, "prim::TupleUnpack", [value], before, len(parts))
+        new = []
+        for index, (part, inner) in enumerate(zip(unpacked.outputs(), parts, strict=True)):
+            part.setType(inner)
+            new.append(_swapped(graph, part, (*path, index), found, before))
+        packed = _put(graph, "prim::TupleConstruct", new, before, 1)
+        packed.output().setType(kind)
+        return packed.output()
+    name = _swap_of(kind)
+    if name is None:
+        return value
+    leaf = _constant(graph, len(found), before)
+    found.append(path)
+    node = _put(graph, f"{OURS}::{name}", [value, leaf], before, 1)
+    node.output().setType(kind)
+    return node.output()
+
+
+def _swap_of(kind: Any) -> str | None:
+    """The operator that replaces a value of this type."""
+    name = kind.kind()
+    if name == "TensorType":
+        return SWAPS["Tensor"]
+    if name in {"OptionalType", "ListType"} and kind.getElementType().kind() == "TensorType":
+        return SWAPS["Tensor?" if name == "OptionalType" else "Tensor[]"]
+    if (
+        name == "DictType"
+        and kind.getKeyType().kind() == "StringType"
+        and kind.getValueType().kind() == "TensorType"
+    ):
+        return SWAPS["Dict(str, Tensor)"]
+    return None
+
+
+def _can_swap(kind: Any) -> bool:
+    if kind.kind() == "TupleType":
+        return any(_can_swap(inner) for inner in kind.elements())
+    return _swap_of(kind) is not None

@@ -1,0 +1,82 @@
+"""A TorchScript file → a module that tells of its calls. The file is only read."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from hookcli.config.spec import ModelSpec
+from hookcli.errors import ModelError, RequestError
+from hookcli.models import places
+from hookcli.models.failures import first_line, message_of
+from hookcli.models.kinds import Archive
+from hookcli.models.loaded import Loaded
+from hookcli.models.torchscript.tapped import Tapped
+
+_UNKNOWN = re.compile(r"Unknown builtin op: ([\w:]+)|object has no attribute or method '([\w:]+)'")
+_VERSION = re.compile(r"file format version|version number", re.IGNORECASE)
+
+
+def load_script(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> Loaded:
+    """The module in a TorchScript file.
+
+    Raises
+    ------
+    RequestError : it cannot be read, or constructor arguments were given.
+    ModelError : it is damaged, or needs what this torch lacks.
+    """
+    if spec.args:
+        raise RequestError(
+            "a TorchScript file takes no constructor arguments: it is built already",
+            place=spec.args[0].place,
+            hint="leave them out",
+        )
+    phase("import")
+    path = places.START / archive.path
+    data = _read(path, spec.source)
+    phase("build")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch says that TorchScript is deprecated
+        try:
+            root = torch.jit.load(io.BytesIO(data), map_location="cpu")  # type: ignore[no-untyped-call]
+        except (RuntimeError, ValueError, OSError) as error:
+            raise _refusal(error, spec.source) from None
+    tapped = Tapped(root)
+    return Loaded(root, None, tapped=tapped)
+
+
+def _read(path: Path, source: str) -> bytes:
+    """Once and whole: a file that changes meanwhile would not be one file."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RequestError(
+            f"{path} cannot be read: {error.strerror}", place=source, hint="check the file"
+        ) from None
+
+
+def _refusal(error: Exception, source: str) -> ModelError:
+    message = message_of(error)
+    unknown = _UNKNOWN.search(message)
+    if unknown:
+        name = unknown[1] or unknown[2]
+        return ModelError(
+            f"it calls the operator {name}, which is not registered",
+            place=source,
+            hint="name the library that defines it: libraries: [libmine.so]",
+            details=message,
+        )
+    hint = "make the file anew with torch.jit.save"
+    if _VERSION.search(message):
+        hint = "it may come from a newer torch: load it with that one, or save it with this"
+    return ModelError(
+        f"the TorchScript file cannot be loaded: {first_line(message)}",
+        place=source,
+        hint=hint,
+        details=message,
+    )

@@ -1,0 +1,91 @@
+"""Lines of the user's source in a scripted module: its graphs remember what they were made from."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.models import places
+from hookcli.models.base import Call
+from hookcli.models.torchscript.graphs import nodes_of
+
+_FILE = re.compile(r'File "(.+?)", line (\d+)')
+
+
+def line_of(node: Any) -> tuple[str, int] | None:
+    """The file and line that a node was made from."""
+    found = _FILE.search(node.sourceRange())
+    return None if found is None else (found[1], int(found[2]))
+
+
+def place_of(node: Any) -> str | None:
+    """The user's line; None where it is torch's own, or is not known."""
+    found = line_of(node)
+    if found is None or not places.is_user(found[0]) or found[0].startswith("code/__torch__"):
+        return None
+    return f"{places.show(found[0])}:{found[1]}"
+
+
+class Lines:
+    """Where each module calls its children."""
+
+    def __init__(self, root: nn.Module) -> None:
+        self._found: dict[tuple[int, int], list[str | None]] = {}
+        self._seen: dict[int, dict[int, int]] = {}  # by the caller's order: calls of each child
+        known: dict[str, list[tuple[tuple[str, ...], str | None]]] = {}
+        for module in root.modules():
+            if not isinstance(module, torch.jit.ScriptModule):
+                continue
+            kind = str(module._c._type())
+            if kind not in known:
+                known[kind] = list(_calls_in(module))
+            for path, place in known[kind]:
+                child = _at(module, path)
+                if child is not None:
+                    self._found.setdefault((id(module), id(child)), []).append(place)
+
+    def place(self, caller: Call | None, module: nn.Module) -> str | None:
+        """The line at which the running call calls this module; in torch's code, its own line."""
+        if caller is None:
+            return None
+        lines = self._found.get((caller.key, id(module)))
+        if not lines:
+            return caller.place
+        counts = self._seen.setdefault(caller.order, {})
+        count = counts.get(id(module), 0)
+        counts[id(module)] = count + 1
+        return lines[min(count, len(lines) - 1)] or caller.place
+
+
+def _calls_in(module: Any) -> list[tuple[tuple[str, ...], str | None]]:
+    """The calls of children in the methods of a module: the path to the child, and the line."""
+    found = []
+    for method in module._c._method_names():
+        for node in nodes_of(module._c._get_method(method).graph):
+            if node.kind() == "prim::CallMethod":
+                path = _path(node.inputsAt(0).node())
+                if path:
+                    found.append((path, place_of(node)))
+    return found
+
+
+def _path(node: Any) -> tuple[str, ...]:
+    """The attributes that lead from `self` to a value: self.layers.0 gives (layers, 0)."""
+    names: list[str] = []
+    while node.kind() == "prim::GetAttr":
+        names.insert(0, node.s("name"))
+        node = node.inputsAt(0).node()
+    return tuple(names)
+
+
+def _at(module: Any, path: tuple[str, ...]) -> nn.Module | None:
+    for name in path:
+        children: Any = module._modules  # of torch: it has no `get`
+        child = children[name] if name in children else None  # noqa: SIM401
+        if child is None:
+            return None
+        module = child
+    return module  # type: ignore[no-any-return]

@@ -1,0 +1,187 @@
+"""A scripted module that tells of its calls, and takes the hooks that PyTorch refuses it."""
+
+from __future__ import annotations
+
+import io
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+from torch import nn
+from torch.utils.hooks import RemovableHandle
+
+from hookcli.models.scripted import MARK, forwards, tapped_of, type_of
+from hookcli.models.torchscript.graphs import Leaves, instrument
+from hookcli.models.torchscript.operators import forget, number_of
+
+Function = Callable[..., Any]
+
+
+class Listener(Protocol):
+    """Told of calls while it listens; what it returns takes the place of the value."""
+
+    def entered(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """A module's forward begins."""
+        ...
+
+    def left(self, module: nn.Module, output: Any) -> Any | None:
+        """A module's forward ends; it did not raise."""
+        ...
+
+
+class CannotReplaceError(TypeError):
+    """A hook gave a new value where a scripted graph takes none."""
+
+
+class Tapped:
+    """A scripted module in a compilation unit of its own.
+
+    Types and their graphs are shared by all that one unit holds: elsewhere other models would
+    tell of themselves too, and be saved with our operators.
+    """
+
+    def __init__(self, root: torch.jit.ScriptModule) -> None:
+        self.root = root
+        self.listener: Listener | None = None
+        self.error: BaseException | None = None  # TorchScript makes a RuntimeError of everything
+        self.problems: list[str] = []
+        self._modules = {module._c: module for _, module in root.named_modules()}
+        self._leaves: list[Leaves] = []
+        self._pre: dict[int, OrderedDict[int, Function]] = {}
+        self._post: dict[int, OrderedDict[int, Function]] = {}
+        self._number: int | None = None
+        for module in self._modules.values():
+            vars(module)[MARK] = weakref.ref(self)
+
+    def instrument(self, swaps: Callable[[nn.Module], bool] = lambda _: False) -> None:
+        """Put the operators into every forward, once and before the first run.
+
+        `swaps` says of which modules values may be replaced; all instances of their types then
+        have the operators for it.
+        """
+        if self._number is not None:
+            return
+        self._number = number_of(self)
+        types: dict[str, list[nn.Module]] = {}
+        for module in self._modules.values():
+            types.setdefault(str(module._c._type()), []).append(module)
+        for instances in types.values():
+            replaces = any(map(swaps, instances))
+            for method in forwards(instances[0]):
+                graph = _graph(instances[0], method)
+                try:
+                    leaves = instrument(graph, self._number, len(self._leaves), swaps=replaces)
+                except RuntimeError as error:
+                    self.problems.append(f"{method} of {type_of(instances[0])}: {error}")
+                    continue
+                self._leaves.append(leaves)
+
+    def has(self, module: Any) -> bool:
+        """Whether a module is one of its own."""
+        return isinstance(module, nn.Module) and tapped_of(module) is self
+
+    def close(self) -> None:
+        """Tell nobody any more."""
+        if self._number is not None:
+            forget(self._number)
+
+    def register_pre(self, module: nn.Module | None, function: Function, *, prepend: bool) -> Any:
+        """A hook before the forward of a module, as nn.Module.register_forward_pre_hook.
+
+        Of all modules where none is given: such hooks come first, as torch's global ones.
+        """
+        return _register(self._pre, module, function, prepend=prepend)
+
+    def register_post(self, module: nn.Module | None, function: Function, *, prepend: bool) -> Any:
+        """A hook after the forward of a module, as nn.Module.register_forward_hook."""
+        return _register(self._post, module, function, prepend=prepend)
+
+    def before(self, module: nn.Module) -> tuple[Function, ...]:
+        """The hooks before its forward."""
+        return _of(self._pre, module)
+
+    def after(self, module: nn.Module) -> tuple[Function, ...]:
+        """The hooks after its forward."""
+        return _of(self._post, module)
+
+    # What the operators call.
+
+    def entered(self, values: tuple[Any, ...], owner: Any, site: int) -> dict[int, Any] | None:
+        """A method begins."""
+        module = self._modules.get(owner)
+        if self.listener is None or module is None:
+            return None
+        try:
+            new = self.listener.entered(module, values)
+            return None if new is None else _replaced(values, new, self._leaves[site].inputs)
+        except BaseException as error:
+            self.error = error
+            raise
+
+    def left(self, value: Any, owner: Any, site: int) -> dict[int, Any] | None:
+        """A method ends."""
+        module = self._modules.get(owner)
+        if self.listener is None or module is None:
+            return None
+        try:
+            new = self.listener.left(module, value)
+            return None if new is None else _replaced(value, new, self._leaves[site].outputs)
+        except BaseException as error:
+            self.error = error
+            raise
+
+
+def _graph(module: Any, method: str) -> Any:
+    return module._c._get_method(method).graph
+
+
+def private_copy(module: torch.jit.ScriptModule) -> torch.jit.ScriptModule:
+    """The same module in a compilation unit of its own."""
+    buffer = io.BytesIO()
+    torch.jit.save(module, buffer)
+    buffer.seek(0)
+    copy: torch.jit.ScriptModule = torch.jit.load(buffer)  # type: ignore[no-untyped-call]
+    return copy
+
+
+_EVERY = 0  # no object has this identity
+
+
+def _of(table: dict[int, OrderedDict[int, Function]], module: nn.Module) -> tuple[Function, ...]:
+    return (*table.get(_EVERY, {}).values(), *table.get(id(module), {}).values())
+
+
+def _register(
+    table: dict[int, OrderedDict[int, Function]],
+    module: nn.Module | None,
+    function: Function,
+    *,
+    prepend: bool,
+) -> RemovableHandle:
+    hooks = table.setdefault(_EVERY if module is None else id(module), OrderedDict())
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = function
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def _replaced(old: Any, new: Any, paths: tuple[tuple[int, ...], ...]) -> dict[int, Any]:
+    """The leaves that differ, by their number.
+
+    Raises
+    ------
+    CannotReplaceError : something else differs.
+    """
+    found = {}
+    for number, path in enumerate(paths):
+        was, now = old, new
+        for index in path:
+            was, now = was[index], now[index]
+        if now is not was:
+            found[number] = now
+    if not found and new is not old:
+        raise CannotReplaceError("this value of a TorchScript graph cannot be replaced")
+    return found

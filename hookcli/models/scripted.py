@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -44,11 +45,13 @@ def qualified_type(module: nn.Module) -> str | None:
     return str(script._c._type().qualified_name()).removeprefix("__torch__.")
 
 
+_FORWARD = re.compile(r"forward(__\d+)?")  # LSTM's has two forms
+
+
 def forwards(module: nn.Module) -> list[str]:
-    """The methods of a scripted module that calling it runs: LSTM's forward has two forms."""
+    """The methods of a scripted module that calling it runs."""
     script: Any = module
-    names = script._c._method_names()
-    return [name for name in names if name == "forward" or name.startswith("forward__")]
+    return [name for name in script._c._method_names() if _FORWARD.fullmatch(name)]
 
 
 def scripted_signature(module: nn.Module) -> inspect.Signature | None:

@@ -15,6 +15,7 @@ from torch.utils.hooks import RemovableHandle
 from hookcli.models.scripted import MARK, forwards, tapped_of, type_of
 from hookcli.models.torchscript.graphs import Leaves, instrument
 from hookcli.models.torchscript.operators import forget, number_of
+from hookcli.models.torchscript.structure import repeats, shared_as_one, type_name
 
 Function = Callable[..., Any]
 
@@ -47,7 +48,7 @@ class Tapped:
         self.listener: Listener | None = None
         self.error: BaseException | None = None  # TorchScript makes a RuntimeError of everything
         self.problems: list[str] = []
-        self._modules = {module._c: module for _, module in root.named_modules()}
+        self._modules = shared_as_one(root)
         self._leaves: list[Leaves] = []
         self._pre: dict[int, OrderedDict[int, Function]] = {}
         self._post: dict[int, OrderedDict[int, Function]] = {}
@@ -66,10 +67,11 @@ class Tapped:
         self._number = number_of(self)
         types: dict[str, list[nn.Module]] = {}
         for module in self._modules.values():
-            types.setdefault(str(module._c._type()), []).append(module)
-        for instances in types.values():
+            types.setdefault(type_name(module), []).append(module)
+        repeated = repeats(self.root)
+        for name, instances in types.items():
             replaces = any(map(swaps, instances))
-            for method in forwards(instances[0]):
+            for method in (*forwards(instances[0]), *repeated.get(name, ())):
                 graph = _graph(instances[0], method)
                 try:
                     leaves = instrument(graph, self._number, len(self._leaves), swaps=replaces)

@@ -13,7 +13,7 @@ from hookcli.worker.start import end_unused, start_ahead
 
 _STATUS = {signal.SIGINT: Status.INTERRUPTED, signal.SIGTERM: Status.TERMINATED}
 
-_RUN = {"inspect", "grads", "trace"}
+_RUN = {"inspect", "grads", "trace", "diff"}
 _HELP = {"-h", "--help"}
 
 

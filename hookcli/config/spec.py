@@ -72,6 +72,20 @@ class RunSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class SideSpec:
+    """One of two runs that are compared. They exchange the batch and weights in `folder`.
+
+    With `weights` the one side's go into the other. Of the calls in `keep`, by their order, the
+    tensors are kept there too, and nothing is measured; the second side then compares them.
+    """
+
+    name: Literal["a", "b"]
+    folder: str
+    weights: bool
+    keep: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """One request."""
 
@@ -84,6 +98,7 @@ class Spec:
     stream: str | None = None  # a file that events are written to as they happen
     timings: bool = False  # note when each event and each call happened
     unjudged: int = 0  # checks of the configuration that no rule judges yet
+    side: SideSpec | None = None  # this run is one of two that are compared
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def render_trace(report: Report, view: View) -> str:
     events = trace_rows.shown_events(report, view)
     return _page(
         report,
-        [_grid(trace_rows.columns(report, view, events), events)],
+        [grid(trace_rows.columns(report, view, events), events)],
         totals=trace_rows.totals(report, len(events)),
         notes=trace_rows.notes(report, view, len(events)),
     )
@@ -63,8 +63,8 @@ def render_grads(report: Report, view: View) -> str:
     return _page(
         report,
         [
-            _grid(grads_rows.columns(rows, view), rows),
-            _grid(grads_flow.columns(flow, view), flow),
+            grid(grads_rows.columns(rows, view), rows),
+            grid(grads_flow.columns(flow, view), flow),
         ],
         totals=grads_table.totals(report),
         notes=grads_table.notes(report, view, len(rows) + len(flow)),
@@ -72,7 +72,7 @@ def render_grads(report: Report, view: View) -> str:
     )
 
 
-def _grid(grid: Mapping[str, Column[Row]], rows: Sequence[Row]) -> str:
+def grid(grid: Mapping[str, Column[Row]], rows: Sequence[Row]) -> str:
     """The rows of a grid as a table."""
     body = [[quote(cell) for cell in cells] for cells in cells_of(grid, rows)]
     return _pipes([c.title for c in grid.values()], [c.right for c in grid.values()], body)

@@ -11,7 +11,7 @@ from hookcli.formats.view import View
 from hookcli.report.model import Report
 
 _LEAST = 40  # columns: below that, lines are as long as they must be
-_ASCII = {"–": "-", "…": "~", "×": "x", "→": "->"}
+_ASCII = {"–": "-", "…": "~", "×": "x", "→": "->", "≈": "~"}
 _YELLOW, _RED = 33, 31
 _FIGURE = 20  # characters: what is longer is a sentence, and stands left
 

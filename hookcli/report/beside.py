@@ -22,7 +22,7 @@ def measurements(recording: Recording) -> tuple[Measurement, ...]:
     digests = (
         Measurement("digest", name, None, value, None) for name, value in recording.digests.items()
     )
-    return (*_training(recording), *_backward(recording), *digests)
+    return (*_training(recording), *_backward(recording), *digests, *recording.measured)
 
 
 _STATES = {"sgd": 0, "sgd_momentum": 1, "adam": 2}  # tensors that each keeps beside a parameter

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hookcli.report.strings import spell_surrogates
 
 if TYPE_CHECKING:
+    from hookcli.report.diff import Diff
     from hookcli.report.model import Report
 
 _TOP = (
@@ -41,9 +42,9 @@ def _dumps(value: Any) -> str:
     return spell_surrogates(_encode(value))
 
 
-def _lines(report: Report) -> Iterator[str]:
-    top = _shallow(report)
-    keys = [key for key in _TOP if key in top]
+def _lines(document: Any, order: Sequence[str]) -> Iterator[str]:
+    top = _shallow(document)
+    keys = [key for key in order if key in top]
     for key in keys:
         end = "" if key == keys[-1] else ","
         value = top[key]
@@ -64,4 +65,10 @@ def to_line(row: Any) -> str:
 
 def to_json(report: Report) -> str:
     """The report as strict JSON text that ends in a newline."""
-    return "\n".join(["{", *_lines(report), "}", ""])
+    return "\n".join(["{", *_lines(report, _TOP), "}", ""])
+
+
+def diff_to_json(diff: Diff) -> str:
+    """A diff likewise."""
+    order = [field.name for field in fields(diff)]
+    return "\n".join(["{", *_lines(diff, order), "}", ""])

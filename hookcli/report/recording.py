@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from hookcli.report.findings import Measurement
 from hookcli.report.tree import Shape
 
 LeafNote: TypeAlias = tuple[str, Shape, str, bool]  # path, shape, dtype, found on an attribute
@@ -174,6 +175,7 @@ class Recording:
     backward: dict[int | None, BackwardNote] = field(default_factory=dict)  # by order of the call
     timings: dict[str, Any] | None = None
     digests: dict[str, str] = field(default_factory=dict)  # of what each step left, by its name
+    measured: list[Measurement] = field(default_factory=list)  # by what looked on beside
     findings: list[Finding] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     failure: Failure | None = None

@@ -120,6 +120,7 @@ class Phases:
         let_go(behind)
         if not self._fake:
             self._recording.gradients.append(note_gradients(self._model, self._taken))
+            self._watch.after_backward()
         if self._optimizer is not None:
             self._phase("optimizer")
             self._optimizer.step()

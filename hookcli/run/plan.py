@@ -72,7 +72,7 @@ def plan(spec: Spec) -> Plan:
         backward=run.backward,
         optimizer=(run.optimizer or OptimizerSpec()) if "optimizer" in phases else None,
         stepped_by_default=run.optimizer is None,
-        flops=spec.command == "inspect" or run.flops,
+        flops=(spec.command == "inspect" and spec.side is None) or run.flops,
         timings=spec.timings,
         digests=run.verify_neutral,
     )
@@ -82,7 +82,7 @@ def why_values(spec: Spec) -> str | None:
     """Why fake tensors would not do for a request; None where they may."""
     if spec.command == "grads":
         return "gradients have values"
-    if spec.run.verify_neutral:
+    if spec.run.verify_neutral or spec.side is not None:
         return "values are compared"
     if spec.timings:
         return "times are those of real operators"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 
 import torch
@@ -21,6 +21,7 @@ from hookcli.run.engine import Engine
 from hookcli.run.explain import explain
 from hookcli.run.inventory import note_buffers, take_inventory
 from hookcli.run.loss import Loss
+from hookcli.run.observer import Observer
 from hookcli.run.phases import Phases
 from hookcli.run.plan import Plan
 from hookcli.run.recorder import Progress, Recorder
@@ -57,10 +58,12 @@ def run(
     doubts: Doubts | None = None,
     fake: bool = False,
     loss: Loss | None = None,
+    observers: Sequence[Observer] = (),
 ) -> None:
     """Carry out a plan and note it. The model's own exceptions end up in `recording.failure`.
 
-    `doubts` checks each call of a fake run; `loss` takes the place of the plan's.
+    `doubts` checks each call of a fake run; `loss` takes the place of the plan's. `observers` look
+    on beside the hooks.
 
     Raises
     ------
@@ -69,7 +72,7 @@ def run(
     set_mode(model, plan.mode)
     engine.resolve(model)
     before = note_buffers(model)
-    watch = Watch(model, plan, engine, recording, progress, doubts)
+    watch = Watch(model, plan, engine, recording, progress, doubts, observers)
     phases = Phases(model, plan, engine, recording, watch, fake=fake, loss=loss)
     try:
         with ExitStack() as stack:

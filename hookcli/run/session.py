@@ -35,6 +35,7 @@ from hookcli.run.prepare import prepare
 from hookcli.run.recorder import Progress
 from hookcli.run.runner import run, set_mode
 from hookcli.run.seeds import seed_all
+from hookcli.run.side import side_of
 from hookcli.run.sinks import Kept, Sink, Streamed
 
 _MASKS = "transformers keeps fake masks that a real run may drop: inputs may show a mask more"
@@ -55,6 +56,7 @@ class Session:
         load_libraries(spec.libraries)
         self._sink: Sink = Kept() if spec.stream is None else Streamed(spec.stream)
         self._built = engine_for(spec, self._sink)
+        self._side = None if attempt.tensors == "fake" else side_of(spec)
 
     def run(self) -> Result:
         """The report of this attempt, partial where the model raised, and the batch it used.
@@ -71,7 +73,11 @@ class Session:
             if loaded.note:
                 self._warnings.append(loaded.note)
             model = EagerModel(loaded.root, constructors=loaded.constructors)
+            if self._side is not None:
+                self._side.exchange_weights(model.root)
             outcome = self._first_that_runs(model, loaded)
+            if self._side is not None:
+                self._side.conclude(outcome.recording)
         self._sink.close(outcome.recording)
         candidate = outcome.candidate
         return Result(
@@ -129,6 +135,10 @@ class Session:
         self, root: nn.Module, loaded: Loaded, drop: Callable[[str, str], None]
     ) -> Iterator[Candidate]:
         """What an earlier attempt settled on; else what is given or declared."""
+        theirs = None if self._side is None else self._side.their_batch(root)
+        if theirs is not None:
+            yield theirs
+            return
         inferred = self._attempt.inferred
         if inferred is not None:
             from hookcli.run.inference import batch_of
@@ -190,6 +200,7 @@ class Session:
         if engine is None:
             self._sink.rewind()
             engine = self._built.after(self._spec, self._sink)
+        observers = () if self._side is None else self._side.observers(candidate, recording)
         with self._ready(candidate.batch) as (batch, doubts):
             run(
                 model,
@@ -200,6 +211,7 @@ class Session:
                 recording=recording,
                 doubts=doubts,
                 fake=self._faker is not None,
+                observers=observers,
             )
         error = recording.error
         recording.error = None  # it holds the frames of the model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,6 +15,7 @@ from hookcli.run.asides import Asides, note_bypassed, note_compiled, with_gradie
 from hookcli.run.counter import OperatorCounter
 from hookcli.run.doubts import Doubts
 from hookcli.run.engine import Engine
+from hookcli.run.observer import Observer
 from hookcli.run.owners import Owners
 from hookcli.run.plan import Plan
 from hookcli.run.recorder import Progress, Recorder
@@ -49,8 +51,12 @@ class Watch:
         recording: Recording,
         progress: Progress,
         doubts: Doubts | None,
+        observers: Sequence[Observer] = (),
     ) -> None:
         self._model, self._engine, self._recording = model, engine, recording
+        self._observers = observers
+        for observer in observers:
+            observer.begin(model)
         self._progress = progress
         self.recorder = Recorder(recording, progress, engine.context, doubts)
         self.recorder.counted = plan.flops
@@ -76,6 +82,8 @@ class Watch:
             self._engine.enter(call, batch)
         if self.wanted is not None:
             self.wanted.enter(call, batch)
+        for observer in self._observers:
+            observer.enter(call, batch)
         if self._timeline is not None:
             self._timeline.enter(call)
 
@@ -89,6 +97,8 @@ class Watch:
             self._engine.leave(call, None if error is not None else output)
         if self.wanted is not None:
             self.wanted.leave(call, output)
+        for observer in self._observers:
+            observer.leave(call, output, error)
 
     def phase(self, name: str) -> None:
         """A phase begins."""
@@ -102,6 +112,11 @@ class Watch:
         self._engine.before_backward(start)
         if self._timeline is not None:
             self._timeline.watch(start, self._owners)
+
+    def after_backward(self) -> None:
+        """Gradients stand on the parameters, before a step with them."""
+        for observer in self._observers:
+            observer.gradients(self._model)
 
     def end(self, batch: Batch) -> None:
         """The run is over, however it ended."""

@@ -50,24 +50,30 @@ def run(spec: Spec, check: Callable[[], None], meanwhile: Callable[[], None] = l
     """
     started = time.monotonic()
     limits = Limits(started + spec.run.timeout, spec.run.timeout, spec.run.max_memory)
-    ran = _run(spec, limits, started, check, meanwhile)
+    ran = run_within(spec, limits, check, meanwhile)
     if not spec.run.verify_neutral or ran.report.error is not None:
         return ran
 
     def again(bare: Spec) -> Report:
-        return _run(bare, limits, started, check, lambda: None).report
+        return run_within(bare, limits, check).report
 
     return dataclasses.replace(ran, report=verified(spec, ran.report, again))
 
 
-def _run(
+def run_within(
     spec: Spec,
     limits: Limits,
-    started: float,
     check: Callable[[], None],
-    meanwhile: Callable[[], None],
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Ran:
-    """One run, in as many attempts as it takes."""
+    """One run, in as many attempts as it takes, within the limits of the whole command.
+
+    Raises
+    ------
+    HookcliError : nothing could be run.
+
+    """
+    started = time.monotonic()
     real = spec.run.tensors == "real" or why_values(spec) is not None
     first = Attempt("real" if real else "fake")
     attempt, outcome = first, _attempt(spec, first, limits, check, meanwhile)

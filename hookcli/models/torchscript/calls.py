@@ -41,7 +41,7 @@ class ScriptCalls:
         parent = self._calls.running()
         call = self._calls.enter(module, self._names.get(id(module)))
         call.type = type_of(module)
-        call.place = self._lines.place(parent, module)
+        call.place = vars(module).get("place") or self._lines.place(parent, module)
         call.entered = True
         new = args
         for function in self._tapped.before(module):

@@ -52,23 +52,6 @@ def instrument(graph: Any, number: int, site: int, *, swaps: bool) -> Leaves:
     return Leaves(tuple(given), tuple(found))
 
 
-def instrument_operator(graph: Any, node: Any, owner: Any, number: int, site: int) -> None:
-    """Have one operator of a graph tell as it is called and as it has given its output."""
-    block = node.owningBlock() if hasattr(node, "owningBlock") else None
-    del block
-    values = list(node.inputs())
-    packed = _put(graph, "prim::TupleConstruct", values, node, 1)
-    packed.output().setType(torch._C.TupleType([value.type() for value in values]))
-    _tell(graph, "enter", packed.output(), owner, (number, site), node)
-    constants = []
-    for one in (number, site):
-        constant = graph.insertConstant(one)
-        constant.node().moveAfter(node)
-        constants.append(constant)
-    told = graph.create(f"{OURS}::leave", [node.output(), owner, *constants], 0)
-    told.insertAfter(constants[0].node())
-
-
 def nodes_of(block: Any) -> Iterator[Any]:
     """The nodes of a graph or block and of the blocks inside, in order."""
     for node in list(block.nodes()):

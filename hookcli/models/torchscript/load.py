@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -16,7 +17,7 @@ from hookcli.models import places
 from hookcli.models.failures import first_line, message_of
 from hookcli.models.kinds import Archive
 from hookcli.models.loaded import Loaded
-from hookcli.models.torchscript.tapped import Tapped
+from hookcli.models.scripted import type_of
 
 _UNKNOWN = re.compile(r"Unknown builtin op: ([\w:]+)|object has no attribute or method '([\w:]+)'")
 _VERSION = re.compile(r"file format version|version number", re.IGNORECASE)
@@ -46,8 +47,18 @@ def load_script(archive: Archive, spec: ModelSpec, phase: Callable[[str], None])
             root = torch.jit.load(io.BytesIO(data), map_location="cpu")  # type: ignore[no-untyped-call]
         except (RuntimeError, ValueError, OSError) as error:
             raise _refusal(error, spec.source) from None
-    tapped = Tapped(root)
-    return Loaded(root, None, tapped=tapped)
+    _check_callable(root, spec.source)
+    return Loaded(root, None, format="torchscript")
+
+
+def _check_callable(root: Any, source: str) -> None:
+    if not root._c._has_method("forward"):
+        methods = ", ".join(root._c._method_names()) or "none"
+        raise ModelError(
+            f"{type_of(root)} has no forward that could be called: its methods are {methods}",
+            place=source,
+            hint="script a module that calls it, such as nn.Sequential(it), and save that",
+        )
 
 
 def _read(path: Path, source: str) -> bytes:

@@ -13,6 +13,7 @@ from torch import nn
 from torch.utils.hooks import RemovableHandle
 
 from hookcli.models.scripted import MARK, forwards, tapped_of, type_of
+from hookcli.models.torchscript.flat import is_flat, tell_of_operators
 from hookcli.models.torchscript.graphs import Leaves, instrument
 from hookcli.models.torchscript.operators import forget, number_of
 from hookcli.models.torchscript.structure import repeats, shared_as_one, type_name
@@ -49,7 +50,9 @@ class Tapped:
         self.error: BaseException | None = None  # TorchScript makes a RuntimeError of everything
         self.problems: list[str] = []
         self._modules = shared_as_one(root)
+        self.flat = is_flat(root)
         self._leaves: list[Leaves] = []
+        self._operators: dict[int, nn.Module] = {}  # by site, in a frozen model
         self._pre: dict[int, OrderedDict[int, Function]] = {}
         self._post: dict[int, OrderedDict[int, Function]] = {}
         self._number: int | None = None
@@ -65,6 +68,10 @@ class Tapped:
         if self._number is not None:
             return
         self._number = number_of(self)
+        if self.flat:
+            graph = _graph(self.root, "forward")
+            told = tell_of_operators(graph, self._number, 1)
+            self._operators = dict(enumerate(told, 1))
         types: dict[str, list[nn.Module]] = {}
         for module in self._modules.values():
             types.setdefault(type_name(module), []).append(module)
@@ -82,7 +89,9 @@ class Tapped:
 
     def has(self, module: Any) -> bool:
         """Whether a module is one of its own."""
-        return isinstance(module, nn.Module) and tapped_of(module) is self
+        if not isinstance(module, nn.Module):
+            return False
+        return tapped_of(module) is self or module in self._operators.values()
 
     def close(self) -> None:
         """Tell nobody any more."""
@@ -112,7 +121,7 @@ class Tapped:
 
     def entered(self, values: tuple[Any, ...], owner: Any, site: int) -> dict[int, Any] | None:
         """A method begins."""
-        module = self._modules.get(owner)
+        module = self._operators.get(site) or self._modules.get(owner)
         if self.listener is None or module is None:
             return None
         try:
@@ -124,7 +133,7 @@ class Tapped:
 
     def left(self, value: Any, owner: Any, site: int) -> dict[int, Any] | None:
         """A method ends."""
-        module = self._modules.get(owner)
+        module = self._operators.get(site) or self._modules.get(owner)
         if self.listener is None or module is None:
             return None
         try:
@@ -140,7 +149,12 @@ def _graph(module: Any, method: str) -> Any:
 
 
 def private_copy(module: torch.jit.ScriptModule) -> torch.jit.ScriptModule:
-    """The same module in a compilation unit of its own."""
+    """The same module in a compilation unit of its own.
+
+    Raises
+    ------
+    RuntimeError : it cannot be saved.
+    """
     buffer = io.BytesIO()
     torch.jit.save(module, buffer)
     buffer.seek(0)

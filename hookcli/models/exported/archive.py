@@ -1,0 +1,174 @@
+"""A .pt2 file → torch's ExportedProgram, or three lines on why it cannot be had."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import warnings
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import torch
+from torch.export import ExportedProgram
+
+from hookcli.errors import HookcliError, ModelError, RequestError
+from hookcli.models.exported.standins import register
+from hookcli.models.failures import first_line, message_of
+
+_LEGACY = "serialized_exported_program.json"  # torch 2.7 and before: one program, at the top
+_COMPILED = "data/aotinductor/"
+_OPERATOR = re.compile(r"failed to resolve torch\.ops\.([\w.]+) to an operator")
+_SPEC = re.compile(r"Deserializing ([\w.<>]+) in pytree is not registered")
+_MOST_TYPES = 100  # of containers that a program takes or gives
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A program, and the torch that saved it, where the file says so."""
+
+    program: ExportedProgram
+    made_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What the file says of itself."""
+
+    legacy: bool
+    major: int | None
+    made_by: str | None
+
+
+def open_program(path: Path, source: str) -> Opened:
+    """Make the program in a file.
+
+    Raises
+    ------
+    RequestError : it holds no program, or several, or compiled code.
+    ModelError : it is damaged, of another version, or needs an operator that is not here.
+    """
+    with path.open("rb") as file:
+        try:
+            head = _head(file, source)
+        except (zipfile.BadZipFile, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise _damaged(error, source, None) from None
+        _check_version(head, source)
+        return Opened(_load(file, head, source), head.made_by)
+
+
+def _head(file: IO[bytes], source: str) -> _Head:
+    with zipfile.ZipFile(file) as archive:
+        names = archive.namelist()
+        inner = [name.partition("/")[2] for name in names]
+        if any(name.startswith(_COMPILED) for name in inner):
+            raise RequestError(
+                "it holds compiled code (AOTInductor), in which no layer can be seen",
+                place=source,
+                hint="save the program itself: torch.export.save(torch.export.export(...), FILE)",
+            )
+        legacy = _LEGACY in names
+        programs = [n for n in names if re.fullmatch(r"[^/]+/models/[^/]+\.json", n)]
+        if len(programs) != 1 and not legacy:
+            raise RequestError(
+                f"it holds {len(programs) or 'no'} exported programs",
+                place=source,
+                hint="save one program to a file: torch.export.save(program, FILE)",
+            )
+        said = json.loads(archive.read(_LEGACY if legacy else programs[0]))
+    version = said.get("schema_version")
+    return _Head(
+        legacy,
+        version.get("major") if isinstance(version, dict) else None,
+        said.get("torch_version") if isinstance(said.get("torch_version"), str) else None,
+    )
+
+
+def _check_version(head: _Head, source: str) -> None:
+    from torch._export.serde.schema import SCHEMA_VERSION  # private: torch names it nowhere else
+
+    ours = SCHEMA_VERSION[0]
+    if head.major is not None and head.major != ours:
+        raise ModelError(
+            f"it is written in version {head.major} of torch.export's format"
+            f"{_by(head.made_by)}, and torch {torch.__version__} reads version {ours}",
+            place=source,
+            hint="export it again with this torch, or run hookcli beside the one that wrote it",
+        )
+
+
+def _by(made_by: str | None) -> str:
+    return f", by torch {made_by}" if made_by else ""
+
+
+def _load(file: IO[bytes], head: _Head, source: str) -> ExportedProgram:
+    """Torch's own loader; containers whose class is not imported get one that stands for it."""
+    for _ in range(_MOST_TYPES):
+        try:
+            with _silent():
+                return _deserialized(file, legacy=head.legacy)
+        except HookcliError:
+            raise
+        except Exception as error:  # noqa: BLE001  # what a damaged file raises is anything
+            unknown = _SPEC.search(message_of(error))
+            if unknown is None:
+                raise _refusal(error, source, head.made_by) from None
+            register(unknown[1])
+    raise _damaged(ValueError("it names too many containers"), source, head.made_by)
+
+
+def _deserialized(file: IO[bytes], *, legacy: bool) -> ExportedProgram:
+    file.seek(0)
+    if legacy:
+        return torch.export.load(file)
+    # torch.export.load swallows the reason why this fails.
+    from torch.export.pt2_archive._package import load_pt2
+
+    programs: dict[str, ExportedProgram] = load_pt2(file).exported_programs
+    return next(iter(programs.values()))
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Torch logs what it raises, with a traceback, and warns of its own old files."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+def _refusal(error: Exception, source: str, made_by: str | None) -> ModelError:
+    message = message_of(error)
+    operator = _OPERATOR.search(message)
+    if operator is None:
+        return _damaged(error, source, made_by)
+    return ModelError(
+        f"it calls the operator {_named(operator[1])}, which is not registered",
+        place=source,
+        hint="name the library that defines it: libraries: [libmine.so]",
+        details=message,
+    )
+
+
+def _named(dotted: str) -> str:
+    """`mine.clip.default` → `mine::clip`, as libraries call it."""
+    parts = dotted.split(".")
+    return "::".join(parts[:2])
+
+
+def _damaged(error: Any, source: str, made_by: str | None) -> ModelError:
+    return ModelError(
+        f"the exported program cannot be loaded{_by(made_by)}: {type(error).__name__}: "
+        f"{first_line(message_of(error))[:300]}",
+        place=source,
+        hint=f"make the file anew with torch.export.save; this is torch {torch.__version__}",
+        details=message_of(error),
+    )

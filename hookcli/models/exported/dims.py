@@ -1,0 +1,158 @@
+"""What a program says of the sizes of its inputs, and whether a batch keeps to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from hookcli.errors import ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What a dynamic dimension may be; None is no limit."""
+
+    low: int | None
+    high: int | None
+
+    def __str__(self) -> str:
+        if self.low == self.high and self.low is not None:
+            return str(self.low)
+        low = 0 if self.low is None else self.low
+        return f"{low} or more" if self.high is None else f"{low} to {self.high}"
+
+    def holds(self, size: int) -> bool:
+        """Whether a size is within."""
+        return (self.low is None or size >= self.low) and (self.high is None or size <= self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """One dimension: an int that is fixed, or an expression over symbols (sympy's)."""
+
+    size: Any
+
+    @property
+    def fixed(self) -> bool:
+        """Whether only one size will do."""
+        return isinstance(self.size, int)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One leaf of the inputs: a tensor with these dimensions, or a constant."""
+
+    label: str
+    dims: tuple[Dim, ...] | None
+    dtype: torch.dtype | None = None
+    constant: Any = None
+
+
+class Checker:
+    """Compares the leaves of a batch with what the program was exported for."""
+
+    def __init__(self, wanted: tuple[Wanted, ...], ranges: dict[Any, Range]) -> None:
+        self._wanted = wanted
+        self._ranges = ranges
+
+    def check(self, leaves: list[Any]) -> None:
+        """Compare one batch.
+
+        Raises
+        ------
+        ModelError : a leaf is of another kind, rank or size; it names the dimension.
+        """
+        sizes: dict[Any, tuple[int, str]] = {}
+        for wanted, leaf in zip(self._wanted, leaves, strict=True):
+            if wanted.dims is None:
+                self._constant(wanted, leaf)
+                continue
+            if not isinstance(leaf, torch.Tensor):
+                raise _misfit(f"{wanted.label} is no tensor but {leaf!r}", self.told(wanted))
+            if leaf.dim() != len(wanted.dims):
+                raise _misfit(
+                    f"{wanted.label} has {leaf.dim()} dimensions, and the program takes "
+                    f"{len(wanted.dims)}",
+                    self.told(wanted),
+                )
+            for index, (dim, size) in enumerate(zip(wanted.dims, leaf.shape, strict=True)):
+                self._size(f"dimension {index} of {wanted.label}", dim, int(size), sizes)
+
+    def _constant(self, wanted: Wanted, leaf: Any) -> None:
+        same = type(leaf) is type(wanted.constant) and (leaf == wanted.constant or leaf != leaf)
+        if not same:
+            raise _misfit(
+                f"{wanted.label} is {_value(leaf)}, and the program was exported with "
+                f"{_value(wanted.constant)}",
+                "only that",
+            )
+
+    def _size(self, name: str, dim: Dim, size: int, known: dict[Any, tuple[int, str]]) -> None:
+        if dim.fixed:
+            if size != dim.size:
+                raise _misfit(
+                    f"{name} is {size}, and the program was exported for {dim.size} there and no "
+                    "other size",
+                    f"{dim.size}, or export it again with that dimension in dynamic_shapes",
+                )
+            return
+        allowed = self._ranges.get(dim.size)
+        if allowed is not None and not allowed.holds(size):
+            raise _misfit(f"{name} ({dim.size}) is {size}, and may be {allowed}", str(allowed))
+        if dim.size.is_symbol:
+            before = known.setdefault(dim.size, (size, name))
+            if before[0] != size:
+                raise _misfit(
+                    f"{name} is {size} and {before[1]} is {before[0]}, which must be the same "
+                    f"({dim.size})",
+                    "one size for both",
+                )
+            return
+        value = dim.size.subs({symbol: one for symbol, (one, _) in known.items()})
+        if value.is_number and int(value) != size:
+            raise _misfit(f"{name} is {size}, and must be {dim.size} = {value}", str(value))
+
+    def smallest(self, dim: Dim) -> int:
+        """A size that is allowed: 2 where it may be, as 1 is often a special case."""
+        if dim.fixed:
+            return int(dim.size)
+        if not dim.size.is_symbol:
+            known = {s: self.smallest(Dim(s)) for s in dim.size.free_symbols}
+            return int(dim.size.subs(known))
+        allowed = self._ranges.get(dim.size, Range(None, None))
+        least = max(2, allowed.low or 0)
+        return least if allowed.holds(least) else allowed.high or 1
+
+    def told(self, wanted: Wanted) -> str:
+        """A leaf as a batch would have it: `x [s0, 3, 8]`."""
+        if wanted.dims is None:
+            return f"{wanted.label} = {_value(wanted.constant)}"
+        return f"{wanted.label} [{', '.join(str(dim.size) for dim in wanted.dims)}]"
+
+    def dynamic(self) -> str | None:
+        """The dynamic dimensions, for a note; None where every one is fixed."""
+        found: dict[str, list[str]] = {}
+        ranges: dict[str, Range] = {}
+        for wanted in self._wanted:
+            for index, dim in enumerate(wanted.dims or ()):
+                if not dim.fixed:
+                    found.setdefault(str(dim.size), []).append(f"{wanted.label}.shape[{index}]")
+                    if dim.size in self._ranges:
+                        ranges[str(dim.size)] = self._ranges[dim.size]
+        if not found:
+            return None
+        return "; ".join(
+            f"{' = '.join(places)} = {symbol}"
+            + (f", which may be {ranges[symbol]}" if symbol in ranges else "")
+            for symbol, places in found.items()
+        )
+
+
+def _value(value: Any) -> str:
+    return f"a tensor {tuple(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
+
+
+def _misfit(what: str, allowed: str) -> ModelError:
+    return ModelError(f"{what} (allowed: {allowed})", place="--input", hint=f"give {allowed}")

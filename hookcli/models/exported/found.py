@@ -1,0 +1,125 @@
+"""What `torch.export.unflatten` made: its modules by the original's names, and their graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import fx, nn
+from torch.export.unflatten import InterpreterModuleDispatcher
+
+
+@dataclass(slots=True)
+class Found:
+    """One module of the original under one name.
+
+    `graphs` are those of its calls by number, as `name@1` says it; with `turns` torch calls them
+    one after another.
+    """
+
+    path: str
+    variants: dict[int, nn.Module] = field(default_factory=dict)
+    turns: bool = False
+    children: list[str] = field(default_factory=list)  # paths
+
+    @property
+    def type(self) -> str | None:
+        """The original class, with its module; None where nothing was called on it."""
+        return next((m._ty for m in self.called().values() if getattr(m, "_ty", None)), None)
+
+    def called(self) -> dict[int, Any]:
+        """The variants that hold a graph."""
+        return {
+            number: module
+            for number, module in self.variants.items()
+            if isinstance(getattr(module, "graph", None), fx.Graph) and len(module.graph.nodes)  # type: ignore[union-attr,arg-type]
+        }
+
+    def tensors(self, table: str) -> dict[str, Any]:
+        """Its own parameters or buffers."""
+        own: dict[str, Any] = {}
+        for module in self.variants.values():
+            for name, tensor in getattr(module, table).items():
+                own.setdefault(name, tensor)
+        return own
+
+
+def base_of(name: str) -> str:
+    """`layers.0@2` → `layers.0`: all the calls of a module."""
+    return ".".join(part.partition("@")[0] for part in name.split("."))
+
+
+def number_of(name: str) -> int:
+    """`layers.0@2` → 2; 0 without a number."""
+    number = name.rpartition(".")[2].partition("@")[2]
+    return int(number) if number else 0
+
+
+def gather(root: nn.Module) -> dict[str, Found]:
+    """Every module by its path, parents before children, in the original's order."""
+    found: dict[str, Found] = {"": Found("", {0: root})}
+    todo = [""]
+    while todo:
+        above = found[todo.pop(0)]
+        for key, child in _children(above):
+            path = f"{above.path}.{base_of(key)}" if above.path else base_of(key)
+            one = found.setdefault(path, Found(path))
+            if path not in above.children:
+                above.children.append(path)
+                todo.append(path)
+            if isinstance(child, InterpreterModuleDispatcher):
+                one.turns = True
+                one.variants.update(enumerate(child._call_modules))
+            one.variants.setdefault(number_of(key), child)
+    return found
+
+
+def _children(above: Found) -> Iterator[tuple[str, nn.Module]]:
+    """Below any of the variants. Graphs that an operator takes (cond's branches) are no modules."""
+    seen: set[int] = set()
+    for module in above.variants.values():
+        if id(module._modules) in seen:
+            continue
+        seen.add(id(module._modules))
+        for key, child in module._modules.items():
+            if child is not None and not isinstance(child, fx.GraphModule):
+                yield key, child
+
+
+def aliases(found: dict[str, Found]) -> dict[str, str]:
+    """Path → the first path of the same module, for those that have another name too.
+
+    The file does not say that two names are one module: whose tensors, two at least, are the same
+    objects in the same places, and whose class is the same, is taken for one where it holds them
+    itself, or has the same name in both of its parents. One tensor in common is a tie.
+    """
+    first: dict[Any, str] = {}
+    same: dict[str, str] = {}
+    for path, one in found.items():
+        parent, _, name = path.rpartition(".")
+        if parent in same:
+            same[path] = same[parent] + path[len(parent) :]
+            continue
+        tensors = tuple(_below(one, found, len(path)))
+        if not path or len({key for _, key in tensors}) < 2:
+            continue
+        key = (one.type, tensors, "" if _holds(one) else name)
+        if first.setdefault(key, path) != path:
+            same[path] = first[key]
+    return same
+
+
+def _holds(one: Found) -> bool:
+    """Whether it has two tensors of its own."""
+    tables = (one.tensors("_parameters"), one.tensors("_buffers"))
+    return sum(tensor is not None for table in tables for tensor in table.values()) > 1
+
+
+def _below(one: Found, found: dict[str, Found], cut: int) -> Iterator[tuple[str, int]]:
+    for table in ("_parameters", "_buffers"):
+        for name, tensor in one.tensors(table).items():
+            if tensor is not None:
+                yield f"{one.path[cut:]}.{name}", id(tensor)
+    for path in one.children:
+        yield from _below(found[path], found, cut)

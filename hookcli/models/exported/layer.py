@@ -1,0 +1,103 @@
+"""The modules of an exported program: each a real one, in a class named as the original's."""
+
+from __future__ import annotations
+
+import inspect
+from inspect import Parameter
+from typing import Any
+
+from torch import nn
+
+from hookcli.models.exported.programs import Program
+from hookcli.models.exported.regions import Regions
+from hookcli.models.exported.signature import Signature
+
+
+class Container(nn.Module):
+    """A module of which the file holds no operator: a ModuleList, or an Identity."""
+
+
+class Layer(nn.Module):
+    """A module of which the file holds the graph.
+
+    `programs` are the graphs of its calls, where these differ; none where its parameters are
+    there and nothing uses them.
+    """
+
+    def __init__(self, regions: Regions) -> None:
+        super().__init__()
+        self.programs: list[Program] = []
+        self.constants: dict[str, Any] = {}
+        self._regions = regions
+        self._turn = 0  # of the program that a call without more runs
+        self._next: int | None = None
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program of this call."""
+        program = self._program()
+        given = list(args) + [kwargs[n] for n in program.inputs[len(args) :] if n in kwargs]
+        if len(given) != len(program.inputs):
+            raise TypeError(f"it takes {', '.join(program.inputs) or 'nothing'}")
+        return program.run(self, given, self._regions)
+
+    def _program(self) -> Program:
+        if not self.programs:
+            raise RuntimeError("the file holds no operator of this module")
+        if self._next is not None:
+            number, self._next = self._next, None
+            return self.programs[number]
+        number = self._turn % len(self.programs)
+        self._turn += 1
+        return self.programs[number]
+
+    def restart(self) -> None:
+        """Begin with the first program again."""
+        self._turn, self._next = 0, None
+
+
+class Turn:
+    """Calls a layer with one of its programs; with the next in turn where none is named."""
+
+    def __init__(self, layer: Layer, number: int | None) -> None:
+        self._layer = layer
+        self._number = number
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """As the module itself, hooks and all."""
+        self._layer._next = self._number
+        return self._layer(*args, **kwargs)
+
+
+class Root(Layer):
+    """The program as a whole: it takes the original's arguments and gives its outputs."""
+
+    signature: Signature
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """One forward."""
+        for module in self.modules():
+            if isinstance(module, Layer):
+                module.restart()
+        leaves = self.signature.flatten(args, kwargs)
+        try:
+            return self.signature.unflatten(self.programs[0].run(self, leaves, self._regions))
+        finally:
+            self._regions.close()
+
+
+def layer_class(name: str, kind: type[nn.Module]) -> type[nn.Module]:
+    """A class of this bare name, which is what everything calls its modules by."""
+    return type(name, (kind,), {"__doc__": kind.__doc__, "__module__": __name__})
+
+
+def root_class(name: str, signature: Signature) -> type[nn.Module]:
+    """The root's class; its forward shows the original's arguments."""
+
+    def forward(self: Root, *args: Any, **kwargs: Any) -> Any:
+        return self.run(args, kwargs)
+
+    shown = signature.of_forward()
+    own = Parameter("self", Parameter.POSITIONAL_ONLY)
+    forward.__signature__ = inspect.Signature([own, *shown.parameters.values()])  # type: ignore[attr-defined]
+    body = {"__doc__": Root.__doc__, "__module__": __name__, "forward": forward}
+    return type(name, (Root,), {**body, "signature": signature})

@@ -1,0 +1,97 @@
+"""A .pt2 file → the modules of its program, with the file's own batch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import torch
+from torch import fx
+
+from hookcli.config.spec import ModelSpec
+from hookcli.errors import ModelError
+from hookcli.models import places, walk
+from hookcli.models.exported.archive import Opened, open_program
+from hookcli.models.exported.model import ExportedModel
+from hookcli.models.exported.names import name_buffers, name_inputs
+from hookcli.models.exported.origins import call_places, mode_of, modes, overall
+from hookcli.models.exported.regions import inline_regions
+from hookcli.models.exported.signature import Signature
+from hookcli.models.exported.tree import Tree
+from hookcli.models.failures import first_line, message_of
+from hookcli.models.kinds import Archive
+from hookcli.models.loaded import Loaded
+from hookcli.models.trust import check_exported
+
+_SHOWN = 5  # names of modules that a note gives
+
+
+def load_exported(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> Loaded:
+    """The program in a .pt2 file, as the modules that it was exported from.
+
+    Raises
+    ------
+    RequestError : it holds no program, or several, or opening it can run code.
+    ModelError : it is damaged, or needs what this torch lacks.
+    """
+    phase("import")
+    path = places.START / archive.path
+    check_exported(path, trusted=spec.trust, source=spec.source)
+    opened = open_program(path, spec.source)
+    phase("build")
+    program = opened.program
+    inline_regions(program)
+    name_buffers(program)
+    name_inputs(program)
+    try:
+        signature = Signature(program)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch warns of what it does itself
+            tree = Tree(torch.export.unflatten(program), signature)
+    except (RuntimeError, AssertionError, ValueError, KeyError, AttributeError) as error:
+        raise ModelError(
+            f"its layers cannot be told apart: {type(error).__name__}: "
+            f"{first_line(message_of(error))[:300]}",
+            place=spec.source,
+            hint="name the Python source that it was exported from",
+            details=message_of(error),
+        ) from None
+    said = modes(program.graph)
+    if said:
+        for module, names in walk.modules(tree.root):
+            module.training = mode_of(names[0], said)
+    return Loaded(
+        tree.root,
+        None,
+        note=_note(opened, signature, overall(said), tree.silent, program.graph),
+        batch=signature.example(program),
+        model=ExportedModel(tree.root, call_places(program.graph, tree.canonical)),
+        format="exported",
+        mode=overall(said),
+    )
+
+
+def _note(
+    opened: Opened,
+    signature: Signature,
+    mode: str | None,
+    silent: tuple[str, ...],
+    graph: fx.Graph,
+) -> str:
+    """What the file fixes, in a sentence or several."""
+    by = f" by torch {opened.made_by}" if opened.made_by else ""
+    said = [f"exported{by}" + (f" in {mode} mode, in which it runs" if mode else "")]
+    dynamic = signature.checker.dynamic()
+    said.append(f"sizes: {dynamic}" if dynamic else "every size of the inputs is fixed")
+    if silent:
+        more = f" and {len(silent) - _SHOWN} more" if len(silent) > _SHOWN else ""
+        said.append(
+            f"no operator, so no row: {', '.join(silent[:_SHOWN])}{more} "
+            "(never called, or without effect as nn.Identity)"
+        )
+    opaque = {
+        str(n.target) for n in graph.nodes if isinstance(n.target, torch._ops.HigherOrderOperator)
+    }
+    if opaque:
+        said.append(f"layers inside {', '.join(sorted(opaque))} are not seen")
+    return "; ".join(said)

@@ -1,0 +1,104 @@
+"""What the operators' notes say of the original: where each call stands, and the mode."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Literal, TypeAlias
+
+import torch
+from torch import fx
+
+from hookcli.models import places
+
+_FRAME = re.compile(r'^\s*File "(.+?)", line (\d+), in (.+)$', re.MULTILINE)
+_TORCH = re.compile(r"[/\\](?:site|dist)-packages[/\\]torch[/\\]|[/\\]torch[/\\](?:nn|_\w+)[/\\]")
+Exported: TypeAlias = Literal["train", "eval", "mixed"]
+
+
+def call_places(graph: fx.Graph, canonical: dict[str, str]) -> dict[str, list[str | None]]:
+    """By path, the line of each of its calls, in the order in which they began.
+
+    A file keeps the frames of forward methods alone, one for each module around an operator.
+    """
+    found: dict[tuple[str, str], str | None] = {}  # by torch's key of the call, and path
+    for node in graph.nodes:
+        stack = list((node.meta.get("nn_module_stack") or {}).items())
+        frames = _frames(node)
+        for depth, (key, (path, _)) in enumerate(stack):
+            if path and found.get((key, path)) is None:
+                outer = frames[: max(len(frames) - (len(stack) - depth), 1)]
+                found[key, path] = _user_line(outer)
+    by_path: dict[str, list[str | None]] = {}
+    for (_, path), line in found.items():
+        by_path.setdefault(canonical.get(path, path), []).append(line)
+    return by_path
+
+
+def _frames(node: fx.Node) -> list[tuple[str, str]]:
+    trace = node.meta.get("stack_trace")
+    return [(m[1], m[2]) for m in _FRAME.finditer(trace)] if isinstance(trace, str) else []
+
+
+def _user_line(frames: list[tuple[str, str]]) -> str | None:
+    """The innermost one that is not torch's, as the machine that exported it had it."""
+    for filename, line in reversed(frames):
+        if not _TORCH.search(filename):
+            return f"{places.show(filename)}:{line}"
+    return None
+
+
+def modes(graph: fx.Graph) -> dict[str, bool]:
+    """By path, whether a module's operators were exported in train mode; only where they say."""
+    said: dict[str, set[bool]] = {}
+    for node in graph.nodes:
+        training = _training(node)
+        if training is not None:
+            stack = node.meta.get("nn_module_stack") or {}
+            path = next((p for p, _ in reversed(stack.values())), "")
+            said.setdefault(path, set()).add(training)
+    return {path: True in flags for path, flags in said.items()}
+
+
+def _training(node: fx.Node) -> bool | None:
+    """What an operator that acts differently in train mode was told."""
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return None
+    name = node.target.overloadpacket.__name__
+    if name.endswith("_no_training"):
+        return False
+    arguments = dict(_arguments(node))
+    if name in {"batch_norm", "native_batch_norm"} and arguments.get("running_mean") is None:
+        return None  # without running statistics it uses the batch's in either mode
+    value = arguments.get("training", arguments.get("train"))
+    return value if isinstance(value, bool) else None
+
+
+def _arguments(node: fx.Node) -> Iterator[tuple[str, Any]]:
+    target: Any = node.target
+    for argument, value in zip(target._schema.arguments, node.args, strict=False):
+        yield argument.name, value
+    yield from node.kwargs.items()
+
+
+def overall(said: dict[str, bool]) -> Exported | None:
+    """The mode of the whole; None where no operator tells one from the other."""
+    flags = set(said.values())
+    if not flags:
+        return None
+    return "mixed" if len(flags) > 1 else ("train" if flags == {True} else "eval")
+
+
+def mode_of(path: str, said: dict[str, bool]) -> bool:
+    """Whether a module was in train mode: what it says, else what is below, above or most."""
+    if path in said:
+        return said[path]
+    prefix = f"{path}." if path else ""
+    below = {flag for name, flag in said.items() if name.startswith(prefix)}
+    if len(below) == 1:
+        return True in below
+    while path:
+        path = path.rpartition(".")[0]
+        if path in said:
+            return said[path]
+    return sum(said.values()) * 2 >= len(said)

@@ -1,0 +1,175 @@
+"""How an exported program is called: its arguments by name, and the batch that came with it."""
+
+from __future__ import annotations
+
+import inspect
+from inspect import Parameter
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import ConstantArgument, InputKind
+from torch.utils import _pytree as pytree
+
+from hookcli.errors import ModelError
+from hookcli.inputs.batch import Batch
+from hookcli.models.exported.dims import Checker, Dim, Range, Wanted
+
+
+class Signature:
+    """The arguments of a program, in the order in which it was exported with them."""
+
+    def __init__(self, program: ExportedProgram) -> None:
+        call = program.module_call_graph[0].signature
+        if call is None:
+            raise ValueError("the program does not say how it is called")
+        self._in: Any = call.in_spec
+        self._out: Any = call.out_spec
+        args, kwargs = self._in.children()
+        self._keywords: list[str] = list(kwargs.context)
+        self._names = _names(args.num_children, self._keywords, call.forward_arg_names)
+        self.wanted = _wanted(program, self._in, [*self._names, *self._keywords])
+        self.checker = Checker(self.wanted, _ranges(program))
+        self._constants = self._whole_constants()
+
+    def _whole_constants(self) -> dict[str, Any]:
+        """Arguments that are one constant: they may be left out."""
+        by_label = {one.label: one for one in self.wanted}
+        return {
+            name: by_label[name].constant
+            for name in (*self._names, *self._keywords)
+            if name in by_label and by_label[name].dims is None
+        }
+
+    def of_forward(self) -> inspect.Signature:
+        """As Python shows it. What was exported by keyword may come by position too."""
+        parameters = [
+            Parameter(name, Parameter.POSITIONAL_OR_KEYWORD)
+            for name in (*self._names, *self._keywords)
+        ]
+        seen = False
+        for i, one in enumerate(parameters):
+            if one.name in self._constants:
+                parameters[i] = one.replace(default=self._constants[one.name])
+                seen = True
+            elif seen:  # Python takes no required argument after one with a default
+                parameters[i:] = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters[i:]]
+                parameters[i:] = [
+                    p.replace(default=self._constants[p.name]) if p.name in self._constants else p
+                    for p in parameters[i:]
+                ]
+                break
+        return inspect.Signature(parameters)
+
+    def flatten(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The leaves that the graph takes, in its order.
+
+        Raises
+        ------
+        TypeError : the arguments do not bind.
+        ModelError : their structure or sizes are not those that were exported.
+        """
+        bound = self.of_forward().bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = bound.arguments
+        tree = (
+            tuple(given[name] for name in self._names),
+            {name: given[name] for name in self._keywords},
+        )
+        try:
+            found: list[Any] = self._in.flatten_up_to(tree)
+        except ValueError as error:
+            raise ModelError(
+                f"the batch is built in another way than the program's: {error}",
+                place="--input",
+                hint=f"the program takes {', '.join(map(self.checker.told, self.wanted))}",
+            ) from None
+        self.checker.check(found)
+        return found
+
+    def unflatten(self, outputs: Any) -> Any:
+        """What forward returns, in the original's structure."""
+        return pytree.tree_unflatten(list(outputs), self._out)
+
+    def example(self, program: ExportedProgram) -> tuple[str, Batch]:
+        """The batch that the program was exported with, or one of the sizes that it names."""
+        kept = program.example_inputs
+        if kept is not None:
+            args, kwargs = kept
+            return "the file's example inputs", Batch(tuple(args), dict(kwargs))
+        leaves = [self._made(one) for one in self.wanted]
+        args, kwargs = pytree.tree_unflatten(leaves, self._in)
+        return "the sizes that the file names", Batch(args, kwargs)
+
+    def _made(self, wanted: Wanted) -> Any:
+        if wanted.dims is None:
+            return wanted.constant
+        sizes = [self.checker.smallest(dim) for dim in wanted.dims]
+        dtype = wanted.dtype or torch.get_default_dtype()
+        if dtype.is_floating_point or dtype.is_complex:
+            return torch.randn(sizes, dtype=dtype)
+        return torch.zeros(sizes, dtype=dtype)  # indices: 0 is in every table
+
+
+def _names(count: int, keywords: list[str], known: list[str] | None) -> list[str]:
+    """Names of the positional arguments: those of the original forward, where they are kept."""
+    names = list(known or [])[:count]
+    names = [n if n.isidentifier() and n not in keywords else f"input_{i}"
+             for i, n in enumerate(names)]  # fmt: skip
+    return names + [f"input_{i}" for i in range(len(names), count)]
+
+
+def _ranges(program: ExportedProgram) -> dict[Any, Range]:
+    found = {}
+    for symbol, values in program.range_constraints.items():
+        low, high = _bound(values.lower), _bound(values.upper)
+        found[symbol] = Range(low, high)
+    return found
+
+
+def _bound(value: Any) -> int | None:
+    """A limit as a number; None where it is infinite (torch writes a huge one)."""
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError, AttributeError):
+        return None
+    return None if abs(number) >= 1 << 62 else number
+
+
+def _wanted(program: ExportedProgram, spec: Any, names: list[str]) -> tuple[Wanted, ...]:
+    """What each leaf of the inputs must be, in the order of the graph's placeholders."""
+    labels = _labels(spec, names)
+    values = {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"}
+    inputs = [s for s in program.graph_signature.input_specs if s.kind == InputKind.USER_INPUT]
+    wanted = []
+    for label, one in zip(labels, inputs, strict=True):
+        if isinstance(one.arg, ConstantArgument):
+            wanted.append(Wanted(label, None, constant=one.arg.value))
+            continue
+        value = values[one.arg.name]
+        if isinstance(value, torch.Tensor):
+            dims = tuple(_dim(size) for size in value.shape)
+            wanted.append(Wanted(label, dims, value.dtype))
+        else:
+            wanted.append(Wanted(label, None, constant=value))
+    return tuple(wanted)
+
+
+def _dim(size: Any) -> Dim:
+    if isinstance(size, int):
+        return Dim(size)
+    expression = size.node.expr
+    return Dim(int(expression)) if expression.is_number else Dim(expression)
+
+
+def _labels(spec: Any, names: list[str]) -> list[str]:
+    """Each leaf's path: `x`, `batch["ids"]`, `states[0]`."""
+    tree = pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
+    paths, _ = pytree.tree_flatten_with_path(tree)
+    labels = []
+    for path, _ in paths:
+        keys: list[Any] = list(path)
+        part, which, *rest = keys
+        name = names[which.idx] if part.idx == 0 else str(which.key)
+        labels.append(name + "".join(str(key) for key in rest))
+    return labels

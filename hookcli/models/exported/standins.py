@@ -1,0 +1,45 @@
+"""Classes that stand for containers whose own class is not imported.
+
+A program may give a dataclass or a ModelOutput. The file names its class; importing that would
+run code that a file asks for, and only the structure is needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.utils import _pytree as pytree
+
+
+class Mapping(dict[str, Any]):
+    """A container with names."""
+
+
+class Row(tuple[Any, ...]):
+    """A container without names."""
+
+
+def _names(context: Any, size: int) -> list[str] | None:
+    """The fields that a context gives: a list of names, or that and the names of empty ones."""
+    if isinstance(context, list) and len(context) == 2 and isinstance(context[0], list):
+        context = context[0]
+    if isinstance(context, list) and len(context) == size:
+        return context if all(isinstance(name, str) for name in context) else None
+    return None
+
+
+def register(name: str) -> None:
+    """Have torch's trees know a container of this name. Its class bears the bare name."""
+    bare = name.rpartition(".")[2]
+    kind: Any = type(bare, (Mapping,), {})
+    row: Any = type(bare, (Row,), {})
+
+    def flatten(value: Any) -> tuple[list[Any], Any]:
+        return list(value.values()), list(value)
+
+    def unflatten(values: Any, context: Any) -> Any:
+        found = list(values)
+        names = _names(context, len(found))
+        return row(found) if names is None else kind(zip(names, found, strict=True))
+
+    pytree.register_pytree_node(kind, flatten, unflatten, serialized_type_name=name)

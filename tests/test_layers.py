@@ -14,9 +14,9 @@ from tests.conftest import ROOT, SAMPLES
 PACKAGE = ROOT / "hookcli"
 TORCH_FREE = [
     "errors", "console", "memory", "config", "report", "formats", "cli", "worker",
-    "inputs.grammar", "inputs.infer.hypothesis", "models.kinds", "hooks.catalogue",
-    "hooks.kind", "hooks.module_kinds", "hooks.autograd_kinds", "hooks.run_kinds",
-    "actions.catalogue",
+    "inputs.grammar", "inputs.infer.hypothesis", "models.kinds", "models.content",
+    "models.pickles", "models.refused", "models.resources", "hooks.catalogue", "hooks.kind",
+    "hooks.module_kinds", "hooks.autograd_kinds", "hooks.run_kinds", "actions.catalogue",
 ]  # fmt: skip
 CHILD_SIDE = {"hookcli.worker.child", "hookcli.worker.guard"}
 
@@ -33,7 +33,7 @@ MAY = {
     "hooks": {"errors", "config", "report", "models", "actions"},
     "formats": {"errors", "console", "report", "hooks.catalogue", "hooks.kind",
                 "actions.catalogue"},
-    "models": {"errors", "config", "report"},
+    "models": {"errors", "config", "report", "inputs.batch"},  # a file may hold its batch
     "inputs": {"errors", "config", "models"},
     "run": {"errors", "console", "config", "report", "models", "inputs", "memory", "hooks",
             "actions"},

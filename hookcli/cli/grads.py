@@ -14,6 +14,8 @@ def grads(
     config: options.Config = None,
     arg: options.Arguments = None,
     weights: options.Weights = None,
+    trust: options.Trust = False,
+    data_only: options.DataOnly = False,
     inputs: options.Inputs = None,
     batch_size: options.BatchSize = None,
     device: options.Device = None,

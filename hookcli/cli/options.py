@@ -32,7 +32,7 @@ Model = Annotated[
     str | None,
     typer.Argument(
         metavar="MODEL",
-        help=_help("path.py, path.py:Net or package.module:Net.", "the configuration's"),
+        help=_help("path.py, path.py:Net, package.module:Net or a file.pt.", "the configuration's"),
     ),
 ]
 Config = Annotated[
@@ -46,6 +46,16 @@ Arguments = Annotated[
 Weights = Annotated[
     str | None,
     typer.Option("--weights", metavar="FILE", help="A state dict: .safetensors, .pt."),
+]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Open a file that can run code: a package, a pickled module, some .pt2."
+    ),
+]
+DataOnly = Annotated[
+    bool,
+    typer.Option("--data-only", help="Refuse a configuration that names code of its own."),
 ]
 Inputs = Annotated[
     list[str] | None,

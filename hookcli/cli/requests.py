@@ -19,7 +19,7 @@ from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.view import View
 from hookcli.inputs.grammar import parse_inputs
-from hookcli.models.kinds import parse_source
+from hookcli.models.kinds import check_opening, parse_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def request_of(command: Command, given: Mapping[str, Any], console: Console) -> 
     targets = parse_targets(given["formats"], given["output"], read=read)
     check_stream(spec.stream, targets, read)
     view = view_of(command, given, console)
-    parse_source(spec.model.source)
+    check_opening(parse_source(spec.model.source), spec.model)
     _check_gradients(spec, given["config"])
     if any(target.format in TIMED for target in targets):
         asked = given.get("tensors") is not None or "tensors" in config.run
@@ -67,6 +67,7 @@ def _flags(given: Mapping[str, Any]) -> Flags:
         model=given["model"],
         args=parse_arguments(tuple(given["arg"] or ())) or None,
         weights=given["weights"],
+        trust=bool(given.get("trust")),
         inputs=parse_inputs(tuple(given["inputs"] or ())) or None,
         batch_size=given["batch_size"],
         device=parse_device(given["device"]),

@@ -25,6 +25,7 @@ class Flags:
     model: str | None = None
     args: tuple[Argument, ...] | None = None
     weights: str | None = None
+    trust: bool = False
     inputs: tuple[InputSpec, ...] | None = None
     batch_size: int | None = None
     device: str | None = None
@@ -95,7 +96,10 @@ def _model(command: str, config: Config, flags: Flags) -> ModelSpec:
             hint=f"write hookcli {command} MODEL, or model: path.py:Net in the configuration",
         )
     return replace(
-        base, args=_arguments(base.args, flags.args or ()), weights=flags.weights or base.weights
+        base,
+        args=_arguments(base.args, flags.args or ()),
+        weights=flags.weights or base.weights,
+        trust=flags.trust,
     )
 
 

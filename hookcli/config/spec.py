@@ -34,11 +34,15 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """Which model: where it stands, what its constructor gets, which weights it takes."""
+    """Which model: where it stands, what its constructor gets, which weights it takes.
+
+    With `trust` a file that runs code when it is opened may be.
+    """
 
     source: str
     args: tuple[Argument, ...] = ()
     weights: str | None = None
+    trust: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ def message_of(error: BaseException) -> str:
         text = str(error)
     except Exception:  # noqa: BLE001  # the user's __str__ may raise anything
         text = ""
-    return text or f"{type(error).__name__} without a message"
+    return places.bare(text) or f"{type(error).__name__} without a message"
 
 
 _ORIGINAL = "Traceback of TorchScript, original code"
@@ -58,7 +58,7 @@ def failure_of(error: BaseException, phase: str) -> Failure:
         type=kind,
         message=message,
         place=place,
-        details=details,
+        details=places.bare(details),
     )
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import difflib
-import pickletools
 import re
-import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NoReturn, TypeAlias
 
-from hookcli.errors import RequestError
+from hookcli.config.spec import ModelSpec
+from hookcli.errors import ModelError, RequestError
+from hookcli.models.content import Content, identify, identify_folder
+from hookcli.models.refused import refusal
+from hookcli.models.resources import resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +32,16 @@ class PythonModule:
     attr: str
 
 
-ArchiveKind: TypeAlias = Literal["torchscript", "exported", "package"]
+ArchiveKind: TypeAlias = Literal["torchscript", "exported", "package", "pickled"]
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
     """`file.pt`, of a kind that its content tells; `inner` is what stands after the colon.
 
-    That is a resource of a torch.package archive, `package/resource.pkl`.
+    That is a resource of a torch.package archive, `package/resource.pkl`, and of a pickled dict
+    the key of a module: there it is never None where there is a choice. "pickled" is a module that
+    torch.save wrote whole.
     """
 
     path: str
@@ -48,89 +52,171 @@ class Archive:
 Source: TypeAlias = PythonFile | PythonModule | Archive
 
 _FILE = re.compile(r"(.+?\.py)(?::([A-Za-z_][\w.]*))?")
-_PACKED = re.compile(r"(.+\.(?:pt|pth|pkg|zip)):(.+)")
 _MODULE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
-
-_REFUSED = {
-    "torchscript": ("a TorchScript archive", "name the Python source that it was made from"),
-    "exported": ("a torch.export archive (.pt2)", "name the Python source that it was made from"),
-    "package": ("a torch.package archive", "name the Python source that it was made from"),
-    "pickle": (
-        "a pickle made by torch.save: weights, or a whole module",
-        "name the Python source and give the weights as --weights {path}",
-    ),
-    "safetensors": (
-        "a safetensors file: weights without a model",
-        "name the Python source and give the weights as --weights {path}",
-    ),
-    "onnx": ("an ONNX model", "name the PyTorch source that it was exported from"),
-    "hdf5": ("an HDF5 file, as Keras writes", "name a PyTorch model's Python source"),
-    "empty": ("empty", "name a Python file that defines a model"),
-    "zip": ("a zip archive of an unknown kind", "name a Python file that defines a model"),
-    "config": ("a configuration, not a model", "name a Python file that defines a model"),
-    "unknown": (
-        "no file of a kind that hookcli reads",
-        "name a Python file: model.py or model.py:Net",
-    ),
+_ACTS = {  # what opening an archive of such a kind runs
+    "package": "a torch.package archive, which holds Python code and runs it when it is opened",
+    "pickled": "a module that torch.save pickled whole, which can run code when it is opened",
 }
 
 
-def identify(path: Path) -> str:
-    """The kind of a file, by its content: "python", "torchscript", "safetensors" and so on.
+def parse_source(source: str) -> Source:
+    """What MODEL names, checked as far as that needs neither torch nor the file's code.
 
     Raises
     ------
-    OSError : the file cannot be read.
-
+    RequestError : nothing is there, or it is of a kind that is refused.
+    ModelError : it is damaged.
     """
-    with path.open("rb") as file:
-        head = file.read(4096)
-    if not head:
-        return "empty" if path.suffix != ".py" else "python"
-    if head.startswith(b"PK"):
-        return _zip_kind(path)
-    if head.startswith(b"\x89HDF"):
-        return "hdf5"
-    if head[0] == 0x80 and _is_pickle(head):
-        return "pickle"
-    if len(head) > 9 and head[8:9] == b"{" and int.from_bytes(head[:8], "little") < 1 << 30:
-        return "safetensors"
-    if path.suffix == ".onnx":
-        return "onnx"
-    if path.suffix in {".json", ".yaml", ".yml", ".toml"}:
-        return "config"
-    return "python" if path.suffix == ".py" or _is_source(path) else "unknown"
+    path, after = _parted(source)
+    if path.is_dir():
+        raise _folder(path, source)
+    if not path.exists():
+        module = _MODULE.fullmatch(source)
+        if module and _FILE.fullmatch(source) is None:
+            return PythonModule(module[1], module[2])
+        raise _missing(source, path)
+    if not path.is_file():
+        raise RequestError(
+            f"{path.as_posix()} is no ordinary file",
+            place=source,
+            hint="name a Python file that defines a model",
+        )
+    content = _content(path, source)
+    if content.kind == "python":
+        return PythonFile(str(path), after)
+    if content.kind == "package":
+        return Archive(str(path), "package", _resource(path, after, source))
+    if content.kind == "pickled":
+        return Archive(str(path), "pickled", _key(path, content, after, source))
+    if content.kind not in {"torchscript", "exported"}:
+        raise refusal(content, path.as_posix(), source)
+    if after is not None:
+        raise RequestError(
+            f"{path.as_posix()} holds one model, and ':{after}' names a part of it",
+            place=source,
+            hint=f"write {path.as_posix()} alone",
+        )
+    return Archive(str(path), content.kind)  # type: ignore[arg-type]  # one of the two
 
 
-def _zip_kind(path: Path) -> str:
+def check_opening(named: Source, model: ModelSpec) -> None:
+    """Refuse what may not be opened as it was asked for.
+
+    Raises
+    ------
+    RequestError : it would run code and is not trusted; arguments for what is built already.
+    """
+    if not isinstance(named, Archive):
+        return
+    if model.args:
+        raise RequestError(
+            f"{named.path} holds a model that is built already: it takes no arguments",
+            place=model.args[0].place,
+            hint="leave them out, or name the Python source",
+        )
+    if named.kind in _ACTS and not model.trust:
+        raise RequestError(
+            f"{named.path} is {_ACTS[named.kind]}",
+            place=model.source,
+            hint="add --trust if you know where it comes from",
+        )
+
+
+def _parted(source: str) -> tuple[Path, str | None]:
+    """The path, and what stands behind its colon."""
+    whole = Path(source)
+    if whole.exists():
+        return whole, None
+    match = _FILE.fullmatch(source)
+    if match:
+        return Path(match[1]), match[2]
+    front, colon, after = source.partition(":")
+    while colon:
+        if after and Path(front).is_file():
+            return Path(front), after
+        more, colon, after = after.partition(":")
+        front += f":{more}"
+    return whole, None
+
+
+def _content(path: Path, source: str) -> Content:
     try:
-        with zipfile.ZipFile(path) as archive:
-            names = [name.partition("/")[2] for name in archive.namelist()]
-    except (zipfile.BadZipFile, OSError):
-        return "zip"
-    if ".data/extern_modules" in names:
-        return "package"
-    if "constants.pkl" in names:
-        return "torchscript"
-    if "archive_format" in names or "serialized_exported_program.json" in names:
-        return "exported"
-    return "pickle" if "data.pkl" in names else "zip"
+        return identify(path)
+    except OSError as error:
+        raise RequestError(
+            f"{path.as_posix()} cannot be read: {error.strerror}",
+            place=source,
+            hint="check the file's permissions",
+        ) from None
 
 
-def _is_pickle(head: bytes) -> bool:
+def _resource(path: Path, after: str | None, source: str) -> str:
+    """The module to take from a torch.package archive, as `package/resource.pkl`."""
     try:
-        next(pickletools.genops(head))
-    except (ValueError, StopIteration):
-        return False
-    return True
+        found = resources(path)
+    except Exception as error:  # noqa: BLE001  # zipfile and zlib raise many things for damage
+        why = " ".join(str(error).split()) or type(error).__name__
+        damaged = Content("corrupt", f"a torch.package archive that cannot be read ({why})")
+        raise refusal(damaged, path.as_posix(), source) from None
+    modules = [one.inner for one in found if one.is_module]
+    if after is None:
+        return _only(path, modules, "resources with models", source)
+    names = [one.inner for one in found]
+    asked = after.removesuffix(".pkl").replace(".", "/") + ".pkl"  # a package may be dotted
+    return next((one for one in (after, asked) if one in names), None) or _nothing(
+        path, after, modules or names, source
+    )
 
 
-def _is_source(path: Path) -> bool:
-    try:
-        text = path.read_text(encoding="utf-8")
-        return "\0" not in text and bool(ast.parse(text).body)
-    except (SyntaxError, ValueError, OSError, RecursionError, MemoryError):
-        return False
+def _key(path: Path, content: Content, after: str | None, source: str) -> str | None:
+    """The key of the module to take from a pickled dict; None where the module stands alone."""
+    names = content.names
+    if names == ("",):
+        if after is None:
+            return None
+        _nothing(path, after, (), source)
+    if after is None:
+        return _only(path, names, "models", source)
+    return after if after in names else _nothing(path, after, names, source)
+
+
+def _only(path: Path, names: Sequence[str], what: str, source: str) -> str:
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise RequestError(
+            f"{path.as_posix()} is a torch.package archive without a pickled model",
+            place=source,
+            hint="save one in it: exporter.save_pickle('model', 'model.pkl', model)",
+        )
+    commands = ", ".join(f"{path.as_posix()}:{name}" for name in names[:6])
+    raise RequestError(
+        f"{path.as_posix()} holds {len(names)} {what}", place=source, hint=f"write {commands}"
+    )
+
+
+def _nothing(path: Path, after: str, names: Sequence[str], source: str) -> NoReturn:
+    near = difflib.get_close_matches(after, names, n=1)
+    shown = near or names[:6]
+    commands = " or ".join(f"{path.as_posix()}:{name}" for name in shown) or path.as_posix()
+    raise RequestError(
+        f"there is no {after} in {path.as_posix()}",
+        place=source,
+        hint=f"did you mean {commands}?" if near else f"write {commands}",
+    )
+
+
+def _folder(path: Path, source: str) -> RequestError | ModelError:
+    kind = identify_folder(path)
+    if kind != "folder":
+        return refusal(Content(kind), path.as_posix(), source)
+    scripts = sorted(entry.name for entry in path.glob("*.py"))
+    hint = (
+        f"name a file in it: {(path / scripts[0]).as_posix()}"
+        if scripts
+        else "name a Python file that defines a model"
+    )
+    return RequestError(f"{path.as_posix()} is a directory", place=source, hint=hint)
 
 
 def _missing(source: str, path: Path) -> RequestError:
@@ -141,57 +227,6 @@ def _missing(source: str, path: Path) -> RequestError:
     hint = (
         f"did you mean {(path.parent / near[0]).as_posix()}?"
         if near
-        else "MODEL is path.py, path.py:Net or package.module:Net"
+        else "MODEL is path.py, path.py:Net, package.module:Net, or a file.pt that holds a model"
     )
     return RequestError(f"there is no file {path.as_posix()}", place=source, hint=hint)
-
-
-def parse_source(source: str) -> Source:
-    """What MODEL names, checked as far as that needs neither torch nor the file's code.
-
-    Raises
-    ------
-    RequestError : nothing is there, or it is of a kind that is refused.
-
-    """
-    whole = Path(source)
-    match = None if whole.is_file() else _FILE.fullmatch(source)
-    path, attr = (Path(match[1]), match[2]) if match else (whole, None)
-    packed = None if whole.exists() or match else _PACKED.fullmatch(source)
-    inner = packed[2] if packed else None
-    path = Path(packed[1]) if packed else path
-    if path.is_dir():
-        scripts = sorted(entry.name for entry in path.glob("*.py"))
-        hint = (
-            f"name a file in it: {(path / scripts[0]).as_posix()}"
-            if scripts
-            else ("name a Python file that defines a model")
-        )
-        raise RequestError(f"{path.as_posix()} is a directory", place=source, hint=hint)
-    if not path.exists():
-        module = _MODULE.fullmatch(source)
-        if module and match is None:
-            return PythonModule(module[1], module[2])
-        raise _missing(source, path)
-    if not path.is_file():
-        raise RequestError(
-            f"{path.as_posix()} is no ordinary file",
-            place=source,
-            hint="name a Python file that defines a model",
-        )
-    try:
-        kind = identify(path)
-    except OSError as error:
-        raise RequestError(
-            f"{path.as_posix()} cannot be read: {error.strerror}",
-            place=source,
-            hint="check the file's permissions",
-        ) from None
-    if kind in {"torchscript", "exported", "package"}:
-        return Archive(str(path), kind, inner)  # type: ignore[arg-type]  # one of the three
-    if kind != "python":
-        what, hint = _REFUSED[kind]
-        raise RequestError(
-            f"{path.as_posix()} is {what}", place=source, hint=hint.format(path=path.as_posix())
-        )
-    return PythonFile(str(path), attr)

@@ -10,6 +10,7 @@ from torch import nn
 
 from hookcli.inputs.batch import Batch
 from hookcli.models import places
+from hookcli.report.model import Format
 
 if TYPE_CHECKING:
     from hookcli.models.torchscript.tapped import Tapped
@@ -29,3 +30,4 @@ class Loaded:
     constructors: places.Constructors | None = None
     batch: tuple[str, Batch] | None = None
     tapped: Tapped | None = None
+    format: Format = "python"

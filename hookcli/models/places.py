@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sysconfig
 from contextlib import ExitStack
 from pathlib import Path
@@ -29,6 +30,8 @@ _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _USER, _NOT_USER, _HOOKCLI = 1, 0, -1
 _kinds: dict[str, int] = {}
 _shown: dict[str, str] = {}
+_archives: dict[str, str] = {}  # what torch.package puts before names → the archive's file
+_MANGLED = re.compile(r"(<torch_package_\d+>)\.?")
 
 
 def is_installed(filename: str) -> bool:
@@ -41,6 +44,8 @@ def _kind(filename: str) -> int:
     if kind is None:
         if filename.startswith(_OURS):
             kind = _HOOKCLI
+        elif packed := _MANGLED.match(filename):  # torch's own stand-in for what was mocked
+            kind = _NOT_USER if filename[packed.end() :] == "_mock.py" else _USER
         elif filename.startswith(("<", _TORCH)):
             kind = _NOT_USER
         else:
@@ -59,13 +64,28 @@ def show(filename: str) -> str:
     """The path as a report shows it: relative where it lies below the working directory."""
     shown = _shown.get(filename)
     if shown is None:
-        path = Path(filename)
+        packed = _MANGLED.match(filename)
+        inside = f"{_archives.get(packed[1], '')}/{filename[packed.end() :]}" if packed else None
+        path = Path(inside or filename)
         try:
             shown = path.resolve().relative_to(START).as_posix()
         except (ValueError, OSError):
             shown = str(path)
         _shown[filename] = shown
     return shown
+
+
+def name_archive(prefix: str, path: Path) -> None:
+    """Say which archive code comes from whose names torch.package begins with `prefix`.
+
+    Its places are "model.pt/net.py:12".
+    """
+    _archives[prefix] = str(path)
+
+
+def bare(text: str) -> str:
+    """A text as it would be without what torch.package puts before names."""
+    return _MANGLED.sub("", text)
 
 
 def _cwd() -> Path:

@@ -44,7 +44,7 @@ def _read(file: Path, device: str) -> Any:
 
 
 def _refusal(path: str, place: str, text: str) -> HookcliError:
-    if "Unsupported global" in text or "allow_pickle" in text:
+    if "unsupported global" in text.lower() or "allow_pickle" in text:
         return RequestError(
             f"{path} holds more than tensors and plain values, and opening it could run code",
             place=place,

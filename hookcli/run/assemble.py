@@ -18,6 +18,7 @@ from hookcli.report.gradients import parameter_rows
 from hookcli.report.model import (
     SCHEMA,
     Environment,
+    Format,
     Inputs,
     ModelInfo,
     Report,
@@ -70,6 +71,7 @@ def assemble(
     inputs: Inputs | None,
     warnings: list[str],
     started: float,
+    backend: Format = "python",
 ) -> Report:
     """The report of one run; partial where the model raised."""
     failure = recording.failure
@@ -80,7 +82,7 @@ def assemble(
         environment=environment(started),
         model=ModelInfo(
             source=source,
-            format="python",
+            format=backend,
             type=type_of(model.root),
             place=model.place(""),
             **build.parameter_sizes(recording),

@@ -23,7 +23,7 @@ from hookcli.models.libraries import load_libraries
 from hookcli.models.loaded import Loaded
 from hookcli.models.source import own_path
 from hookcli.models.trees import describe
-from hookcli.report.model import Inputs, Report
+from hookcli.report.model import Format, Inputs, Report
 from hookcli.report.recording import Recording
 from hookcli.run.assemble import assemble, run_info
 from hookcli.run.batches import Candidate, candidates, floating_dtype, no_batch
@@ -52,6 +52,7 @@ class Session:
         self._warnings = unjudged(spec)
         self._found = Found()
         self._faker = Faker(spec.run.device) if attempt.tensors == "fake" else None
+        self._format: Format = "python"
         self._plan = plan(spec)
         load_libraries(spec.libraries)
         self._sink: Sink = Kept() if spec.stream is None else Streamed(spec.stream)
@@ -70,6 +71,7 @@ class Session:
             with self._built.building():
                 loaded = prepare(self._spec, self._attempt, self._faker, self._phase)
             self._sink.mark()
+            self._format = loaded.format
             if loaded.note:
                 self._warnings.append(loaded.note)
             model = EagerModel(loaded.root, constructors=loaded.constructors)
@@ -261,4 +263,5 @@ class Session:
             inputs=outcome.inputs,
             warnings=self._warnings,
             started=self._started,
+            backend=self._format,
         )

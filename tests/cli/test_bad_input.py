@@ -36,6 +36,7 @@ FILES = {
     "notes.json": "{}",
     "broken.safetensors": "garbage",
     "broken.pt": "garbage",
+    "cut.pt": "PK\x03\x04garbage",
 }
 
 # arguments, status, in the message, the place, in the hint
@@ -45,6 +46,7 @@ CASES = {
     "directory": (["."], 2, "is a directory", ".", "name a file in it"),
     "not a model file": (["notes.json"], 2, "a configuration", "notes.json", "Python file"),
     "no known kind": (["weights.bin"], 2, "no file of a kind", "weights.bin", "Python file"),
+    "a cut archive": (["cut.pt"], 3, "cannot be read", "cut.pt", "is the file whole?"),
     "syntax error": (["syntax.py"], 3, "'(' was never closed", "syntax.py:2", "syntax"),
     "import error": (["imports.py"], 3, "no_such_thing", "imports.py:2", "install no_such_thing"),
     "raises at import": (["raises.py"], 3, "ValueError: one two \\x1b[31m", "raises.py:3", "-v"),
@@ -169,45 +171,3 @@ def test_what_stood_in_the_output_file_stays_when_the_run_fails(cli, tmp_path):
     (tmp_path / "out.json").write_text("precious")
     cli("inspect", "m.py", "-f", "json", "-o", "out.json")
     assert (tmp_path / "out.json").read_text() == "precious"
-
-
-@pytest.mark.parametrize(
-    ("make", "kind"),
-    [
-        ("torch.jit.save(torch.jit.script(nn.ReLU()), 'm.pt')", "a TorchScript archive"),
-        ("torch.save(nn.ReLU().state_dict(), 'm.pt')", "a pickle made by torch.save"),
-        ("torch.save({}, 'm.pt', _use_new_zipfile_serialization=False)", "a pickle made by"),
-        (
-            "torch.export.save(torch.export.export(nn.ReLU(), (torch.ones(2),)), 'm.pt')",
-            "a torch.export archive",
-        ),
-        (
-            "e = torch.package.PackageExporter('m.pt'); e.extern('**'); "
-            "e.save_pickle('a', 'b.pkl', {}); e.close()",
-            "a torch.package archive",
-        ),
-        (
-            "from safetensors.torch import save_file; save_file({'a': torch.ones(2)}, 'm.pt')",
-            "a safetensors file",
-        ),
-    ],
-)
-def test_archives_are_told_apart_by_content_and_refused_with_a_way_on(
-    make, kind, tmp_path, monkeypatch
-):
-    import warnings
-
-    import torch
-    import torch.package
-    from torch import nn
-
-    from hookcli.errors import RequestError
-    from hookcli.models.kinds import parse_source
-
-    monkeypatch.chdir(tmp_path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        exec(make, {"torch": torch, "nn": nn})
-    with pytest.raises(RequestError, match=kind) as caught:
-        parse_source("m.pt")
-    assert "name the Python source" in caught.value.hint

@@ -82,7 +82,11 @@ _KEYS = Keys(
         "args": Key(_ARGS, "constructor arguments; {call: package.module:attr, args: {…}} builds"),
         "weights": Key(Checked(Text(), paths.existing), "a state dict: .safetensors, .pt"),
     },
-    hints={"kwargs": "did you mean args?", "path": "did you mean source?"},
+    hints={
+        "kwargs": "did you mean args?",
+        "path": "did you mean source?",
+        "trust": "whoever runs it says it, on the command line: --trust",
+    },
 )
 MODEL = ByType(
     {str: _SOURCE, dict: _KEYS},

@@ -97,6 +97,8 @@ ROOT = Keys(
         "steps": "it is one of run's: run: {steps: 1}",
         "loss": "it is one of run's: run: {loss: probe}",
         "optimizer": "it is one of run's: run: {optimizer: {name: SGD, lr: 1e-1}}",
+        "trust": "whoever runs it says it, on the command line: --trust",
+        "data_only": "whoever runs it says it, on the command line: --data-only",
         "args": "it is one of model's: model: {source: model.py:Net, args: {depth: 18}}",
         "weights": "it is one of model's: model: {source: model.py:Net, weights: w.safetensors}",
     },

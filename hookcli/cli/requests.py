@@ -19,7 +19,7 @@ from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.view import View
 from hookcli.inputs.grammar import parse_inputs
-from hookcli.models.kinds import check_opening, parse_source
+from hookcli.models.kinds import check_opening, code_in, parse_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def request_of(command: Command, given: Mapping[str, Any], console: Console) -> 
     RequestError : it cannot be. Of a configuration all problems are said at once.
 
     """
-    config = _config(given["config"])
+    config = _config(given)
     spec = spec_of(command, config, _flags(given))
     read = files_read(spec, given["config"])
     targets = parse_targets(given["formats"], given["output"], read=read)
@@ -54,12 +54,18 @@ def request_of(command: Command, given: Mapping[str, Any], console: Console) -> 
     return Request(spec, targets, view, given["fail_on"] or config.fail_on or "never")
 
 
-def _config(path: str | None) -> Config:
+def _config(given: Mapping[str, Any]) -> Config:
+    path = given["config"]
     if path is None:
         return Config()
     from hookcli.config.read import read_config  # pydantic is for those who have a file
 
-    return read_config(path)
+    if not given.get("data_only"):
+        return read_config(path)
+    named_here, trusted = given["model"] is not None, bool(given.get("trust"))
+    return read_config(
+        path, code=lambda source: None if named_here else code_in(source, trusted=trusted)
+    )
 
 
 def _flags(given: Mapping[str, Any]) -> Flags:

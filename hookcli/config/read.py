@@ -7,6 +7,7 @@ from typing import Any
 
 from hookcli.config.config import Config
 from hookcli.config.conflicts import conflicts
+from hookcli.config.reading.code import Judge, refuse_code
 from hookcli.config.reading.document import read_document
 from hookcli.config.reading.hooks import Read
 from hookcli.config.reading.items import Item, Problems
@@ -16,8 +17,11 @@ from hookcli.config.reading.root import read_root
 from hookcli.config.reading.run import run_of
 
 
-def read_config(path: str) -> Config:
+def read_config(path: str, *, code: Judge | None = None) -> Config:
     """What a configuration says, with what it extends. Paths come out absolute.
+
+    With `code` every reference to code is a problem; it judges what a model's source is, and
+    gives None where that is none.
 
     Raises
     ------
@@ -27,7 +31,7 @@ def read_config(path: str) -> Config:
     """
     problems = Problems()
     document = read_layers(path, problems)
-    return _config(document, problems, str(Path(path).absolute()))
+    return _config(document, problems, str(Path(path).absolute()), code)
 
 
 def read_text(text: str, name: str) -> Config:
@@ -42,8 +46,12 @@ def read_text(text: str, name: str) -> Config:
     raise AssertionError("a fault that was caught is a problem")
 
 
-def _config(document: Item, problems: Problems, path: str | None) -> Config:
+def _config(
+    document: Item, problems: Problems, path: str | None, code: Judge | None = None
+) -> Config:
     found = read_root(document, problems)
+    if code is not None:
+        refuse_code(found, code, problems)
     hooks: tuple[Read, ...] = found.get("hooks", ())
     for one in conflicts(tuple(hook.spec for hook in hooks)):
         item = hooks[one.second].item

@@ -122,6 +122,22 @@ def check_opening(named: Source, model: ModelSpec) -> None:
         )
 
 
+def code_in(source: str, *, trusted: bool) -> str | None:
+    """What MODEL names, where running it runs code of its own; None where it is data.
+
+    TorchScript and, unless they are trusted, exported programs are data.
+    """
+    try:
+        named = parse_source(source)
+    except (RequestError, ModelError):
+        return None  # nothing of it is run
+    if isinstance(named, Archive):
+        if named.kind == "exported" and trusted:
+            return "a torch.export archive, which --trust lets run code"
+        return _ACTS.get(named.kind, "").partition(",")[0] or None
+    return "a Python model"
+
+
 def _parted(source: str) -> tuple[Path, str | None]:
     """The path, and what stands behind its colon."""
     whole = Path(source)

@@ -52,7 +52,7 @@ def load_package(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]
 
 def _unpickled(path: Path, package: str, resource: str) -> Any:
     importer = PackageImporter(str(path))
-    places.name_archive(importer.id(), path)
+    places.name_archive(importer.id(), path)  # type: ignore[no-untyped-call]
     return importer.load_pickle(package, resource, map_location="cpu")
 
 

@@ -13,7 +13,8 @@ from hookcli.formats.names import FORMATS, SORTS, columns_of, sorts_of
 COMMANDS = ["inspect", "grads", "trace", "init", "list", "explain", "render", "schema"]
 RUNNING = ["inspect", "grads", "trace"]
 SHARED = {
-    "--config", "--arg", "--weights", "--trust", "--data-only", "--input", "--batch-size", "--device", "--dtype", "--mode",
+    "--config", "--arg", "--weights", "--trust", "--data-only", "--input", "--batch-size",
+    "--device", "--dtype", "--mode",
     "--seed", "--loss", "--steps", "--no-grad", "--timeout", "--max-memory", "--fail-on", "--depth",
     "--only", "--columns", "--sort", "--format", "--output", "--quiet", "--verbose", "--color",
     "--help",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from hookcli.config.reading import paths
+from hookcli.config.reading.code import Code
 from hookcli.config.reading.containers import ByType, Key, Keys, Many
 from hookcli.config.reading.items import (
     FaultError,
@@ -162,7 +163,8 @@ def _absolute(item: Item, spec: Spec) -> Spec:
     if isinstance(spec, FileSpec):
         return FileSpec(paths.existing(item, spec.path))
     if isinstance(spec, FunctionSpec):
-        return FunctionSpec(paths.existing(item, spec.source), spec.name)
+        source = Code(paths.existing(item, spec.source), item, "a function")
+        return FunctionSpec(source, spec.name)
     return spec
 
 

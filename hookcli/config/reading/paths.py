@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from hookcli.config.hooks import CallRef
+from hookcli.config.reading.code import Code
 from hookcli.config.reading.items import FaultError, Item
 
 _MODEL_FILE = re.compile(r"(.+?\.(?:py|pt|pth|ts|pt2))(?::(.+))?", re.DOTALL)
@@ -50,8 +51,12 @@ def _near(path: Path, text: str) -> str:
     return "paths are relative to the configuration that names them"
 
 
-def model_source(item: Item, text: str) -> str:
+def model_source(item: Item, text: str) -> Code:
     """What `model` names, with its path absolute: as MODEL on the command line."""
+    return Code(_model_source(item, text), item, "a model")
+
+
+def _model_source(item: Item, text: str) -> str:
     try:
         if Path(absolute(item, text)).is_file():
             return absolute(item, text)
@@ -66,16 +71,18 @@ def model_source(item: Item, text: str) -> str:
     return existing(item, text)
 
 
-def code(item: Item, text: str) -> str:
+def code(item: Item, text: str) -> Code:
     """A reference to code with its path absolute: `f.py:name`, `package.module:name`."""
     match = _SOURCE.fullmatch(text)
     if match:
-        return f"{existing(item, match[1])}:{match[2]}"
+        return Code(f"{existing(item, match[1])}:{match[2]}", item, "a function")
     if _MODULE.fullmatch(text):
-        return text
+        return Code(text, item, "a function")
     raise FaultError(item, f"'{text}' names no function", _FUNCTION_HINT)
 
 
 def function(item: Item, text: str) -> CallRef:
     """A function of the user's, of a package or of a library, with PyTorch's own signature."""
-    return CallRef(text if _OPERATOR.fullmatch(text) else code(item, text))
+    if _OPERATOR.fullmatch(text):
+        return CallRef(Code(text, item, "a function"))
+    return CallRef(code(item, text))

@@ -6,6 +6,7 @@ from typing import Any
 
 from hookcli.config.config import CheckSpec
 from hookcli.config.reading import at, hooks, model, paths
+from hookcli.config.reading.code import Code
 from hookcli.config.reading.containers import Key, Keys, Many
 from hookcli.config.reading.hooks import Read, hook_schema, read_hook
 from hookcli.config.reading.items import Item, Problems
@@ -68,7 +69,7 @@ class _Check:
 
 
 def _library(item: Item, text: str) -> str:
-    return paths.existing(item, text)
+    return Code(paths.existing(item, text), item, "a library")
 
 
 _MODEL_DOES = "which model, as MODEL: a text, or {source, args, weights}"

@@ -13,10 +13,11 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # as type checkers know it, without the time to import typing
 
-__all__ = ["__version__", "attach", "grads", "inspect", "trace"]
+__all__ = ["__version__", "attach", "diff", "grads", "inspect", "trace"]
 
 if TYPE_CHECKING:
     from hookcli.api import attach, grads, inspect, trace
+    from hookcli.api_diff import diff
 
 
 def __dir__() -> list[str]:
@@ -24,6 +25,10 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
+    if name == "diff":
+        from hookcli import api_diff
+
+        return api_diff.diff
     if name in {"attach", "grads", "inspect", "trace"}:
         from hookcli import api
 

@@ -11,7 +11,7 @@ from hookcli.cli.reporting import reporting
 from hookcli.console import Console
 from hookcli.errors import Status
 
-What: TypeAlias = Literal["config", "report"]
+What: TypeAlias = Literal["config", "report", "diff"]
 
 
 def schema(what: Annotated[What, typer.Argument(help="Whose schema.")]) -> int:
@@ -30,6 +30,10 @@ def _schema(what: What) -> dict[str, Any]:
         from hookcli.config.schema import config_schema
 
         return config_schema()
+    if what == "diff":
+        from hookcli.report.schema import diff_schema
+
+        return diff_schema()
     from hookcli.report.schema import json_schema
 
     return json_schema()

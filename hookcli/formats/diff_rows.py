@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hookcli.console import escape
 from hookcli.formats.grid import Column
-from hookcli.formats.text import figure, shape
+from hookcli.formats.text import cut, figure, shape
 from hookcli.formats.view import View
 from hookcli.report.diff import CallDiff, CallRef, Diff, StateDiff, TensorDiff
 from hookcli.report.leaf import Number
@@ -111,6 +111,14 @@ def _verdict(row: CallDiff) -> str:
     return _WORDS[row.status]
 
 
+def _short_verdict(row: CallDiff, width: int) -> str:
+    """Within a width: what comes first in the long one is seen in the column of inputs."""
+    text = _verdict(row)
+    if len(text) <= width:
+        return text
+    return cut("output differs" if row.fault else text.removesuffix(" already"), width)
+
+
 def _color(status: str) -> int | None:
     return {"different": _RED, "only_a": _YELLOW, "only_b": _YELLOW, "same": _DIM}.get(status)
 
@@ -121,12 +129,14 @@ def _limit(row: CallDiff) -> str:
 
 
 CALLS: dict[str, Column[CallDiff]] = {
-    "layer": Column("Layer (type)", _label, least=16),
+    "layer": Column("Layer (type)", _label, least=26),
     "output": Column("Output", _output_shape, least=13, spare=True),
     "at_input": Column("At input", lambda row: size(row.inputs), right=True),
     "at_output": Column("At output", lambda row: size(row.outputs), right=True),
     "limit": Column("Limit", _limit, right=True),
-    "verdict": Column("Verdict", _verdict, least=12, color=lambda row: _color(row.status)),
+    "verdict": Column(
+        "Verdict", _verdict, least=14, fit=_short_verdict, color=lambda row: _color(row.status)
+    ),
 }
 CALLS_GIVE_WAY = ("limit", "output")
 

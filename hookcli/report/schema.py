@@ -71,11 +71,23 @@ def _close(node: dict[str, Any]) -> dict[str, Any]:
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) that every report satisfies. Reading is more lenient than it."""
-    schema = _close(_adapter().json_schema(mode="serialization"))
-    schema["$defs"] = {name: _close(node) for name, node in schema["$defs"].items()}
+    return _closed(_adapter().json_schema(mode="serialization"), SCHEMA, "hookcli report")
+
+
+def diff_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) that every diff satisfies."""
+    from hookcli.report.diff import SCHEMA as DIFF, Diff
+
+    return _closed(TypeAdapter(Diff).json_schema(mode="serialization"), DIFF, "hookcli diff")
+
+
+def _closed(made: dict[str, Any], name: str, title: str) -> dict[str, Any]:
+    """The schema with its head, and no key beyond those that it names."""
+    schema = _close(made)
+    schema["$defs"] = {key: _close(node) for key, node in schema["$defs"].items()}
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"https://hookcli.dev/schema/{SCHEMA.replace('/', '-')}.json",
-        "title": "hookcli report",
+        "$id": f"https://hookcli.dev/schema/{name.replace('/', '-')}.json",
+        "title": title,
     }
     return {**head, **{k: v for k, v in schema.items() if k != "title"}}

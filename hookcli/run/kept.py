@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from hookcli.models.base import Call, Model
-from hookcli.models.trees import argument_leaves, dtype_name, leaves
+from hookcli.models.trees import argument_leaves, leaves
 from hookcli.report.event_rows import number
 
 Tensors = dict[str, torch.Tensor]  # by their path: "[0]", ".logits"
@@ -87,7 +87,6 @@ def _figures(one: torch.Tensor, two: torch.Tensor) -> dict[str, Any]:
     found["relative"] = number(size / norm if norm else math.inf)
     found["at"] = [int(i) for i in torch.unravel_index(torch.tensor(flat), a.shape)]
     found["a"], found["b"] = _value(a.reshape(-1)[flat]), _value(b.reshape(-1)[flat])
-    found["dtypes"] = [dtype_name(one.dtype), dtype_name(two.dtype)]
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from hookcli.run.assemble import assemble, run_info
 from hookcli.run.batches import no_batch
 from hookcli.run.engine import engine_for
 from hookcli.run.loss import Loss
+from hookcli.run.observer import Observer
 from hookcli.run.plan import plan
 from hookcli.run.runner import run
 from hookcli.run.scope import neutral
@@ -29,7 +31,15 @@ from hookcli.run.seeds import generators_kept, seed_all
 from hookcli.run.sinks import Kept
 
 
-def _batch(root: nn.Module, given: Any, seed: int, warnings: list[str]) -> tuple[Origin, Batch]:
+def batch_for(
+    root: nn.Module, given: Any, seed: int, warnings: list[str]
+) -> tuple[Origin, Batch]:
+    """The batch that was given, or else the first that the model declares.
+
+    Raises
+    ------
+    RequestError : there is none, or it does not bind to forward.
+    """
     name = type(root).__name__
     if given is not None:
         batch = as_batch(given)
@@ -51,10 +61,18 @@ def _batch(root: nn.Module, given: Any, seed: int, warnings: list[str]) -> tuple
     return "declared", first.batch
 
 
-def run_live(root: nn.Module, given: Any, spec: Spec, *, loss: Loss | None = None) -> Report:
+def run_live(
+    root: nn.Module,
+    given: Any,
+    spec: Spec,
+    *,
+    loss: Loss | None = None,
+    observers: Callable[[Recording], Sequence[Observer]] = lambda recording: (),
+) -> Report:
     """Carry out a request on a live module; the module is afterwards what it was.
 
-    A model that raises gives a partial report. `loss` takes the place of the request's.
+    A model that raises gives a partial report. `loss` takes the place of the request's;
+    `observers` makes what looks on beside the hooks.
 
     Raises
     ------
@@ -74,7 +92,7 @@ def run_live(root: nn.Module, given: Any, spec: Spec, *, loss: Loss | None = Non
     written: list[str] = []
     settings = plan(spec)
     with generators_kept():
-        origin, batch = _batch(root, given, settings.seed, warnings)
+        origin, batch = batch_for(root, given, settings.seed, warnings)
     model = EagerModel(root)
     inputs = Inputs(
         origin=origin,
@@ -91,6 +109,7 @@ def run_live(root: nn.Module, given: Any, spec: Spec, *, loss: Loss | None = Non
             progress=lambda *_: None,
             recording=recording,
             loss=loss,
+            observers=observers(recording),
         )
     sink.close(recording)
     recording.error = None

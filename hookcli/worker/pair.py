@@ -165,5 +165,4 @@ class _Pair:
 
 def _exact(value: dict[str, object]) -> ExactDiff:
     at = value.pop("at")
-    value.pop("dtypes", None)
     return ExactDiff(at=None if at is None else tuple(at), **value)  # type: ignore[arg-type]

@@ -18,7 +18,15 @@ from torch.nn.modules.module import (
 
 from hookcli.models import places, walk
 from hookcli.models.base import CallStack, Enter, Exit, TensorInfo
-from hookcli.models.scripted import forwards, is_scripted, qualified_type, tapped_of, type_of
+from hookcli.models.scripted import (
+    forwards,
+    is_scripted,
+    lost,
+    original_of,
+    qualified_type,
+    tapped_of,
+    type_of,
+)
 from hookcli.report.recording import ModuleInfo
 
 if TYPE_CHECKING:
@@ -93,11 +101,14 @@ class EagerModel:
         """One forward."""
         try:
             return (self.wrapper or self.root)(*args, **kwargs)
-        except Exception:
-            told = [t.error for t in tapped_in(self.root) if t.error is not None]
-            if not told:
-                raise
-            raise told[0] from None  # TorchScript makes its own error of everything
+        except Exception as error:
+            for tapped in tapped_in(self.root):
+                original = original_of(error, tapped)
+                if original is not error:
+                    raise original from None  # TorchScript makes its own error of everything
+            raise
+        finally:
+            lost.error = None  # it holds the frames of the model
 
     @contextmanager
     def observe(

@@ -18,7 +18,7 @@ from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 from torch.overrides import TorchFunctionMode
 
 from hookcli.models import walk
-from hookcli.models.scripted import is_scripted
+from hookcli.models.scripted import is_scripted, lost
 
 _MOVES = {torch.Tensor.to, torch.Tensor.cpu, torch.Tensor.cuda}
 _MAX_NESTING = 4
@@ -62,7 +62,11 @@ class _Mode(FakeTensorMode):  # type: ignore[no-untyped-call]
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return self.dispatch(func, types, args, kwargs or {})
+        try:
+            return self.dispatch(func, types, args, kwargs or {})
+        except BaseException as error:
+            lost.error = error
+            raise
 
 
 class Faker:

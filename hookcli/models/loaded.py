@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from torch import nn
 
@@ -13,15 +13,16 @@ from hookcli.models import places
 from hookcli.report.model import Format
 
 if TYPE_CHECKING:
-    from hookcli.models.torchscript.tapped import Tapped
+    from hookcli.models.base import Model
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """A built module, the Python module it came from, and what to say of the choice.
 
-    `batch` is one that the file holds beside the model, with its name for the report; `tapped` is
-    what tells of the calls in a scripted one.
+    `batch` is one that the file holds beside the model, with its name for the report. `model` is
+    its backend, where that is not the eager one; `mode` that in which it was exported, which
+    cannot be changed.
     """
 
     root: nn.Module
@@ -29,5 +30,6 @@ class Loaded:
     note: str | None = None
     constructors: places.Constructors | None = None
     batch: tuple[str, Batch] | None = None
-    tapped: Tapped | None = None
     format: Format = "python"
+    model: Model | None = None
+    mode: Literal["train", "eval", "mixed"] | None = None

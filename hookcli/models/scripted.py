@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hookcli.models.torchscript.tapped import Tapped
 
 OURS = "hookcli"  # the namespace of the operators in graphs
+FORMAT = "_hookcli_format"  # in the class of a module that stands for another format's
 MARK = "_hookcli_tapped"  # in the dictionary of each module of a tapped one: a weak reference
 
 
@@ -94,4 +95,21 @@ def _hint(kind: Any) -> Any:
 
 def format_of(root: nn.Module) -> str:
     """The format of a built model, as kinds of hooks know it."""
-    return "torchscript" if is_scripted(root) else "python"
+    return "torchscript" if is_scripted(root) else str(getattr(type(root), FORMAT, "python"))
+
+
+class _Lost:
+    """What an operator raised in Python: on its way through TorchScript it loses type and text."""
+
+    error: BaseException | None = None
+
+
+lost = _Lost()
+
+
+def original_of(error: BaseException, tapped: Tapped) -> BaseException:
+    """What was raised inside a scripted module, where TorchScript raised an error of its own."""
+    if tapped.error is not None:
+        return tapped.error
+    silent = str(error).rstrip().endswith("Error:")
+    return lost.error if silent and lost.error is not None else error

@@ -13,7 +13,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from hookcli.models import walk
-from hookcli.models.scripted import OURS
+from hookcli.models.scripted import OURS, lost
 from hookcli.models.storage import storage_of
 from hookcli.models.trees import argument_leaves, leaves
 from hookcli.report.recording import CallNote, Ledger
@@ -37,7 +37,6 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._running = running
         self._parameters = parameters
         self.used: set[int] = set()  # of these identities, those that operators took
-        self.raised: BaseException | None = None  # by the operator that ran last
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -47,7 +46,7 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         try:
             out = func(*args, **(kwargs or {}))
         except BaseException as error:
-            self.raised = error  # what it says is lost on its way through TorchScript
+            lost.error = error
             raise
         if func is _DEVICE or func.namespace == OURS:  # fake tensors ask for their device a lot
             return out

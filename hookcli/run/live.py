@@ -14,8 +14,10 @@ from hookcli.errors import RequestError
 from hookcli.inputs.batch import Batch, as_batch, misfit
 from hookcli.inputs.declared import declarations
 from hookcli.models import walk
-from hookcli.models.eager import EagerModel
+from hookcli.models.eager import EagerModel, tapped_in
+from hookcli.models.failures import first_line, message_of
 from hookcli.models.libraries import load_libraries
+from hookcli.models.scripted import is_scripted, type_of
 from hookcli.models.trees import describe
 from hookcli.report.model import Inputs, Origin, Report
 from hookcli.report.recording import Recording
@@ -25,6 +27,7 @@ from hookcli.run.engine import engine_for
 from hookcli.run.loss import Loss
 from hookcli.run.observer import Observer
 from hookcli.run.plan import plan
+from hookcli.run.prepare import tap_scripted
 from hookcli.run.runner import run
 from hookcli.run.scope import neutral
 from hookcli.run.seeds import generators_kept, seed_all
@@ -61,6 +64,23 @@ def batch_for(
     return "declared", first.batch
 
 
+def _copy(root: Any, spec: Spec, warnings: list[str]) -> nn.Module:
+    """A scripted module of our own: what is put into its graphs must not stay in the user's."""
+    from hookcli.models.torchscript.tapped import private_copy
+
+    try:
+        copy = private_copy(root)
+    except RuntimeError as error:
+        raise RequestError(
+            f"the TorchScript module cannot be copied: {first_line(message_of(error))}",
+            place=type_of(root),
+            hint="give the Python module that it was made from",
+        ) from None
+    copy.train(root.training)
+    warnings += tap_scripted(spec, copy)
+    return copy
+
+
 def run_live(
     root: nn.Module,
     given: Any,
@@ -93,6 +113,8 @@ def run_live(
     settings = plan(spec)
     with generators_kept():
         origin, batch = batch_for(root, given, settings.seed, warnings)
+    if is_scripted(root):
+        root = _copy(root, spec, warnings)
     model = EagerModel(root)
     inputs = Inputs(
         origin=origin,
@@ -113,6 +135,8 @@ def run_live(
         )
     sink.close(recording)
     recording.error = None
+    for tapped in tapped_in(root):
+        tapped.close()
     warnings += [f"the run wrote the parameter {name}: it is not put back" for name in written]
     return assemble(
         model,

@@ -26,6 +26,7 @@ from hookcli.hooks.engine import Queue
 from hookcli.models.base import Call
 from hookcli.models.eager import EagerModel
 from hookcli.models.libraries import load_libraries
+from hookcli.models.scripted import is_scripted, type_of
 from hookcli.models.trees import describe, leaves
 from hookcli.report.model import Inputs, Report
 from hookcli.report.recording import EventNote, Recording
@@ -65,6 +66,12 @@ class Attached:
                 f"this is no module but {type(root).__name__}",
                 place=repr(root)[:80],
                 hint="give an instance: Net(), not Net",
+            )
+        if is_scripted(root):
+            raise RequestError(
+                "a TorchScript module cannot be followed in a loop: PyTorch takes no hooks on it",
+                place=type_of(root),
+                hint="hookcli.inspect, grads and trace run a copy of it; or give the Python module",
             )
         self._spec = spec
         self._shown = shown

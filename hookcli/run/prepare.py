@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import nn
@@ -10,13 +11,14 @@ from torch import nn
 from hookcli.config.spec import Attempt, Spec
 from hookcli.errors import RequestError
 from hookcli.memory import available, too_large
+from hookcli.models import walk
 from hookcli.models.fake import Faker, on_meta
 from hookcli.models.load import load
 from hookcli.models.loaded import Loaded
+from hookcli.models.scripted import is_scripted
 from hookcli.models.size import bytes_when_built
 from hookcli.models.weights import load_weights, read_weights
 from hookcli.run.plan import plan
-from hookcli.run.swapping import swapping
 
 
 def prepare(
@@ -50,8 +52,9 @@ def prepare(
         allow=refuse_too_large,
     )
     root = loaded.root
-    if loaded.tapped is not None:
-        loaded.tapped.instrument(swapping(spec.hooks, root))
+    if any(is_scripted(module) for module, _ in walk.modules(root)):
+        notes = tap_scripted(spec, root)
+        loaded = replace(loaded, note="; ".join(filter(None, (loaded.note, *notes))) or None)
     if spec.run.dtype is not None:
         root.to(getattr(torch, spec.run.dtype))
     if spec.model.weights is not None:
@@ -62,6 +65,14 @@ def prepare(
     elif spec.run.device != "cpu":
         _move(root, spec.run.device)
     return loaded
+
+
+def tap_scripted(spec: Spec, root: nn.Module) -> list[str]:
+    """Have scripted modules tell of their calls; what there is to say of them."""
+    from hookcli.models.torchscript.tap import tap
+    from hookcli.run.swapping import swapping
+
+    return tap(root, swapping(spec.hooks, root))
 
 
 def _check_device(device: str) -> None:

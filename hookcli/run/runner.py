@@ -24,7 +24,7 @@ from hookcli.run.loss import Loss
 from hookcli.run.observer import Observer
 from hookcli.run.phases import Phases
 from hookcli.run.plan import Plan
-from hookcli.run.recorder import Progress, Recorder
+from hookcli.run.recorder import Progress
 from hookcli.run.scope import room_for_hooks
 from hookcli.run.watch import Watch
 
@@ -96,7 +96,7 @@ def run(
         if isinstance(error, HookcliError) and not isinstance(error, ModelError):
             raise
         recording.error = error
-        recording.failure = _failure(error, watch.recorder)
+        recording.failure = _failure(error, watch)
         explain(recording.failure, error, engine.hooks, engine.context.raised)
         phases.came_this_far()
     finally:
@@ -105,9 +105,9 @@ def run(
     watch.conclude()
 
 
-def _failure(error: BaseException, recorder: Recorder) -> Failure:
-    failure = failure_of(error, recorder.phase)
-    failure.call = recorder.failed_in(error)
+def _failure(error: BaseException, watch: Watch) -> Failure:
+    failure = failure_of(error, watch.recorder.phase)
+    failure.call = watch.recorder.failed_in(error)
     if isinstance(error, ModelError):
         failure.message = error.message
         failure.place = None if error.place == failure.phase else error.place  # "loss" is no place

@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 
 from hookcli.models.base import Call, CallStack, Enter, Exit
-from hookcli.models.scripted import type_of
+from hookcli.models.scripted import original_of, type_of
 from hookcli.models.torchscript.sources import Lines
 from hookcli.models.torchscript.tapped import Tapped
 
@@ -71,7 +71,7 @@ class ScriptCalls:
         """The scripted module raised: its calls that run have ended, the innermost first."""
         while (call := self._calls.running()) is not None and self._has(call):
             self._calls.leave(call.key)
-            self._leave(call, None, self._tapped.error or error)
+            self._leave(call, None, original_of(error, self._tapped))
 
     def _has(self, call: Call) -> bool:
         return self._tapped.has(call.module)

@@ -20,7 +20,7 @@ from hookcli.models.loaded import Loaded
 from hookcli.models.scripted import type_of
 
 _UNKNOWN = re.compile(r"Unknown builtin op: ([\w:]+)|object has no attribute or method '([\w:]+)'")
-_VERSION = re.compile(r"file format version|version number", re.IGNORECASE)
+_VERSION = re.compile(r"file with version (\d+), but the maximum supported version\D+(\d+)")
 
 
 def load_script(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> Loaded:
@@ -82,12 +82,18 @@ def _refusal(error: Exception, source: str) -> ModelError:
             hint="name the library that defines it: libraries: [libmine.so]",
             details=message,
         )
-    hint = "make the file anew with torch.jit.save"
-    if _VERSION.search(message):
-        hint = "it may come from a newer torch: load it with that one, or save it with this"
+    newer = _VERSION.search(message)
+    if newer:
+        return ModelError(
+            f"a newer torch made this file: its format is {newer[1]}, this torch reads up to "
+            f"{newer[2]}",
+            place=source,
+            hint="use that torch, or save the file anew with this one",
+            details=message,
+        )
     return ModelError(
         f"the TorchScript file cannot be loaded: {first_line(message)}",
         place=source,
-        hint=hint,
+        hint="make the file anew with torch.jit.save",
         details=message,
     )

@@ -1,0 +1,82 @@
+"""Every scripted module of a model is made to tell of its calls, before the first run."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torch import nn
+
+from hookcli.models import walk
+from hookcli.models.scripted import is_scripted, tapped_of
+from hookcli.models.torchscript.tapped import Tapped, private_copy
+
+
+def tap(root: nn.Module, swaps: Callable[[nn.Module], bool]) -> list[str]:
+    """Make the scripted modules at and below `root` tell; `swaps` says whose values may change.
+
+    A scripted child of a Python module is replaced by a copy of its own, for it may have run
+    already, and others may share its code. What there is to say of it is given back.
+    """
+    notes = []
+    if is_scripted(root):
+        notes += _instrument(Tapped(root), swaps)  # type: ignore[arg-type]
+        return notes
+    for name, parent, key in list(_children(root)):
+        child: Any = parent._modules[key]
+        if tapped_of(child) is not None:
+            continue
+        if _is_shared(root, child):
+            notes.append(f"{name} is scripted and shares parameters: its inside is not seen")
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # torch says that TorchScript is deprecated
+                copy = private_copy(child)
+        except RuntimeError:  # on the meta device, say: there is nothing to save
+            copy = child
+        for owner, alias in list(_holders(root, child)):
+            owner._modules[alias] = copy
+        notes += _instrument(Tapped(copy), swaps)
+    return notes
+
+
+def _instrument(tapped: Tapped, swaps: Callable[[nn.Module], bool]) -> list[str]:
+    tapped.instrument(swaps)
+    notes = [f"calls are not seen: {problem}" for problem in tapped.problems]
+    if tapped.flat:
+        notes.append("frozen: its modules are one graph, its weights constants: rows are operators")
+    return notes
+
+
+def _children(root: nn.Module) -> Iterator[tuple[str, nn.Module, str]]:
+    """The scripted children of Python's modules: name, parent and key."""
+    seen: set[int] = set()
+    for name, module in walk.named(root):
+        if is_scripted(module):
+            continue
+        for key, child in module._modules.items():
+            if child is not None and is_scripted(child) and id(child) not in seen:
+                seen.add(id(child))
+                yield (f"{name}.{key}" if name else key), module, key
+
+
+def _holders(root: nn.Module, child: nn.Module) -> Iterator[tuple[nn.Module, str]]:
+    for module, _ in walk.modules(root):
+        if not is_scripted(module):
+            for key, one in module._modules.items():
+                if one is child:
+                    yield module, key
+
+
+def _is_shared(root: nn.Module, child: nn.Module) -> bool:
+    """Whether another module holds a tensor of a scripted child too: a copy would part them."""
+    inside = {id(module) for module, _ in walk.modules(child)}
+    own = {id(t) for t, _, _ in walk.tensors(child, "_parameters")}
+    for module, _ in walk.modules(root):
+        if id(module) in inside:
+            continue
+        if any(id(t) in own for _, t in module._parameters.items() if t is not None):
+            return True
+    return False

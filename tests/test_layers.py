@@ -43,7 +43,8 @@ MAY = {
             "models.kinds", "hooks.catalogue", "hooks.kind", "actions.catalogue"},
     "api": {"report", "console", "formats", "config", "run"},
     "__main__": {"cli"},
-    "__init__": {"api"},
+    "api_diff": {"report", "console", "formats", "config", "run"},
+    "__init__": {"api", "api_diff"},
 }  # fmt: skip
 
 
@@ -123,6 +124,10 @@ def test_the_parent_s_modules_import_no_torch(part):
         (["explain", "nonsense"], 2),
         (["schema", "config"], 0),
         (["schema", "report"], 0),
+        (["schema", "diff"], 0),
+        (["diff", "--help"], 0),
+        (["diff", "no_such.py", str(SAMPLES / "unet.py")], 2),
+        (["diff", str(SAMPLES / "unet.py")], 2),
         (["grads"], 2),
         (["grads", "-c", "no_such.yaml"], 2),
         (["grads", "-c", str(Path(__file__))], 2),

@@ -74,19 +74,26 @@ def diff(
         FailOn | None,
         typer.Option("--fail-on", help="never: status 0 also where they differ.  [default: error]"),
     ] = None,
-    depth: options.Depth = None,
     only: options.Only = None,
-    formats: options.Formats = None,
+    formats: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-f",
+            "--format",
+            metavar="FORMAT[=FILE]",
+            help=f"{', '.join(_FORMATS)}; may be repeated, with files.",
+        ),
+    ] = None,
     output: options.Output = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     color: options.Color = "auto",
 ) -> int:
-    """Show where two models part: the first call whose output differs, though its inputs agree.
+    """Show where two models part: inputs agree, the output differs.
 
     Each is run in a process of its own, with the same batch, seed and weights.
     """
-    given: Mapping[str, Any] = context.params
+    given: Mapping[str, Any] = {**context.params, "depth": None, "columns": None, "sort": None}
     console = Console(color=color, quiet=quiet, verbose=verbose)
     return reporting(console, functools.partial(_run, given, console))
 
@@ -152,7 +159,7 @@ def _of_reports(
             "there are no tensors in reports", place=f"--save {given['save']}", hint="leave it out"
         )
     targets = _targets(given, tuple(side.source for side in sides))
-    view = view_of("inspect", {**given, "columns": None, "sort": None}, console)
+    view = view_of("inspect", given, console)
     a, b = (read_report(side.source) for side in sides)
     for name, report, side in (("A", a, sides[0]), ("B", b, sides[1])):
         if report.error is not None:

@@ -59,12 +59,12 @@ def parse_side(text: str) -> SideText:
         return SideText(text, text)
     settings = []
     for part in query.split("&"):
-        key, given, value = part.partition("=")
+        key, _, value = part.partition("=")
         if key not in _KEYS or not value:
             guess = near(key, _KEYS)
             what = "has no value" if key in _KEYS else "is no setting of a side"
             raise RequestError(
-                f"'{part if given else key}' {what}",
+                f"'{key}' {what}",
                 place=text,
                 hint=f"did you mean {guess}?"
                 if guess and key not in _KEYS

@@ -21,7 +21,7 @@ def head(diff: Diff) -> list[tuple[str, str]]:
     found = [("A", _side(diff.a)), ("B", _side(diff.b))]
     if diff.inputs is not None:
         found.append(("Batch", f"{diff.inputs.origin}, the same for both"))
-    if diff.weights is not None:
+    if diff.weights is not None or not diff.calls.unknown:
         found.append(("Weights", weights(diff)))
     return found
 

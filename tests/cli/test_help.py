@@ -10,7 +10,7 @@ import pytest
 from hookcli.cli import options
 from hookcli.formats.names import FORMATS, SORTS, columns_of, sorts_of
 
-COMMANDS = ["inspect", "grads", "trace", "init", "list", "explain", "render", "schema"]
+COMMANDS = ["inspect", "grads", "trace", "diff", "init", "list", "explain", "render", "schema"]
 RUNNING = ["inspect", "grads", "trace"]
 SHARED = {
     "--config", "--arg", "--weights", "--trust", "--data-only", "--input", "--batch-size",

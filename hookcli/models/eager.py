@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import torch
 from torch import nn
-from torch.nn.modules import module as torch_module
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
-from torch.nn.modules.module import (
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-)
 
 from hookcli.models import places, walk
 from hookcli.models.base import CallStack, Enter, Exit, TensorInfo
+from hookcli.models.call_hooks import CallHooks
 from hookcli.models.scripted import (
     forwards,
     is_scripted,
     lost,
     original_of,
     qualified_type,
-    tapped_of,
+    tapped_in,
     type_of,
 )
 from hookcli.report.recording import ModuleInfo
-
-if TYPE_CHECKING:
-    from hookcli.models.torchscript.calls import ScriptCalls
-    from hookcli.models.torchscript.tapped import Tapped
 
 
 def has_forward(kind: type[nn.Module]) -> bool:
@@ -120,23 +110,13 @@ class EagerModel:
         between: AbstractContextManager[Any] | None = None,
     ) -> Iterator[None]:
         """Call `enter` and `leave` around every module's forward, registered or not."""
-        hooks = _Hooks(self, enter, leave, calls or CallStack())
+        hooks = CallHooks(self, enter, leave, calls or CallStack())
         with ExitStack() as stack:
             hooks.open(stack)
             if between is not None:
                 stack.enter_context(between)
             hooks.attach(stack)
             yield
-
-
-def tapped_in(root: nn.Module) -> list[Tapped]:
-    """The scripted modules at and below `root` that tell of their calls, each once."""
-    found = {}
-    for module, _ in walk.modules(root):
-        tapped = tapped_of(module)
-        if tapped is not None:
-            found[id(tapped)] = tapped
-    return list(found.values())
 
 
 def _below(module: nn.Module, known: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
@@ -158,144 +138,3 @@ def _below(module: nn.Module, known: dict[int, tuple[int, ...]]) -> tuple[int, .
         known[id(top)] = tuple(ids)
         todo.pop()
     return known[id(module)]
-
-
-def _could_fuse(layer: nn.TransformerEncoderLayer) -> bool:
-    """Whether torch._transformer_encoder_layer_fwd was open to it, but for hooks on children."""
-    graded = torch.is_grad_enabled() and any(p.requires_grad for p in layer.parameters())
-    return not layer.training and not graded
-
-
-class _Inert:
-    """What hooks are once they left the process in which they observe."""
-
-    def _pre(self, *_: Any) -> None: ...
-
-    def _post(self, *_: Any) -> None: ...
-
-
-class _Hooks:
-    """The hooks of one observation.
-
-    A global one begins every call, before any other hook; per module the last ones see what goes
-    in and out, and global ones do for modules that are not registered.
-    """
-
-    def __init__(self, model: EagerModel, enter: Enter, leave: Exit, calls: CallStack) -> None:
-        self._model = model
-        self._enter, self._leave = enter, leave
-        self._calls = calls
-        self._names: dict[int, str] = {}
-        self._modules: list[nn.Module] = []
-        self._hooked: set[int] = set()
-        self._strangers: dict[int, nn.Module] = {}  # kept, so that an id is not used again
-        for module, names in walk.modules(model.root):
-            self._names[id(module)] = names[0]
-            self._modules.append(module)
-            if not is_scripted(module):
-                self._hooked.add(id(module))  # that one refuses: global hooks see its calls
-        self._scripts = self._listeners(calls)
-
-    def __deepcopy__(self, _memo: dict[int, Any]) -> _Hooks:
-        """Stay one: a model may copy a child, and the child's hooks with it."""
-        return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Become nothing in a pickle: a model may save or send a child."""
-        return _Inert, ()
-
-    def _listeners(self, calls: CallStack) -> dict[int, ScriptCalls]:
-        """One for each scripted module that tells of its calls, by its identity."""
-        tapped = tapped_in(self._model.root)
-        if not tapped:
-            return {}
-        from hookcli.models.torchscript.calls import ScriptCalls
-
-        return {
-            id(one.root): ScriptCalls(one, self._names, calls, self._enter, self._leave)
-            for one in tapped
-        }
-
-    def open(self, stack: ExitStack) -> None:
-        """Attach what must come before all other hooks."""
-        for script in self._scripts.values():
-            script.open()
-            stack.callback(script.close)
-        stack.enter_context(register_module_forward_pre_hook(self._begin))
-
-    def attach(self, stack: ExitStack) -> None:
-        """Attach what must come after all other hooks."""
-        for module in self._modules:
-            if id(module) not in self._hooked:
-                continue
-            # Unbound, because a model may override them.
-            pre, post = nn.Module.register_forward_pre_hook, nn.Module.register_forward_hook
-            stack.enter_context(pre(module, self._pre, with_kwargs=True))
-            stack.enter_context(post(module, self._post, with_kwargs=True, always_call=True))
-        handle = stack.enter_context(
-            register_module_forward_hook(self._stranger_post, with_kwargs=True, always_call=True)
-        )
-        # Torch's handle of a global hook forgets to take this back.
-        stack.callback(torch_module._global_forward_hooks_with_kwargs.pop, handle.id, None)
-
-    def _begin(self, module: nn.Module, args: tuple[Any, ...]) -> None:
-        key, calls = id(module), self._calls
-        if module is self._model.wrapper or key in self._scripts:
-            return
-        call = calls.enter(module, self._names.get(key))
-        if calls.placed:
-            call.place = places.of_frame(sys._getframe(1))
-        call.outer = sys.exc_info()[1]
-        if isinstance(module, nn.TransformerEncoderLayer) and _could_fuse(module):
-            call.note("observing its children made it leave PyTorch's fused path")
-        if key not in self._hooked:
-            self._strangers[key] = module
-            call.kwargs_seen, call.entered = False, True
-            self._enter(call, (args, {}))
-
-    def _end(self, module: nn.Module, kwargs: dict[str, Any], output: Any) -> None:
-        call = self._calls.leave(id(module))
-        if call is None:
-            return
-        if not call.entered:
-            self._calls.forget(call)
-            return
-        error = sys.exc_info()[1]
-        if error is call.outer:
-            error = None  # as in most calls, where both are None
-        elif type(error).__name__ == "_StopRecomputationError":  # private to torch's checkpoint
-            call.note("recomputed as far as backward needed it")
-            error = None
-        call.outer = None
-        if call.kwargs_seen:
-            self._leave(call, output, error)
-            return
-        call.late = kwargs
-        self._leave(call, output, error)
-        call.late = None
-
-    # A copy of a hooked module brings its hooks along; the global ones see it as a stranger.
-
-    def _pre(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if id(module) in self._hooked:
-            call = self._calls.running()
-            if call is not None and call.key == id(module) and not call.entered:
-                call.entered = True
-                call.type = type(module).__name__  # a lazy one has become what it stands for
-                self._enter(call, (args, kwargs))
-
-    def _post(
-        self, module: nn.Module, _args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
-    ) -> None:
-        if id(module) in self._hooked:
-            self._end(module, kwargs, output)
-
-    def _stranger_post(self, module: nn.Module, _args: tuple[Any, ...], *rest: Any) -> None:
-        # After an error torch calls a global hook without the keyword arguments.
-        if id(module) in self._scripts:
-            error = sys.exc_info()[1]
-            if error is not None:
-                self._scripts[id(module)].raised(error)
-        elif id(module) not in self._hooked:
-            kwargs, output = rest if len(rest) == 2 else ({}, None)
-            self._end(module, kwargs, output)

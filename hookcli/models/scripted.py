@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from hookcli.models import walk
+
 if TYPE_CHECKING:
     from hookcli.models.torchscript.tapped import Tapped
 
@@ -21,6 +23,16 @@ def tapped_of(module: nn.Module) -> Tapped | None:
     """What a scripted module is part of, where that tells of its calls."""
     mark = vars(module).get(MARK)
     return None if mark is None else mark()
+
+
+def tapped_in(root: nn.Module) -> list[Tapped]:
+    """The scripted modules at and below `root` that tell of their calls, each once."""
+    found = {}
+    for module, _ in walk.modules(root):
+        tapped = tapped_of(module)
+        if tapped is not None:
+            found[id(tapped)] = tapped
+    return list(found.values())
 
 
 def is_scripted(module: object) -> bool:

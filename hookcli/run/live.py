@@ -14,10 +14,10 @@ from hookcli.errors import RequestError
 from hookcli.inputs.batch import Batch, as_batch, misfit
 from hookcli.inputs.declared import declarations
 from hookcli.models import walk
-from hookcli.models.eager import EagerModel, tapped_in
+from hookcli.models.eager import EagerModel
 from hookcli.models.failures import first_line, message_of
 from hookcli.models.libraries import load_libraries
-from hookcli.models.scripted import is_scripted, type_of
+from hookcli.models.scripted import is_scripted, tapped_in, type_of
 from hookcli.models.trees import describe
 from hookcli.report.model import Inputs, Origin, Report
 from hookcli.report.recording import Recording
@@ -34,9 +34,7 @@ from hookcli.run.seeds import generators_kept, seed_all
 from hookcli.run.sinks import Kept
 
 
-def batch_for(
-    root: nn.Module, given: Any, seed: int, warnings: list[str]
-) -> tuple[Origin, Batch]:
+def batch_for(root: nn.Module, given: Any, seed: int, warnings: list[str]) -> tuple[Origin, Batch]:
     """The batch that was given, or else the first that the model declares.
 
     Raises

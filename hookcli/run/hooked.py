@@ -13,13 +13,13 @@ from torch.nn.parameter import is_lazy
 from hookcli.config.hooks import Match
 from hookcli.config.spec import Spec
 from hookcli.errors import RequestError
+from hookcli.hooks.attach_module import attach_global, attach_modules
 from hookcli.hooks.backends import check_backend
 from hookcli.hooks.catalogue import CATALOGUE
 from hookcli.hooks.context import Context
 from hookcli.hooks.engine import Queue, SavedTensors
 from hookcli.hooks.hook import Hook
 from hookcli.hooks.misuse import unfulfilled
-from hookcli.hooks.module import attach_global, attach_modules
 from hookcli.hooks.operators import Operators
 from hookcli.hooks.optimizer import attach_optimizer
 from hookcli.hooks.parameter import attach_parameters, attach_together
@@ -41,6 +41,7 @@ class HookedEngine(Engine):
     def __init__(self, spec: Spec, context: Context) -> None:
         super().__init__(context)
         self.hooks = build_hooks(spec, context)
+        self._patterns = spec.run.package
         self._taps = Taps()
         self._saved: list[SavedTensors] = []
         self._late: list[Callable[[], None]] = []  # what waits for the end of a forward
@@ -161,7 +162,7 @@ class HookedEngine(Engine):
         if hooks:
             from hookcli.hooks.packaging import export
 
-            export(model.root, hooks)
+            export(model.root, hooks, self._patterns)
 
     def start_step(self, number: int) -> None:
         super().start_step(number)

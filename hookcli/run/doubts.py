@@ -18,6 +18,7 @@ from torch._subclasses.fake_tensor import (
 )
 
 from hookcli.models.failures import message_of
+from hookcli.models.scripted import twin_of
 from hookcli.models.trees import leaves
 
 
@@ -70,6 +71,7 @@ class Doubts:
 
     def check(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raise FakeDoubtError where a table is called with indices that it does not hold."""
+        module = twin_of(module)
         if not isinstance(module, nn.Embedding | nn.EmbeddingBag):
             return
         if type(module).forward not in (nn.Embedding.forward, nn.EmbeddingBag.forward):

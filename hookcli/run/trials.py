@@ -14,6 +14,7 @@ from hookcli.inputs.infer.trial import Reached, Trial
 from hookcli.inputs.materialise import make_tensor
 from hookcli.models.base import Call, Model
 from hookcli.models.failures import message_of
+from hookcli.models.scripted import twin_of
 from hookcli.models.trees import argument_leaves, dtype_name
 from hookcli.run.doubts import Doubts, FakeDoubtError, is_inconclusive
 from hookcli.run.scope import room_for_hooks
@@ -37,7 +38,7 @@ class _Watch:
         if not module._modules or isinstance(module, nn.MultiheadAttention):
             found = [t for _, t, _ in argument_leaves(*batch)]
             note = Reached(
-                module,
+                twin_of(module),
                 call.name or "",
                 tuple(tuple(t.shape) for t in found),
                 tuple(dtype_name(t.dtype) for t in found),

@@ -10,6 +10,7 @@ from torch import nn
 
 from hookcli.inputs.grammar import Fill, TensorSpec
 from hookcli.models import walk
+from hookcli.models.scripted import twin_of
 
 LENGTH = 16  # of a sequence
 _WAVE = 64
@@ -72,7 +73,7 @@ class Clues:
         """Leaf modules and attention, in the order of registration."""
         for module, _ in walk.modules(self.root):
             if not module._modules or isinstance(module, nn.MultiheadAttention):
-                yield module
+                yield twin_of(module)
 
     def embeddings(self) -> list[nn.Embedding | nn.EmbeddingBag]:
         """Tables, in the order of registration."""

@@ -187,6 +187,28 @@ class Recurrent(nn.Module):
         return self.head(output)
 
 
+class Digits(nn.Module):
+    """Of an image of 28 by 28, and of nothing else."""
+
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(nn.Conv2d(1, 8, 3), nn.MaxPool2d(2), nn.Flatten())
+        self.head = nn.Linear(8 * 13 * 13, 10)
+
+    def forward(self, image: Tensor) -> Tensor:
+        return self.head(self.features(image))
+
+
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(50, 8)
+        self.rnn = nn.GRU(8, 8, batch_first=True)
+
+    def forward(self, input_ids: Tensor, temperature: float = 1.0) -> Tensor:
+        return self.rnn(self.table(input_ids))[0] / temperature
+
+
 class Shared(nn.Module):
     def __init__(self):
         super().__init__()

@@ -157,6 +157,24 @@ def test_a_scripted_child_of_a_python_module_is_seen_inside(cli, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("made", "command", "shape"),
+    [
+        (nets.Digits, "inspect", [2, 1, 28, 28]),
+        (nets.Words, "inspect", [2, 16]),
+        (nets.Words, "grads", [2, 16]),  # real ids, of which each must be in the table
+    ],
+)
+def test_layers_of_torch_tell_their_sizes_to_the_search_for_a_batch(
+    cli, tmp_path, made, command, shape
+):
+    saved(scripted(made()), tmp_path / "net.pt")
+    result = cli(command, "net.pt", "-f", "json")
+    assert result.status == 0, result.err
+    [first] = [one for one in result.report["inputs"]["args"] if "shape" in one]
+    assert (first["shape"], result.report["inputs"]["origin"]) == (shape, "inferred")
+
+
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         (

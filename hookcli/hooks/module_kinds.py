@@ -68,6 +68,7 @@ _FULL_BACKWARD_PRE = Kind(
     replaces=True,
     options=("prepend",),
     caveats=(_IN_PLACE, _NO_TENSOR),
+    backends=("python", "package", "exported"),
     example="{kind: full_backward_pre, at: fc, do: record}",
 )
 _FULL_BACKWARD = Kind(
@@ -90,6 +91,7 @@ _FULL_BACKWARD = Kind(
         "where no input requires grad it fires at the output, and torch warns",
         "removed between forward and backward it fires all the same",
     ),
+    backends=("python", "package", "exported"),
     example="{kind: full_backward, at: fc, do: zero}",
 )
 _BACKWARD = Kind(
@@ -109,6 +111,7 @@ _BACKWARD = Kind(
         "it cannot stand on a module that has a full backward hook",
         "an output that is no tensor raises, or never returns: hookcli refuses to attach it there",
     ),
+    backends=("python", "package", "exported"),
     example="{kind: backward, at: fc, do: record}",
 )
 

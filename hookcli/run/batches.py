@@ -12,7 +12,7 @@ from torch import nn
 
 from hookcli.config.spec import Spec
 from hookcli.errors import ModelError, NoBatchError, RequestError
-from hookcli.inputs.batch import Batch, forward_signature, misfit
+from hookcli.inputs.batch import Batch, forward_signature, map_batch, misfit
 from hookcli.inputs.declared import declarations
 from hookcli.inputs.grammar import FileSpec, FunctionSpec, InputSpec, TensorSpec
 from hookcli.inputs.infer.hypothesis import Hypothesis
@@ -135,6 +135,18 @@ def given(spec: Spec, root: nn.Module, around: Callable[[], Any]) -> Candidate |
     return Candidate("given", "--input", batch)
 
 
+def _completed(spec: Spec, root: nn.Module, name: str, batch: Batch) -> Candidate:
+    """A file's own batch, with what was given of it in the place of its part."""
+    signature = forward_signature(root)
+    if not spec.inputs or signature is None:
+        return Candidate("declared", name, batch)
+    floating = floating_dtype(root, spec)
+    part = given_batch(spec.inputs, floating=floating, device=spec.run.device, call=_call)
+    whole = signature.bind(*batch.args, **batch.kwargs)
+    whole.arguments.update(signature.bind_partial(*part.args, **part.kwargs).arguments)
+    return Candidate("given", "--input", Batch(whole.args, whole.kwargs))
+
+
 def candidates(
     spec: Spec,
     root: nn.Module,
@@ -148,9 +160,18 @@ def candidates(
         yield one
         return
     if loaded.batch is not None:
-        yield Candidate("declared", *loaded.batch)
+        yield _completed(spec, root, *loaded.batch)
     for declared in declarations(root, loaded.module, drop, batch_size=spec.run.batch_size):
         yield Candidate("declared", declared.name, declared.batch)
+
+
+def in_dtype(candidate: Candidate, root: nn.Module, spec: Spec) -> Candidate:
+    """A declared batch in the dtype that the model was cast to."""
+    if spec.run.dtype is None or candidate.origin != "declared":
+        return candidate
+    dtype = floating_dtype(root, spec)
+    batch = map_batch(candidate.batch, lambda t: t.to(dtype) if t.is_floating_point() else t)
+    return replace(candidate, batch=batch)
 
 
 def no_batch(

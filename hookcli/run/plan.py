@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from hookcli.actions.catalogue import CATALOGUE as ACTIONS
 from hookcli.config.hooks import BackwardSpec, HookSpec, OptimizerSpec
@@ -76,6 +77,23 @@ def plan(spec: Spec) -> Plan:
         timings=spec.timings,
         digests=run.verify_neutral,
     )
+
+
+def in_its_mode(
+    settings: Plan, spec: Spec, exported: Literal["train", "eval", "mixed"] | None
+) -> tuple[Plan, list[str]]:
+    """The plan for a program that was exported in one mode; a warning where another was asked for.
+
+    None is a program that acts alike in both, and every model that is no such program.
+    """
+    if exported is None:
+        return settings, []
+    asked = spec.run.mode
+    settings = replace(settings, mode="as-is")
+    if asked in {None, "as-is", exported}:
+        return settings, []
+    told = f"--mode {asked} changes nothing: the program was exported in {exported} mode"
+    return settings, [told]
 
 
 def why_values(spec: Spec) -> str | None:

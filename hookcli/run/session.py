@@ -26,11 +26,11 @@ from hookcli.models.trees import describe
 from hookcli.report.model import Format, Inputs, Report
 from hookcli.report.recording import Recording
 from hookcli.run.assemble import assemble, run_info
-from hookcli.run.batches import Candidate, candidates, floating_dtype, no_batch
+from hookcli.run.batches import Candidate, candidates, floating_dtype, in_dtype, no_batch
 from hookcli.run.doubts import Doubts, FakeDoubtError, is_inconclusive
 from hookcli.run.engine import Engine, engine_for
 from hookcli.run.outcome import Found, Outcome, Result, blames_batch
-from hookcli.run.plan import Plan, plan, unjudged
+from hookcli.run.plan import Plan, in_its_mode, plan, unjudged
 from hookcli.run.prepare import prepare
 from hookcli.run.recorder import Progress
 from hookcli.run.runner import run, set_mode
@@ -72,9 +72,10 @@ class Session:
                 loaded = prepare(self._spec, self._attempt, self._faker, self._phase)
             self._sink.mark()
             self._format = loaded.format
-            if loaded.note:
-                self._warnings.append(loaded.note)
-            model = EagerModel(loaded.root, constructors=loaded.constructors)
+            self._warnings += [loaded.note] if loaded.note else []
+            model = loaded.model or EagerModel(loaded.root, constructors=loaded.constructors)
+            self._plan, told = in_its_mode(self._plan, self._spec, loaded.mode)
+            self._warnings += told
             if self._side is not None:
                 self._side.exchange_weights(model.root)
             outcome = self._first_that_runs(model, loaded)
@@ -150,15 +151,7 @@ class Session:
             return
         for one in candidates(self._spec, root, loaded, self._around, drop):
             if self._attempt.declaration in (None, one.name):
-                yield self._in_dtype(one, root)
-
-    def _in_dtype(self, candidate: Candidate, root: nn.Module) -> Candidate:
-        """A declared batch in the dtype that the model was cast to."""
-        if self._spec.run.dtype is None or candidate.origin != "declared":
-            return candidate
-        dtype = floating_dtype(root, self._spec)
-        batch = map_batch(candidate.batch, lambda t: t.to(dtype) if t.is_floating_point() else t)
-        return replace(candidate, batch=batch)
+                yield in_dtype(one, root, self._spec)
 
     def _inferred(self, model: Model) -> Candidate | None:
         """A batch found by trial; only fake tensors try, and never what a real run would see."""

@@ -24,6 +24,7 @@ _LEGACY = "serialized_exported_program.json"  # torch 2.7 and before: one progra
 _COMPILED = "data/aotinductor/"
 _OPERATOR = re.compile(r"failed to resolve torch\.ops\.([\w.]+) to an operator")
 _SPEC = re.compile(r"Deserializing ([\w.<>]+) in pytree is not registered")
+_AUTOCAST = re.compile(r"wrap_with_autocast\w* is missing val")
 _MOST_TYPES = 100  # of containers that a program takes or gives
 
 
@@ -148,6 +149,14 @@ def _silent() -> Iterator[None]:
 def _refusal(error: Exception, source: str, made_by: str | None) -> ModelError:
     message = message_of(error)
     operator = _OPERATOR.search(message)
+    if _AUTOCAST.search(message):
+        return ModelError(
+            f"torch {torch.__version__} saves a program with an autocast region, and refuses to "
+            "load it",
+            place=source,
+            hint="export it without torch.autocast, or name the Python source",
+            details=message,
+        )
     if operator is None:
         return _damaged(error, source, made_by)
     return ModelError(

@@ -70,12 +70,11 @@ class Checker:
                 self._constant(wanted, leaf)
                 continue
             if not isinstance(leaf, torch.Tensor):
-                raise _misfit(f"{wanted.label} is no tensor but {leaf!r}", self.told(wanted))
+                raise _misfit(f"{wanted.label} is {leaf!r}, and must be a tensor")
             if leaf.dim() != len(wanted.dims):
                 raise _misfit(
-                    f"{wanted.label} has {leaf.dim()} dimensions, and the program takes "
-                    f"{len(wanted.dims)}",
-                    self.told(wanted),
+                    f"{wanted.label} has {leaf.dim()} dimensions, and must have "
+                    f"{len(wanted.dims)}: {self.told(wanted)}"
                 )
             for index, (dim, size) in enumerate(zip(wanted.dims, leaf.shape, strict=True)):
                 self._size(f"dimension {index} of {wanted.label}", dim, int(size), sizes)
@@ -84,35 +83,32 @@ class Checker:
         same = type(leaf) is type(wanted.constant) and (leaf == wanted.constant or leaf != leaf)
         if not same:
             raise _misfit(
-                f"{wanted.label} is {_value(leaf)}, and the program was exported with "
-                f"{_value(wanted.constant)}",
-                "only that",
+                f"{wanted.label} is {_value(leaf)}, and was {_value(wanted.constant)} at the "
+                "export, which fixed it"
             )
 
     def _size(self, name: str, dim: Dim, size: int, known: dict[Any, tuple[int, str]]) -> None:
         if dim.fixed:
             if size != dim.size:
                 raise _misfit(
-                    f"{name} is {size}, and the program was exported for {dim.size} there and no "
-                    "other size",
-                    f"{dim.size}, or export it again with that dimension in dynamic_shapes",
+                    f"{name} is {size}, and must be {dim.size}: the export fixed it "
+                    "(dynamic_shapes would leave it open)"
                 )
             return
         allowed = self._ranges.get(dim.size)
         if allowed is not None and not allowed.holds(size):
-            raise _misfit(f"{name} ({dim.size}) is {size}, and may be {allowed}", str(allowed))
+            raise _misfit(f"{name} ({dim.size}) is {size}, and may be {allowed}")
         if dim.size.is_symbol:
             before = known.setdefault(dim.size, (size, name))
             if before[0] != size:
                 raise _misfit(
                     f"{name} is {size} and {before[1]} is {before[0]}, which must be the same "
-                    f"({dim.size})",
-                    "one size for both",
+                    f"({dim.size})"
                 )
             return
         value = dim.size.subs({symbol: one for symbol, (one, _) in known.items()})
         if value.is_number and int(value) != size:
-            raise _misfit(f"{name} is {size}, and must be {dim.size} = {value}", str(value))
+            raise _misfit(f"{name} is {size}, and must be {dim.size} = {value}")
 
     def smallest(self, dim: Dim) -> int:
         """A size that is allowed: 2 where it may be, as 1 is often a special case."""
@@ -154,5 +150,5 @@ def _value(value: Any) -> str:
     return f"a tensor {tuple(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
 
 
-def _misfit(what: str, allowed: str) -> ModelError:
-    return ModelError(f"{what} (allowed: {allowed})", place="--input", hint=f"give {allowed}")
+def _misfit(what: str) -> ModelError:
+    return ModelError(what, place="--input", hint="give --input of the sizes that it names")

@@ -11,6 +11,7 @@ from torch import nn
 from hookcli.models.exported.programs import Program
 from hookcli.models.exported.regions import Regions
 from hookcli.models.exported.signature import Signature
+from hookcli.models.scripted import FORMAT
 
 
 class Container(nn.Module):
@@ -100,4 +101,4 @@ def root_class(name: str, signature: Signature) -> type[nn.Module]:
     own = Parameter("self", Parameter.POSITIONAL_ONLY)
     forward.__signature__ = inspect.Signature([own, *shown.parameters.values()])  # type: ignore[attr-defined]
     body = {"__doc__": Root.__doc__, "__module__": __name__, "forward": forward}
-    return type(name, (Root,), {**body, "signature": signature})
+    return type(name, (Root,), {**body, "signature": signature, FORMAT: "exported"})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Callable
+from contextlib import redirect_stdout
 
 import torch
 from torch import fx
@@ -45,8 +47,8 @@ def load_exported(archive: Archive, spec: ModelSpec, phase: Callable[[str], None
     name_inputs(program)
     try:
         signature = Signature(program)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch warns of what it does itself
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")  # torch warns of what it does itself, and prints it
             tree = Tree(torch.export.unflatten(program), signature)
     except (RuntimeError, AssertionError, ValueError, KeyError, AttributeError) as error:
         raise ModelError(
@@ -81,6 +83,8 @@ def _note(
     """What the file fixes, in a sentence or several."""
     by = f" by torch {opened.made_by}" if opened.made_by else ""
     said = [f"exported{by}" + (f" in {mode} mode, in which it runs" if mode else "")]
+    if opened.program.dialect != "TRAINING":
+        said.append("decomposed: what ran without gradients has lost its layers and has them now")
     dynamic = signature.checker.dynamic()
     said.append(f"sizes: {dynamic}" if dynamic else "every size of the inputs is fixed")
     if silent:
@@ -93,5 +97,5 @@ def _note(
         str(n.target) for n in graph.nodes if isinstance(n.target, torch._ops.HigherOrderOperator)
     }
     if opaque:
-        said.append(f"layers inside {', '.join(sorted(opaque))} are not seen")
+        said.append(f"what runs inside {', '.join(sorted(opaque))} has no rows")
     return "; ".join(said)

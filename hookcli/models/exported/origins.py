@@ -19,33 +19,33 @@ Exported: TypeAlias = Literal["train", "eval", "mixed"]
 def call_places(graph: fx.Graph, canonical: dict[str, str]) -> dict[str, list[str | None]]:
     """By path, the line of each of its calls, in the order in which they began.
 
-    A file keeps the frames of forward methods alone, one for each module around an operator.
+    Of the frames around an operator a file keeps those of forward methods: one for each module of
+    the user's, outermost first.
     """
     found: dict[tuple[str, str], str | None] = {}  # by torch's key of the call, and path
     for node in graph.nodes:
-        stack = list((node.meta.get("nn_module_stack") or {}).items())
-        frames = _frames(node)
-        for depth, (key, (path, _)) in enumerate(stack):
+        lines = _user_lines(node)
+        users = 0  # modules of the user's around the call
+        for key, (path, kind) in (node.meta.get("nn_module_stack") or {}).items():
             if path and found.get((key, path)) is None:
-                outer = frames[: max(len(frames) - (len(stack) - depth), 1)]
-                found[key, path] = _user_line(outer)
+                found[key, path] = lines[min(users, len(lines)) - 1] if lines and users else None
+            users += not str(kind).startswith("torch.")
     by_path: dict[str, list[str | None]] = {}
     for (_, path), line in found.items():
         by_path.setdefault(canonical.get(path, path), []).append(line)
     return by_path
 
 
-def _frames(node: fx.Node) -> list[tuple[str, str]]:
+def _user_lines(node: fx.Node) -> list[str]:
+    """Lines of forward methods that are not torch's, as the machine that exported it had them."""
     trace = node.meta.get("stack_trace")
-    return [(m[1], m[2]) for m in _FRAME.finditer(trace)] if isinstance(trace, str) else []
-
-
-def _user_line(frames: list[tuple[str, str]]) -> str | None:
-    """The innermost one that is not torch's, as the machine that exported it had it."""
-    for filename, line in reversed(frames):
-        if not _TORCH.search(filename):
-            return f"{places.show(filename)}:{line}"
-    return None
+    if not isinstance(trace, str):
+        return []
+    return [
+        f"{places.show(filename)}:{line}"
+        for filename, line, function in _FRAME.findall(trace)
+        if function == "forward" and not _TORCH.search(filename)
+    ]
 
 
 def modes(graph: fx.Graph) -> dict[str, bool]:

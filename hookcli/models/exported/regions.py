@@ -22,6 +22,7 @@ GRAD: Any = torch._C._set_grad_enabled
 ENTER_AUTOCAST: Any = torch.amp._enter_autocast  # type: ignore[attr-defined]
 EXIT_AUTOCAST: Any = torch.amp._exit_autocast  # type: ignore[attr-defined]
 _LEAVE = "leave"
+_TRACEPOINT = "_export_tracepoint"
 
 
 class Regions:
@@ -60,10 +61,28 @@ def inline_regions(program: ExportedProgram) -> None:
     """Rewrite a program's graph in place."""
     renamed: dict[str, str] = {}
     _inline_in(program.graph_module, renamed)
+    _drop_tracepoints(program)
     for spec in program.graph_signature.output_specs:
         name = getattr(spec.arg, "name", None)
         if name in renamed:
             spec.arg = TensorArgument(renamed[name])
+
+
+def _drop_tracepoints(program: ExportedProgram) -> None:
+    """Without them torch knows no call signature of the modules in which they were left.
+
+    torch.export leaves those inside regions, where it does not look for them.
+    """
+    left = [n for n in program.graph.nodes if getattr(n.target, "__name__", "") == _TRACEPOINT]
+    for node in left:
+        for user in list(node.users):  # operator.getitem(node, i)
+            user.replace_all_uses_with(node.args[user.args[1]])
+            program.graph.erase_node(user)
+        program.graph.erase_node(node)
+    if left:
+        for entry in program.module_call_graph:
+            if entry.fqn:
+                entry.signature = None
 
 
 def _inline_in(owner: fx.GraphModule, renamed: dict[str, str]) -> None:

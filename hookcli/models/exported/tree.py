@@ -142,9 +142,19 @@ def _program(module: Any, layer: Layer | Root, number: int) -> Program:
             fetch[node] = _Held(owner, name)
         else:
             key = f"{number}:{target}"
-            layer.constants[key] = _attribute(module, target)
+            value = _attribute(module, target)
+            layer.constants[key] = _plain(value) if isinstance(value, fx.GraphModule) else value
             fetch[node] = _Constant(key)
     return Program(module.graph, fetch)
+
+
+def _plain(branch: fx.GraphModule) -> Callable[..., Any]:
+    """A branch of torch.cond and the like as a function: as a module it would be seen to run."""
+
+    def run(*operands: Any) -> Any:
+        return branch.forward(*operands)
+
+    return run
 
 
 class _Held:

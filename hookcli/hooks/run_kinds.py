@@ -61,6 +61,7 @@ KINDS: tuple[Kind, ...] = (
         returns="nothing may be returned",
         replaces=False,
         caveats=_STATE,
+        backends=("python", "package", "exported"),
         example='{kind: state_dict_pre, at: "", do: record}',
     ),
     Kind(
@@ -76,6 +77,7 @@ KINDS: tuple[Kind, ...] = (
         "function changes the dictionary in place and returns None",
         replaces=True,
         caveats=_STATE,
+        backends=("python", "package", "exported"),
         example='{kind: state_dict_post, at: fc, do: record}',
     ),
     Kind(
@@ -91,6 +93,7 @@ KINDS: tuple[Kind, ...] = (
         returns="replaces entries: an action's values are loaded; the caller's dictionary stays",
         replaces=True,
         caveats=(*_STATE, "strict is always True here, also for strict=False"),
+        backends=("python", "package", "exported"),
         example="{kind: load_state_dict_pre, at: fc, do: record}",
     ),
     Kind(
@@ -105,6 +108,7 @@ KINDS: tuple[Kind, ...] = (
         returns="nothing may be returned; clearing incompatible_keys.missing_keys lets strict pass",
         replaces=False,
         caveats=(*_STATE, "a child sees all missing keys so far"),
+        backends=("python", "package", "exported"),
         example="{kind: load_state_dict_post, at: fc, do: record}",
     ),
     *(

@@ -31,6 +31,11 @@ class Tap:
     hook: Hook
     match: Match
     name: str  # the module's
+    label: str = field(init=False)  # of a tensor there that is the whole value
+
+    def __post_init__(self) -> None:
+        part = self.match.part
+        object.__setattr__(self, "label", self.name if part is None else f"{self.name}:{part}")
 
     @property
     def where(self) -> Literal["input", "output", "share", "nodes"]:
@@ -95,12 +100,17 @@ class Taps:
             self._running[call.parent].inner.add(call.sequence, end)
         if not call.graded or output is None or not taps:
             return
-        found = [(path, t) for path, t, _ in leaves(output) if t.requires_grad]
-        tensors = [t for _, t in found]
+        if type(output) is torch.Tensor:
+            found = [("", output)] if output.requires_grad else []
+        else:
+            found = [(path, t) for path, t, _ in leaves(output) if t.requires_grad]
         for tap in taps if found else ():
-            if tap.where == "output":
+            where = tap.where
+            if where == "output":
                 self._hook_tensors(tap, call, found)
-            elif running is not None and tap.where == "share":
+                continue
+            tensors = [t for _, t in found]
+            if running is not None and where == "share":
                 self._hook_shares(tap, call, running.edges.get(id(tap), {}), tensors)
             elif running is not None:
                 _hook_nodes(tap, call, nodes_since(tensors, call.sequence), running.inner)
@@ -114,7 +124,10 @@ class Taps:
             if tap.hook.spec.kind == "multi_grad":  # of several calls: once the forward is over
                 self._together.setdefault(tap.hook.spec.index, []).append((tap, path, tensor))
                 continue
-            site = _site(call, tap, tap.match.part, path)
+            target = tap.label + path
+            site = Site(
+                target, call.module, call.index, call.order, call.recomputed, tap.match.part, path
+            )
             handle = tensor.register_hook(TensorHook(tap.hook, site))  # type: ignore[no-untyped-call]
             if tensor.is_leaf:  # a parameter that is taken or given as it is, or the batch
                 self._made.append(handle.remove)

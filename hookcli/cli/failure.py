@@ -79,6 +79,11 @@ def _hint(report: Report, error: ErrorInfo) -> str:
             "a tensor that this layer's backward needs is changed in place after it: look for "
             "+=, mul_() and the like, or inplace=True, on what the layer took or gave"
         )
+    if error.phase == "package" and error.type == ModelError.__name__:
+        return (
+            "take out of it what pickle refuses, a lambda, a local class, an open file, or give "
+            "its class a __getstate__"
+        )
     if not error.inputs or error.phase != "forward":
         return "run with -v for the traceback"
     got = f"it got {leaves_full(error.inputs, inputs=True)}"

@@ -100,6 +100,15 @@ class OptimizerSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class PackagePattern:
+    """What torch.package does with the Python modules that a glob matches. Of several the first."""
+
+    action: Literal["extern", "intern", "mock"]
+    pattern: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
 class BackwardSpec:
     """How to go backward. `gradient` is a nested list of numbers or an input spec's text.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from hookcli.config.hooks import BackwardSpec, HookSpec, OptimizerSpec
+from hookcli.config.hooks import BackwardSpec, HookSpec, OptimizerSpec, PackagePattern
 from hookcli.inputs.grammar import InputSpec
 from hookcli.inputs.infer.hypothesis import Hypothesis
 
@@ -73,6 +73,7 @@ class RunSpec:
     flops: bool = False  # count where the command does not by itself
     verify_neutral: bool = False
     distributed: DistributedSpec | None = None
+    package: tuple[PackagePattern, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ OPTIONS = {
     "with_kwargs": "gives it the keyword arguments too",
     "always_call": "fires it also where the forward raised",
     "mode": "all, once all gradients are there, or any, at the first",
-    "modules": "globs of Python modules of which it is done",
 }
 
 ARGUMENTS = {

@@ -181,14 +181,13 @@ KINDS: tuple[Kind, ...] = (
             replaces=False,
             caveats=(
                 "once per Python module, in the order of dependencies",
-                "hookcli stores the modules of the user's own that define the model and leaves "
-                f"out what is installed; options: {{modules: [\"mypackage.**\"]}} names more that "
-                f"torch.package {does}",
+                "run.package says what becomes of which modules; of all others hookcli stores "
+                "those that are loaded and not installed, and leaves out the rest",
+                "the event's node is the pattern that decided; null where torch does by itself",
+                "a module that cannot be packaged is a finding, and left out so that others show",
             ),
-            options=("modules",),
-            example=f"{{kind: package_{what}, options: {{modules: ['mylib.**']}}, do: record}}"
-            if what == "mock"
-            else f"{{kind: package_{what}, do: record}}",
+            backends=("python", "package"),
+            example=f"{{kind: package_{what}, do: record}}",
         )
         for what, does in (("extern", "leaves out"), ("intern", "stores"), ("mock", "mocks"))
     ),

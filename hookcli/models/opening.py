@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hookcli.errors import HookcliError, ModelError
+from hookcli.models.zips import unzipped
 
 _OF_FILES = re.compile(
     r"PytorchStreamReader|PyTorch file with version|central directory|file read failed"
@@ -77,7 +78,7 @@ def _check_sums(path: Path, source: str) -> None:
     if not zipfile.is_zipfile(path):
         return
     try:
-        with zipfile.ZipFile(path) as archive:
+        with unzipped(path) as archive:
             bad = archive.testzip()
     except (*_DAMAGE, OSError, ValueError, RuntimeError, NotImplementedError) as error:
         raise damaged(path, source, error) from None

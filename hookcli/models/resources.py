@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hookcli.models.pickles import read_pickle
-from hookcli.models.zips import below_top
+from hookcli.models.zips import below_top, unzipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ def resources(path: Path) -> tuple[Resource, ...]:
     ------
     OSError, ValueError, zipfile.BadZipFile : it is damaged.
     """
-    with zipfile.ZipFile(path) as archive:
+    with unzipped(path) as archive:
         return tuple(
             _resource(archive, name)
             for name in archive.namelist()

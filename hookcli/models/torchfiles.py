@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from hookcli.models.pickles import Value, read_pickle
-from hookcli.models.zips import below_top, member_named
+from hookcli.models.zips import below_top, member_named, unzipped
 
 Told: TypeAlias = tuple[str, str, tuple[str, ...]]  # the kind, a detail, names of modules
 
@@ -22,7 +22,7 @@ _STATES = ("state_dict", "model_state_dict", "model")  # where --weights looks
 def of_zip(path: Path) -> Told:
     """The kind of a zip archive. A damaged one is "corrupt"."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with unzipped(path) as archive:
             whole = archive.namelist()
             kind = _by_names(whole)
             if kind != "pickle":

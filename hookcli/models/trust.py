@@ -16,7 +16,7 @@ import torch
 
 from hookcli.errors import ModelError, RequestError
 from hookcli.models.graphs import why_graph_acts
-from hookcli.models.zips import below_top
+from hookcli.models.zips import below_top, unzipped
 
 _PROGRAM = "serialized_exported_program.json"  # torch before 2.8: no folder, and other names
 _CONFIGS = ("_weights_config.json", "_constants_config.json")
@@ -36,7 +36,7 @@ def check_exported(path: Path, *, trusted: bool, source: str | None = None) -> N
     if trusted:
         return
     try:
-        with zipfile.ZipFile(path) as archive:
+        with unzipped(path) as archive:
             reason = next(_reasons(archive), None)
     except (OSError, RuntimeError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise ModelError(

@@ -16,7 +16,7 @@ from hookcli.config.reading.at import CONDITIONS
 from hookcli.config.reading.comm import STATES
 from hookcli.config.reading.hooks import HOOK
 from hookcli.config.reading.root import ROOT
-from hookcli.config.reading.run import BACKWARD, RUN
+from hookcli.config.reading.run import BACKWARD, PACKAGE, RUN
 from hookcli.config.reading.targets import takes
 from hookcli.hooks.catalogue import CATALOGUE
 from tests.conftest import ROOT as REPOSITORY
@@ -78,6 +78,7 @@ TABLES = {
     "top": lambda: keys(ROOT),
     "run": lambda: keys(RUN),
     "backward": lambda: keys(BACKWARD),
+    "package": lambda: keys(PACKAGE),
     "hooks": lambda: keys(HOOK),
     "at": lambda: keys(CONDITIONS),
     "kinds": of_kinds,

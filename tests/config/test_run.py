@@ -273,3 +273,27 @@ def test_the_rest(read):
     config = read("fail_on: warning\npreset: grads\n")
     assert (config.fail_on, config.preset) == ("warning", "grads")
     assert (config.model, config.inputs, config.run, config.hooks) == (None, (), {}, ())
+
+
+def test_patterns_of_packages_stand_in_the_order_of_the_file(read):
+    text = "run: {package: {mock: [plots, a.*], extern: numpy.**}}"
+    assert [(p.action, p.pattern, p.place) for p in read(text).run["package"]] == [
+        ("mock", "plots", "hooks.yaml:1: run.package.mock[0]"),
+        ("mock", "a.*", "hooks.yaml:1: run.package.mock[1]"),
+        ("extern", "numpy.**", "hooks.yaml:1: run.package.extern"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{intern: [my**]}", "'my**' is no glob of Python modules"),
+        ("{intern: [a..b]}", "'a..b' is no glob of Python modules"),
+        ("{intern: [my-lib]}", "'my-lib' is no glob of Python modules"),
+        ("{intern: []}", "intern is an empty list"),
+        ("{store: [a]}", "there is no key 'store' here"),
+        ("[a]", "package wants a mapping, not the list [a]"),
+    ],
+)
+def test_what_is_no_pattern_of_a_package_is_refused(text, message, problem):
+    assert problem(f"run: {{package: {text}}}")[0] == message

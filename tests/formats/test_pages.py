@@ -36,7 +36,7 @@ value        the parameter's .grad
 returns      nothing may be returned
 stands on    parameter
 phases       backward
-models       python, torchscript, exported
+models       python, package, torchscript, exported
 torch        2.1 or later
 attached by  Tensor.register_post_accumulate_grad_hook(hook)
 example      {kind: post_accumulate_grad, at: "*", do: record}

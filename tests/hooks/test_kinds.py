@@ -15,6 +15,7 @@ from torch.optim import optimizer as O
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
+from hookcli.config.hooks import PackagePattern
 from hookcli.errors import HookcliError
 from hookcli.hooks.catalogue import CATALOGUE
 from tests.hooks import functions, models
@@ -25,7 +26,11 @@ AT = {
     "module": "head", "every module": None, "parameter": "fc.weight", "node": "head", "run": None,
     "optimizer": None, "package": None,
 }  # fmt: skip
-OPTIONS = {"package_mock": {"modules": ["numpy"]}}
+MOCKED = (PackagePattern("mock", "numpy", "hooks.yaml:1: run.package.mock"),)
+
+
+def mocked(kind):
+    return MOCKED if kind.name == "package_mock" else ()
 
 
 KINDS = [pytest.param(kind, id=name) for name, kind in CATALOGUE.items()]
@@ -38,11 +43,11 @@ def place(kind):
 
 
 def on(kind, *actions, at=None, **more):
-    return hook(kind.name, at or place(kind), *actions, options=OPTIONS.get(kind.name, {}), **more)
+    return hook(kind.name, at or place(kind), *actions, **more)
 
 
 def run(kind, *actions, model=models.plain, **how):
-    return carry_out(model, models.batch(), [on(kind, *actions)], **how)
+    return carry_out(model, models.batch(), [on(kind, *actions)], package=mocked(kind), **how)
 
 
 # Attaching and firing
@@ -167,7 +172,7 @@ def test_an_interruption_by_the_hook_itself_leaves_nothing_behind(kind):
     if kind.family == "registration":
         pytest.skip("it fires while the model is built: there is none yet")
     with pytest.raises(KeyboardInterrupt):
-        carry_out(model, x, [on(kind, call("interrupt", "event"))])
+        carry_out(model, x, [on(kind, call("interrupt", "event"))], package=mocked(kind))
     assert held(model, x) == before
 
 

@@ -241,7 +241,8 @@ def test_a_file_that_was_cut_off_is_damaged_and_no_request_to_mend(kind, folder)
     else:
         torch.save(linear(), path, _use_new_zipfile_serialization=kind == "pickled")
     data = path.read_bytes()
-    for size in (len(data) // 2, 300):
+    sizes = (len(data) // 2, 300) if kind == "legacy" else (len(data) - 30, len(data) // 2, 300)
+    for size in sizes:  # zips have their list at the end, old pickles raw tensors
         path.write_bytes(data[:size])
         with pytest.raises(ModelError, match="cannot be read") as caught:
             parse_source("m.pt")

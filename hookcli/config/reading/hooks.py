@@ -11,7 +11,7 @@ from hookcli.config.reading.actions import DO
 from hookcli.config.reading.at import AT, Found, selector_of
 from hookcli.config.reading.containers import Key, Keys, Many
 from hookcli.config.reading.items import FaultError, Item, Problems
-from hookcli.config.reading.shapes import Choice, Flag, Named, Schema, Text, Whole
+from hookcli.config.reading.shapes import Choice, Flag, Named, Schema, Whole
 from hookcli.config.reading.targets import check_at, check_calls, takes
 from hookcli.hooks.catalogue import CATALOGUE
 from hookcli.hooks.kind import Kind
@@ -22,7 +22,6 @@ OPTIONS = Keys(
         "always_call": Key(Flag(), "also where forward raised"),
         "with_kwargs": Key(Flag(), "the hook gets keyword arguments too"),
         "mode": Key(Choice(("all", "any")), "when all gradients are there, or the first"),
-        "modules": Key(Many(Text(), one=True, least=1), "globs of Python modules"),
     }
 )
 _MAY_LOOK = {"comm", "call"}  # where no new value is taken
@@ -92,7 +91,7 @@ HOOK = Keys(
         "always_call": "it is one of options: options: {always_call: true}",
         "with_kwargs": "it is one of options: options: {with_kwargs: true}",
         "mode": "it is one of options: options: {mode: any}",
-        "modules": "it is one of options: options: {modules: [mylib.**]}",
+        "modules": "it is one of run's: run: {package: {intern: [mylib.**]}}",
         "call": "it is an action: do: {call: my_hooks.py:halve}; which calls: calls: [0]",
     },
 )

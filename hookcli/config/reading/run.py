@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hookcli.config.hooks import BackwardSpec, OptimizerSpec
+from hookcli.config.hooks import BackwardSpec, OptimizerSpec, PackagePattern
 from hookcli.config.reading import paths
 from hookcli.config.reading.containers import ByType, Key, Keys, Many
 from hookcli.config.reading.items import FaultError, Item, Problems, plain, suggestion
@@ -154,6 +154,36 @@ _DISTRIBUTED = Keys(
 )
 
 
+def _modules(item: Item, text: str) -> tuple[str, str]:
+    whole = all(part == "**" or "**" not in part for part in text.split("."))
+    if not re.fullmatch(r"[\w*]+(?:\.[\w*]+)*", text) or not whole:
+        raise FaultError(
+            item,
+            f"'{text}' is no glob of Python modules",
+            "write mylib, mylib.* for what is in it, or mylib.** for all below it too",
+        )
+    return text, item.place
+
+
+def _package(_: Item, found: dict[str, tuple[tuple[str, str], ...]]) -> tuple[PackagePattern, ...]:
+    return tuple(
+        PackagePattern(action, pattern, place)  # type: ignore[arg-type]  # a key of PACKAGE
+        for action, patterns in found.items()
+        for pattern, place in patterns
+    )
+
+
+_MODULES = Many(Checked(Text("a glob of Python modules"), _modules), one=True, least=1)
+PACKAGE = Keys(
+    {
+        "extern": Key(_MODULES, "modules that the archive leaves out, as they are installed"),
+        "intern": Key(_MODULES, "modules whose source the archive holds"),
+        "mock": Key(_MODULES, "modules that it replaces by what raises on use"),
+    },
+    hint="write package: {intern: [mylib.**], mock: [plots]}",
+)
+
+
 def _made(make: Any) -> Any:
     return lambda _, found: make(**found)
 
@@ -184,6 +214,10 @@ RUN = Keys(
         "max_memory": Key(Number(0, MOST), "gigabytes for the model's processes"),
         "flops": Key(Flag(), "count FLOPs where the command does not by itself"),
         "verify_neutral": Key(Flag(), "run twice without hooks, and compare"),
+        "package": Key(
+            Checked(PACKAGE, _package),
+            "what torch.package does with Python modules; the first pattern that matches decides",
+        ),
         "distributed": Key(Checked(_DISTRIBUTED, _made(DistributedSpec)), "several local ranks"),
     },
     hints={

@@ -16,7 +16,7 @@ TORCH_FREE = [
     "errors", "console", "memory", "config", "report", "formats", "cli", "worker",
     "inputs.grammar", "inputs.infer.hypothesis", "models.kinds", "models.content",
     "models.pickles", "models.refused", "models.resources", "hooks.catalogue", "hooks.kind",
-    "hooks.module_kinds", "hooks.autograd_kinds", "hooks.run_kinds", "actions.catalogue",
+    "hooks.module_kinds", "hooks.autograd_kinds", "hooks.run_kinds", "actions.catalogue", "rules",
 ]  # fmt: skip
 CHILD_SIDE = {"hookcli.worker.child", "hookcli.worker.guard"}
 
@@ -27,19 +27,20 @@ MAY = {
     "memory": {"errors"},
     "console": {"errors"},
     "report": set(),
+    "rules": {"errors", "report"},
     "config": {"errors", "inputs.grammar", "inputs.infer.hypothesis", "hooks.catalogue",
-               "hooks.kind", "actions.catalogue"},
+               "hooks.kind", "actions.catalogue", "rules"},
     "actions": {"errors", "config", "report", "models"},
     "hooks": {"errors", "config", "report", "models", "actions"},
-    "formats": {"errors", "console", "report", "hooks.catalogue", "hooks.kind",
+    "formats": {"errors", "console", "report", "rules", "hooks.catalogue", "hooks.kind",
                 "actions.catalogue"},
     "models": {"errors", "config", "report", "inputs.batch"},  # a file may hold its batch
     "inputs": {"errors", "config", "models"},
-    "run": {"errors", "console", "config", "report", "models", "inputs", "memory", "hooks",
+    "run": {"errors", "console", "config", "report", "rules", "models", "inputs", "memory", "hooks",
             "actions"},
     "worker": {"errors", "config", "report", "run", "memory", "inputs.infer.hypothesis",
                "hooks.kind", "actions.catalogue"},
-    "cli": {"errors", "console", "config", "report", "formats", "worker", "inputs.grammar",
+    "cli": {"errors", "console", "config", "report", "rules", "formats", "worker", "inputs.grammar",
             "models.kinds", "hooks.catalogue", "hooks.kind", "actions.catalogue"},
     "api": {"report", "console", "formats", "config", "run"},
     "__main__": {"cli"},

@@ -1,0 +1,72 @@
+"""`dtype`: what layers compute in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.model import Report
+from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
+from hookcli.rules.targets import calls_at, counted, layer, leaves_of, owner, parameters_at, places
+
+
+def _kind(dtype: str) -> str:
+    """Floating, complex, or something else: masks and indices are not compared with floats."""
+    if dtype.startswith(("float", "bfloat")):
+        return "float"
+    return "complex" if dtype.startswith("complex") else "other"
+
+
+def _values(report: Report, options: Options) -> Iterator[tuple[str, str, str, str | None, str]]:
+    """(module, where, its dtype, place, kind) of each value."""
+    part = options["part"]
+    if part == "parameter":
+        where = places(report)
+        for one in parameters_at(report, (options["at"],)):
+            yield one.name, one.name, one.dtype, where.get(owner(one.name)), part
+        return
+    for row in calls_at(report, options["at"]):
+        for leaf in leaves_of(row, part):
+            said = f"{part}{leaf.path} of {layer(row)}"
+            yield row.name or "", said, leaf.dtype, row.place, f"{part}{leaf.path}"
+
+
+def judge(report: Report, options: Options) -> Iterator[Finding]:
+    """A finding for each layer, or parameter, with another dtype."""
+    wanted = options["dtype"]
+    seen, told = 0, set()
+    for target, said, dtype, place, kind in _values(report, options):
+        if _kind(dtype) != _kind(wanted):
+            continue
+        seen += 1
+        if dtype != wanted and (target, kind) not in told:
+            told.add((target, kind))
+            yield Finding("fail", target, kind, f"{said} is {dtype}", dtype, wanted, place)
+    if not seen and report.error is not None:
+        yield skipped("the run did not come so far")
+    elif not seen:
+        said = f"nothing of the kind of {wanted} stands at '{options['at']}'"
+        yield Finding("error", options["at"], "no match", said)
+    elif not told:
+        yield passed(f"{counted(seen, 'tensor')} of {wanted}", limit=wanted)
+
+
+RULE = Rule(
+    name="dtype",
+    severity="error",
+    says="layers, or parameters, are of a stated dtype",
+    computes="Compares the dtype of every tensor in the calls' outputs (or inputs, or of the "
+    "parameters) with the stated one. Where that is a floating one, floating tensors alone are "
+    "compared: masks and indices stay what they are.",
+    formula="dtype(tensor) = stated",
+    source="the unit test that everybody writes",
+    fails="a buffer of float64 that turns a bfloat16 model into float64 from there on",
+    mend="cast what comes in: x.to(self.weight.dtype); register buffers in the model's dtype",
+    example='{rule: dtype, at: "*", dtype: bfloat16}',
+    options=(
+        Option("dtype", "dtype", "float32, bfloat16, int64 …", required=True),
+        Option("at", "glob", "the modules, or parameters, by glob", "*"),
+        Option("part", "part", "output, input or parameter", "output"),
+    ),
+    needs=lambda options: (),
+    judge=judge,
+)

@@ -1,0 +1,34 @@
+"""`hook_misuse`: hooks that do what torch does not expect of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.model import Report
+from hookcli.rules.hooks_fired import noted
+from hookcli.rules.rule import Finding, Options, Rule, passed
+
+
+def judge(report: Report, options: Options) -> Iterator[Finding]:
+    """A finding for each misuse that the run saw."""
+    found = list(noted(report, "hook_misuse"))
+    yield from found
+    if not found:
+        yield passed("no configured hook was misused")
+
+
+RULE = Rule(
+    name="hook_misuse",
+    severity="error",
+    says="no hook edits its argument in place, returns what does not fit, or keeps tensors alive",
+    computes="Watches every configured hook: the in-place changes of what it was given, what it "
+    "returns, and what it still holds when the run is over.",
+    formula="version(argument) unchanged; return fits; nothing retained",
+    source="hookcli's own: torch takes any return that is not None",
+    fails="def hook(grad): grad.mul_(0.5); a hook that appends outputs to a list",
+    mend="return a new value: return grad * 0.5; keep numbers, or a detached clone of what is "
+    "small",
+    example="{rule: hook_misuse}",
+    needs=lambda options: (),
+    judge=judge,
+)

@@ -1,0 +1,43 @@
+"""`hooks_fired` and `hook_misuse`: what the run itself found of the configured hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.model import Report
+from hookcli.rules.rule import Finding, Options, Rule, passed
+
+
+def noted(report: Report, rule: str) -> Iterator[Finding]:
+    """What the run noted under a rule's name."""
+    for row in report.checks:
+        if row.rule == rule and row.status == "fail":
+            yield Finding(
+                "fail", row.target, "", row.message, row.value, row.limit, row.place,
+                row.severity, row.fingerprint,
+            )  # fmt: skip
+
+
+def judge(report: Report, options: Options) -> Iterator[Finding]:
+    """A finding for each hook that never fired."""
+    found = list(noted(report, "hooks_fired"))
+    yield from found
+    if not found:
+        yield passed("every configured hook fired")
+
+
+RULE = Rule(
+    name="hooks_fired",
+    severity="error",
+    safe=True,
+    says="every configured hook fires",
+    computes="Counts the firings of each hook of the configuration, and finds those that were "
+    "attached and did nothing, with the likely reason.",
+    formula="firings(hook) >= 1",
+    source="hookcli's own: torch is silent about a hook that waits for ever",
+    fails="a backward hook on a module whose output is a dict; a hook on a module that never runs",
+    mend="see the reason that is given; hookcli explain hook:KIND says when a kind fires",
+    example="{rule: hooks_fired}",
+    needs=lambda options: (),
+    judge=judge,
+)

@@ -1,0 +1,99 @@
+"""A report and what is asked → the same report with its checks. Pure: nothing is run or read."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Collection, Iterator, Sequence
+
+from hookcli.report.findings import CheckRow
+from hookcli.report.model import Report
+from hookcli.rules.catalogue import CATALOGUE
+from hookcli.rules.check import CheckSpec, Suppression
+from hookcli.rules.rule import Finding, Rule
+from hookcli.rules.targets import matches
+
+UNUSED = "unused_suppression"
+_OF_THE_RUN = {"neutral", "hooks_fired", "hook_misuse"}  # the run itself finds these
+
+
+def fingerprint(rule: str, target: str, kind: str) -> str:
+    """The same for the same problem at the same target, whatever the values and lines are."""
+    return hashlib.sha256(f"{rule}|{target}|{kind}".encode()).hexdigest()[:16]
+
+
+def judged(
+    report: Report,
+    checks: Sequence[CheckSpec],
+    suppressions: Sequence[Suppression] = (),
+    known: Collection[str] = (),
+) -> Report:
+    """The report with a row for each finding, and one for each rule that passed.
+
+    What is suppressed, and what is `known` by its fingerprint, is skipped, and says so.
+    """
+    found = _OF_THE_RUN - {check.rule for check in checks}
+    rows = [row for row in report.checks if row.rule in found]
+    for check in checks:
+        rows.extend(_rows(report, check))
+    used: set[Suppression] = set()
+    rows = [_passed_over(row, suppressions, known, used) for row in rows]
+    rows += [_unused(one) for one in suppressions if one not in used]
+    return dataclasses.replace(report, checks=tuple(rows))
+
+
+def _rows(report: Report, check: CheckSpec) -> Iterator[CheckRow]:
+    rule = CATALOGUE[check.rule]
+    findings = list(rule.judge(report, rule.filled(check.options)))
+    if report.error is not None and not any(one.status == "fail" for one in findings):
+        findings = [Finding("skip", "", "", "the run failed before its end")]
+    for finding in findings:
+        yield _row(rule, check, finding)
+
+
+def _row(rule: Rule, check: CheckSpec, finding: Finding) -> CheckRow:
+    return CheckRow(
+        rule=rule.name,
+        target=finding.target,
+        status=finding.status,
+        severity=check.severity or finding.severity or rule.severity,
+        value=finding.value,
+        limit=finding.limit,
+        message=finding.message,
+        place=finding.place or (check.place if finding.status == "error" else None) or None,
+        fingerprint=finding.fingerprint or fingerprint(rule.name, finding.target, finding.kind),
+    )
+
+
+def _passed_over(
+    row: CheckRow,
+    suppressions: Sequence[Suppression],
+    known: Collection[str],
+    used: set[Suppression],
+) -> CheckRow:
+    if row.status != "fail":
+        return row
+    for one in suppressions:
+        if one.rule == row.rule and matches(one.at, row.target):
+            used.add(one)
+            said = f"suppressed, {one.reason}: {row.message}"
+            return dataclasses.replace(row, status="skip", message=said)
+    if row.fingerprint in known:
+        said = f"known, in the baseline: {row.message}"
+        return dataclasses.replace(row, status="skip", message=said)
+    return row
+
+
+def _unused(one: Suppression) -> CheckRow:
+    said = f"nothing of {one.rule} at '{one.at}' is there to be suppressed: take it out"
+    return CheckRow(
+        rule=UNUSED,
+        target=one.at,
+        status="fail",
+        severity="warning",
+        value=0,
+        limit=1,
+        message=said,
+        place=one.place,
+        fingerprint=fingerprint(UNUSED, one.at, one.rule),
+    )

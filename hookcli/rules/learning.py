@@ -1,0 +1,94 @@
+"""`frozen` and `trainable`: parameters that must not, or must, learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.model import ParameterRow, Report
+from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
+from hookcli.rules.targets import counted, listed, owner, parameters_at, places
+
+PROBE = "step"
+_REACHED = {"ok", "zero", "non_finite"}
+
+
+def _frozen(row: ParameterRow, changed: bool | None) -> tuple[str, str] | None:
+    if changed:
+        return "changed", "changed in a step"
+    if row.status in _REACHED:
+        return "gradient", "got a gradient"
+    return None
+
+
+def _trainable(row: ParameterRow, changed: bool | None) -> tuple[str, str] | None:
+    if not row.requires_grad:
+        return "frozen", "is frozen: requires_grad is false"
+    if row.status == "none":
+        return "none", "got no gradient: the loss does not reach it"
+    if row.status == "zero":
+        return "zero", "got a gradient that is exactly zero"
+    if changed is False:
+        return "unchanged", "did not change in a step"
+    return None
+
+
+def _judged(report: Report, options: Options, *, frozen: bool) -> Iterator[Finding]:
+    rows = list(parameters_at(report, options["at"]))
+    if not rows:
+        yield Finding("error", "", "no match", f"no parameter matches {listed(options['at'])}")
+        return
+    if all(row.status is None for row in report.parameters):
+        yield skipped("no backward pass ran")
+        return
+    step = {one.target: one.value for one in report.measurements if one.probe == PROBE}
+    if "error" in step:
+        said = f"no step could be taken: {step['error']}"
+        yield Finding("error", "", "no step", said)
+        return
+    where, bad = places(report), 0
+    for row in rows:
+        found = (_frozen if frozen else _trainable)(row, step.get(row.name))
+        if found is not None:
+            bad += 1
+            place = where.get(owner(row.name))
+            yield Finding("fail", row.name, found[0], f"{row.name} {found[1]}", None, None, place)
+    if not bad:
+        word = "did not learn" if frozen else "learned"
+        yield passed(f"{counted(len(rows), 'parameter')} {word}")
+
+
+_AT = (Option("at", "globs", "the parameters, by glob", required=True),)
+
+FROZEN = Rule(
+    name="frozen",
+    severity="error",
+    says="stated parameters get no gradient, and do not change in a step",
+    computes="Looks at the gradients that the backward pass left, and takes one step of an "
+    "optimizer (run.optimizer, else SGD) over all parameters that require grad, to see what "
+    "changes.",
+    formula="grad is None and p after = p before",
+    source="torcheck",
+    fails="a backbone that was meant to be frozen before the optimizer was made; an Embedding with "
+    "max_norm, which writes its weight in forward",
+    mend="call requires_grad_(False) on it, after loading and before training",
+    example='{rule: frozen, at: "backbone.*"}',
+    options=_AT,
+    needs=lambda options: ("backward", PROBE),
+    judge=lambda report, options: _judged(report, options, frozen=True),
+)
+
+TRAINABLE = Rule(
+    name="trainable",
+    severity="error",
+    says="stated parameters get a gradient, and change in a step",
+    computes="The other way round: each must require grad, be reached by a gradient that is not "
+    "all zero, and be another after one step of an optimizer.",
+    formula="max |grad| > 0 and p after != p before",
+    source="torcheck",
+    fails="a head behind x.detach(); a parameter that stands in a plain list",
+    mend="let the loss reach it; register it, so that model.parameters() gives it to the optimizer",
+    example='{rule: trainable, at: ["head.*", "*.lora_*"]}',
+    options=_AT,
+    needs=lambda options: ("backward", PROBE),
+    judge=lambda report, options: _judged(report, options, frozen=False),
+)

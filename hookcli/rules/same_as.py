@@ -1,0 +1,128 @@
+"""`same_as`: shapes, parameters, order and norms are those of a saved report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from hookcli.report.leaf import Leaf
+from hookcli.report.model import LayerRow, Report
+from hookcli.rules.rule import Finding, Option, Options, Rule, passed
+from hookcli.rules.targets import counted, layer, matches, owner, places
+
+
+def _shape(leaf: Leaf) -> str:
+    return f"[{', '.join('*' if s is None else str(s) for s in leaf.shape)}] {leaf.dtype}"
+
+
+class _Comparison:
+    def __init__(self, now: Report, then: Report, options: Options) -> None:
+        self.now, self.then = now, then
+        self.at, self.rtol = options["at"], options["rtol"]
+        self.places = places(now)
+        self.compared = 0
+
+    def _ours(self, name: str | None) -> bool:
+        return matches(self.at, name)
+
+    def parameters(self) -> Iterator[Finding]:
+        now = {row.name: row for row in self.now.parameters if self._ours(row.name)}
+        then = {row.name: row for row in self.then.parameters if self._ours(row.name)}
+        for name in (*then, *(n for n in now if n not in then)):
+            place = self.places.get(owner(name))
+            if name not in now or name not in then:
+                word = "is gone" if name in then else "is new"
+                yield Finding("fail", name, "parameter", f"parameter {name} {word}", place=place)
+                continue
+            self.compared += 1
+            one, other = now[name], then[name]
+            if (one.shape, one.dtype) != (other.shape, other.dtype):
+                ours, theirs = (f"{list(r.shape)} {r.dtype}" for r in (one, other))
+                said = f"parameter {name} is {ours}, and was {theirs}"
+                yield Finding("fail", name, "parameter shape", said, ours, theirs, place)
+                continue
+            yield from self._norm(name, "norm of the weight", one.stats, other.stats, place)
+            yield from self._norm(name, "norm of the gradient", one.grad, other.grad, place)
+
+    def _norm(
+        self, target: str, what: str, now: Any, then: Any, place: str | None
+    ) -> Iterator[Finding]:
+        if not now or not then:
+            return
+        a, b = now["norm"], then["norm"]
+        if a is None or b is None or str(a) == str(b):
+            return
+        one, other = float(a), float(b)
+        apart = abs(one - other) / abs(other) if other else float("inf")
+        if not apart <= self.rtol:
+            said = f"the {what} of {target or 'the model'} is {one:.6g}, and was {other:.6g}"
+            yield Finding("fail", target, what, said, a, b, place)
+
+    def calls(self) -> Iterator[Finding]:
+        now = [row for row in self.now.layers if self._ours(row.name) and not row.recomputed]
+        then = [row for row in self.then.layers if self._ours(row.name) and not row.recomputed]
+        for ours, theirs in zip(now, then, strict=False):
+            if (ours.name, ours.call) != (theirs.name, theirs.call):
+                said = f"{layer(ours)} runs where {layer(theirs)} ran"
+                yield Finding("fail", ours.name or "", "order", said, ours.order, theirs.order,
+                              ours.place)  # fmt: skip
+                return
+            yield from self._call(ours, theirs)
+        if len(now) != len(then):
+            said = f"{counted(len(now), 'call')}, where there were {len(then):,}"
+            yield Finding("fail", "", "calls", said, len(now), len(then), self.now.model.place)
+
+    def _call(self, now: LayerRow, then: LayerRow) -> Iterator[Finding]:
+        self.compared += 1
+        for part in ("inputs", "outputs"):
+            ours, theirs = ({x.path: x for x in getattr(row, part)} for row in (now, then))
+            for path in dict.fromkeys((*theirs, *ours)):
+                one, other = ours.get(path), theirs.get(path)
+                a, b = (_shape(x) if x is not None else "nothing" for x in (one, other))
+                if a != b:
+                    said = f"{part[:-1]}{path} of {layer(now)} is {a}, and was {b}"
+                    yield Finding("fail", now.name or "", f"{part}{path}", said, a, b, now.place)
+                elif one is not None and other is not None:
+                    what = f"norm of {part[:-1]}{path}"
+                    yield from self._norm(now.name or "", what, one.stats, other.stats, now.place)
+        yield from self._norm(
+            now.name or "", "norm of the gradient at the output", now.output_grad,
+            then.output_grad, now.place,
+        )  # fmt: skip
+
+
+def judge(report: Report, options: Options) -> Iterator[Finding]:
+    """A finding for each thing that is another; of the order, the first."""
+    then = options.get("saved")
+    if not isinstance(then, Report):
+        yield Finding("error", "", "not read", f"{options['report']} was not read")
+        return
+    comparison = _Comparison(report, then, options)
+    found = [*comparison.parameters(), *comparison.calls()]
+    yield from found
+    if not found:
+        said = f"{comparison.compared:,} parameters and calls are as in {options['report']}"
+        yield passed(said, limit=options["rtol"])
+
+
+RULE = Rule(
+    name="same_as",
+    severity="error",
+    says="shapes, parameters, order and norms are those of a saved report",
+    computes="Compares parameters by name (shape, dtype, norms of weight and gradient) and calls "
+    "in their order (shapes and dtypes of inputs and outputs, and norms where both reports have "
+    "them) with a report that was saved before.",
+    formula="|norm now - norm then| <= rtol * |norm then|; all else equal",
+    source="Polygraphy and msprobe compare runs so",
+    fails="a refactoring that swaps two layers, or another initialisation",
+    mend="hookcli diff shows where two models part first. Where the change is meant, save a new "
+    "report: hookcli check MODEL -f json=report.json",
+    example="{rule: same_as, report: good.json, rtol: 1e-4}",
+    options=(
+        Option("report", "file", "a report of hookcli check -f json", required=True),
+        Option("at", "glob", "parameters and modules that match alone", "*"),
+        Option("rtol", "number", "how much of a norm may differ", 1e-4),
+    ),
+    needs=lambda options: ("backward",),
+    judge=judge,
+)

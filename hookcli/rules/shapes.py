@@ -1,0 +1,115 @@
+"""`output_shape` and `input_shape`: what calls take and give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hookcli.report.leaf import Leaf
+from hookcli.report.model import Report
+from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
+from hookcli.rules.targets import calls_at, counted, layer, leaves_of
+
+_OPTIONS = (
+    Option("at", "glob", "the modules, by glob; the model itself where left out", ""),
+    Option("shape", "shape", "[B, 3, '*']: sizes, stars, and names that stand for one size",
+           required=True),
+    Option("path", "text", "the tensor inside the value: [0] or .logits; all where left out"),
+)  # fmt: skip
+
+
+def _said(shape: Sequence[Any]) -> str:
+    return f"[{', '.join('*' if one is None else str(one) for one in shape)}]"
+
+
+def why_not(shape: Sequence[int | None], wanted: Sequence[Any], names: dict[str, int]) -> str:
+    """What is wrong with a shape, "" where it fits; names get the size that they meet first."""
+    if len(shape) != len(wanted):
+        return f"it has {counted(len(shape), 'dimension')}, not {len(wanted)}"
+    for dim, (size, want) in enumerate(zip(shape, wanted, strict=True)):
+        if want == "*":
+            continue
+        if isinstance(want, str):
+            if size is None:
+                return f"dimension {dim} has no one size"
+            want = f"{want} = {names[want]}" if names.setdefault(want, size) != size else size
+        if size != want:
+            return f"dimension {dim} is {size}, not {want}"
+    return ""
+
+
+def _leaves(found: Sequence[Leaf], path: str | None) -> list[Leaf]:
+    return [leaf for leaf in found if path is None or leaf.path == path]
+
+
+def _judged(report: Report, options: Options, part: str) -> Iterator[Finding]:
+    wanted, path = options["shape"], options["path"]
+    names: dict[str, int] = {}
+    rows = list(calls_at(report, options["at"]))
+    if not rows:
+        yield _nothing(report, options["at"])
+        return
+    bad = 0
+    told: set[tuple[str | None, str]] = set()
+    for row in rows:
+        leaves = _leaves(leaves_of(row, part), path)
+        if not leaves:
+            bad += 1
+            said = f"there is no {part}{path or ''}: {layer(row)} gives none"
+            yield Finding(
+                "fail", row.name or "", f"no {part}", said, None, _said(wanted), row.place
+            )
+        for leaf in leaves:
+            why = why_not(leaf.shape, wanted, names)
+            if not why:
+                continue
+            bad += 1
+            if (row.name, leaf.path) in told:  # another call of it
+                continue
+            told.add((row.name, leaf.path))
+            said = f"{part}{leaf.path} of {layer(row)} has shape {_said(leaf.shape)}: {why}"
+            yield Finding(
+                "fail", row.name or "", f"{part}{leaf.path}", said, _said(leaf.shape),
+                _said(wanted), row.place,
+            )  # fmt: skip
+    if not bad:
+        known = ", ".join(f"{name} = {size}" for name, size in names.items())
+        aside = f" ({known})" if known else ""
+        said = f"the {part} of {counted(len(rows), 'call')} has shape {_said(wanted)}{aside}"
+        yield passed(said, limit=_said(wanted))
+
+
+def _nothing(report: Report, glob: str) -> Finding:
+    if report.error is not None:
+        return skipped("the run did not come so far")
+    idle = next((row for row in report.uncalled if row.name == glob), None)
+    if idle is not None:
+        return Finding("fail", glob, "never ran", f"{idle.type} never ran", None, None, idle.place)
+    return Finding("error", glob, "no match", f"no module that ran matches '{glob}'")
+
+
+def _rule(part: str, example: str, fails: str) -> Rule:
+    return Rule(
+        name=f"{part}_shape",
+        severity="error",
+        says=f"the {part} of a layer has a stated shape",
+        computes=f"Compares the shape of every tensor in a call's {part}, or of the one at `path`, "
+        "with the stated one. '*' is any size; a name stands for one size throughout the check.",
+        formula="shape[i] = stated[i] for every i",
+        source="the unit test that everybody writes",
+        fails=fails,
+        mend="see which layer first gives another shape: hookcli inspect shows all of them",
+        example=example,
+        options=_OPTIONS,
+        needs=lambda options: (),
+        judge=lambda report, options: _judged(report, options, part),
+    )
+
+
+OUTPUT = _rule(
+    "output", "{rule: output_shape, at: fc, shape: [B, 10]}", "a head with 9 classes in place of 10"
+)
+INPUT = _rule(
+    "input", "{rule: input_shape, at: encoder, shape: [B, 3, '*', '*']}", "an image that lost its "
+    "channels: [2, 64, 64]",
+)  # fmt: skip

@@ -1,0 +1,96 @@
+"""`uncalled_modules`: modules that never ran, and BatchNorms that ran more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.model import Report, UncalledRow
+from hookcli.rules.rule import Finding, Option, Options, Rule, passed
+from hookcli.rules.targets import counted, matches
+
+_USED = {"ok", "zero", "non_finite"}  # a gradient came: its parameters were used without a call
+
+
+def _own(report: Report) -> dict[str, set[str | None]]:
+    """The states of all parameters at or below each name."""
+    found: dict[str, set[str | None]] = {}
+    for row in report.parameters:
+        for name in (row.name, *row.shared_with):
+            while name:
+                name = name.rpartition(".")[0]
+                found.setdefault(name, set()).add(row.status)
+    return found
+
+
+def _top(rows: tuple[UncalledRow, ...]) -> Iterator[UncalledRow]:
+    """Those that stand in no other."""
+    names = {row.name for row in rows}
+    for row in rows:
+        above = row.name
+        while above and (above := above.rpartition(".")[0]) not in names:
+            pass
+        if not above:
+            yield row
+
+
+def _again(report: Report) -> Iterator[Finding]:
+    """BatchNorms in training whose statistics one forward moved several times."""
+    last: dict[str, int] = {}
+    place: dict[str, str | None] = {}
+    for row in report.layers:
+        if "BatchNorm" in row.type and row.training and not row.recomputed and row.name:
+            last[row.name] = row.call
+            place[row.name] = row.place
+    for name, call in last.items():
+        if call:
+            said = f"ran {call + 1} times in one forward: each moved its running statistics"
+            yield Finding("fail", name, "batch norm again", said, call + 1, 1, place[name])
+
+
+def judge(report: Report, options: Options) -> Iterator[Finding]:
+    """A finding for each; one in a module that never ran is that module's."""
+    if report.error is not None:
+        return
+    states = _own(report)
+    aside, count = 0, 0
+    for row in _top(report.uncalled):
+        if not matches(options["at"], row.name):
+            continue
+        held = states.get(row.name)
+        if held is None and not options["all"]:
+            aside += 1
+            continue
+        if held is not None and held & _USED:
+            continue
+        count += 1
+        said = f"{row.type} never ran" + ("" if held is None else ", and it holds parameters")
+        yield Finding("fail", row.name, "never ran", said, 0, 1, row.place)
+    again = list(_again(report))
+    yield from again
+    if not count and not again:
+        said = f"; {counted(aside, 'module')} without parameters did not" if aside else ""
+        yield passed(f"{counted(report.totals.layers, 'module')} ran{said}")
+
+
+RULE = Rule(
+    name="uncalled_modules",
+    severity="warning",
+    safe=True,
+    says="every module with parameters runs, and a BatchNorm once at most",
+    computes="Compares the modules that are registered with those that were called. A module "
+    "whose parameters got a gradient all the same is used without a call, and counts as called; "
+    "one without parameters is left out unless `all` asks for it. A BatchNorm that runs twice in "
+    "one forward, in train mode, moves its running statistics twice.",
+    formula="calls(module) >= 1; calls(BatchNorm in training) <= 1",
+    source="torch-audit TA500 and TA501",
+    fails="self.dropout2 is built and forward calls self.dropout1 twice; a BatchNorm shared by "
+    "two branches",
+    mend="call it, or take it out of the constructor; give each branch a BatchNorm of its own",
+    example='{rule: uncalled_modules, at: "encoder.*", all: true}',
+    options=(
+        Option("at", "glob", "the modules, by glob", "*"),
+        Option("all", "flag", "modules without parameters too", False),
+    ),
+    needs=lambda options: ("backward",),
+    judge=judge,
+)

@@ -8,15 +8,19 @@ two tensors of one shape `G a - G b = G (a - b)`, each entry is normal with vari
 Lindenstrauss 1984; Dasgupta and Gupta 2003, "An elementary proof of a theorem of Johnson and
 Lindenstrauss").
 
-Vectors for 2**19 elements are kept. Beyond, each element takes one of them that is drawn for it,
-and a random sign: a count sketch in front of the projection (Charikar, Chen and Farach-Colton
-2002), which adds at most 1 % of variance. Vectors are seeded by their index alone, so that all
-tensors share them. Sums are in float64, piece by piece.
+Vectors are kept for 2**19 elements. Of a larger tensor the rest is folded first: each element is
+added, with a random sign, to one of 2**19 sums, which are then projected. That is a count sketch
+(Charikar, Chen and Farach-Colton 2002): its variance, at most `2 / 2**19` of the norm's, is nothing
+beside that of the projection. All is seeded by position alone, so that all tensors share the
+vectors. Sums are in float64, piece by piece.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +30,8 @@ from torch.utils._python_dispatch import _disable_current_modes
 from hookcli.run.chunks import chunks
 
 WIDTH = 16
-CHUNK = 1 << 15  # elements
-_KEPT = 16  # chunks whose vectors are kept: 64 MiB
+CHUNK = 1 << 15  # elements that are read at a time
+SPAN = 1 << 19  # elements that have vectors: 64 MiB, drawn as they are needed
 _SEED = 0x5CE7C4
 
 
@@ -58,11 +62,12 @@ class Projector:
     """Makes sketches; keeps the vectors that it drew."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, torch.Tensor] = {}
+        self._blocks: dict[int, torch.Tensor] = {}
+        self._signs: torch.Tensor | None = None
 
     def sketch(self, tensor: torch.Tensor) -> Sketch | None:
         """The sketch; None of a tensor without readable elements (fake, on meta, batched)."""
-        with torch.no_grad(), _disable_current_modes():
+        with torch.no_grad(), _disable_current_modes(), _one_thread():
             try:
                 return self._sketch(_plain(tensor.detach()))
             except (RuntimeError, NotImplementedError, TypeError):
@@ -71,40 +76,94 @@ class Projector:
     def _sketch(self, tensor: torch.Tensor) -> Sketch:
         digest = hashlib.sha256(f"{tensor.dtype} {list(tensor.shape)} ".encode())
         total = torch.zeros(WIDTH, dtype=torch.float64)
-        square, nonfinite = 0.0, 0
-        for index, chunk in enumerate(chunks(tensor, CHUNK)):
+        square, nonfinite, position = 0.0, 0, 0
+        folded: _Folded | None = None
+        for chunk in chunks(tensor, CHUNK):
             flat = chunk.cpu().contiguous().view(-1)
             digest.update(flat.view(torch.uint8).numpy().data)
             values = flat.double()
             scalar = values.dot(values).item()
-            if not scalar < float("inf"):  # NaN neither
+            if not scalar < math.inf:  # NaN neither
                 wild = ~values.isfinite()
                 nonfinite += int(wild.sum())
                 values = values.masked_fill_(wild, 0.0)
                 scalar = values.dot(values).item()
             square += scalar
-            total += self._project(values, index)
-        projections = tuple(total.tolist())
-        return Sketch(digest.hexdigest()[:32], square**0.5, nonfinite, projections)
+            if folded is None and position + values.numel() <= SPAN:
+                total += self._project(values, position)
+                position += values.numel()
+                continue
+            folded = folded or _Folded(self._all_signs())
+            folded.add(values)
+        if folded is not None:
+            total += self._project(folded.sums(), 0)
+        return Sketch(digest.hexdigest()[:32], math.sqrt(square), nonfinite, tuple(total.tolist()))
 
-    def _project(self, values: torch.Tensor, index: int) -> torch.Tensor:
-        vectors = self._vectors(index % _KEPT)
-        if index < _KEPT:
-            return values @ vectors[: values.numel()]
-        generator = torch.Generator().manual_seed(_SEED + index)
-        signs = torch.randint(0, 2, values.shape, generator=generator).double()
-        shift = int(torch.randint(0, CHUNK, (1,), generator=generator))
-        signed = values * (signs * 2 - 1)
-        head, tail = signed[: CHUNK - shift], signed[CHUNK - shift :]
-        return head @ vectors[shift : shift + head.numel()] + tail @ vectors[: tail.numel()]
+    def _project(self, values: torch.Tensor, position: int) -> torch.Tensor:
+        """The inner products with the vectors from a position on."""
+        total = torch.zeros(WIDTH, dtype=torch.float64)
+        done = 0
+        while done < values.numel():
+            index, start = divmod(position + done, CHUNK)
+            piece = values[done : done + CHUNK - start]
+            total += piece @ self._block(index)[start : start + piece.numel()]
+            done += piece.numel()
+        return total
 
-    def _vectors(self, index: int) -> torch.Tensor:
-        if index not in self._kept:
+    def _block(self, index: int) -> torch.Tensor:
+        if index not in self._blocks:
             generator = torch.Generator().manual_seed(_SEED + index)
-            self._kept[index] = torch.randn(
+            self._blocks[index] = torch.randn(
                 (CHUNK, WIDTH), dtype=torch.float64, device="cpu", generator=generator
             )
-        return self._kept[index]
+        return self._blocks[index]
+
+    def _all_signs(self) -> torch.Tensor:
+        """A sign for each of SPAN positions, twice, so that any start has SPAN of them."""
+        if self._signs is None:
+            generator = torch.Generator().manual_seed(_SEED - 1)
+            drawn = torch.randint(0, 2, (SPAN,), device="cpu", generator=generator) * 2 - 1
+            self._signs = drawn.double().repeat(2)
+        return self._signs
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """The pieces are small: where another process has the core, a second thread is waited for."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+class _Folded:
+    """SPAN sums of signed elements; each SPAN elements begin at another sum, and another sign."""
+
+    def __init__(self, signs: torch.Tensor) -> None:
+        self._signs = signs
+        self._sums = torch.zeros(SPAN + CHUNK, dtype=torch.float64, device="cpu")
+        self._generator = torch.Generator().manual_seed(_SEED - 2)
+        self._position = SPAN
+        self._start = self._first_sign = 0
+
+    def add(self, values: torch.Tensor) -> None:
+        """The next elements; `values` is the caller's to lose."""
+        count = values.numel()
+        if self._position + count > SPAN:
+            drawn = torch.randint(0, SPAN, (2,), device="cpu", generator=self._generator)
+            self._start, self._first_sign = drawn.tolist()
+            self._position = 0
+        sign = self._first_sign + self._position
+        at = (self._start + self._position) % SPAN
+        self._sums[at : at + count] += values.mul_(self._signs[sign : sign + count])
+        self._position += count
+
+    def sums(self) -> torch.Tensor:
+        """The sums, with what was added beyond the last of them."""
+        self._sums[:CHUNK] += self._sums[SPAN:]
+        return self._sums[:SPAN]
 
 
 def _plain(tensor: torch.Tensor) -> torch.Tensor:

@@ -1,0 +1,115 @@
+"""Sketches estimate the norm of a difference with the error that they state."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from hookcli.run.sketch import CHUNK, SPAN, WIDTH, Projector
+
+
+@pytest.fixture(scope="module")
+def projector():
+    return Projector()
+
+
+def estimate(one, other):
+    gaps = (a - b for a, b in zip(one.projections, other.projections))
+    return math.sqrt(sum(gap * gap for gap in gaps) / WIDTH)
+
+
+def ratios(projector, numel, changed, tries):
+    """The estimate over the true norm, for differences in `changed` elements."""
+    found = []
+    for seed in range(tries):
+        generator = torch.Generator().manual_seed(seed)
+        one = torch.randn(numel, generator=generator, dtype=torch.float64)
+        other = one.clone()
+        at = torch.randint(0, numel, (changed,), generator=generator)
+        other[at] += torch.randn(changed, generator=generator, dtype=torch.float64) * 1e-3
+        gap = (one - other).norm().item()
+        found.append(estimate(projector.sketch(one), projector.sketch(other)) / gap)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("numel", "changed", "tries"),
+    [(1000, 1000, 200), (1000, 1, 200), (3 * CHUNK, 50, 100), (2 * SPAN, 1000, 25)],
+)
+def test_the_estimate_has_the_stated_error(projector, numel, changed, tries):
+    found = ratios(projector, numel, changed, tries)
+    square = sum(one * one for one in found) / tries
+    # its square is chi-squared over its degrees of freedom: mean 1, variance 2 / WIDTH
+    assert abs(square - 1) < 4 * math.sqrt(2 / WIDTH / tries)
+    outside = sum(not 1 / 1.53 < one < 1 / 0.74 for one in found)
+    assert outside <= 0.05 * tries + 4 * math.sqrt(0.05 * 0.95 * tries)
+
+
+def test_a_constant_difference_over_many_spans_is_not_lost_or_multiplied(projector):
+    one = torch.zeros(4 * SPAN)
+    other = torch.full((4 * SPAN,), 1e-3)
+    gap = 1e-3 * math.sqrt(4 * SPAN)
+    assert 0.5 < estimate(projector.sketch(one), projector.sketch(other)) / gap < 1.6
+
+
+@pytest.mark.parametrize("numel", [0, 1, 7, CHUNK, CHUNK + 1, SPAN + 3])
+def test_the_norm_is_torch_s(projector, numel):
+    tensor = torch.randn(numel, generator=torch.Generator().manual_seed(1))
+    assert projector.sketch(tensor).norm == pytest.approx(tensor.double().norm().item(), rel=1e-12)
+
+
+def test_the_layout_in_memory_does_not_matter(projector):
+    tensor = torch.randn(6, 50, 700)
+    turned = tensor.permute(2, 0, 1).contiguous().permute(1, 2, 0)
+    assert projector.sketch(turned) == projector.sketch(tensor)
+
+
+def test_a_sketch_is_the_same_in_every_process_and_leaves_generators_alone(projector):
+    torch.manual_seed(0)
+    expected = torch.randn(3)
+    torch.manual_seed(0)
+    fresh = Projector().sketch(torch.arange(SPAN + 5.0))
+    assert torch.equal(torch.randn(3), expected)
+    assert fresh == projector.sketch(torch.arange(SPAN + 5.0))
+    one = Projector().sketch(torch.ones(1)).projections
+    generator = torch.Generator().manual_seed(0x5CE7C4)
+    drawn = torch.randn(CHUNK, WIDTH, dtype=torch.float64, generator=generator)
+    assert one == tuple(drawn[0].tolist())
+
+
+def test_threads_are_as_before(projector):
+    before = torch.get_num_threads()
+    projector.sketch(torch.ones(10))
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["float16", "bfloat16", "float8_e4m3fn", "int8", "int64", "bool", "complex64", "uint8"],
+)
+def test_every_dtype_is_read_as_it_is(projector, dtype):
+    dtype = getattr(torch, dtype)
+    tensor = (torch.arange(12.0) % 2 + 1).to(dtype)
+    wide = tensor.to(torch.complex128 if dtype.is_complex else torch.float64)
+    assert projector.sketch(tensor).norm == pytest.approx(wide.norm().item(), rel=1e-12)
+
+
+def test_what_is_not_finite_is_counted_and_left_out(projector):
+    found = projector.sketch(torch.tensor([3.0, math.nan, math.inf, -4.0]))
+    assert (found.norm, found.nonfinite) == (5.0, 2)
+    assert found.projections == projector.sketch(torch.tensor([3.0, 0, 0, -4.0])).projections
+
+
+def test_one_bit_changes_the_digest(projector):
+    one = torch.zeros(SPAN + 10)
+    other = one.clone()
+    other[-1] = -0.0
+    assert projector.sketch(one).digest != projector.sketch(other).digest
+    assert projector.sketch(one).digest == projector.sketch(one.clone()).digest
+    assert projector.sketch(one).digest != projector.sketch(one.view(2, -1)).digest
+
+
+def test_a_tensor_without_elements_to_read_has_no_sketch(projector):
+    assert projector.sketch(torch.empty(3, device="meta")) is None

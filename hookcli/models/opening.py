@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import torch
+
 from hookcli.errors import HookcliError, ModelError
 from hookcli.models.zips import unzipped
 
@@ -18,7 +20,7 @@ _OF_FILES = re.compile(
     r"|unexpected EOF|Ran out of input|pickle data was truncated|invalid load key"
     r"|unexpected pos|file in archive is not in a subdirectory|Serialized version|archive version"
 )
-_NEWER = re.compile(r"version (\d+)\b.*(?:maximum supported|does not match)", re.DOTALL)
+_NEWER = re.compile(r"file with version (\d+), but the maximum supported version\D+(\d+)")
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError)
 
 
@@ -56,11 +58,13 @@ def is_of_file(error: BaseException) -> bool:
 def damaged(path: Path, source: str, error: BaseException) -> ModelError:
     """The error of a file that cannot be read, with what torch said of it."""
     text = " ".join(str(error).split()) or type(error).__name__
-    if _NEWER.search(text):
+    newer = _NEWER.search(text)
+    if newer:
         return ModelError(
-            f"{path.name} was written by a newer version: {_short(text)}",
+            f"a newer torch made this file: its format is {newer[1]}, this torch reads up to "
+            f"{newer[2]}",
             place=source,
-            hint="upgrade torch, or save the file anew with the torch that is here",
+            hint="use that torch, or save the file anew with this one",
         )
     return ModelError(
         f"{path.name} cannot be read: {_short(text)}",
@@ -74,7 +78,7 @@ def _short(text: str) -> str:
 
 
 def _check_sums(path: Path, source: str) -> None:
-    """Compare every member of a zip with its checksum: torch itself does not."""
+    """Compare a zip's members with their checksums, which torch does not; and its version."""
     if not zipfile.is_zipfile(path):
         return
     try:
@@ -84,6 +88,11 @@ def _check_sums(path: Path, source: str) -> None:
         raise damaged(path, source, error) from None
     if bad is not None:
         raise damaged(path, source, ValueError(f"{bad} is not what was written (its checksum)"))
+    try:
+        torch._C.PyTorchFileReader(str(path))
+    except RuntimeError as error:
+        if _NEWER.search(str(error)):  # anything else its loader will tell
+            raise damaged(path, source, error) from None
 
 
 def _state(path: Path, source: str) -> tuple[int, int, int, int]:

@@ -96,3 +96,35 @@ def test_one_wrong_byte_ends_with_status_3(kind, file, cli):
     result = cli("inspect", path.name, "--trust", "-i", "2x4")
     assert result.status == 3
     assert "checksum" in result.error()[0]
+
+
+@pytest.mark.parametrize("kind", ["exported", "package", "pickled"])
+def test_a_doctored_file_does_not_get_to_act(kind, file, cli, tmp_path):
+    path, mark = file(kind), tmp_path / "acted"
+    if kind == "exported":
+        acting = made.saved({"a": made.Acts(mark)})
+        made.rewritten(path, {"data/sample_inputs/model.pt": acting})
+    else:
+        name = "data.pkl" if kind == "pickled" else "model/model.pkl"
+        whole = made.member(path, name)
+        made.rewritten(path, {name: made.acting_pickle(mark)[:-1] + b"0" + whole})
+    result = cli("inspect", path.name, "-i", "2x4")
+    assert result.status == 2
+    assert "--trust" in result.error()[2]
+    assert not mark.exists()
+
+
+def test_the_package_phase_is_shown_with_the_patterns(cli, tmp_path):
+    (tmp_path / "helper_b.py").write_text("def f(x): return x\n")
+    (tmp_path / "net.py").write_text(
+        "from torch import nn\nimport helper_b\nclass Net(nn.Linear):\n"
+        "    def __init__(self): super().__init__(4, 3)\n"
+    )
+    (tmp_path / "c.yaml").write_text("model: net.py\nrun: {package: {mock: helper_b}}\n")
+    kinds = "package_intern,package_extern,package_mock"
+    result = cli("trace", "-c", "c.yaml", "--kinds", kinds, "-i", "2x4", "-f", "json")
+    assert result.status == 0, result.err
+    rows = [(e["kind"][8:], e["target"], e["node"]) for e in result.report["events"]]
+    assert rows[:2] == [("intern", "<model.model.pkl>", None), ("intern", "net", "net")]
+    assert ("mock", "helper_b", "helper_b") in rows
+    assert ("extern", "torch", None) in rows

@@ -127,6 +127,12 @@ def test_the_parent_s_modules_import_no_torch(part):
         (["schema", "report"], 0),
         (["schema", "diff"], 0),
         (["diff", "--help"], 0),
+        (["check", "--help"], 0),
+        (["check"], 2),
+        (["check", "--against", "no_such.json"], 2),
+        (["check", str(SAMPLES / "unet.py"), "--update-baseline"], 2),
+        (["list", "rules"], 0),
+        (["explain", "rule:finite"], 0),
         (["diff", "no_such.py", str(SAMPLES / "unet.py")], 2),
         (["diff", str(SAMPLES / "unet.py")], 2),
         (["grads"], 2),
@@ -154,7 +160,7 @@ def test_no_command_line_loads_torch_in_the_parent(arguments, status):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("command", ["inspect", "grads", "trace"])
+@pytest.mark.parametrize("command", ["inspect", "grads", "trace", "check"])
 def test_a_run_loads_no_torch_in_the_parent(command):
     code = (
         "import sys\n"

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import hookcli
-from hookcli.cli import diff, explain, grads, init, inspect, listing, render, schema, trace
+from hookcli.cli import check, diff, explain, grads, init, inspect, listing, render, schema, trace
 from hookcli.console import Console, stdout_is_closed
 from hookcli.errors import RequestError, Status
 
@@ -47,6 +47,7 @@ def _root(
 app.command("inspect")(inspect.inspect)
 app.command("grads")(grads.grads)
 app.command("trace")(trace.trace)
+app.command("check")(check.check)
 app.command("diff")(diff.diff)
 app.command("init")(init.init)
 app.command("list")(listing.list_)

@@ -1,7 +1,8 @@
-"""`hookcli explain`: all that is known of one kind of hook, or of one action."""
+"""`hookcli explain`: all that is known of one kind of hook, one action, or one rule."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -17,12 +18,14 @@ _WIDEST = 80  # columns: longer lines are hard to read
 def explain(
     what: Annotated[
         str,
-        typer.Argument(metavar="NAME", help="hook:full_backward, action:scale, or the name alone."),
+        typer.Argument(
+            metavar="NAME", help="hook:full_backward, action:scale, rule:finite, or the name."
+        ),
     ],
 ) -> int:
-    """Explain a kind of hook, or an action.
+    """Explain a kind of hook, an action, or a rule.
 
-    When it fires, what it is given, what it may change, and what to know of it.
+    When it fires, what it is given, what it may change, or judges, and what to know of it.
     """
     console = Console()
 
@@ -34,7 +37,7 @@ def explain(
 
 
 def _page(text: str, width: int) -> str:
-    """The page of `hook:NAME`, `action:NAME` or NAME.
+    """The page of `hook:NAME`, `action:NAME`, `rule:NAME` or NAME.
 
     Raises
     ------
@@ -43,17 +46,22 @@ def _page(text: str, width: int) -> str:
     """
     from hookcli.actions.catalogue import CATALOGUE as ACTIONS
     from hookcli.formats.pages import action_page, kind_page
+    from hookcli.formats.rule_pages import rule_page
     from hookcli.hooks.catalogue import CATALOGUE as KINDS
+    from hookcli.rules.catalogue import CATALOGUE as RULES
 
     family, colon, name = text.rpartition(":")
     if family in {"", "hook"} and name in KINDS:
         return kind_page(KINDS[name], width)
     if family in {"", "action"} and name in ACTIONS:
         return action_page(ACTIONS[name], width)
-    known = [f"hook:{one}" for one in KINDS] + [f"action:{one}" for one in ACTIONS]
-    guess = near(text, known if colon else [*KINDS, *ACTIONS])
+    if family in {"", "rule"} and name in RULES:
+        return rule_page(RULES[name], width)
+    families: dict[str, Iterable[str]] = {"hook": KINDS, "action": ACTIONS, "rule": RULES}
+    known = [f"{what}:{one}" for what, table in families.items() for one in table]
+    guess = near(text, known if colon else [*KINDS, *ACTIONS, *RULES])
     raise RequestError(
-        f"there is no hook kind or action '{text}'",
+        f"there is no hook kind, action or rule '{text}'",
         place=f"hookcli explain {text}",
-        hint=f"did you mean {guess}?" if guess else "see hookcli list hooks, hookcli list actions",
+        hint=f"did you mean {guess}?" if guess else "see hookcli list hooks, actions or rules",
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _STATUS = {signal.SIGINT: Status.INTERRUPTED, signal.SIGTERM: Status.TERMINATED}
 
-_RUN = {"inspect", "grads", "trace", "diff"}
+_RUN = {"inspect", "grads", "trace", "check", "diff"}
 _HELP = {"-h", "--help"}
 
 

@@ -13,7 +13,7 @@ from hookcli.console import Console
 from hookcli.errors import Status
 from hookcli.formats.names import FORMATS
 
-What: TypeAlias = Literal["hooks", "actions", "formats"]
+What: TypeAlias = Literal["hooks", "actions", "rules", "formats"]
 
 
 def list_(
@@ -41,6 +41,10 @@ def _table(what: What, width: int) -> str:
         return "".join(f"{name:<{wide}}  {text}\n" for name, text in FORMATS.items())
     from hookcli.formats import pages
 
+    if what == "rules":
+        from hookcli.formats.rule_pages import rules_table
+
+        return rules_table(width)
     return {"hooks": pages.hooks_table, "actions": pages.actions_table}[what](width)
 
 
@@ -55,6 +59,11 @@ def _rows(what: What) -> list[dict[str, Any]]:
             {"name": kind.name, "description": kind.fires, **dataclasses.asdict(kind)}
             for kind in KINDS.values()
         ]
+    if what == "rules":
+        from hookcli.formats.rule_pages import rule_data
+        from hookcli.rules.catalogue import CATALOGUE as RULES
+
+        return [rule_data(rule) for rule in RULES.values()]
     from hookcli.actions.catalogue import CATALOGUE as ACTIONS
 
     return [

@@ -138,6 +138,10 @@ FailOn = Annotated[
     FailOnLevel | None,
     typer.Option("--fail-on", help=_help("The findings that make the status 1.", "never")),
 ]
+CheckFailOn = Annotated[
+    FailOnLevel | None,
+    typer.Option("--fail-on", help=_help("The findings that make the status 1.", "error")),
+]
 
 # What to trace
 Kinds = Annotated[

@@ -51,7 +51,8 @@ def request_of(command: Command, given: Mapping[str, Any], console: Console) -> 
     if any(target.format in TIMED for target in targets):
         asked = given.get("tensors") is not None or "tensors" in config.run
         spec = _timed(spec, asked=asked)
-    return Request(spec, targets, view, given["fail_on"] or config.fail_on or "never")
+    level = given["fail_on"] or config.fail_on or ("error" if command == "check" else "never")
+    return Request(spec, targets, view, level)
 
 
 def _config(given: Mapping[str, Any]) -> Config:

@@ -8,23 +8,10 @@ from typing import Any, Literal, TypeAlias
 from hookcli.config.hooks import HookSpec
 from hookcli.config.spec import ModelSpec
 from hookcli.inputs.grammar import InputSpec
+from hookcli.rules.check import CheckSpec, Suppression
 
 Preset: TypeAlias = Literal["inspect", "grads", "trace", "none"]
 FailOn: TypeAlias = Literal["error", "warning", "never"]
-
-
-@dataclass(frozen=True, slots=True)
-class CheckSpec:
-    """One rule with its options as they stand in the file. Without a severity, the rule's own.
-
-    Paths among the options are relative to `folder`, that of the file that names them.
-    """
-
-    rule: str
-    options: dict[str, Any]
-    place: str
-    severity: Literal["error", "warning"] | None = None
-    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,4 +29,5 @@ class Config:
     libraries: tuple[str, ...] = ()
     hooks: tuple[HookSpec, ...] = ()
     checks: tuple[CheckSpec, ...] = ()
+    suppress: tuple[Suppression, ...] = ()
     fail_on: FailOn | None = None

@@ -13,6 +13,7 @@ from hookcli.config.presets import preset_hooks
 from hookcli.config.spec import Argument, Command, Mode, ModelSpec, RunSpec, Spec, TensorsOption
 from hookcli.errors import RequestError
 from hookcli.inputs.grammar import InputSpec
+from hookcli.rules.check import CheckSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ def spec_of(command: Command, config: Config | None, flags: Flags) -> Spec:
     run = _run(config, flags)
     hooks = _hooks(command, config, flags)
     _check_values(run, hooks)
+    checks, probes = _checks(command, config)
     return Spec(
         command=command,
         model=_model(command, config, flags),
@@ -73,7 +75,9 @@ def spec_of(command: Command, config: Config | None, flags: Flags) -> Spec:
         hooks=hooks,
         libraries=config.libraries,
         stream=flags.stream,
-        unjudged=len(config.checks),
+        checks=checks,
+        suppressions=config.suppress,
+        probes=probes,
     )
 
 
@@ -131,6 +135,16 @@ def _hooks(command: Command, config: Config, flags: Flags) -> tuple[HookSpec, ..
     hooks = (*own, *(replace(hook, index=after + hook.index) for hook in added))
     _check_conflicts(hooks)
     return hooks
+
+
+def _checks(command: Command, config: Config) -> tuple[tuple[CheckSpec, ...], tuple[str, ...]]:
+    """What is to be judged, and what that needs; other commands than check judge nothing."""
+    if command != "check":
+        return config.checks, ()
+    from hookcli.rules.catalogue import probes_of, with_safe_set
+
+    checks = with_safe_set(config.checks)
+    return checks, probes_of(checks)
 
 
 def _check_conflicts(hooks: tuple[HookSpec, ...]) -> None:

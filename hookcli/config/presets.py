@@ -24,7 +24,7 @@ hooks:
 """,
     "none": "hooks: []\n",
 }
-_EMPTY = ("inspect", "none")
+_EMPTY = ("inspect", "check", "none")  # rules have probes of their own
 
 
 @cache

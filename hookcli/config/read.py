@@ -67,5 +67,5 @@ def _config(
 
 
 def _as_they_are(found: dict[str, Any]) -> dict[str, Any]:
-    names = ("inputs", "preset", "libraries", "checks", "fail_on")
+    names = ("inputs", "preset", "libraries", "checks", "suppress", "fail_on")
     return {name: found[name] for name in names if name in found}

@@ -8,10 +8,11 @@ from typing import Any, Literal, TypeAlias
 from hookcli.config.hooks import BackwardSpec, HookSpec, OptimizerSpec, PackagePattern
 from hookcli.inputs.grammar import InputSpec
 from hookcli.inputs.infer.hypothesis import Hypothesis
+from hookcli.rules.check import CheckSpec, Suppression
 
 Mode: TypeAlias = Literal["train", "eval", "as-is"]
 TensorsOption: TypeAlias = Literal["auto", "fake", "real"]
-Command: TypeAlias = Literal["inspect", "grads", "trace"]
+Command: TypeAlias = Literal["inspect", "grads", "trace", "check"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,9 @@ class Spec:
     libraries: tuple[str, ...] = ()  # absolute paths of compiled operators
     stream: str | None = None  # a file that events are written to as they happen
     timings: bool = False  # note when each event and each call happened
-    unjudged: int = 0  # checks of the configuration that no rule judges yet
+    checks: tuple[CheckSpec, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
+    probes: tuple[str, ...] = ()  # what the checks need of the run
     side: SideSpec | None = None  # this run is one of two that are compared
 
 

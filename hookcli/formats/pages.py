@@ -34,7 +34,8 @@ ARGUMENTS = {
 }
 
 
-def _filled(text: str, width: int, first: str, later: str) -> str:
+def filled(text: str, width: int, first: str, later: str) -> str:
+    """The text over several lines: what stands before the first, and before the later ones."""
     return textwrap.fill(
         text,
         max(width, _LEAST),
@@ -45,21 +46,23 @@ def _filled(text: str, width: int, first: str, later: str) -> str:
     )
 
 
-def _fields(fields: Sequence[tuple[str, str]], width: int) -> str:
+def fields(found: Sequence[tuple[str, str]], width: int) -> str:
     """Labels on the left, their texts beside them; what has no text is left out."""
-    fields = [(label, text) for label, text in fields if text]
-    wide = max(len(label) for label, _ in fields)
+    found = [(label, text) for label, text in found if text]
+    wide = max(len(label) for label, _ in found)
     return "\n".join(
-        _filled(text, width, f"{label:<{wide}}  ", " " * (wide + 2)) for label, text in fields
+        filled(text, width, f"{label:<{wide}}  ", " " * (wide + 2)) for label, text in found
     )
 
 
-def _listed(title: str, items: Iterable[str], width: int) -> str:
-    lines = [_filled(item, width, "  - ", "    ") for item in items]
+def listed(title: str, items: Iterable[str], width: int) -> str:
+    """A title, and a line or more for each item; "" without any."""
+    lines = [filled(item, width, "  - ", "    ") for item in items]
     return "\n".join([title, *lines]) if lines else ""
 
 
-def _page(parts: Iterable[str]) -> str:
+def page(parts: Iterable[str]) -> str:
+    """The parts that say something, a blank line between them."""
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -70,11 +73,11 @@ def sentence(text: str) -> str:
 
 def kind_page(kind: Kind, width: int = WIDTH) -> str:
     """All there is to know of one kind of hook."""
-    return _page(
+    return page(
         (
             f"{kind.name}  ({kind.family} hook)",
-            _filled(sentence(f"fires {kind.fires}"), width, "", ""),
-            _fields(
+            filled(sentence(f"fires {kind.fires}"), width, "", ""),
+            fields(
                 [
                     ("signature", kind.signature),
                     ("value", kind.value),
@@ -89,8 +92,8 @@ def kind_page(kind: Kind, width: int = WIDTH) -> str:
                 ],
                 width,
             ),
-            _listed("options", (f"{name}: {OPTIONS[name]}" for name in kind.options), width),
-            _listed("caveats", kind.caveats, width),
+            listed("options", (f"{name}: {OPTIONS[name]}" for name in kind.options), width),
+            listed("caveats", kind.caveats, width),
         )
     )
 
@@ -119,11 +122,11 @@ def _clause(text: str) -> str:
 
 def action_page(action: Action, width: int = WIDTH) -> str:
     """All there is to know of one action."""
-    return _page(
+    return page(
         (
             f"{action.name}  (action)",
-            _filled(sentence(action.does), width, "", ""),
-            _fields(
+            filled(sentence(action.does), width, "", ""),
+            fields(
                 [
                     ("takes", _takes(action)),
                     ("stands on", _stands_on(action)),

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from hookcli.formats import (
+    check_markdown,
+    check_table,
     grads_table,
     grads_tree,
     json,
@@ -36,11 +38,22 @@ def _by_command(default: Render, others: Mapping[str, Render]) -> Render:
 
 
 FORMATS: dict[str, Render] = {
-    "table": _by_command(table.render, {"trace": trace_table.render, "grads": grads_table.render}),
-    "tree": _by_command(tree.render, {"trace": trace_tree.render, "grads": grads_tree.render}),
+    "table": _by_command(
+        table.render,
+        {"trace": trace_table.render, "grads": grads_table.render, "check": check_table.render},
+    ),
+    "tree": _by_command(
+        tree.render,
+        {"trace": trace_tree.render, "grads": grads_tree.render, "check": check_table.render},
+    ),
     "json": json.render,
     "markdown": _by_command(
-        markdown.render, {"trace": markdown.render_trace, "grads": markdown.render_grads}
+        markdown.render,
+        {
+            "trace": markdown.render_trace,
+            "grads": markdown.render_grads,
+            "check": check_markdown.render,
+        },
     ),
     "perfetto": perfetto.render,
 }

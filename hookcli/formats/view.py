@@ -29,6 +29,7 @@ class View:
     sort: str | None = None
     phase: str | None = None
     kinds: tuple[str, ...] | None = None
+    fail_on: str = "error"  # the findings that make a check FAILED
 
     @property
     def asked(self) -> tuple[str, ...] | None:

@@ -15,6 +15,11 @@ _ROOT_EPS = {
 """The root of the dtype's epsilon: other samples may make kernels round in another order."""
 
 
+def limit_of(dtype: str) -> float:
+    """How far rounding alone may move an output, relative to its largest value."""
+    return _ROOT_EPS.get(dtype, 0.0)
+
+
 def judge(report: Report, options: Options) -> Iterator[Finding]:
     """One finding: the output that moved most."""
     value = next((one.value for one in report.measurements if one.probe == PROBE), None)
@@ -25,7 +30,7 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
         yield skipped(value["why"])
         return
     limit = options["tolerance"]
-    limit = _ROOT_EPS.get(value["dtype"], 0.0) if limit is None else limit
+    limit = limit_of(value["dtype"]) if limit is None else limit
     relative = float(value["relative"])
     if not relative <= limit:
         said = (

@@ -104,7 +104,7 @@ class Phases:
             output = self._model.call(batch.args, batch.kwargs)
             if plan.digests:
                 self._digests(digests_of_output(output, self._engine.context.step))
-            if not plan.goes_backward:
+            if not plan.goes_backward or self._cannot(output):
                 if plan.grad:
                     self._recording.training, nodes = training(
                         self._model.root, (batch.args, batch.kwargs), output
@@ -126,6 +126,13 @@ class Phases:
             self._optimizer.step()
         if plan.digests:
             self._digests(digests_of_model(self._model, self._engine.context.step))
+
+    def _cannot(self, output: Any) -> bool:
+        """Whether there is nothing to go backward from, and that is no error here."""
+        if not self._plan.where_it_can or any(t.requires_grad for _, t, _ in leaves(output)):
+            return False
+        self._note("nothing in the output requires grad: there was no backward pass")
+        return True
 
     def _digests(self, found: dict[str, str]) -> None:
         self._recording.digests.update(found)

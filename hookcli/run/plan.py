@@ -26,6 +26,7 @@ class Plan:
     backward: BackwardSpec = BackwardSpec()  # noqa: RUF009  # frozen
     optimizer: OptimizerSpec | None = None
     stepped_by_default: bool = False  # the optimizer is ours, as none was named
+    where_it_can: bool = False  # no backward where nothing in the output requires grad
     flops: bool = True
     timings: bool = False
     digests: bool = False  # of what the run leaves, to compare with other runs
@@ -52,6 +53,8 @@ def plan(spec: Spec) -> Plan:
     phases: set[Phase] = {"build", "forward"}
     for hook in spec.hooks:
         phases |= _needed(hook)
+    if spec.command == "check" and spec.run.grad and "backward" in spec.probes:
+        phases |= {"loss", "backward"}
     if spec.command == "grads" or phases & {"backward", "optimizer"} or spec.run.steps > 1:
         phases |= {"loss", "backward"}
     run = spec.run
@@ -73,7 +76,10 @@ def plan(spec: Spec) -> Plan:
         backward=run.backward,
         optimizer=(run.optimizer or OptimizerSpec()) if "optimizer" in phases else None,
         stepped_by_default=run.optimizer is None,
-        flops=(spec.command == "inspect" and spec.side is None) or run.flops,
+        flops=(spec.command == "inspect" and spec.side is None)
+        or run.flops
+        or "flops" in spec.probes,
+        where_it_can=spec.command == "check" and not phases & {"optimizer"},
         timings=spec.timings,
         digests=run.verify_neutral,
     )
@@ -100,6 +106,8 @@ def why_values(spec: Spec) -> str | None:
     """Why fake tensors would not do for a request; None where they may."""
     if spec.command == "grads":
         return "gradients have values"
+    if spec.command == "check":
+        return "values are judged"
     if spec.run.verify_neutral or spec.side is not None:
         return "values are compared"
     if spec.timings:
@@ -118,7 +126,8 @@ def why_values(spec: Spec) -> str | None:
 
 
 def unjudged(spec: Spec) -> list[str]:
-    """A warning where the configuration asks for checks: this version has no rules."""
-    if not spec.unjudged:
+    """A warning where the configuration asks for checks, and another command runs."""
+    if spec.command == "check" or not spec.checks:
         return []
-    return [f"checks: {spec.unjudged} asked for and not judged: this version has no rules yet"]
+    count = len(spec.checks)
+    return [f"checks: {count} asked for and not judged: hookcli check judges them"]

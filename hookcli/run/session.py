@@ -27,6 +27,7 @@ from hookcli.report.model import Format, Inputs, Report
 from hookcli.report.recording import Recording
 from hookcli.run.assemble import assemble, run_info
 from hookcli.run.batches import Candidate, candidates, floating_dtype, in_dtype, no_batch
+from hookcli.run.beside import Beside
 from hookcli.run.doubts import Doubts, FakeDoubtError, is_inconclusive
 from hookcli.run.engine import Engine, engine_for
 from hookcli.run.outcome import Found, Outcome, Result, blames_batch
@@ -35,7 +36,6 @@ from hookcli.run.prepare import prepare
 from hookcli.run.recorder import Progress
 from hookcli.run.runner import run, set_mode
 from hookcli.run.seeds import seed_all
-from hookcli.run.side import side_of
 from hookcli.run.sinks import Kept, Sink, Streamed
 
 _MASKS = "transformers keeps fake masks that a real run may drop: inputs may show a mask more"
@@ -57,7 +57,7 @@ class Session:
         load_libraries(spec.libraries)
         self._sink: Sink = Kept() if spec.stream is None else Streamed(spec.stream)
         self._built = engine_for(spec, self._sink)
-        self._side = None if attempt.tensors == "fake" else side_of(spec)
+        self._beside = Beside(spec, attempt)
 
     def run(self) -> Result:
         """The report of this attempt, partial where the model raised, and the batch it used.
@@ -76,11 +76,9 @@ class Session:
             model = loaded.model or EagerModel(loaded.root, constructors=loaded.constructors)
             self._plan, told = in_its_mode(self._plan, self._spec, loaded.mode)
             self._warnings += told
-            if self._side is not None:
-                self._side.exchange_weights(model.root)
+            self._beside.exchange_weights(model.root)
             outcome = self._first_that_runs(model, loaded)
-            if self._side is not None:
-                self._side.conclude(outcome.recording)
+            self._beside.conclude(model, self._plan, outcome.recording)
         self._sink.close(outcome.recording)
         candidate = outcome.candidate
         return Result(
@@ -138,7 +136,7 @@ class Session:
         self, root: nn.Module, loaded: Loaded, drop: Callable[[str, str], None]
     ) -> Iterator[Candidate]:
         """What an earlier attempt settled on; else what is given or declared."""
-        theirs = None if self._side is None else self._side.their_batch(root)
+        theirs = self._beside.their_batch(root)
         if theirs is not None:
             yield theirs
             return
@@ -195,7 +193,7 @@ class Session:
         if engine is None:
             self._sink.rewind()
             engine = self._built.after(self._spec, self._sink)
-        observers = () if self._side is None else self._side.observers(candidate, recording)
+        observers = self._beside.observers(candidate, recording)
         with self._ready(candidate.batch) as (batch, doubts):
             run(
                 model,

@@ -12,8 +12,14 @@ from hookcli.config.merge import Flags, spec_of
 from hookcli.config.read import read_config
 from hookcli.formats.names import FORMATS
 from hookcli.hooks.catalogue import CATALOGUE as KINDS
+from hookcli.rules.catalogue import CATALOGUE as RULES
 
-NAMES = {"hooks": list(KINDS), "actions": list(ACTIONS), "formats": list(FORMATS)}
+NAMES = {
+    "hooks": list(KINDS),
+    "actions": list(ACTIONS),
+    "rules": list(RULES),
+    "formats": list(FORMATS),
+}
 
 
 @pytest.mark.parametrize("what", NAMES)
@@ -26,7 +32,8 @@ def test_a_list_names_everything_in_the_catalogue_s_order(what, line):
 
 def test_a_list_and_a_page_keep_to_a_narrow_terminal(line, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
-    for command in (["list", "hooks"], ["list", "actions"], ["explain", "clamp"]):
+    for command in (["list", "hooks"], ["list", "actions"], ["list", "rules"], ["explain", "clamp"],
+                    ["explain", "rule:finite"]):  # fmt: skip
         assert max(map(len, line(*command)[1].splitlines())) <= 60
 
 
@@ -50,7 +57,14 @@ def test_the_json_of_a_list_has_all_that_the_catalogue_knows(line):
     assert action["needs_values"] is False
 
 
-@pytest.mark.parametrize("name", [*(f"hook:{n}" for n in KINDS), *(f"action:{n}" for n in ACTIONS)])
+FULL = [
+    f"{family}:{name}"
+    for family, table in (("hook", KINDS), ("action", ACTIONS), ("rule", RULES))
+    for name in table
+]
+
+
+@pytest.mark.parametrize("name", FULL)
 def test_everything_is_explained_under_its_full_name_and_its_own(name, line):
     status, out, err = line("explain", name)
     bare = name.partition(":")[2]
@@ -66,12 +80,12 @@ def test_everything_is_explained_under_its_full_name_and_its_own(name, line):
         ("hook:scale", "did you mean action:scale?"),
         ("hook:forwrad", "did you mean hook:forward?"),
         ("clmap", "did you mean clamp?"),
-        ("xyzzy", "see hookcli list hooks, hookcli list actions"),
+        ("xyzzy", "see hookcli list hooks, actions or rules"),
     ],
 )
 def test_what_cannot_be_explained_is_refused_with_the_near_name(name, hint, refused):
     message, place, what = refused("explain", name)
-    assert message == f"there is no hook kind or action '{name}'"
+    assert message == f"there is no hook kind, action or rule '{name}'"
     assert place == f"hookcli explain {name}"
     assert what == hint
 

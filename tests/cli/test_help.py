@@ -10,7 +10,9 @@ import pytest
 from hookcli.cli import options
 from hookcli.formats.names import FORMATS, SORTS, columns_of, sorts_of
 
-COMMANDS = ["inspect", "grads", "trace", "diff", "init", "list", "explain", "render", "schema"]
+COMMANDS = [
+    "inspect", "grads", "trace", "check", "diff", "init", "list", "explain", "render", "schema",
+]  # fmt: skip
 RUNNING = ["inspect", "grads", "trace"]
 SHARED = {
     "--config", "--arg", "--weights", "--trust", "--data-only", "--input", "--batch-size",
@@ -24,6 +26,9 @@ FLAGS = {
     "inspect": SHARED | {"--tensors"},
     "grads": SHARED | BACKWARD,
     "trace": SHARED | BACKWARD | {"--tensors", "--kinds", "--stream", "--phase"},
+    "check": SHARED - {"--depth", "--columns", "--sort"}
+    | BACKWARD
+    | {"--baseline", "--update-baseline", "--against"},
 }
 
 
@@ -47,23 +52,23 @@ def test_help_fits_into_80_columns_and_cuts_nothing(command, helped):
 
 def test_help_names_every_command_in_order(helped):
     listed = helped().partition("Commands:\n")[2]
-    assert re.findall(r"^  (\w+)", listed, re.M) == COMMANDS[:3] + COMMANDS[3:]
+    assert re.findall(r"^  (\w+)", listed, re.M) == COMMANDS
 
 
-@pytest.mark.parametrize("command", RUNNING)
+@pytest.mark.parametrize("command", FLAGS)
 def test_a_command_has_the_flags_that_are_promised_and_no_other(command, helped):
     assert set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", helped(command), re.M)) == FLAGS[command]
 
 
-@pytest.mark.parametrize("command", RUNNING)
+@pytest.mark.parametrize("command", FLAGS)
 def test_help_tells_the_defaults_that_a_configuration_may_override(command, helped):
     text = " ".join(helped(command).split())
-    mode = {"inspect": "eval", "grads": "train"}.get(
+    mode = {"inspect": "eval", "grads": "train", "check": "train"}.get(
         command, "train where it goes backward, else eval"
     )
     for flag, default in {
         "--batch-size": "2", "--device": "cpu", "--seed": "0", "--timeout": "600",
-        "--mode": mode, "--fail-on": "never",
+        "--mode": mode, "--fail-on": "error" if command == "check" else "never",
     }.items():  # fmt: skip
         said = text.partition(f" {flag} ")[2].partition(" --")[0]
         assert f"[default: {default}]" in said, flag

@@ -73,7 +73,23 @@ hooks:
   - {kind: ddp_comm, do: {comm: {name: powersgd, matrix_approximation_rank: 2}}}
 """,
     "fail_on": "fail_on: never",
-    "checks": "checks: [{rule: budget, parameters: 1e6, nested: {a: [1]}, severity: error}]",
+    "checks": "checks: [{rule: budget, parameters: 1e6, severity: error}]",
+    "every shape of an option": """\
+checks:
+  - {rule: finite}
+  - {rule: grad_exists, at: [a.*, b]}
+  - {rule: uncalled_modules, at: "encoder.*", all: true}
+  - {rule: deterministic, modes: [eval, train]}
+  - {rule: batch_independent, dim: 1, tolerance: 1e-3}
+  - {rule: input_shape, shape: [B, 3, "*", 32], path: "[0]"}
+  - {rule: dtype, dtype: torch.bfloat16, part: parameter}
+  - {rule: firing_order, order: ["", fc], match: exact, kind: forward}
+  - {rule: frozen, at: fc.weight, severity: warning}
+  - {rule: same_as, report: model.py, rtol: 0.1}
+suppress:
+  - {rule: grad_exists, at: "head.*", reason: trained later}
+""",
+    "no suppression": "suppress: []",
 }
 
 # key path that a schema's error names, the text
@@ -148,5 +164,11 @@ STRUCTURAL = {
     "a check a text": "checks: [finite]",
     "a check without rule": "checks: [{at: fc}]",
     "severity": "checks: [{rule: finite, severity: fatal}]",
+    "a rule that is none": "checks: [{rule: finit}]",
+    "an option of another rule": "checks: [{rule: finite, at: fc}]",
+    "an option that is left out": "checks: [{rule: output_shape, at: fc}]",
+    "a shape that is none": "checks: [{rule: output_shape, shape: [2, -1]}]",
+    "a suppression without a reason": "suppress: [{rule: finite, at: fc}]",
+    "a suppression of no rule": "suppress: [{rule: finit, at: fc, reason: no}]",
     "extends a list": "extends: [a.yaml, b.yaml]",
 }  # fmt: skip

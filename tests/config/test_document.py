@@ -25,9 +25,9 @@ from hookcli.errors import RequestError
     ],
 )  # fmt: skip
 def test_scalars_are_those_of_the_core_schema(read, written, value):
-    (check,) = read(f"checks:\n  - rule: finite\n    limit: {written}\n").checks
-    assert check.options == {"limit": value}
-    assert type(check.options["limit"]) is type(value)
+    optimizer = read(f"run:\n  optimizer:\n    limit: {written}\n").run["optimizer"]
+    assert optimizer.options == {"limit": value}
+    assert type(optimizer.options["limit"]) is type(value)
 
 
 def test_a_duplicate_key_is_an_error_with_both_lines(problems):
@@ -71,7 +71,8 @@ def test_a_billion_laughs_are_refused(problem):
 
 
 def test_aliases_that_stand_for_few_values_are_taken(read):
-    text = "checks:\n  - {rule: a, x: &x [1, 2, 3]}\n" + "  - {rule: b, x: *x}\n" * 50
+    rule = "rule: firing_order, order"
+    text = f"checks:\n  - {{{rule}: &x [a, b, c]}}\n" + f"  - {{{rule}: *x}}\n" * 50
     assert len(read(text).checks) == 51
 
 
@@ -158,7 +159,7 @@ def test_nesting_has_an_end(problem, read):
     assert message == f"this is nested deeper than {DEEPEST} levels"
     assert place == "hooks.yaml:1"
     deep = DEEPEST - 4
-    read("checks: [{rule: a, x: " + "[" * deep + "]" * deep + "}]")
+    read("run: {optimizer: {x: " + "[" * deep + "]" * deep + "}}")
 
 
 def test_a_large_file_is_refused_before_it_is_read(problem):
@@ -168,7 +169,8 @@ def test_a_large_file_is_refused_before_it_is_read(problem):
 
 def test_utf_8_with_or_without_a_mark(read, problem):
     assert read("\ufeffpreset: none").preset == "none"
-    assert read("checks: [{rule: été}]").checks[0].rule == "été"
+    (check,) = read("checks: [{rule: uncalled_modules, at: été}]").checks
+    assert check.options == {"at": "été"}
     assert problem("preset: none".encode("utf-16"))[0] == "the file is UTF-16, not UTF-8"
     message, place, _, hint = problem(b"preset: none\n# \xe9t\xe9\n")
     assert message == "the file is not UTF-8: there is a byte 0xe9"

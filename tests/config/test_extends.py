@@ -51,9 +51,10 @@ def test_mappings_merge_key_by_key(files):
 def test_hooks_checks_and_libraries_are_the_base_s_then_the_file_s_own(files, folder):
     (folder / "two.so").touch()
     config = files(
-        own="extends: base.yaml\nhooks:\n- {kind: forward, at: own}\nchecks: [{rule: b}]\n"
+        own="extends: base.yaml\nhooks:\n- {kind: forward, at: own}\n"
+        "checks: [{rule: hooks_fired}]\n"
         "libraries: [two.so]\n",
-        base="hooks:\n- {kind: [forward_pre, forward], at: base}\nchecks: [{rule: a}]\n"
+        base="hooks:\n- {kind: [forward_pre, forward], at: base}\nchecks: [{rule: finite}]\n"
         "libraries: [libmine.so]\n",
     )
     assert [(one.index, one.at.text, one.place) for one in config.hooks] == [
@@ -61,7 +62,7 @@ def test_hooks_checks_and_libraries_are_the_base_s_then_the_file_s_own(files, fo
         (0, "base", "base.yaml:2: hooks[0]"),
         (1, "own", "own.yaml:3: hooks[0]"),
     ]
-    assert [one.rule for one in config.checks] == ["a", "b"]
+    assert [one.rule for one in config.checks] == ["finite", "hooks_fired"]
     assert config.libraries == (f"{folder}/libmine.so", f"{folder}/two.so")
 
 

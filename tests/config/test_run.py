@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.config.config import CheckSpec
 from hookcli.config.hooks import BackwardSpec, OptimizerSpec
 from hookcli.config.reading.run import OPTIMIZERS
 from hookcli.config.spec import DistributedSpec, RunSpec
+from hookcli.rules.check import CheckSpec
 
 
 @pytest.mark.parametrize(
@@ -219,12 +219,11 @@ def test_the_optimizers_are_those_of_torch():
 
 def test_checks_keep_their_options(read, folder):
     assert read(
-        "checks:\n  - {rule: a, at: fc, shape: [2, '*']}\n  - {rule: b, severity: error}\n"
+        "checks:\n  - {rule: output_shape, at: fc, shape: [2, '*']}\n"
+        "  - {rule: same_as, report: model.py, severity: error}\n"
     ).checks == (
-        CheckSpec(
-            "a", {"at": "fc", "shape": [2, "*"]}, "hooks.yaml:2: checks[0]", None, str(folder)
-        ),
-        CheckSpec("b", {}, "hooks.yaml:3: checks[1]", "error", str(folder)),
+        CheckSpec("output_shape", {"at": "fc", "shape": (2, "*")}, "hooks.yaml:2: checks[0]"),
+        CheckSpec("same_as", {"report": f"{folder}/model.py"}, "hooks.yaml:3: checks[1]", "error"),
     )
 
 
@@ -238,10 +237,18 @@ def test_checks_keep_their_options(read, folder):
         ),
         ("checks: [{at: fc}]", "checks[0] has no 'rule'", "add rule: "),
         (
-            "checks: [{rule: a, severity: warn}]",
+            "checks: [{rule: finite, severity: warn}]",
             "severity wants one of error, warning, not the text 'warn'",
             "did you mean warning?",
         ),
+        ("checks: [{rule: finit}]", "there is no rule 'finit'", "did you mean finite?"),
+        (
+            "checks: [{rule: output_shape, shape: 3}]",
+            "shape wants a list of sizes, '*' and names, not the number 3",
+            "write shape: [B, 3, '*', 32]",
+        ),
+        ("checks: [{rule: budget, flop: 1}]", "there is no key 'flop' here", "mean flops?"),
+        ("suppress: [{rule: finite, at: a}]", "suppress[0] has no 'reason'", "add reason: "),
         (
             "fail_on: errors",
             "fail_on wants one of error, warning, never, not the text 'errors'",

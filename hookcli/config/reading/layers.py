@@ -9,15 +9,15 @@ from hookcli.config.reading import paths
 from hookcli.config.reading.document import LARGEST, read_document
 from hookcli.config.reading.items import FaultError, Item, Mark, Problems, said, with_value
 
-_LISTS = ("hooks", "checks", "libraries")  # the base's first, then the file's own
+_LISTS = ("hooks", "checks", "suppress", "libraries")  # the base's first, then the file's own
 _MOST = 16  # files in a chain
 
 
 def read_layers(path: str, problems: Problems) -> Item:
     """The document at `path`, merged over those that it extends; an empty one where it is broken.
 
-    Mappings merge key by key; `hooks`, `checks` and `libraries` are the base's, then the file's
-    own; all else is the file's own where it says it.
+    Mappings merge key by key; `hooks`, `checks`, `suppress` and `libraries` are the base's, then
+    the file's own; all else is the file's own where it says it.
     """
     top = Item({}, Mark(path, Path(path).absolute().parent, 0, 1, 0, ""), "")
     with problems.catching():

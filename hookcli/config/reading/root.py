@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from hookcli.config.config import CheckSpec
 from hookcli.config.reading import at, hooks, model, paths
+from hookcli.config.reading.checks import SUPPRESS, Check
 from hookcli.config.reading.code import Code
 from hookcli.config.reading.containers import Key, Keys, Many
 from hookcli.config.reading.hooks import Read, hook_schema, read_hook
 from hookcli.config.reading.items import Item, Problems
 from hookcli.config.reading.model import INPUTS, MODEL
 from hookcli.config.reading.run import RUN
-from hookcli.config.reading.shapes import Checked, Choice, Data, Schema, Text, misfit
+from hookcli.config.reading.shapes import Checked, Choice, Schema, Text, misfit
 
 PRESETS = ("trace", "grads", "inspect", "none")
 DEFS: Schema = {**at.DEFS, **hooks.DEFS, **model.DEFS}
-_SEVERITIES = Choice(("error", "warning"))
 
 
 class _Hooks:
@@ -39,35 +38,6 @@ class _Hooks:
         return {"type": "array", "items": hook_schema()}
 
 
-_CHECK = Keys(
-    {
-        "rule": Key(Text(), "the name of a rule: hookcli list rules", required=True),
-        "severity": Key(_SEVERITIES, "in place of the rule's own"),
-    },
-    wants="a mapping {rule, severity, …}",
-    hint="write - {rule: finite}",
-    rest=Data(),
-)
-
-
-class _Check:
-    """One check: its rule, its severity, and the rule's options as they stand."""
-
-    wants = _CHECK.wants
-
-    def read(self, item: Item, problems: Problems) -> CheckSpec:
-        """The check."""
-        if isinstance(item.value, str):
-            misfit(item, self.wants, f"write - {{rule: {item.value}}}")
-        options = dict(_CHECK.read(item, problems))
-        rule, severity = options.pop("rule"), options.pop("severity", None)
-        return CheckSpec(rule, options, item.place, severity, str(item.mark.folder))
-
-    def schema(self) -> Schema:
-        """JSON Schema."""
-        return _CHECK.schema()
-
-
 def _library(item: Item, text: str) -> str:
     return Code(paths.existing(item, text), item, "a library")
 
@@ -85,7 +55,8 @@ ROOT = Keys(
         ),
         "libraries": Key(Many(Checked(Text(), _library)), "compiled operators to load"),
         "hooks": Key(_Hooks(), "the hooks, attached in this order"),
-        "checks": Key(Many(_Check()), "the rules to judge by"),
+        "checks": Key(Many(Check()), "the rules to judge by, beside the safe set: hookcli check"),
+        "suppress": Key(Many(SUPPRESS), "findings that do not count, each with its reason"),
         "fail_on": Key(Choice(("error", "warning", "never")), "which findings end with status 1"),
     },
     wants="a mapping with keys such as model and hooks",
@@ -100,6 +71,7 @@ ROOT = Keys(
         "optimizer": "it is one of run's: run: {optimizer: {name: SGD, lr: 1e-1}}",
         "trust": "whoever runs it says it, on the command line: --trust",
         "data_only": "whoever runs it says it, on the command line: --data-only",
+        "suppressions": "did you mean suppress?",
         "args": "it is one of model's: model: {source: model.py:Net, args: {depth: 18}}",
         "weights": "it is one of model's: model: {source: model.py:Net, weights: w.safetensors}",
     },

@@ -1,0 +1,67 @@
+"""A baseline: the findings that are known, by their fingerprints, in a file for version control."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hookcli.cli.output import write_file
+from hookcli.errors import RequestError
+
+if TYPE_CHECKING:
+    from hookcli.report.model import Report
+
+SCHEMA = "hookcli.baseline/1"
+
+
+def known(file: str) -> frozenset[str]:
+    """The fingerprints in a baseline.
+
+    Raises
+    ------
+    RequestError : there is no such file, or it is no baseline.
+
+    """
+    hint = f"write one with --baseline {file} --update-baseline"
+    try:
+        text = Path(file).read_bytes()
+    except OSError as error:
+        raise RequestError(
+            f"{file} cannot be read: {error.strerror}", place=f"--baseline {file}", hint=hint
+        ) from None
+    try:
+        found = json.loads(text)
+        if found["schema"] != SCHEMA:
+            raise ValueError(found["schema"])
+        return frozenset(str(one["fingerprint"]) for one in found["findings"])
+    except (ValueError, KeyError, TypeError):
+        raise RequestError(
+            f"{file} is no baseline of hookcli", place=f"--baseline {file}", hint=hint
+        ) from None
+
+
+def write_baseline(file: str, report: Report) -> None:
+    """Write what fails today, in the order of rule and target: one line each.
+
+    Raises
+    ------
+    RequestError : the file cannot be written.
+
+    """
+    rows = {
+        row.fingerprint: {
+            "fingerprint": row.fingerprint,
+            "rule": row.rule,
+            "target": row.target,
+            "message": row.message,
+        }
+        for row in report.checks
+        if row.status == "fail"
+    }
+    ordered = sorted(
+        rows.values(), key=lambda one: (one["rule"], one["target"], one["fingerprint"])
+    )
+    lines = ",\n".join(f"    {json.dumps(one)}" for one in ordered)
+    body = f"\n{lines}\n  " if lines else ""
+    write_file(Path(file), f'{{\n  "schema": "{SCHEMA}",\n  "findings": [{body}]\n}}\n')

@@ -1,0 +1,156 @@
+"""`checks` and `suppress`: rules with their options, and what is not to count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hookcli.config.reading import paths
+from hookcli.config.reading.containers import Key, Keys, Many
+from hookcli.config.reading.items import FaultError, Item, Problems, suggestion
+from hookcli.config.reading.shapes import (
+    Checked,
+    Choice,
+    Flag,
+    Named,
+    Number,
+    Schema,
+    Shape,
+    Text,
+    Whole,
+    misfit,
+)
+from hookcli.inputs.grammar import DTYPES
+from hookcli.rules.catalogue import CATALOGUE
+from hookcli.rules.check import CheckSpec, Suppression
+from hookcli.rules.judge import UNUSED
+
+_LISTING = "hookcli list rules shows them"
+_SHAPE_HINT = "write shape: [B, 3, '*', 32]"
+
+
+class _Sizes:
+    """A shape: sizes, stars, and names that stand for one size."""
+
+    wants = "a list of sizes, '*' and names"
+
+    def read(self, item: Item, problems: Problems) -> tuple[int | str, ...]:
+        """The sizes in their order."""
+        if not isinstance(item.value, list):
+            misfit(item, self.wants, _SHAPE_HINT)
+        return tuple(self._size(one) for one in item.value)
+
+    def _size(self, item: Item) -> int | str:
+        value = item.value
+        named = isinstance(value, str) and (value == "*" or value.isidentifier())
+        sized = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        if not (named or sized):
+            misfit(item, "a size from 0, '*' or a name", _SHAPE_HINT)
+        return value  # type: ignore[no-any-return]  # an int or a str, as was just seen
+
+    def schema(self) -> Schema:
+        """JSON Schema."""
+        name = {"type": "string", "pattern": r"^(\*|[^\W\d]\w*)$"}
+        return {"type": "array", "items": {"anyOf": [{"type": "integer", "minimum": 0}, name]}}
+
+
+def _dtype(item: Item, text: str) -> str:
+    bare = text.removeprefix("torch.")
+    if bare not in DTYPES:
+        raise FaultError(item, f"'{text}' is no dtype", suggestion(text, DTYPES, "dtypes are"))
+    return bare
+
+
+def _count(item: Item, number: float) -> int:
+    if number != int(number):
+        misfit(item, "a whole number", "write 12000000 or 12e6")
+    return int(number)
+
+
+_GLOB = Text("a glob of qualified names", empty=True)
+_SHAPES: dict[str, Shape] = {
+    "glob": _GLOB,
+    "globs": Many(_GLOB, one=True, least=1),
+    "text": Text(),
+    "texts": Many(Text(empty=True), least=1),
+    "shape": _Sizes(),
+    "dtype": Checked(Text("a dtype: float32, bfloat16"), _dtype),
+    "number": Number(0, 1e9),
+    "count": Checked(Number(-1, 1e18), _count),
+    "flag": Flag(),
+    "file": Checked(Text("a file's name"), paths.existing),
+    "modes": Many(Choice(("eval", "train")), one=True, least=1),
+    "match": Choice(("subsequence", "prefix", "exact")),
+    "part": Choice(("output", "input", "parameter")),
+    "dimension": Whole(0, 63),
+}
+_RULE = Named("rule", {rule.name: rule.says for rule in CATALOGUE.values()}, _LISTING)
+_COMMON = {
+    "rule": Key(_RULE, "the name of a rule: hookcli list rules", required=True),
+    "severity": Key(Choice(("error", "warning")), "in place of the rule's own"),
+}
+
+
+def _keys(name: str) -> Keys:
+    own = {
+        one.name: Key(_SHAPES[one.shape], one.does, required=one.required)
+        for one in CATALOGUE[name].options
+    }
+    return Keys({**_COMMON, **own}, wants=_WANTS, hint=f"write - {CATALOGUE[name].example}")
+
+
+_WANTS = "a mapping {rule, severity, …}"
+_KEYS = {name: _keys(name) for name in CATALOGUE}
+_ANY = Keys(_COMMON, wants=_WANTS, hint="write - {rule: finite}")
+
+
+class Check:
+    """One check: its rule, its severity, and the rule's own options."""
+
+    wants = _WANTS
+
+    def read(self, item: Item, problems: Problems) -> CheckSpec:
+        """The check; of one whose rule is not known, nothing else is said."""
+        if isinstance(item.value, str):
+            misfit(item, self.wants, f"write - {{rule: {item.value}}}")
+        rule = item.get("rule")
+        if rule is None or not isinstance(rule.value, str) or rule.value not in _KEYS:
+            for key, one in (item.value if isinstance(item.value, dict) else {}).items():
+                if key == "severity":
+                    with problems.catching():
+                        _COMMON[key].shape.read(one, problems)
+            if rule is not None:
+                _RULE.read(rule, problems)
+            _ANY.read(Item({}, item.mark, item.path) if isinstance(item.value, dict) else item,
+                      problems)  # fmt: skip
+        options: dict[str, Any] = dict(_KEYS[rule.value].read(item, problems))  # type: ignore[union-attr]
+        name, severity = options.pop("rule"), options.pop("severity", None)
+        return CheckSpec(name, options, item.place, severity)
+
+    def schema(self) -> Schema:
+        """JSON Schema: which options there are depends on the rule."""
+        found = []
+        for name, keys in _KEYS.items():
+            one = keys.schema()
+            said = {"const": name, "description": CATALOGUE[name].says}
+            one["properties"] = {**one["properties"], "rule": said}
+            found.append(one)
+        return {"oneOf": found}
+
+
+def _suppression(item: Item, found: dict[str, Any]) -> Suppression:
+    return Suppression(found["rule"], found["at"], found["reason"], item.place)
+
+
+_RULES = {**{rule.name: rule.says for rule in CATALOGUE.values()}, "neutral": "", UNUSED: ""}
+SUPPRESS = Checked(
+    Keys(
+        {
+            "rule": Key(Named("rule", _RULES, _LISTING), "the rule", required=True),
+            "at": Key(_GLOB, "the targets, by glob; '' is the model itself", required=True),
+            "reason": Key(Text(), "why it is fine, for whoever reads it", required=True),
+        },
+        wants="a mapping {rule, at, reason}",
+        hint='write - {rule: grad_exists, at: "head.*", reason: "trained later"}',
+    ),
+    _suppression,
+)

@@ -1,0 +1,1 @@
+"""What rules ask of a run beside its rows: looks at values, and runs with something changed."""

@@ -1,0 +1,108 @@
+"""The model run again, from the same state and seed, outside the run that is reported."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from hookcli.config.spec import Mode
+from hookcli.inputs.batch import Batch, map_batch
+from hookcli.models import walk
+from hookcli.models.base import Model
+from hookcli.models.eager import EagerModel
+from hookcli.models.functions import function_of
+from hookcli.models.scripted import is_scripted
+from hookcli.models.trees import leaves
+from hookcli.run.loss import loss_function
+from hookcli.run.plan import Plan
+from hookcli.run.runner import set_mode
+from hookcli.run.scope import neutral
+from hookcli.run.seeds import seed_all
+
+
+def copied(batch: Batch) -> Batch:
+    """A batch of its own: a model may write to what it is given."""
+    return map_batch(batch, lambda t: t.detach().clone().requires_grad_(t.requires_grad))
+
+
+class Again:
+    """Runs a model as often as probes want, each time as if it were the first."""
+
+    def __init__(self, model: Model, batch: Batch, plan: Plan, device: str) -> None:
+        self.model, self.plan = model, plan
+        self.batch = batch
+        self._device = device
+        self._twice: tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]] | None = None
+
+    def twice(self) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+        """The outputs of two runs in eval mode, made once."""
+        if self._twice is None:
+            self._twice = (self.forward("eval"), self.forward("eval"))
+        return self._twice
+
+    def forward(self, mode: Mode, batch: Batch | None = None) -> dict[str, torch.Tensor]:
+        """The tensors of the output, by path; it raises what the model raises."""
+        with self.running(mode, batch) as output:
+            return {path: tensor.detach().clone() for path, tensor, _ in leaves(output)}
+
+    def backward(self, output: Any) -> None:
+        """From the plan's loss."""
+        plan = self.plan
+        loss = loss_function(
+            plan.loss, lambda _: None, seed=plan.seed, values=True, function=function_of
+        )
+        loss(output).backward()  # type: ignore[no-untyped-call]
+
+    @contextmanager
+    def running(self, mode: Mode, batch: Batch | None = None) -> Iterator[Any]:
+        """The output of one forward; the model is what it was before, once the body is over."""
+        with self._kept(), torch.set_grad_enabled(self.plan.grad):
+            for info in self.model.parameters():
+                info.tensor.grad = None
+            if self.plan.mode != "as-is":  # the only mode that it has
+                set_mode(self.model, mode)
+            seed_all(self.plan.seed)
+            given = copied(self.batch if batch is None else batch)
+            if self._device != "cpu":
+                given = map_batch(given, lambda t: t.to(self._device))
+            yield self.model.call(given.args, given.kwargs)
+
+    @contextmanager
+    def _kept(self) -> Iterator[None]:
+        """What the body writes to the model is taken back."""
+        root = self.model.root
+        modules = [module for module, _ in walk.modules(root)]
+        with _generators(modules):
+            if isinstance(self.model, EagerModel) and not any(map(is_scripted, modules)):
+                with neutral(root, []):
+                    yield
+                return
+            held = [(info.tensor, info.tensor.detach().clone()) for info in self.model.buffers()]
+            try:
+                yield
+            finally:
+                for tensor, before in held:
+                    tensor.data.copy_(before)
+
+
+@contextmanager
+def _generators(modules: list[Any]) -> Iterator[None]:
+    """The generators that modules hold as attributes go on from where they stood."""
+    torch_ones, others = [], []
+    for module in modules:
+        for value in vars(module).values():
+            if isinstance(value, torch.Generator):
+                torch_ones.append((value, value.get_state()))
+            elif isinstance(value, random.Random):
+                others.append((value, value.getstate()))
+    try:
+        yield
+    finally:
+        for generator, state in torch_ones:
+            generator.set_state(state)
+        for one, before in others:
+            one.setstate(before)

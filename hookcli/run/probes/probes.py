@@ -1,0 +1,90 @@
+"""The probes of a request: what looks on at the run, and what is run after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from hookcli.config.hooks import OptimizerSpec
+from hookcli.config.spec import Spec
+from hookcli.inputs.batch import Batch
+from hookcli.models.base import Model
+from hookcli.models.failures import failure_of, first_line
+from hookcli.report.findings import Measurement
+from hookcli.report.recording import Recording
+from hookcli.run.observer import Observer
+from hookcli.run.plan import Plan
+from hookcli.run.probes.again import Again, copied
+from hookcli.run.probes.repeat import repeat
+from hookcli.run.probes.samples import samples
+from hookcli.run.probes.step import step
+from hookcli.run.probes.values import Values
+
+
+class Probes:
+    """Performs what the rules of a request need."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._spec = spec
+        self._wanted = spec.probes
+        self._values: Values | None = None
+        self._found: list[Measurement] = []
+        self._batch = Batch()
+
+    def observers(self, batch: Batch) -> tuple[Observer, ...]:
+        """What looks on at a run with this batch. A copy is kept: the run may write to it."""
+        self._batch = copied(batch)
+        if "values" not in self._wanted:
+            return ()
+        self._values = Values(self._found)
+        return (self._values,)
+
+    def conclude(self, model: Model, plan: Plan, recording: Recording) -> None:
+        """Run what is to be run after a run that came to its end; leave all that was found."""
+        if self._values is not None:
+            self._values.conclude()
+        recording.measured += self._found
+        if recording.failure is not None:
+            return
+        again = Again(model, self._batch, plan, self._spec.run.device)
+        for probe in self._wanted:
+            name, _, argument = probe.partition(":")
+            if name.startswith("repeat_"):
+                measure = partial(repeat, again, "eval" if name.endswith("eval") else "train")
+                recording.measured.append(_one(name, measure))
+            elif name == "samples":
+                dim = int(argument) if argument else None
+                recording.measured.append(_one(name, partial(_samples, again, dim)))
+            elif name == "step":
+                recording.measured += _step(again, self._spec.run.optimizer or OptimizerSpec())
+
+
+def _samples(again: Again, dim: int | None) -> dict[str, Any]:
+    """What the samples do, where two runs agree at all."""
+    twice = repeat(again, "eval")
+    if twice["differ"]:
+        return {"why": "two runs with one seed differ already"}
+    return samples(again, dim)
+
+
+def _one(name: str, measure: Callable[[], dict[str, Any]]) -> Measurement:
+    """What was measured, or what the model raised."""
+    try:
+        value = measure()
+    except Exception as error:  # noqa: BLE001  # the user's code may raise anything
+        value = _failed(error)
+    return Measurement(name, "", None, value, None)
+
+
+def _step(again: Again, optimizer: OptimizerSpec) -> list[Measurement]:
+    try:
+        return step(again, optimizer)
+    except Exception as error:  # noqa: BLE001  # the user's code may raise anything
+        return [Measurement("step", "error", None, _failed(error), None)]
+
+
+def _failed(error: Exception) -> dict[str, Any]:
+    failure = failure_of(error, "forward")
+    said = f"{failure.type}: {first_line(failure.message)}"
+    return {"error": said, "place": failure.place}

@@ -182,6 +182,8 @@ def _of_models(
         _side(name, side, command, given, console) for name, side in zip("AB", sides, strict=True)
     )
     targets = _targets(given, (*a.read, *b.read))
+    if b.request.spec.inputs and not given["inputs"]:
+        console.note("B's own inputs are not used: both sides get A's batch")
     request = PairRequest(
         a.request.spec,
         b.request.spec,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -12,7 +12,7 @@ from hookcli.report.judge import Seen
 from hookcli.report.leaf import Leaf
 from hookcli.report.model import BufferRow, LayerRow, ParameterRow, Report
 
-_Key: TypeAlias = tuple[str, int, bool]
+_Key: TypeAlias = tuple[str, int, bool, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +61,25 @@ def paired_calls(a: Report, b: Report, names: Alignment) -> dict[int, LayerRow]:
     )
     there = dict(_keyed(b.layers))
     found = {}
-    for (name, call, recomputed), row in _keyed(a.layers):
+    for (name, *rest), row in _keyed(a.layers):
         partner = name if row.name is None else pairs.get(row.name)
-        if partner is not None and (partner, call, recomputed) in there:
-            found[row.order] = there[partner, call, recomputed]
+        other = None if partner is None else there.get((partner, *rest))  # type: ignore[arg-type]
+        if other is not None:
+            found[row.order] = other
     return found
 
 
-def _keyed(rows: Iterable[LayerRow]) -> Iterable[tuple[_Key, LayerRow]]:
-    """Calls of what is not registered are counted by their type."""
-    strangers: Counter[str] = Counter()
+def _keyed(rows: Iterable[LayerRow]) -> Iterator[tuple[_Key, LayerRow]]:
+    """Each call with what tells it from the others; those of one name and number are counted.
+
+    So are calls of what is not registered, by their type.
+    """
+    seen: Counter[tuple[str, int, bool]] = Counter()
     for row in rows:
-        if row.name is not None:
-            yield (row.name, row.call, row.recomputed), row
-        else:
-            name = f"<{row.type}>"
-            yield (name, strangers[name], row.recomputed), row
-            strangers[name] += 1
+        named = row.name is not None
+        key = (row.name or "", row.call, row.recomputed) if named else (f"<{row.type}>", 0, False)
+        yield (*key, seen[key]), row
+        seen[key] += 1
 
 
 def leaves(row: LayerRow, part: str, values: Sketched) -> list[Seen]:

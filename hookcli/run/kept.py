@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -11,6 +12,7 @@ import torch
 from hookcli.models.base import Call, Model
 from hookcli.models.trees import argument_leaves, leaves
 from hookcli.report.event_rows import number
+from hookcli.run.sketch import dense
 
 Tensors = dict[str, torch.Tensor]  # by their path: "[0]", ".logits"
 _PARTS = ("inputs", "outputs")
@@ -48,10 +50,9 @@ class Keep:
 
     def _copy(self, order: int, part: str, found: list[tuple[str, torch.Tensor, bool]]) -> None:
         for path, tensor, _ in found:
-            plain = tensor.detach()
-            if plain.layout is not torch.strided:
-                plain = plain.to_dense()
-            self.calls[order][part][path] = plain.to("cpu", copy=True).contiguous()
+            with contextlib.suppress(RuntimeError, NotImplementedError):  # what has no elements
+                plain = dense(tensor.detach()).to("cpu", copy=True)
+                self.calls[order][part][path] = plain.resolve_conj().resolve_neg().contiguous()
 
 
 def compare_tensors(ours: Tensors, theirs: Tensors) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,7 +77,11 @@ class _Live:
             cast = side == 1 and tensor.dtype == ours != theirs
             return tensor.detach().clone().to(theirs if cast else tensor.dtype)
 
-        return map_batch(self._batch, copied)
+        batch = map_batch(self._batch, copied)
+        try:
+            return copy.deepcopy(batch)  # objects of the user's too
+        except Exception:  # noqa: BLE001  # what cannot be copied is shared
+            return batch
 
     def run(self, side: int) -> Report:
         """The report of one side, with its sketches."""

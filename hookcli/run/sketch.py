@@ -79,7 +79,8 @@ class Projector:
         square, nonfinite, position = 0.0, 0, 0
         folded: _Folded | None = None
         for chunk in chunks(tensor, CHUNK):
-            flat = chunk.cpu().contiguous().view(-1)
+            # a copy: NumPy would keep the model from resizing what it looks into
+            flat = chunk.to("cpu", copy=True).contiguous().view(-1)
             digest.update(flat.view(torch.uint8).numpy().data)
             values = flat.double()
             scalar = values.dot(values).item()
@@ -166,11 +167,16 @@ class _Folded:
         return self._sums[:SPAN]
 
 
+def dense(tensor: torch.Tensor) -> torch.Tensor:
+    """A strided tensor with the same elements; those of a nested one stand one after another."""
+    if tensor.is_quantized:
+        return tensor.dequantize()
+    if tensor.is_nested:
+        return torch.cat([part.reshape(-1) for part in tensor.unbind()])
+    return tensor if tensor.layout is torch.strided else tensor.to_dense()
+
+
 def _plain(tensor: torch.Tensor) -> torch.Tensor:
     """A strided tensor of real numbers with the same elements."""
-    if tensor.is_quantized:
-        tensor = tensor.dequantize()
-    if tensor.layout is not torch.strided:
-        tensor = tensor.to_dense()
-    tensor = tensor.resolve_conj().resolve_neg()
+    tensor = dense(tensor).resolve_conj().resolve_neg()
     return torch.view_as_real(tensor) if tensor.is_complex() else tensor

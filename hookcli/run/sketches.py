@@ -53,11 +53,12 @@ class Sketches:
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
         """The outputs of a call."""
         value = self._running.pop(call.order, None)
-        if value is None or error is not None:
+        if value is None:
             return
-        if call.late:
-            value["inputs"] += self._all(t for _, t, _ in argument_leaves((), call.late))
-        value["outputs"] = self._all(tensor for _, tensor, _ in leaves(output))
+        if error is None:
+            if call.late:
+                value["inputs"] += self._all(t for _, t, _ in argument_leaves((), call.late))
+            value["outputs"] = self._all(tensor for _, tensor, _ in leaves(output))
         name = f"<{call.type}>" if call.name is None else call.name
         self._note(CALL, name, call.index, value)
 

@@ -130,6 +130,7 @@ class _Pair:
         """One call of each side compared element by element."""
         with contextlib.suppress(OSError):
             start_ahead()
+            start_ahead()
         for old in Path(self._folder).glob("0.*"):
             old.unlink()
         self._side("a", keep=(a,))

@@ -284,3 +284,46 @@ def test_both_modules_and_the_batch_are_afterwards_what_they_were():
 def test_a_forward_that_fails_names_its_side():
     with pytest.raises(hookcli.errors.ModelError, match=r"^B: RuntimeError in forward"):
         hookcli.diff(nn.Linear(16, 4), nn.Linear(15, 4), X)
+
+
+def test_two_modules_of_one_name_are_told_apart():
+    class Late(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Linear(16, 16)
+
+        def forward(self, x):
+            x = self.a(x)
+            self.a = nn.Identity()
+            return self.a(x) + 1
+
+    torch.manual_seed(0)
+    model = Late()
+    found = hookcli.diff(model, copy.deepcopy(model), X)
+    assert found.verdict == "same"
+    assert found.calls.same == 3
+
+
+def test_an_input_can_be_resized_by_the_model_that_is_looked_at():
+    class Resizes(nn.Module):
+        def forward(self, x):
+            kept = x.clone()
+            x.resize_(40, 16)
+            return kept * x.numel()
+
+    found = hookcli.diff(Resizes(), Resizes(), X)
+    assert found.verdict == "same"
+    assert found.calls.same == 1
+
+
+def test_nested_and_missing_outputs_are_compared():
+    class Nested(nn.Module):
+        def __init__(self, factor):
+            super().__init__()
+            self.factor = factor
+
+        def forward(self, x):
+            return torch.nested.nested_tensor([x[:2] * self.factor, x[:1]], layout=torch.jagged)
+
+    assert hookcli.diff(Nested(1.0), Nested(1.0), X).calls.same == 1
+    assert hookcli.diff(Nested(1.0), Nested(1.5), X).verdict == "different"

@@ -26,6 +26,9 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
     if value is None:
         yield skipped("no other samples were tried")
         return
+    if "error" in value:
+        yield skipped(f"the model could not be run again in eval mode: {value['error']}")
+        return
     if "why" in value:
         yield skipped(value["why"])
         return

@@ -1,0 +1,33 @@
+"""A model of a file, judged in this process as the command does it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hookcli.config.merge import Flags, spec_of
+from hookcli.config.read import read_text
+from hookcli.config.spec import Attempt
+from hookcli.rules.judge import judged
+from hookcli.run.session import Session
+
+HERE = Path(__file__).parent
+
+
+def spec_for(source, yaml="{preset: none}"):
+    return spec_of("check", read_text(yaml, "checks.yaml"), Flags(model=str(source)))
+
+
+def judge(source, yaml="{preset: none}"):
+    """The report, with its checks."""
+    spec = spec_for(source, yaml)
+    report = Session(spec, Attempt("real"), lambda *_: None).run().report
+    return judged(report, spec.checks, spec.suppressions)
+
+
+def failed(report):
+    """(rule, target) of what failed."""
+    return [(row.rule, row.target) for row in report.checks if row.status == "fail"]
+
+
+def rows(report, rule):
+    return [row for row in report.checks if row.rule == rule]

@@ -1,0 +1,121 @@
+"""The safe set: what is planted is caught by name, and what only looks like it is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import SAMPLES, run_cli
+from tests.rules.judging import HERE, failed, judge, rows
+
+FAULTS = [
+    ("LogOfZero", "finite", "middle"),
+    ("RootOfZero", "finite", "middle"),
+    ("ZeroByZero", "finite", "middle"),
+    ("Overflows", "finite", "middle"),
+    ("HoldsNan", "finite", "b.weight"),
+    ("Detached", "grad_exists", "a"),
+    ("UnusedParameter", "grad_exists", ""),
+    ("TimesZero", "grad_exists", "a"),
+    ("UnusedHead", "uncalled_modules", "head"),
+    ("UnusedBlock", "uncalled_modules", "block"),
+    ("NormTwice", "uncalled_modules", "norm"),
+    ("SystemNoise", "deterministic", ""),
+    ("Clock", "deterministic", ""),
+    ("FreshGenerator", "deterministic", ""),
+    ("Centred", "batch_independent", ""),
+    ("Rolled", "batch_independent", ""),
+    ("Summed", "batch_independent", ""),
+    ("NoRunningStatistics", "batch_independent", ""),
+]
+LOOKALIKES = [
+    "Base", "Masks", "MasksInAModule", "LargeButFinite", "RootWithEps", "RootBehindRelu",
+    "FrozenPart", "Tied", "SmallGradient", "UsedWithoutACall", "UnusedDropout", "LinearTwice",
+    "AlwaysDropout", "OwnGenerator", "Counts", "BatchNormed", "TimeFirst",
+    "AttendsAlongTime", "Contrasts", "EmptyTail",
+]  # fmt: skip
+
+
+def model(name):
+    return f"{HERE / 'models.py'}:{name}"
+
+
+@pytest.mark.parametrize(("name", "rule", "target"), FAULTS)
+def test_a_planted_fault_is_caught_by_name(name, rule, target):
+    found = [one for one in failed(judge(model(name))) if one[0] == rule]
+    assert found == [(rule, target)]
+
+
+@pytest.mark.parametrize("name", LOOKALIKES)
+def test_what_only_looks_like_a_fault_is_none(name):
+    report = judge(model(name))
+    assert failed(report) == []
+    assert {row.status for row in report.checks} <= {"pass", "skip"}
+
+
+def test_finite_says_where_in_the_forward_and_that_its_inputs_were_finite():
+    (row,) = rows(judge(model("ZeroByZero")), "finite")
+    assert row.message == ("the output of middle (Do) holds 24 NaN of 24; its inputs were finite")
+    assert (row.value, row.limit, row.severity) == (24, 0, "error")
+    source = (HERE / "models.py").read_text().splitlines()
+    line = int(row.place.rpartition(":")[2])
+    assert source[line - 1].strip() == "return self.b(self.middle(self.a(x)))"
+
+
+def test_finite_says_whose_backward_made_it():
+    (row,) = rows(judge(model("RootOfZero")), "finite")
+    assert row.message.startswith("the gradient at the input of middle (Do) holds ")
+    assert row.message.endswith("; that at its output was finite")
+
+
+def test_grad_exists_tells_the_states_apart():
+    none, zero = (rows(judge(model(n)), "grad_exists")[0] for n in ("Detached", "TimesZero"))
+    assert none.message == "weight, bias got no gradient: the loss does not reach them"
+    assert zero.message.startswith("weight, bias got a gradient that is exactly zero: ")
+    assert none.fingerprint != zero.fingerprint
+    (fine,) = rows(judge(model("FrozenPart")), "grad_exists")
+    assert fine.message == "a gradient reached 2 parameters; 2 frozen"
+
+
+def test_a_seed_that_changes_no_kind_of_problem_changes_no_fingerprint():
+    one = judge(model("ZeroByZero"))
+    other = judge(model("ZeroByZero"), "run: {seed: 5}")
+    assert [r.fingerprint for r in one.checks] == [r.fingerprint for r in other.checks]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("AttendsAlongTime", "outputs grow along dimension 0 and along 1: say which"),
+        ("Contrasts", "the batch dimension is not known: output[1] does not grow"),
+    ],
+)
+def test_samples_are_not_judged_where_the_batch_dimension_is_not_known(name, why):
+    (row,) = rows(judge(model(name)), "batch_independent")
+    assert row.status == "skip"
+    assert row.message.startswith(why)
+
+
+def test_a_dimension_that_is_given_is_judged():
+    yaml = "checks: [{rule: batch_independent, dim: 0}]"
+    (row,) = rows(judge(model("AttendsAlongTime"), yaml), "batch_independent")
+    assert row.status == "fail"
+    yaml = "checks: [{rule: batch_independent, dim: 1}]"
+    (row,) = rows(judge(model("AttendsAlongTime"), yaml), "batch_independent")
+    assert (row.status, row.value) == ("pass", 0.0)
+
+
+def test_train_mode_is_run_twice_where_that_is_asked_for():
+    yaml = "checks: [{rule: deterministic, modes: train}]"
+    (row,) = rows(judge(model("AlwaysDropout"), yaml), "deterministic")
+    assert row.message == "two runs with one seed agree bit by bit: 5 tensors in train mode"
+    (row,) = rows(judge(model("Clock"), yaml), "deterministic")
+    assert row.status == "fail"
+    assert row.message.startswith("two runs in train mode with one seed differ in output")
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_no_sample_fails_with_the_defaults(path):
+    done = run_cli("check", str(path))
+    assert done.status == 0, done.out + done.err
+    assert done.out.splitlines()[-1].startswith("PASSED: ")
+    assert "not judged" not in done.out

@@ -14,6 +14,7 @@ from tests.conftest import ROOT, SAMPLES
 PACKAGE = ROOT / "hookcli"
 TORCH_FREE = [
     "errors", "console", "memory", "config", "report", "formats", "cli", "worker",
+    "distributed.merge", "distributed.culprit",
     "inputs.grammar", "inputs.infer.hypothesis", "models.kinds", "models.content",
     "models.pickles", "models.refused", "models.resources", "hooks.catalogue", "hooks.kind",
     "hooks.module_kinds", "hooks.autograd_kinds", "hooks.run_kinds", "actions.catalogue", "rules",
@@ -37,9 +38,10 @@ MAY = {
     "models": {"errors", "config", "report", "inputs.batch"},  # a file may hold its batch
     "inputs": {"errors", "config", "models"},
     "run": {"errors", "console", "config", "report", "rules", "models", "inputs", "memory", "hooks",
-            "actions"},
+            "actions", "distributed"},
+    "distributed": {"errors", "config", "report", "models", "hooks"},
     "worker": {"errors", "config", "report", "run", "memory", "inputs.infer.hypothesis",
-               "hooks.kind", "actions.catalogue"},
+               "hooks.kind", "actions.catalogue", "distributed.merge", "distributed.culprit"},
     "cli": {"errors", "console", "config", "report", "rules", "formats", "worker", "inputs.grammar",
             "models.kinds", "hooks.catalogue", "hooks.kind", "actions.catalogue"},
     "api": {"report", "console", "formats", "config", "run"},

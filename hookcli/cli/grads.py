@@ -29,6 +29,8 @@ def grads(
     max_memory: options.MaxMemory = None,
     flops: options.Flops = None,
     verify_neutral: options.VerifyNeutral = None,
+    nproc: options.Nproc = None,
+    parallel: options.Parallel = None,
     fail_on: options.FailOn = None,
     depth: options.Depth = None,
     only: options.Only = None,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import typer
 
 from hookcli.config.config import FailOn as FailOnLevel
-from hookcli.config.spec import Mode as ModeName, TensorsOption
+from hookcli.config.spec import Mode as ModeName, Parallel as ParallelName, TensorsOption
 from hookcli.console import ColorOption
 from hookcli.formats.names import FORMATS, columns_of
 from hookcli.hooks.kind import Phase as PhaseName
@@ -133,6 +133,23 @@ Flops = Annotated[bool | None, typer.Option("--flops", help="Count the operators
 VerifyNeutral = Annotated[
     bool | None,
     typer.Option("--verify-neutral", help="Run without hooks too, and compare bit by bit."),
+]
+Nproc = Annotated[
+    int | None,
+    typer.Option(
+        "--nproc",
+        min=1,
+        max=1024,
+        metavar="N",
+        help=_help("Local ranks that run the model together.", "1"),
+    ),
+]
+Parallel = Annotated[
+    ParallelName | None,
+    typer.Option(
+        "--parallel",
+        help=_help("What wraps the model: DistributedDataParallel, or FSDP2.", "ddp"),
+    ),
 ]
 FailOn = Annotated[
     FailOnLevel | None,

@@ -91,6 +91,8 @@ def _flags(given: Mapping[str, Any]) -> Flags:
         verify_neutral=given.get("verify_neutral"),
         kinds=given.get("kinds"),
         stream=given.get("stream"),
+        nproc=given.get("nproc"),
+        parallel=given.get("parallel"),
     )
 
 

@@ -32,6 +32,8 @@ def trace(
     stream: options.Stream = None,
     flops: options.Flops = None,
     verify_neutral: options.VerifyNeutral = None,
+    nproc: options.Nproc = None,
+    parallel: options.Parallel = None,
     fail_on: options.FailOn = None,
     phase: options.Phase = None,
     depth: options.Depth = None,

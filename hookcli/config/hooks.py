@@ -43,14 +43,24 @@ class Selector:
 
 
 @dataclass(frozen=True, slots=True)
+class StateRef:
+    """What makes the state of a communication hook: a class or function, and its arguments."""
+
+    function: str
+    args: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class CallRef:
     """A function of the user's: "f.py:name", "package.module:name" or "torch.ops.ns.name".
 
-    `signature` "event" is `f(event) -> value | None` for any kind, "native" PyTorch's own.
+    `signature` "event" is `f(event) -> value | None` for any kind, "native" PyTorch's own. `state`
+    is what a communication hook gets as its first argument, None without one.
     """
 
     function: str
     signature: Literal["native", "event"] = "native"
+    state: StateRef | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +68,8 @@ class ActionSpec:
     """One action with its argument: a number, a (low, high) pair, a path, a mapping, CallRefs.
 
     The argument of `call` is a CallRef, or {"pack": CallRef, "unpack": CallRef} for
-    saved_tensors; that of `comm` {"name": ..., **state}. Paths are absolute.
+    saved_tensors; that of `comm` {"name": ..., **state}, of a wrapper {"name": ..., "around": the
+    argument of another `comm`, or a CallRef}. Paths are absolute.
     """
 
     name: str

@@ -10,7 +10,17 @@ from hookcli.actions.catalogue import CATALOGUE as ACTIONS
 from hookcli.config.config import Config
 from hookcli.config.hooks import HookSpec
 from hookcli.config.presets import preset_hooks
-from hookcli.config.spec import Argument, Command, Mode, ModelSpec, RunSpec, Spec, TensorsOption
+from hookcli.config.spec import (
+    Argument,
+    Command,
+    DistributedSpec,
+    Mode,
+    ModelSpec,
+    Parallel,
+    RunSpec,
+    Spec,
+    TensorsOption,
+)
 from hookcli.errors import RequestError
 from hookcli.inputs.grammar import InputSpec
 from hookcli.rules.check import CheckSpec
@@ -43,6 +53,8 @@ class Flags:
     verify_neutral: bool | None = None
     kinds: str | None = None
     stream: str | None = None
+    nproc: int | None = None
+    parallel: Parallel | None = None
 
 
 _RUN = (
@@ -85,7 +97,19 @@ def _run(config: Config, flags: Flags) -> RunSpec:
     given: dict[str, Any] = {name: getattr(flags, name) for name in _RUN}
     given["grad"] = None if flags.no_grad is None else not flags.no_grad
     given["max_memory"] = None if flags.max_memory is None else int(flags.max_memory * 1e9)
+    given["distributed"] = _distributed(config.run.get("distributed"), flags)
     return RunSpec(**{**config.run, **{k: v for k, v in given.items() if v is not None}})
+
+
+def _distributed(base: DistributedSpec | None, flags: Flags) -> DistributedSpec | None:
+    """The file's, with what the flags say; options of the other way of wrapping fall away."""
+    if flags.nproc is None and flags.parallel is None:
+        return base
+    base = base or DistributedSpec()
+    way = flags.parallel or base.parallel
+    if way != base.parallel:
+        base = DistributedSpec(nproc=base.nproc, parallel=way, backend=base.backend)
+    return replace(base, nproc=flags.nproc or base.nproc, place="--nproc")
 
 
 def _model(command: str, config: Config, flags: Flags) -> ModelSpec:

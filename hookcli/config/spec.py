@@ -46,12 +46,44 @@ class ModelSpec:
     trust: bool = False
 
 
+Parallel: TypeAlias = Literal["ddp", "fsdp"]
+
+
 @dataclass(frozen=True, slots=True)
 class DistributedSpec:
-    """How many local ranks, and what wraps the model."""
+    """How many local ranks, and what wraps the model. The names are torch's own.
+
+    None leaves torch's default, of `find_unused_parameters` what the ranks' own graphs say. `wrap`
+    are globs of the modules that FSDP shards one by one; without any, those in a ModuleList.
+    """
 
     nproc: int = 1
-    parallel: Literal["ddp", "fsdp"] = "ddp"
+    parallel: Parallel = "ddp"
+    backend: str | None = None
+    bucket_cap_mb: float | None = None
+    find_unused_parameters: bool | None = None
+    static_graph: bool = False
+    gradient_as_bucket_view: bool = False
+    broadcast_buffers: bool = True
+    wrap: tuple[str, ...] = ()
+    reshard_after_forward: bool | None = None
+    place: str = "--nproc"  # for errors
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """One of the processes that run a model together.
+
+    `store` is the path of a file through which local ranks meet; None for those of torchrun, which
+    has set the environment. `local` counts on this machine. `timeout` is in seconds.
+    """
+
+    number: int
+    world: int
+    local: int
+    local_world: int
+    store: str | None
+    timeout: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +106,7 @@ class RunSpec:
     flops: bool = False  # count where the command does not by itself
     verify_neutral: bool = False
     distributed: DistributedSpec | None = None
+    rank: int = 0  # added to the seed where inputs are made
     package: tuple[PackagePattern, ...] = ()
 
 
@@ -124,3 +157,4 @@ class Attempt:
     inferred: Hypothesis | None = None
     for_batch: bool = False
     meta_import: bool = False
+    rank: Rank | None = None  # one of several that run together

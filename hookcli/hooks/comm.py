@@ -21,9 +21,10 @@ from torch.distributed.algorithms.ddp_comm_hooks import (
 )
 from torch.nn.parallel import DistributedDataParallel
 
-from hookcli.config.hooks import CallRef, HookSpec, is_average
+from hookcli.config.hooks import CallRef, HookSpec, StateRef, is_average
 from hookcli.errors import ModelError, RequestError
 from hookcli.hooks.hook import Hook, Site
+from hookcli.models.failures import failure_of
 from hookcli.models.functions import function_of
 
 Average = Callable[[Any, Any], Any]
@@ -31,14 +32,18 @@ _BUILT_IN: dict[str, Average] = {
     "allreduce": default_hooks.allreduce_hook,
     "fp16_compress": default_hooks.fp16_compress_hook,
     "bf16_compress": default_hooks.bf16_compress_hook,
-    "powersgd": powerSGD_hook.powerSGD_hook,
-    "batched_powersgd": powerSGD_hook.batched_powerSGD_hook,
+    "power_sgd": powerSGD_hook.powerSGD_hook,
+    "batched_power_sgd": powerSGD_hook.batched_powerSGD_hook,
     "quantize_per_tensor": quantization_hooks.quantization_pertensor_hook,
     "quantize_per_channel": quantization_hooks.quantization_perchannel_hook,
     "noop": debugging_hooks.noop_hook,
     "post_local_sgd": post_localSGD_hook.post_localSGD_hook,
 }
-_POWER = {"powersgd", "batched_powersgd"}
+_WRAPPERS: dict[str, Callable[[Average], Average]] = {
+    "fp16_compress_wrapper": default_hooks.fp16_compress_wrapper,
+    "bf16_compress_wrapper": default_hooks.bf16_compress_wrapper,
+}
+_POWER = {"power_sgd", "batched_power_sgd"}
 
 
 @contextmanager
@@ -56,22 +61,38 @@ def process_group() -> Iterator[None]:
         dist.destroy_process_group()
 
 
-def _averaging(spec: HookSpec) -> tuple[Any, Average]:
+def _average_of(argument: Any, place: str) -> tuple[Any, Average]:
     """The state and the function that averages, which torch's register_comm_hook takes."""
-    action = next((one for one in spec.actions if is_average(one)), None)
-    if action is None:
-        return None, _BUILT_IN["allreduce"]
-    if isinstance(action.argument, CallRef):
-        return None, function_of(action.argument.function, action.place or spec.place)
-    options = {key: value for key, value in action.argument.items() if key != "name"}
-    name = action.argument["name"]
+    if isinstance(argument, CallRef):
+        return _made(argument.state, place), function_of(argument.function, place)
+    name = argument["name"]
+    if name in _WRAPPERS:
+        state, inner = _average_of(argument["around"], place)
+        return state, _WRAPPERS[name](inner)
+    options = {key: value for key, value in argument.items() if key != "name"}
     try:
         return _state(name, options), _BUILT_IN[name]
     except (TypeError, ValueError) as error:
         raise RequestError(
             f"the state of {name} cannot be made: {error}",
-            place=action.place or spec.place,
+            place=place,
             hint="its keys are those of torch's own state",
+        ) from None
+
+
+def _made(state: StateRef | None, place: str) -> Any:
+    """The user's own state, made anew."""
+    if state is None:
+        return None
+    make = function_of(state.function, place)
+    try:
+        return make(**state.args)
+    except Exception as error:  # noqa: BLE001  # the user's code may raise anything
+        failure = failure_of(error, "build")
+        raise ModelError(
+            f"{state.function} raised {failure.type}: {failure.message}",
+            place=failure.place or place,
+            hint="it makes the state of the communication hook: are its args right?",
         ) from None
 
 
@@ -84,43 +105,81 @@ def _state(name: str, options: dict[str, Any]) -> Any:
     return dist.group.WORLD if name.startswith("quantize") else None
 
 
-def wrapped(
-    root: nn.Module, hook: Hook, names: dict[int, str], device: torch.device
-) -> DistributedDataParallel:
-    """The model in DistributedDataParallel with the hook; `names` are those of its parameters.
+class Averaging:
+    """What averages a bucket: the configured hook with its other actions, or plain all-reduce.
+
+    `names` are those of the model's parameters, by id.
+    """
+
+    def __init__(self, hook: Hook | None, names: dict[int, str]) -> None:
+        self._hook, self._names = hook, names
+        self._state: Any = None
+        self._average: Average = default_hooks.allreduce_hook
+        if hook is not None:
+            self._state, self._average = _of_hook(hook.spec)
+            hook.attached += 1
+
+    def __call__(self, bucket: Any) -> Any:
+        """The Future of the bucket's average, checked."""
+        buffer = bucket.buffer()
+        place = ""
+        if self._hook is not None:
+            self._fire(self._hook, bucket, buffer)
+            place = self._hook.spec.place
+        return checked(self._average(self._state, bucket), buffer, place)
+
+    def _fire(self, hook: Hook, bucket: Any, buffer: torch.Tensor) -> None:
+        held = [self._names.get(id(p), "?") for p in bucket.parameters()]
+        site = Site(", ".join(held[:3]) + ("…" if len(held) > 3 else ""))
+        native = lambda _: (self._state, bucket)  # noqa: E731
+        new = hook.fire(site, buffer, native, node=f"bucket {bucket.index()}")
+        if isinstance(new, torch.Tensor):
+            bucket.set_buffer(new)
+
+
+def _of_hook(spec: HookSpec) -> tuple[Any, Average]:
+    action = next((one for one in spec.actions if is_average(one)), None)
+    if action is None:
+        return None, default_hooks.allreduce_hook
+    return _average_of(action.argument, action.place or spec.place)
+
+
+def try_out(spec: HookSpec, steps: int) -> None:
+    """Average the gradients of a tiny model, as often as the run will, by a hook of torch's.
 
     Raises
     ------
-    RequestError, ModelError : torch refuses the model, or the state of the hook.
+    RequestError : this torch, or this backend, cannot; said before anything of the model runs.
     """
-    try:
-        ddp = DistributedDataParallel(
-            root,
-            device_ids=None if device.type == "cpu" else [device],
-            find_unused_parameters=True,  # else a bucket waits for ever for what gets no gradient
-        )
-    except RuntimeError as error:
-        raise ModelError(
-            f"DistributedDataParallel refuses the model: {str(error).splitlines()[0]}",
-            place=hook.spec.place,
-            hint="kind ddp_comm needs a parameter that requires grad",
-        ) from None
-    state, average = _averaging(hook.spec)
+    action = next((one for one in spec.actions if is_average(one)), None)
+    if action is None or not _is_torchs(action.argument):
+        return
+    place = action.place or spec.place
+    state, average = _average_of(action.argument, place)
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        tiny = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
+        try:
+            ddp = DistributedDataParallel(tiny)
+            ddp.register_comm_hook(state, average)
+            for _ in range(steps):
+                ddp(torch.ones(2, 8)).sum().backward()
+        except Exception as error:  # noqa: BLE001  # whatever torch raises is why
+            said = " ".join(str(error).split()) or "no reason given"
+            raise RequestError(
+                f"{_called(action.argument)} cannot run here: {type(error).__name__}: {said}",
+                place=place,
+                hint=f"torch {torch.__version__} with {dist.get_backend()} on the CPU; allreduce "
+                "and fp16_compress run everywhere",
+            ) from None
 
-    entry: Average = lambda state, bucket: _fire(hook, state, bucket, average, names)  # noqa: E731  # torch reads annotations, and takes none
-    ddp.register_comm_hook(state, entry)
-    hook.attached += 1
-    return ddp
+
+def _is_torchs(argument: Any) -> bool:
+    return isinstance(argument, dict) and not isinstance(argument.get("around"), CallRef)
 
 
-def _fire(hook: Hook, state: Any, bucket: Any, average: Average, names: dict[int, str]) -> Any:
-    held = [names.get(id(p), "?") for p in bucket.parameters()]
-    site = Site(", ".join(held[:3]) + ("…" if len(held) > 3 else ""))
-    buffer = bucket.buffer()
-    new = hook.fire(site, buffer, lambda _: (state, bucket), node=f"bucket {bucket.index()}")
-    if isinstance(new, torch.Tensor):
-        bucket.set_buffer(new)
-    return checked(average(state, bucket), buffer, hook.spec.place)
+def _called(argument: Any) -> str:
+    around = argument.get("around")
+    return f"{argument['name']} around {around['name']}" if around else str(argument["name"])
 
 
 def checked(future: Any, buffer: torch.Tensor, place: str) -> Any:

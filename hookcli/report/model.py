@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from hookcli.report.distributed import Distributed
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.findings import CheckRow, Measurement
 from hookcli.report.leaf import Leaf, Number, absent
@@ -195,6 +196,6 @@ class Report:
     events: tuple[EventRow, ...] | Streamed = ()
     measurements: tuple[Measurement, ...] = ()
     checks: tuple[CheckRow, ...] = ()
-    distributed: dict[str, Any] | None = None
+    distributed: Distributed | None = None
     warnings: tuple[str, ...] = ()
     error: ErrorInfo | None = None

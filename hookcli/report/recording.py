@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from hookcli.report.distributed import Distributed
 from hookcli.report.findings import Measurement
 from hookcli.report.tree import Shape
 
@@ -176,6 +177,7 @@ class Recording:
     timings: dict[str, Any] | None = None
     digests: dict[str, str] = field(default_factory=dict)  # of what each step left, by its name
     measured: list[Measurement] = field(default_factory=list)  # by what looked on beside
+    distributed: Distributed | None = None
     findings: list[Finding] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     failure: Failure | None = None

@@ -96,6 +96,7 @@ def assemble(
         events=events(recording),
         measurements=measurements(recording),
         checks=checks(recording),
+        distributed=recording.distributed,
         timings=recording.timings,
         totals=build.totals(recording),
         warnings=(*warnings, *recording.warnings, *build.partial_count(recording)),

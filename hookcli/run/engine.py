@@ -92,8 +92,9 @@ class Engine:
     ) -> None:
         """Attach what fires around its steps."""
 
-    def wrap(self, model: Model, stack: ExitStack) -> None:
-        """Put the model into DistributedDataParallel, where a hook asks for it."""
+    def averaging(self) -> Hook | None:
+        """The hook that averages gradients over ranks, where there is one."""
+        return None
 
     def package(self, model: Model) -> None:
         """Package the model, for the hooks that fire then."""

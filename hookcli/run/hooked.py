@@ -146,16 +146,8 @@ class HookedEngine(Engine):
         for hook in self._of("optimizer"):
             attach_optimizer(hook, optimizer, names, stack)
 
-    def wrap(self, model: Model, stack: ExitStack) -> None:
-        for hook in self._of("distributed"):
-            from hookcli.hooks.comm import process_group, wrapped  # a tenth of a second
-
-            stack.enter_context(process_group())
-            infos = model.parameters()
-            device = infos[0].tensor.device if infos else torch.device("cpu")
-            names = {id(info.tensor): info.name for info in infos}
-            model.wrapper = wrapped(model.root, hook, names, device)
-            stack.callback(setattr, model, "wrapper", None)
+    def averaging(self) -> Hook | None:
+        return next(iter(self._of("distributed")), None)
 
     def package(self, model: Model) -> None:
         hooks = self._of("packaging")

@@ -92,7 +92,7 @@ def infer(
 
 def batch_of(hypothesis: Hypothesis, floating: torch.dtype, spec: Spec) -> Batch:
     """The inferred batch with its values, drawn from the seed."""
-    seed_all(spec.run.seed)
+    seed_all(spec.run.seed + spec.run.rank)
     args, kwargs = hypothesis.map(lambda _, one: make_tensor(one, floating, spec.run.device))
     return Batch(args, kwargs)
 

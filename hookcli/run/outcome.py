@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hookcli.inputs.infer.hypothesis import Hypothesis
@@ -28,6 +29,11 @@ class Result:
     declaration: str | None
     inferred: Hypothesis | None
     trials: tuple[str, ...]
+    exchange: Callable[[str], tuple[str | None, ...]] | None = None  # of ranks' reports
+
+    def others(self, text: str) -> tuple[str | None, ...]:
+        """The reports of the other ranks; where they are elsewhere, each gives its own."""
+        return () if self.exchange is None else self.exchange(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,8 @@ def plan(spec: Spec) -> Plan:
     if spec.command == "grads" or phases & {"backward", "optimizer"} or spec.run.steps > 1:
         phases |= {"loss", "backward"}
     run = spec.run
+    if run.distributed is not None and run.distributed.nproc > 1:
+        phases |= {"loss", "backward"}
     if run.optimizer is not None or run.steps > 1:
         phases |= {"optimizer", "loss", "backward"}
     if "backward" in phases and not run.grad:
@@ -110,6 +112,8 @@ def why_values(spec: Spec) -> str | None:
         return "values are judged"
     if spec.run.verify_neutral or spec.side is not None:
         return "values are compared"
+    if spec.run.distributed is not None and spec.run.distributed.nproc > 1:
+        return "ranks exchange values"
     if spec.timings:
         return "times are those of real operators"
     if spec.run.loss not in {"probe", "sum", "mean"} and not spec.run.loss.startswith("output:"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from types import GeneratorType
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 import torch
 from torch.nn.parameter import is_lazy
@@ -19,7 +19,12 @@ from hookcli.run.counter import Activations
 from hookcli.run.doubts import Doubts
 from hookcli.run.owners import Owners
 
-Progress: TypeAlias = Callable[[str, CallNote | None], None]
+
+class Progress(Protocol):
+    """Told each phase, with its step, and each call as it starts."""
+
+    def __call__(self, phase: str, note: CallNote | None, step: int | None = None) -> None:
+        """Tell that it runs now."""
 
 
 def leaf_notes(found: list[tuple[str, Any, bool]]) -> list[LeafNote]:

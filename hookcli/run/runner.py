@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -27,6 +28,9 @@ from hookcli.run.plan import Plan
 from hookcli.run.recorder import Progress
 from hookcli.run.scope import room_for_hooks
 from hookcli.run.watch import Watch
+
+if TYPE_CHECKING:
+    from hookcli.run.together import Together
 
 
 def set_mode(model: Model, mode: Mode) -> None:
@@ -59,21 +63,28 @@ def run(
     fake: bool = False,
     loss: Loss | None = None,
     observers: Sequence[Observer] = (),
+    together: Together | None = None,
 ) -> None:
     """Carry out a plan and note it. The model's own exceptions end up in `recording.failure`.
 
     `doubts` checks each call of a fake run; `loss` takes the place of the plan's. `observers` look
-    on beside the hooks.
+    on beside the hooks. `together` are the ranks that this one runs among.
 
     Raises
     ------
     RequestError : what was asked for does not fit this model.
     """
+    if together is None and engine.averaging() is not None:
+        from hookcli.run.together import Together  # a tenth of a second
+
+        together = Together()
+    if together is not None:
+        together.ready(model, batch, plan, engine.averaging())
     set_mode(model, plan.mode)
     engine.resolve(model)
     before = note_buffers(model)
     watch = Watch(model, plan, engine, recording, progress, doubts, observers)
-    phases = Phases(model, plan, engine, recording, watch, fake=fake, loss=loss)
+    phases = Phases(model, plan, engine, recording, watch, fake=fake, loss=loss, together=together)
     try:
         with ExitStack() as stack:
             stack.enter_context(torch.set_grad_enabled(plan.grad))
@@ -103,6 +114,8 @@ def run(
         watch.end(batch)
     take_inventory(model, recording, before)
     watch.conclude()
+    if together is not None:
+        together.conclude(model, recording)
 
 
 def _failure(error: BaseException, watch: Watch) -> Failure:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import nn
 
-from hookcli.config.spec import Attempt, Spec
-from hookcli.inputs.batch import Batch, map_batch
+from hookcli.config.spec import Attempt, Rank, Spec
 from hookcli.inputs.infer.hypothesis import command
 from hookcli.models.base import Model
 from hookcli.models.eager import EagerModel
 from hookcli.models.failures import first_line
 from hookcli.models.fake import Faker
-from hookcli.models.foreign import told_of_masks
 from hookcli.models.libraries import load_libraries
 from hookcli.models.loaded import Loaded
 from hookcli.models.source import own_path
@@ -28,23 +25,28 @@ from hookcli.report.recording import Recording
 from hookcli.run.assemble import assemble, run_info
 from hookcli.run.batches import Candidate, candidates, floating_dtype, in_dtype, no_batch
 from hookcli.run.beside import Beside
-from hookcli.run.doubts import Doubts, FakeDoubtError, is_inconclusive
+from hookcli.run.doubts import is_inconclusive
 from hookcli.run.engine import Engine, engine_for
 from hookcli.run.outcome import Found, Outcome, Result, blames_batch
+from hookcli.run.placed import placed
 from hookcli.run.plan import Plan, in_its_mode, plan, unjudged
 from hookcli.run.prepare import prepare
+from hookcli.run.ranked import of_rank
 from hookcli.run.recorder import Progress
 from hookcli.run.runner import run, set_mode
 from hookcli.run.seeds import seed_all
 from hookcli.run.sinks import Kept, Sink, Streamed
 
-_MASKS = "transformers keeps fake masks that a real run may drop: inputs may show a mask more"
+if TYPE_CHECKING:
+    from hookcli.run.together import Together
 
 
 class Session:
     """Carries out one attempt. `progress` is told each phase and each call as it starts."""
 
     def __init__(self, spec: Spec, attempt: Attempt, progress: Progress) -> None:
+        self._together = None if attempt.rank is None else self._among(spec, attempt.rank)
+        spec = spec if attempt.rank is None else of_rank(spec, attempt.rank)
         self._spec = spec
         self._attempt = attempt
         self._progress = progress
@@ -67,6 +69,8 @@ class Session:
         RequestError, ModelError : nothing could be run.
 
         """
+        if self._together is not None:
+            self._together.join(self._spec.run.device)
         with own_path():
             with self._built.building():
                 loaded = prepare(self._spec, self._attempt, self._faker, self._phase)
@@ -86,12 +90,24 @@ class Session:
             declaration=candidate.name if candidate.origin == "declared" else None,
             inferred=candidate.hypothesis,
             trials=self._found.trials,
+            exchange=None if self._together is None else self._together.exchange,
         )
+
+    @staticmethod
+    def _among(spec: Spec, rank: Rank) -> Together:
+        from hookcli.run.together import Together  # for those who run together
+
+        return Together(spec.run.distributed, rank)
 
     def _phase(self, name: str) -> None:
         self._progress(name, None)
         if name in {"import", "build", "inputs"}:
-            seed_all(self._spec.run.seed)
+            run = self._spec.run
+            seed_all(run.seed + (run.rank if name == "inputs" else 0))
+
+    def _warn(self, text: str) -> None:
+        if text not in self._warnings:
+            self._warnings.append(text)
 
     def _around(self) -> AbstractContextManager[Any]:
         return nullcontext() if self._faker is None else self._faker.mode
@@ -194,7 +210,7 @@ class Session:
             self._sink.rewind()
             engine = self._built.after(self._spec, self._sink)
         observers = self._beside.observers(candidate, recording)
-        with self._ready(candidate.batch) as (batch, doubts):
+        with placed(candidate.batch, self._spec.run, self._faker, self._warn) as (batch, doubts):
             run(
                 model,
                 batch,
@@ -205,35 +221,12 @@ class Session:
                 doubts=doubts,
                 fake=self._faker is not None,
                 observers=observers,
+                together=self._together,
             )
         error = recording.error
         recording.error = None  # it holds the frames of the model
         inconclusive = self._faker is not None and error is not None and is_inconclusive(error)
         return Outcome(candidate, inputs, recording, inconclusive)
-
-    @contextmanager
-    def _ready(self, batch: Batch) -> Iterator[tuple[Batch, Doubts | None]]:
-        """The batch on its device or fake, with what a fake run must check by itself."""
-        if self._faker is None:
-            device = self._spec.run.device
-            moved = batch if device == "cpu" else map_batch(batch, lambda t: t.to(device))
-            yield moved, None
-            return
-        doubts = Doubts()
-        faker = self._faker
-
-        def fake(tensor: torch.Tensor) -> torch.Tensor:
-            return doubts.knowing(tensor, faker.tensor(tensor))
-
-        def mask() -> None:
-            if self._spec.run.tensors == "auto":  # a real run can tell
-                raise FakeDoubtError("a fake mask is kept that may be dropped for its values")
-            if _MASKS not in self._warnings:
-                self._warnings.append(_MASKS)
-
-        faked = map_batch(batch, fake)
-        with faker.mode, told_of_masks(mask):
-            yield faked, doubts
 
     def _report(self, model: Model, outcome: Outcome) -> Report:
         self._progress("report", None)

@@ -36,10 +36,10 @@ class _Ended(Portable):
 
 
 class Timeline:
-    """Collects times; `data` is the report's `timings`."""
+    """Collects times; `data` is the report's `timings`. `zero` is when they begin, by the clock."""
 
     def __init__(self) -> None:
-        self._zero = perf_counter_ns()
+        self.zero = perf_counter_ns()
         self._threads: dict[int, int] = {threading.get_ident(): 0}
         self._phase: list[Any] | None = None
         self._phases: list[list[Any]] = []
@@ -48,9 +48,10 @@ class Timeline:
         self._running: dict[int, float] = {}
         self._nodes: list[list[Any]] = []
         self._events: list[list[Any]] = []
+        self._buckets: list[list[Any]] = []
 
     def _now(self) -> float:
-        return (perf_counter_ns() - self._zero) / 1000
+        return (perf_counter_ns() - self.zero) / 1000
 
     def _thread(self) -> int:
         return self._threads.setdefault(threading.get_ident(), len(self._threads))
@@ -96,6 +97,10 @@ class Timeline:
         if start is not None:
             self._nodes.append([owner, name, self._thread(), start, self._now()])
 
+    def bucket(self, step: int, index: int, start: int, end: int) -> None:
+        """A bucket of gradients was averaged; in nanoseconds of the process's clock."""
+        self._buckets.append([step, index, *((at - self.zero) / 1000 for at in (start, end))])
+
     def data(self) -> dict[str, Any]:
         """The report's `timings`."""
         self.end()
@@ -105,4 +110,5 @@ class Timeline:
             "calls": sorted(self._calls),
             "nodes": self._nodes,
             "events": sorted(self._events),
+            **({"buckets": sorted(self._buckets)} if self._buckets else {}),
         }

@@ -62,7 +62,7 @@ class Watch:
         self.recorder.counted = plan.flops
         self._owners = Owners()
         self._asides = Asides(model, backward=plan.goes_backward)
-        self._timeline = Timeline() if plan.timings else None
+        self.timeline = Timeline() if plan.timings else None
         self.wanted = _wanted(model, plan.backward.inputs)
         self.counter: OperatorCounter | None = None
         if plan.flops:
@@ -70,8 +70,8 @@ class Watch:
             self.counter = OperatorCounter(self.recorder.cost_of(self._owners), parameters)
         if plan.goes_backward:
             engine.watched_by(self.recorder.fired)
-        if self._timeline is not None:
-            engine.watched_by(self._timeline.event)
+        if self.timeline is not None:
+            engine.watched_by(self.timeline.event)
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """A call starts."""
@@ -84,13 +84,13 @@ class Watch:
             self.wanted.enter(call, batch)
         for observer in self._observers:
             observer.enter(call, batch)
-        if self._timeline is not None:
-            self._timeline.enter(call)
+        if self.timeline is not None:
+            self.timeline.enter(call)
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
         """A call ended."""
-        if self._timeline is not None:
-            self._timeline.leave(call)
+        if self.timeline is not None:
+            self.timeline.leave(call)
         self._owners.leave(call, torch._C._autograd._get_sequence_nr())
         self.recorder.leave(call, output, error)
         if self._engine.hooks:
@@ -103,15 +103,15 @@ class Watch:
     def phase(self, name: str) -> None:
         """A phase begins."""
         self.recorder.phase = name
-        self._progress(name, None)
-        if self._timeline is not None:
-            self._timeline.phase(self._engine.context.step, name)
+        self._progress(name, None, self._engine.context.step)
+        if self.timeline is not None:
+            self.timeline.phase(self._engine.context.step, name)
 
     def backward_from(self, start: torch.Tensor) -> None:
         """Backward is about to start from this tensor."""
         self._engine.before_backward(start)
-        if self._timeline is not None:
-            self._timeline.watch(start, self._owners)
+        if self.timeline is not None:
+            self.timeline.watch(start, self._owners)
 
     def after_backward(self) -> None:
         """Gradients stand on the parameters, before a step with them."""
@@ -126,8 +126,8 @@ class Watch:
             return [*held_tensors(self._model), *given]
 
         self._engine.judge(self._recording, alive)
-        if self._timeline is not None:
-            self._recording.timings = self._timeline.data()
+        if self.timeline is not None:
+            self._recording.timings = self.timeline.data()
 
     def conclude(self) -> None:
         """Say what the whole of the run tells; its inventory has been taken."""

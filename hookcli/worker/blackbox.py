@@ -19,6 +19,7 @@ _SLOT = 2048
 _HEAD = struct.Struct("<H")
 _SIZE = 2 * _SLOT + 1
 _LONGEST = 900  # bytes of a layer's name or of a place, so that both fit into a slot
+_OF_CALL = 3  # fields: layer, call and place
 _DUMP_LIMIT = 1 << 16
 _DUMP = "Stack (most recent call first)"  # and not the C stack, which Python 3.14 adds
 _FRAME = re.compile(r'^  File "(.+)", line (\d+) in ', re.MULTILINE)
@@ -36,6 +37,7 @@ class LastEvent:
     layer: str | None
     call: int | None
     place: str | None
+    step: int = 0
 
     def sentence(self) -> str:
         """In words: "in forward, in layer1.0.conv (call 2)"."""
@@ -62,7 +64,7 @@ class Writer:
 
     def write(self, event: LastEvent) -> None:
         """Note that this runs."""
-        fields = [event.phase]
+        fields = [event.phase, str(event.step)]
         if event.layer is not None:
             fields += [event.layer, str(event.call or 0), event.place or ""]
         data = b"\0".join(map(_field, fields))
@@ -88,11 +90,12 @@ class BlackBox:
         start = (1 if data[2 * _SLOT] else 0) * _SLOT
         (size,) = _HEAD.unpack_from(data, start)
         text = data[start + 2 : start + 2 + min(size, _SLOT - 2)].decode("utf-8", "replace")
-        phase, *rest = text.split("\0")
-        if len(rest) != 3:
-            return LastEvent(phase, None, None, None)
-        layer, call, place = rest
-        return LastEvent(phase, layer, int(call) if call.isdigit() else None, place or None)
+        phase, number, *rest = *text.split("\0"), ""
+        step = int(number) if number.isdigit() else 0
+        if len(rest) < _OF_CALL:
+            return LastEvent(phase, None, None, None, step)
+        layer, call, place = rest[:_OF_CALL]
+        return LastEvent(phase, layer, int(call) if call.isdigit() else None, place or None, step)
 
     def dumped_place(self) -> str | None:
         """The user's line in the last dump, as soon as it is written whole."""

@@ -34,17 +34,18 @@ class _Progress:
         self._outlet = outlet
         self.last = LastEvent("start", None, None, None)
 
-    def __call__(self, phase: str, note: CallNote | None) -> None:
+    def __call__(self, phase: str, note: CallNote | None, step: int | None = None) -> None:
         if self._outlet.is_fork:  # the box tells of the process that answers
             return
+        step = self.last.step if step is None else step
         if note is None:
             guard.room_to_work()
             if phase == "inputs":
                 guard.collect_as_usual()
-            self.last = LastEvent(phase, None, None, None)
+            self.last = LastEvent(phase, None, None, None, step)
         else:
             name = f"<{note.type}>" if note.name is None else note.name
-            self.last = LastEvent(phase, name, note.index, note.place)
+            self.last = LastEvent(phase, name, note.index, note.place, step)
         self._box.write(self.last)
 
 
@@ -62,8 +63,14 @@ def _work(job: Job, progress: _Progress) -> ReportMessage:
     from hookcli.run.session import Session
 
     outcome = Session(job.spec, job.attempt, progress).run()
+    text = to_json(outcome.report)
     return ReportMessage(
-        to_json(outcome.report), outcome.declaration, outcome.inferred, outcome.trials
+        text,
+        outcome.declaration,
+        outcome.inferred,
+        outcome.trials,
+        outcome.report.error is not None,
+        outcome.others(text),
     )
 
 
@@ -75,11 +82,11 @@ def main(job_fd: int, answer_fd: int, box_fd: int, dump_fd: int) -> NoReturn:
     guard.collect_rarely()
     faulthandler.enable(file=dump_fd, all_threads=False)
     faulthandler.register(signal.SIGUSR1, file=dump_fd, all_threads=False)
+    outlet = guard.Outlet(answer_fd)
+    failed = _imports()
     # Leave no litter beside the user's files, from processes that the model starts either.
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-    outlet = guard.Outlet(answer_fd)
-    failed = _imports()
     try:
         job = receive_job(job_fd)
     except EOFError:  # the parent is gone already

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from hookcli.config.spec import Attempt, Spec
@@ -18,6 +18,7 @@ from hookcli.worker.crash import crash_error, crash_report
 from hookcli.worker.launch import Limits, Worker
 from hookcli.worker.neutral import verified
 from hookcli.worker.protocol import Crash, FailureMessage, Job, ReportMessage
+from hookcli.worker.ranks import Ranks, is_together
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +29,16 @@ class _Done:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The report, and a line for each try that it took to infer the batch."""
+    """The report, and a line for each try that it took to infer the batch.
+
+    Of several ranks it is rank 0's, with what differs on the `others`; where torchrun started this
+    process as another rank, `rank` is that, and the report its own.
+    """
 
     report: Report
     trials: tuple[str, ...]
+    others: Mapping[int, Report] = field(default_factory=dict)
+    rank: int = 0
 
 
 _Outcome: TypeAlias = _Done | FailureMessage | Crash
@@ -73,6 +80,8 @@ def run_within(
     HookcliError : nothing could be run.
 
     """
+    if is_together(spec):
+        return _ranks(spec, limits, check, meanwhile)
     started = time.monotonic()
     real = spec.run.tensors == "real" or why_values(spec) is not None
     first = Attempt("real" if real else "fake")
@@ -84,6 +93,22 @@ def run_within(
         trials = trials or _trials(outcome)
         following = _next(spec, following, outcome)
     return Ran(_settle(spec, attempt, outcome, time.monotonic() - started), trials)
+
+
+def _ranks(
+    spec: Spec, limits: Limits, check: Callable[[], None], meanwhile: Callable[[], None]
+) -> Ran:
+    """A run by several ranks; the batch is inferred by one process, where they cannot."""
+    ranks = Ranks(spec, limits, check)
+    try:
+        found = ranks.run(Attempt("real"), meanwhile)
+        return Ran(found.report, found.trials, found.others, found.number)
+    except NoBatchError:
+        outcome = _attempt(spec, Attempt("fake", for_batch=True), limits, check)
+        if not isinstance(outcome, _Done) or outcome.message.inferred is None:
+            raise
+        again = ranks.run(Attempt("real", inferred=outcome.message.inferred))
+        return Ran(again.report, outcome.message.trials, again.others, again.number)
 
 
 def _trials(outcome: _Outcome) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -18,7 +18,7 @@ from hookcli.worker.blackbox import BlackBox, LastEvent
 from hookcli.worker.protocol import PIPE_LOST, Answer, Crash, Inbox, Job, Reason, send_job
 from hookcli.worker.start import started
 
-_TICK = 0.05  # seconds between looks at memory
+TICK = 0.05  # seconds between looks at memory
 _GRACE = 2.0  # seconds that the model's exit handlers have
 _DUMP_WAIT = 1.0  # seconds, at most, for a hanging child to write where it is
 _RESERVE = 256 << 20  # bytes: with less left on the machine, the worker is what gives way
@@ -41,6 +41,7 @@ class Worker:
         self._process = started()
         self._child = self._process.child
         self._box = BlackBox(self._process.events, self._process.dump)
+        self._inbox = Inbox()
         self._known: set[int] = set()
         if processes.LINUX:
             self._known.update(processes.children(os.getpid()))
@@ -68,6 +69,11 @@ class Worker:
             processes.end_orphans(self._known)
             self._process.close()
 
+    @property
+    def resident(self) -> int:
+        """Bytes that the child and all below it hold."""
+        return processes.resident(self._child.pid)
+
     def last(self) -> LastEvent:
         """Where the child has come."""
         return self._box.last()
@@ -77,47 +83,55 @@ class Worker:
 
         With an answer, the model's exit handlers have had their time on return.
         """
-        answer = self._answer(check)
+        processes.adopt_orphans()
+        with selectors.DefaultSelector() as selector, self.watched(selector):
+            while True:
+                ready = {key.fd for key, _ in selector.select(TICK)}
+                answer = self.look(ready)
+                if answer is not None:
+                    break
+                check()
+        self.linger(answer)
+        return answer
+
+    @contextlib.contextmanager
+    def watched(self, selector: selectors.BaseSelector) -> Iterator[None]:
+        """Wake the selector when there is something to look at."""
+        selector.register(self._process.answer, selectors.EVENT_READ)
+        with _exit_of(self._child.pid, selector):
+            yield
+        selector.unregister(self._process.answer)
+
+    def look(self, ready: Collection[int]) -> Answer | None:
+        """The answer, as soon as there is one; a crash where the child ended, or is to end."""
+        exited = self._child.poll() is not None
+        ended = self._read(ready) or exited
+        if exited:
+            self._drain()
+        answer = self._inbox.answer()
+        if answer is not None:
+            return answer
+        return self._died() if ended else self._over_limits()
+
+    def linger(self, answer: Answer) -> None:
+        """Let the exit handlers of the model that answered have their time."""
         if not isinstance(answer, Crash):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._child.wait(_GRACE)
-        return answer
 
-    def _answer(self, check: Callable[[], None]) -> Answer:
-        processes.adopt_orphans()
-        inbox = Inbox()
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._process.answer, selectors.EVENT_READ)
-            with _exit_of(self._child.pid, selector):
-                while True:
-                    ready = selector.select(_TICK)
-                    exited = self._child.poll() is not None
-                    ended = self._read(inbox, ready) or exited
-                    if exited:
-                        self._drain(inbox)
-                    answer = inbox.answer()
-                    if answer is not None:
-                        return answer
-                    if ended:
-                        return self._died()
-                    check()
-                    crash = self._over_limits()
-                    if crash is not None:
-                        return crash
-
-    def _read(self, inbox: Inbox, ready: list[tuple[selectors.SelectorKey, int]]) -> bool:
+    def _read(self, ready: Collection[int]) -> bool:
         """Take what has come; True where the child closed its end."""
-        if not any(key.fd == self._process.answer for key, _ in ready):
+        if self._process.answer not in ready:
             return False
         data = os.read(self._process.answer, 1 << 20)
-        inbox.feed(data)
+        self._inbox.feed(data)
         return not data
 
-    def _drain(self, inbox: Inbox) -> None:
+    def _drain(self) -> None:
         os.set_blocking(self._process.answer, False)
         with contextlib.suppress(BlockingIOError):
             while data := os.read(self._process.answer, 1 << 20):
-                inbox.feed(data)
+                self._inbox.feed(data)
 
     def _died(self) -> Crash:
         lost = "the model closed the pipe over which its report was to come"
@@ -137,18 +151,18 @@ class Worker:
 
     def _over_limits(self) -> Crash | None:
         if time.monotonic() > self._limits.deadline:
-            return self._stopped("timeout", f"no end after {self._limits.timeout:g} s (--timeout)")
+            return self.stopped("timeout", f"no end after {self._limits.timeout:g} s (--timeout)")
         if self._limits.memory is not None:
-            used = processes.resident(self._child.pid)
+            used = self.resident
             if used > self._limits.memory:
                 most = f"--max-memory {self._limits.memory / 1e9:g} GB"
-                return self._stopped("memory", f"{used / 1e9:.2f} GB used, over {most}")
+                return self.stopped("memory", f"{used / 1e9:.2f} GB used, over {most}")
         left = available()
         if left is not None and left < _RESERVE:
-            return self._stopped("memory", "the machine's memory ran out")
+            return self.stopped("memory", "the machine's memory ran out")
         return None
 
-    def _stopped(self, reason: Reason, message: str) -> Crash:
+    def stopped(self, reason: Reason, message: str) -> Crash:
         """A crash of a child that still runs: it goes on, so its event is read at once."""
         last = self._box.last()
         self._ask_where()
@@ -160,7 +174,7 @@ class Worker:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._child.pid, signal.SIGUSR1)
         while self._box.dumped_place() is None and time.monotonic() < until:
-            time.sleep(_TICK)
+            time.sleep(TICK)
 
     def _crash(self, reason: Reason, message: str, last: LastEvent | None = None) -> Crash:
         last = last or self._box.last()
@@ -189,4 +203,5 @@ def _exit_of(pid: int, selector: selectors.BaseSelector) -> Iterator[None]:
     try:
         yield
     finally:
+        selector.unregister(fd)
         os.close(fd)

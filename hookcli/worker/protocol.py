@@ -35,13 +35,16 @@ class Job:
 class ReportMessage:
     """The run's report, as JSON, and the batch that it settled on: declared, or inferred.
 
-    `trials` are the tries that inference made, a line each.
+    `trials` are the tries that inference made, a line each. `failed`: the model raised. `others`
+    are the reports that the ranks after this one sent to it, None for one that sent none.
     """
 
     json: str
     declaration: str | None
     inferred: Hypothesis | None = None
     trials: tuple[str, ...] = ()
+    failed: bool = False
+    others: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from hookcli.actions.catalogue import CATALOGUE, Action
-from hookcli.config.hooks import ActionSpec, CallRef
+from hookcli.config.hooks import ActionSpec, CallRef, StateRef
 from hookcli.config.reading import paths
-from hookcli.config.reading.comm import COMM
-from hookcli.config.reading.containers import Key, Keys
+from hookcli.config.reading.comm import Comm
+from hookcli.config.reading.containers import ByType, Key, Keys
 from hookcli.config.reading.items import FaultError, Item, Problems
 from hookcli.config.reading.shapes import (
     Checked,
     Choice,
+    Data,
     Named,
     Number,
     Schema,
@@ -23,6 +24,27 @@ from hookcli.config.reading.shapes import (
 
 _FILES = (".safetensors", ".pt", ".pth", ".npy")
 _FUNCTION = Checked(Text("a function: file.py:name, package.module:name"), paths.function)
+_STATE = ByType(
+    {
+        str: _FUNCTION,
+        dict: Keys(
+            {
+                "call": Key(_FUNCTION, "a class, or a function that makes it", required=True),
+                "args": Key(Keys({}, rest=Data()), "its keyword arguments"),
+            }
+        ),
+    },
+    wants="what makes it: file.py:Class, or {call: file.py:Class, args: {…}}",
+    hint="write state: {call: my_hooks.py:State, args: {rank: 2}}",
+)
+
+
+def _state(_: Item, found: CallRef | dict[str, Any]) -> StateRef:
+    if isinstance(found, CallRef):
+        return StateRef(found.function)
+    return StateRef(found["call"].function, found.get("args", {}))
+
+
 _REFERENCE = Keys(
     {
         "fn": Key(_FUNCTION, "the function: file.py:name, package.module:name", required=True),
@@ -30,6 +52,7 @@ _REFERENCE = Keys(
             Choice(("native", "event")),
             "native: PyTorch's own for the kind; event: h(event) -> value | None for any",
         ),
+        "state": Key(Checked(_STATE, _state), "ddp_comm: the hook's first argument, made anew"),
     },
     hints={"function": "did you mean fn?", "call": "did you mean fn?"},
 )
@@ -42,7 +65,7 @@ _PAIR = Keys(
 
 
 def _reference(_: Item, found: dict[str, Any]) -> CallRef:
-    return CallRef(found["fn"].function, found.get("signature", "native"))
+    return CallRef(found["fn"].function, found.get("signature", "native"), found.get("state"))
 
 
 class _Function:
@@ -109,7 +132,7 @@ ARGUMENTS: dict[str, Shape] = {
     "directory": Checked(Text("a directory"), paths.absolute),
     "file": Checked(Text("a file of tensors, with #name for one of them"), _tensor_file),
     "function": _Function(),
-    "comm": COMM,
+    "comm": Comm(_Function()),
 }
 _NAME = Named(
     "action", {one.name: one.does for one in CATALOGUE.values()}, "hookcli list actions shows them"

@@ -6,7 +6,7 @@ from typing import Any
 
 from hookcli.config.reading.containers import Key, Keys
 from hookcli.config.reading.items import FaultError, Item, Problems
-from hookcli.config.reading.shapes import Flag, Named, Number, Schema, Whole, misfit
+from hookcli.config.reading.shapes import Flag, Named, Number, Schema, Shape, Whole, misfit
 
 _POWER_SGD = {
     "matrix_approximation_rank": Key(Whole(1), "the rank; 1 by default"),
@@ -27,58 +27,99 @@ STATES: dict[str, dict[str, Key]] = {
     "allreduce": {},
     "fp16_compress": {},
     "bf16_compress": {},
-    "powersgd": _POWER_SGD,
-    "batched_powersgd": _POWER_SGD,
+    "power_sgd": _POWER_SGD,
+    "batched_power_sgd": _POWER_SGD,
     "quantize_per_tensor": {},
     "quantize_per_channel": {},
     "noop": {},
     "post_local_sgd": _LOCAL_SGD,
+    "fp16_compress_wrapper": {},
+    "bf16_compress_wrapper": {},
 }
+WRAPPERS = ("fp16_compress_wrapper", "bf16_compress_wrapper")
 
 
 def _bare(word: str) -> str:
     return (
-        word.lower().removesuffix("_hook").replace("_sgd", "sgd").replace("localsgd", "local_sgd")
+        word.lower()
+        .removesuffix("_hook")
+        .replace("_sgd", "sgd")
+        .replace("localsgd", "local_sgd")
+        .replace("powersgd", "power_sgd")
     )
 
 
 _NAME = Named(
     "communication hook", dict.fromkeys(STATES, ""), f"write one of {', '.join(STATES)}", bare=_bare
 )
+_OF_WRAPPER = ("name", "around")
 _NAME_KEY = Key(_NAME, "which of torch's communication hooks", required=True)
 
 
-class _Comm:
-    """A hook's name, or {name, **state}."""
+class Comm:
+    """A hook's name, or {name, **state}; of a wrapper {name, around}.
 
-    wants = "the name of a communication hook, or {name: powersgd, …}"
+    `function` reads a function of the user's, which a wrapper can stand around too.
+    """
+
+    wants = "the name of a communication hook, or {name: power_sgd, …}"
+
+    def __init__(self, function: Shape) -> None:
+        self._function = function
 
     def read(self, item: Item, problems: Problems) -> dict[str, Any]:
         """The name with the state that was given."""
         if isinstance(item.value, str):
-            name = _NAME.read(item, problems)
-            missing = [key for key, one in STATES[name].items() if one.required]
-            if missing:
-                hint = f"write comm: {{name: {name}, {missing[0]}: 100}}"
-                raise FaultError(item, f"{name} needs '{missing[0]}'", hint)
-            return {"name": name}
+            return self._bare(item, _NAME.read(item, problems))
         if not isinstance(item.value, dict):
             misfit(item, self.wants, "write comm: fp16_compress")
         named = item.get("name")
         if named is None:
-            raise FaultError(item, "comm has no 'name'", "write comm: {name: powersgd, …}")
-        state = STATES[_NAME.read(named, problems)]
-        return Keys({"name": _NAME_KEY, **state}).read(item, problems)
+            raise FaultError(item, "comm has no 'name'", "write comm: {name: power_sgd, …}")
+        name = _NAME.read(named, problems)
+        if name in WRAPPERS:
+            return self._wrapper(item, name, problems)
+        return Keys({"name": _NAME_KEY, **STATES[name]}).read(item, problems)
+
+    def _bare(self, item: Item, name: str) -> dict[str, Any]:
+        if name in WRAPPERS:
+            hint = f"write comm: {{name: {name}, around: power_sgd}}"
+            raise FaultError(item, f"{name} stands around another hook", hint)
+        missing = [key for key, one in STATES[name].items() if one.required]
+        if missing:
+            hint = f"write comm: {{name: {name}, {missing[0]}: 100}}"
+            raise FaultError(item, f"{name} needs '{missing[0]}'", hint)
+        return {"name": name}
+
+    def _wrapper(self, item: Item, name: str, problems: Problems) -> dict[str, Any]:
+        """What it stands around: another hook, or {call: the user's}."""
+        around = item.get("around")
+        if around is None:
+            hint = f"write comm: {{name: {name}, around: power_sgd}}"
+            raise FaultError(item, f"{name} stands around another hook", hint)
+        strange = next((one for key, one in item.value.items() if key not in _OF_WRAPPER), None)
+        if strange is not None:
+            raise FaultError(
+                strange, f"{name} has no key '{strange.label}'", "its keys are name and around"
+            )
+        call = around.get("call")
+        if call is not None:
+            return {"name": name, "around": self._function.read(call, problems)}
+        return {"name": name, "around": self.read(around, problems)}
 
     def schema(self) -> Schema:
         """JSON Schema: the names, and a mapping for each."""
-        full = []
+        full: list[Schema] = []
         for name, state in STATES.items():
             one = Keys({"name": _NAME_KEY, **state}).schema()
             one["properties"]["name"] = {"const": name, "description": _NAME_KEY.does}
+            if name in WRAPPERS:
+                one["properties"]["around"] = {"type": ["string", "object"]}
+                one["required"] = ["name", "around"]
             full.append(one)
-        bare = [n for n, state in STATES.items() if not any(k.required for k in state.values())]
+        bare = [
+            name
+            for name, state in STATES.items()
+            if name not in WRAPPERS and not any(key.required for key in state.values())
+        ]
         return {"anyOf": [{"enum": bare}, *full]}
-
-
-COMM = _Comm()

@@ -8,6 +8,7 @@ from typing import Any
 from hookcli.config.hooks import BackwardSpec, OptimizerSpec, PackagePattern
 from hookcli.config.reading import paths
 from hookcli.config.reading.containers import ByType, Key, Keys, Many
+from hookcli.config.reading.distributed import DISTRIBUTED
 from hookcli.config.reading.items import FaultError, Item, Problems, plain, suggestion
 from hookcli.config.reading.model import INPUT
 from hookcli.config.reading.shapes import (
@@ -23,7 +24,6 @@ from hookcli.config.reading.shapes import (
     misfit,
 )
 from hookcli.config.selectors import match_of
-from hookcli.config.spec import DistributedSpec
 from hookcli.inputs.grammar import FLOATING, TensorSpec, canonical_dtype
 
 MOST = 1e9  # seconds or gigabytes
@@ -146,12 +146,6 @@ BACKWARD = Keys(
         ),
     }
 )
-_DISTRIBUTED = Keys(
-    {
-        "nproc": Key(Whole(1, 1024), "local ranks"),
-        "parallel": Key(Choice(("ddp", "fsdp")), "what wraps the model"),
-    }
-)
 
 
 def _modules(item: Item, text: str) -> tuple[str, str]:
@@ -218,7 +212,7 @@ RUN = Keys(
             Checked(PACKAGE, _package),
             "what torch.package does with Python modules; the first pattern that matches decides",
         ),
-        "distributed": Key(Checked(_DISTRIBUTED, _made(DistributedSpec)), "several local ranks"),
+        "distributed": Key(DISTRIBUTED, "several ranks that run together"),
     },
     hints={
         "grad": "did you mean no_grad?",

@@ -1,0 +1,109 @@
+"""What DistributedDataParallel gives to its communication hook, and what the hook makes of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from hookcli.distributed.group import Group
+from hookcli.distributed.wire import Wire, ring_all_reduce
+
+Told = Callable[[int, int, int, int], None]  # step, index, start and end in nanoseconds
+
+
+@dataclass(slots=True)
+class BucketNote:
+    """One bucket of one step, on this rank."""
+
+    step: int
+    index: int
+    order: int
+    last: bool
+    size: int
+    dtype: str
+    parameters: tuple[str, ...]
+    norm_before: float
+    norm_after: float | None = None
+    norm_exact: float | None = None
+    error: float | None = None
+    sent: int = 0
+    plain: int = 0
+
+
+def _norm(tensor: torch.Tensor) -> float:
+    """The 2-norm in float64."""
+    wide = torch.complex128 if tensor.is_complex() else torch.float64
+    return float(torch.linalg.vector_norm(tensor.detach(), dtype=wide))
+
+
+class Buckets:
+    """Notes each bucket that comes, beside the hook that averages it."""
+
+    def __init__(self, group: Group, names: dict[int, str], told: Told | None) -> None:
+        self.notes: list[BucketNote] = []
+        self.wire = Wire()
+        self._group, self._names, self._told = group, names, told
+        self._lock = threading.Lock()
+        self._step = -1
+        self._count = 0
+
+    def take(
+        self, step: int, bucket: Any, average: Callable[[], torch.futures.Future[torch.Tensor]]
+    ) -> Any:
+        """Note a bucket, and what `average` makes of it; the Future that torch is to get."""
+        started = perf_counter_ns()
+        buffer = bucket.buffer()
+        note = self._begin(step, bucket, buffer)
+        with torch.no_grad():
+            exact = self._mean(buffer)
+        with self.wire.counting(note.step * 1_000_000 + note.order):
+            future = average()
+        with self.wire.counting(None):
+            return future.then(lambda done: self._end(note, done, exact, started))
+
+    def _begin(self, step: int, bucket: Any, buffer: torch.Tensor) -> BucketNote:
+        with self._lock:
+            self._count = self._count + 1 if step == self._step else 0
+            self._step = step
+            size = buffer.numel() * buffer.element_size()
+            note = BucketNote(
+                step=step,
+                index=bucket.index(),
+                order=self._count,
+                last=bucket.is_last(),
+                size=size,
+                dtype=str(buffer.dtype).removeprefix("torch."),
+                parameters=tuple(self._names.get(id(p), "?") for p in bucket.parameters()),
+                norm_before=_norm(buffer),
+                plain=round(ring_all_reduce(size, self._group.world)),
+            )
+            self.notes.append(note)
+            return note
+
+    def _mean(self, buffer: torch.Tensor) -> torch.Tensor:
+        """The mean over the ranks in float64, by a group of its own."""
+        wide = buffer.to(torch.complex128 if buffer.is_complex() else torch.float64)
+        if self._group.world > 1:
+            with self.wire.counting(None):
+                dist.all_reduce(wide, group=self._group.exact)
+            wide /= self._group.world
+        return wide
+
+    def _end(self, note: BucketNote, done: Any, exact: torch.Tensor, started: int) -> Any:
+        """The tensor that the hook gave, compared with the mean."""
+        value = done.value()
+        found = value[0] if isinstance(value, list | tuple) else value
+        with torch.no_grad():
+            note.norm_after, note.norm_exact = _norm(found), _norm(exact)
+            away = _norm(found.to(exact.dtype) - exact)
+        note.error = away / note.norm_exact if note.norm_exact else (0.0 if not away else None)
+        note.sent = self.wire.sent(note.step * 1_000_000 + note.order)
+        if self._told is not None:
+            self._told(note.step, note.index, started, perf_counter_ns())
+        return value

@@ -1,0 +1,70 @@
+"""Which rank it began with, where several failed: the others only lost their connection."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hookcli.hooks.kind import PHASES
+from hookcli.report.model import ErrorInfo
+
+# What the others of a group raise when one has gone.
+_LOST = re.compile(
+    r"Connection (closed|reset|refused)|Broken pipe|\bgloo\b|NCCL|ProcessGroup|"
+    r"store|peer|Timed out|timed out|[Ss]ocket",
+)
+_KILLED = ("died", "memory")
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """How a rank failed: the error, in which step, and how it stands in the order of news."""
+
+    rank: int
+    error: ErrorInfo
+    step: int | None
+    news: int
+
+
+def _rank_of(one: Failed) -> tuple[int, int]:
+    """Who died comes before who raised, and both before who lost the others."""
+    if one.error.type in _KILLED:
+        return (0, one.news)
+    if one.error.type == "timeout":
+        return (2, one.news)
+    return (3 if _LOST.search(one.error.message) else 1, one.news)
+
+
+def _progress(one: Failed) -> tuple[int, int, int]:
+    """How far a rank had come: all wait for the one that had come least far."""
+    phases = (*PHASES, "report")
+    error = one.error
+    phase = phases.index(error.phase) if error.phase in phases else -1
+    return (one.step or 0, phase, error.call or 0)
+
+
+def culprit(failed: Sequence[Failed]) -> Failed:
+    """The rank to name."""
+    worst = min(_rank_of(one)[0] for one in failed)
+    first = [one for one in failed if _rank_of(one)[0] == worst]
+    if worst == 2:  # timeouts
+        return min(first, key=_progress)
+    return min(first, key=_rank_of)
+
+
+def told(one: Failed, failed: Sequence[Failed], steps: int) -> ErrorInfo:
+    """Its error, with the rank and the step before it, and where the others were."""
+    step = f", step {one.step}" if one.step is not None and steps > 1 else ""
+    said = f"rank {one.rank}{step}: {one.error.message}"
+    if one.error.type == "timeout":
+        others = [f"rank {o.rank} was in {_where(o)}" for o in failed if o.rank != one.rank]
+        said += f"; {', '.join(others[:3])}" if others else ""
+    return dataclasses.replace(one.error, message=said)
+
+
+def _where(one: Failed) -> str:
+    layer = f" of {one.error.layer}" if one.error.layer else ""
+    step = f", step {one.step}" if one.step is not None else ""
+    return f"{one.error.phase}{layer}{step}"

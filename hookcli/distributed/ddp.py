@@ -1,0 +1,61 @@
+"""The model in DistributedDataParallel, with a communication hook that is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from hookcli.config.spec import DistributedSpec
+from hookcli.errors import ModelError
+
+MIB = 1 << 20
+DEFAULT_CAP = 25.0  # MiB, of torch
+
+
+def options(spec: DistributedSpec, *, unused: bool) -> dict[str, Any]:
+    """The keyword arguments for torch; `unused`: some parameter gets no gradient on some rank."""
+    find = spec.find_unused_parameters
+    found = {
+        "bucket_cap_mb": spec.bucket_cap_mb,
+        "find_unused_parameters": unused and not spec.static_graph if find is None else find,
+        "static_graph": spec.static_graph,
+        "gradient_as_bucket_view": spec.gradient_as_bucket_view,
+        "broadcast_buffers": None if spec.broadcast_buffers else False,  # deprecated in torch 2.13
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def wrap(
+    root: nn.Module,
+    given: dict[str, Any],
+    device: torch.device,
+    entry: Callable[[Any, Any], Any],
+    place: str,
+) -> DistributedDataParallel:
+    """The wrapper; `entry` is what averages a bucket, told the state and the bucket.
+
+    Raises
+    ------
+    ModelError : torch refuses the model.
+    """
+    try:
+        ddp = DistributedDataParallel(
+            root, device_ids=None if device.type == "cpu" else [device], **given
+        )
+    except (RuntimeError, ValueError, TypeError, NotImplementedError) as error:
+        raise ModelError(
+            f"DistributedDataParallel refuses the model: {str(error).splitlines()[0]}",
+            place=place,
+            hint="it needs a parameter that requires grad, and takes no lazy or meta ones",
+        ) from None
+    ddp.register_comm_hook(None, _named(entry))
+    return ddp
+
+
+def _named(entry: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The same under the names that torch looks for."""
+    return lambda state, bucket: entry(state, bucket)  # a method has `self`

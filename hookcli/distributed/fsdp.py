@@ -1,0 +1,93 @@
+"""The model sharded by FSDP2's `fully_shard`, each module that a policy names as one unit."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Any
+
+import torch
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+from hookcli.config.spec import DistributedSpec
+from hookcli.errors import ModelError, RequestError
+from hookcli.models import walk
+from hookcli.report.distributed import UnitRow
+
+
+def _chosen(root: nn.Module, globs: tuple[str, ...]) -> list[tuple[str, nn.Module]]:
+    """The modules to shard one by one, those inside others first."""
+    named = [(names[0], module) for module, names in walk.modules(root) if module is not root]
+    if globs:
+        found = [(n, m) for n, m in named if any(fnmatchcase(n, glob) for glob in globs)]
+    else:
+        lists = {n for n, m in named if isinstance(m, nn.ModuleList)}
+        found = [(n, m) for n, m in named if n.rpartition(".")[0] in lists]
+        found += [(n, m) for n, m in named if isinstance(root, nn.ModuleList) and "." not in n]
+    able = [(n, m) for n, m in found if not isinstance(m, nn.ModuleList | nn.ModuleDict)]
+    return list(reversed([(n, m) for n, m in able if any(True for _ in m.parameters())]))
+
+
+def _unmatched(root: nn.Module, globs: tuple[str, ...]) -> str | None:
+    names = [name for _, found in walk.modules(root) for name in found]
+    return next((g for g in globs if not any(fnmatchcase(n, g) for n in names)), None)
+
+
+def shard(
+    root: nn.Module, spec: DistributedSpec, device: torch.device, world: int
+) -> tuple[UnitRow, ...]:
+    """Shard the model in place; what each unit holds.
+
+    Raises
+    ------
+    RequestError, ModelError : a glob of the policy matches nothing; torch refuses.
+    """
+    lost = _unmatched(root, spec.wrap)
+    if lost is not None:
+        raise RequestError(
+            f"no module matches '{lost}'", place=f"{spec.place}.wrap", hint="see hookcli inspect"
+        )
+    mesh = init_device_mesh(device.type, (world,))
+    units = [*_chosen(root, spec.wrap), ("", root)]
+    given: dict[str, Any] = {}
+    if spec.reshard_after_forward is not None:
+        given["reshard_after_forward"] = spec.reshard_after_forward
+    held = _held(root, units)
+    for name, module in units:
+        try:
+            fully_shard(module, mesh=mesh, **given)
+        except (RuntimeError, ValueError, NotImplementedError, AssertionError) as error:
+            raise ModelError(
+                f"fully_shard refuses {name or 'the model'}: {str(error).splitlines()[0]}",
+                place=spec.place,
+                hint="name other modules in run.distributed.wrap; the model itself comes last",
+            ) from None
+    parts = {names[0]: _local(p) for p, names, _ in walk.tensors(root, "_parameters")}
+    return tuple(
+        UnitRow(
+            module=name,
+            parameters=tuple(own),
+            bytes=sum(own.values()),
+            shard_bytes=sum(parts.get(parameter, 0) for parameter in own),
+        )
+        for name, own in reversed(held)
+        if own
+    )
+
+
+def _held(root: nn.Module, units: list[tuple[str, nn.Module]]) -> list[tuple[str, dict[str, int]]]:
+    """The parameters of each unit with their bytes: what is in an inner one is that one's."""
+    names = {id(p): names[0] for p, names, _ in walk.tensors(root, "_parameters")}
+    taken: set[int] = set()
+    found = []
+    for name, module in units:
+        own = [p for p in module.parameters() if id(p) not in taken]
+        taken.update(map(id, own))
+        found.append((name, {names[id(p)]: p.numel() * p.element_size() for p in own}))
+    return found
+
+
+def _local(parameter: Any) -> int:
+    part = parameter.to_local() if hasattr(parameter, "to_local") else parameter
+    return int(part.numel() * part.element_size())

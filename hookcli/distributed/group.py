@@ -1,0 +1,97 @@
+"""Joining the other ranks, and telling them things beside the model's own traffic."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from time import perf_counter_ns
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+from torch._C._distributed_c10d import FileStore
+
+from hookcli.config.spec import DistributedSpec, Rank
+from hookcli.errors import ModelError, RequestError
+
+T = TypeVar("T")
+_LATER = 60.0  # seconds after the command's own end: that one tells more
+
+
+def set_environment(rank: Rank) -> None:
+    """What torchrun tells each process of itself; and each gets its part of the cores."""
+    if rank.store is None:
+        return
+    os.environ.update(
+        RANK=str(rank.number),
+        LOCAL_RANK=str(rank.local),
+        WORLD_SIZE=str(rank.world),
+        LOCAL_WORLD_SIZE=str(rank.local_world),
+        GROUP_RANK="0",
+    )
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    torch.set_num_threads(max(1, (cores or 1) // rank.local_world))
+    loopback = "lo" if os.path.isdir("/sys/class/net/lo") else "lo0"  # noqa: PTH112
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", loopback)  # nobody outside can connect
+
+
+def backend_of(spec: DistributedSpec, device: torch.device) -> str:
+    """What carries tensors of this device."""
+    if spec.backend is not None:
+        return spec.backend
+    return "nccl" if device.type == "cuda" else "gloo"
+
+
+class Group:
+    """All ranks. `mark` is when they had met, in nanoseconds of this process's clock."""
+
+    def __init__(self, number: int, world: int, backend: str) -> None:
+        self.number, self.world, self.backend = number, world, backend
+        self.aside = dist.new_group(backend="gloo") if world > 1 else None
+        self.exact = dist.new_group(backend=backend) if world > 1 else None
+        if world > 1:
+            dist.barrier(group=self.aside)
+        self.mark = perf_counter_ns()
+
+    def gather(self, value: T) -> list[T]:
+        """What each rank says, by rank."""
+        if self.world == 1:
+            return [value]
+        found: list[Any] = [None] * self.world
+        dist.all_gather_object(found, value, group=self.aside)
+        return found
+
+
+def join(rank: Rank, spec: DistributedSpec, device: torch.device) -> Group:
+    """Meet the other ranks.
+
+    Raises
+    ------
+    RequestError, ModelError : this torch has no such backend; the others did not come.
+    """
+    backend = backend_of(spec, device)
+    if not dist.is_available() or not dist.is_backend_available(backend):
+        raise RequestError(
+            f"this torch has no backend {backend}",
+            place=spec.place,
+            hint="gloo is the one for the CPU, nccl the one for CUDA",
+        )
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    store = None if rank.store is None else FileStore(rank.store, rank.world)
+    given: dict[str, Any] = {} if store is None else {"store": store}
+    try:
+        dist.init_process_group(
+            backend,
+            rank=rank.number,
+            world_size=rank.world,
+            timeout=timedelta(seconds=rank.timeout + _LATER),
+            **given,
+        )
+        return Group(rank.number, rank.world, backend)
+    except (RuntimeError, ValueError) as error:
+        raise ModelError(
+            f"rank {rank.number} did not meet the others: {str(error).splitlines()[0]}",
+            place=spec.place,
+            hint="do all ranks run the same command?",
+        ) from None

@@ -1,0 +1,37 @@
+"""Under torchrun each rank is started by itself: they send their reports to rank 0's worker."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from datetime import timedelta
+
+import torch.distributed as dist
+from torch._C._distributed_c10d import Store
+
+from hookcli.config.spec import Rank
+
+_WAIT = 10.0  # seconds for a rank that is late, after rank 0 has finished itself
+
+
+def _key(rank: int) -> str:
+    return f"hookcli/report/{rank}"
+
+
+def exchange(text: str, rank: Rank, store: Store | None = None) -> tuple[str | None, ...]:
+    """Rank 0 gets the reports of all others, None for one that did not come; others send theirs."""
+    where: Store = dist.distributed_c10d._get_default_store() if store is None else store
+    if rank.number:
+        where.set(_key(rank.number), zlib.compress(text.encode()))  # type: ignore[arg-type]
+        return ()
+    until = time.monotonic() + _WAIT
+    return tuple(_received(where, i, until) for i in range(1, rank.world))
+
+
+def _received(store: Store, rank: int, until: float) -> str | None:
+    left = max(until - time.monotonic(), 0.1)
+    try:
+        store.wait([_key(rank)], timedelta(seconds=left))
+        return zlib.decompress(store.get(_key(rank))).decode()
+    except (RuntimeError, ValueError, zlib.error):
+        return None

@@ -1,0 +1,258 @@
+"""Several workers that run one model together, on this machine or as torchrun started them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hookcli.config.spec import Attempt, DistributedSpec, Rank, Spec
+from hookcli.distributed.culprit import Failed, culprit, told
+from hookcli.distributed.merge import merged
+from hookcli.errors import HookcliError, InterruptedRun, NoBatchError
+from hookcli.report.model import ErrorInfo, Report
+from hookcli.report.schema import from_json, prepare
+from hookcli.worker import processes
+from hookcli.worker.crash import crash_report
+from hookcli.worker.launch import TICK, Limits, Worker
+from hookcli.worker.protocol import Answer, Crash, FailureMessage, Job, ReportMessage
+from hookcli.worker.start import start_ahead
+
+_AFTER = 10.0  # seconds that the others have once a rank has failed: they notice at once
+_TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """The one report, those of the other ranks, and the tries that it took to infer the batch.
+
+    `number` is this process's rank: where it is not 0, `report` is its own.
+    """
+
+    report: Report
+    others: dict[int, Report]
+    trials: tuple[str, ...] = ()
+    number: int = 0
+
+
+def of_torchrun(timeout: float) -> Rank | None:
+    """The rank that torchrun started this process as; None where it did not."""
+    found = [os.environ.get(name, "") for name in _TORCHRUN]
+    if not all(found) or not all(text.isascii() and text.isdigit() for text in found[:3]):
+        return None
+    number, world, local = map(int, found[:3])
+    size = os.environ.get("LOCAL_WORLD_SIZE", "")
+    return Rank(number, world, local, int(size) if size.isdigit() else 1, None, timeout)
+
+
+def is_together(spec: Spec) -> bool:
+    """Whether several ranks are asked for, or torchrun has started this one."""
+    if spec.command not in {"grads", "trace", "check"} or spec.side is not None:
+        return False
+    asked = spec.run.distributed
+    return (asked is not None and asked.nproc > 1) or of_torchrun(0) is not None
+
+
+class _Watching(contextlib.ExitStack):
+    """A worker that wakes a selector, until it has answered."""
+
+    def __init__(self, worker: Worker, selector: selectors.BaseSelector) -> None:
+        super().__init__()
+        self._worker = worker
+        self.enter_context(worker.watched(selector))
+
+    def look(self, ready: set[int]) -> Answer | None:
+        """The answer, once there is one."""
+        answer = self._worker.look(ready)
+        if answer is not None:
+            self.close()
+        return answer
+
+
+class Ranks:
+    """Runs a request by several ranks. `check` is called at every tick, and may raise."""
+
+    def __init__(self, spec: Spec, limits: Limits, check: Callable[[], None]) -> None:
+        self._spec, self._limits, self._check = spec, limits, check
+        self._started = time.monotonic()
+        timeout = max(limits.deadline - self._started, 1.0)
+        asked = spec.run.distributed or DistributedSpec()
+        joined = of_torchrun(timeout)
+        self._joined = joined
+        self._ranks = (
+            [Rank(i, asked.nproc, i, asked.nproc, "", timeout) for i in range(asked.nproc)]
+            if joined is None
+            else [joined]
+        )
+
+    def run(self, attempt: Attempt, meanwhile: Callable[[], None] = lambda: None) -> Together:
+        """Carry out one attempt.
+
+        Raises
+        ------
+        HookcliError : nothing could be run; of several ranks the first error is said.
+        """
+        with _meeting() as folder, self._workers(attempt, folder) as workers:
+            prepare()  # while the children import torch
+            meanwhile()
+            answers = self._answers(workers)
+            steps = [worker.last().step for worker in workers]
+            ended = {
+                i: workers[i].stopped("died", "it was ended, as another rank had failed")
+                for i in range(len(workers))
+                if i not in answers
+            }
+        return self._settle(attempt, answers, ended, steps)
+
+    @contextlib.contextmanager
+    def _workers(self, attempt: Attempt, folder: str) -> Iterator[list[Worker]]:
+        """All processes, before any is given its job: each knows the others for no orphans."""
+        for _ in self._ranks[1:]:
+            start_ahead()
+        store = None if self._joined is not None else str(Path(folder) / "store")
+        limits = replace(self._limits, memory=None)
+        with contextlib.ExitStack() as stack:
+            yield [
+                stack.enter_context(
+                    Worker(
+                        Job(self._spec, replace(attempt, rank=replace(rank, store=store))), limits
+                    )
+                )
+                for rank in self._ranks
+            ]
+
+    def _answers(self, workers: list[Worker]) -> dict[int, Answer]:
+        """What each said, in the order of its coming."""
+        processes.adopt_orphans()
+        answers: dict[int, Answer] = {}
+        until = float("inf")
+        with selectors.DefaultSelector() as selector, contextlib.ExitStack() as stack:
+            watching = [stack.enter_context(_Watching(worker, selector)) for worker in workers]
+            while len(answers) < len(workers) and time.monotonic() < until:
+                ready = {key.fd for key, _ in selector.select(TICK)}
+                for i, one in enumerate(watching):
+                    answer = None if i in answers else one.look(ready)
+                    if answer is not None:
+                        answers[i] = answer
+                if until == float("inf") and any(map(_failed, answers.values())):
+                    until = time.monotonic() + _AFTER
+                self._tick(workers, answers)
+        for i, worker in enumerate(workers):
+            if i in answers:
+                worker.linger(answers[i])
+        return answers
+
+    def _tick(self, workers: list[Worker], answers: dict[int, Answer]) -> None:
+        """Look at what all of them hold together, and let the caller end it all."""
+        try:
+            self._check()
+        except InterruptedRun as interruption:
+            waiting = [w for i, w in enumerate(workers) if i not in answers]
+            interruption.where = (waiting or workers)[0].last().sentence()
+            raise
+        most = self._limits.memory
+        if most is None:
+            return
+        used = [worker.resident for worker in workers]
+        if sum(used) > most:
+            i = used.index(max(used))
+            said = f"{sum(used) / 1e9:.2f} GB used by all ranks"
+            limit = f"over --max-memory {most / 1e9:g} GB"
+            answers[i] = workers[i].stopped("memory", f"{said}, {limit}")
+
+    def _settle(
+        self,
+        attempt: Attempt,
+        answers: dict[int, Answer],
+        ended: dict[int, Crash],
+        steps: list[int],
+    ) -> Together:
+        seconds = round(time.monotonic() - self._started, 3)
+        _raise_if_none_ran(self._ranks, answers)
+        reports: list[Report] = []
+        failed: list[Failed] = []
+        news = {i: place for place, i in enumerate(answers)}
+        for i, rank in enumerate(self._ranks):
+            report = self._report(attempt, answers[i] if i in answers else ended[i], seconds)
+            reports.append(report)
+            if i in answers and report.error is not None:
+                failed.append(Failed(rank.number, report.error, steps[i], news[i]))
+        if self._joined is not None:
+            return self._as_one_rank(self._joined, reports[0], failed, answers[0])
+        first = culprit(failed) if failed else None
+        error = None if first is None else told(first, failed, self._spec.run.steps)
+        whole = merged(reports, error)
+        environment = replace(whole.environment, seconds=seconds)
+        others = {i: one for i, one in enumerate(reports) if i}
+        return Together(replace(whole, environment=environment), others, _trials(answers))
+
+    def _as_one_rank(
+        self, rank: Rank, own: Report, failed: list[Failed], answer: Answer
+    ) -> Together:
+        """Under torchrun: rank 0 merges what the others sent it; another has its own report."""
+        if rank.number:
+            return Together(own, {}, number=rank.number)
+        sent = answer.others if isinstance(answer, ReportMessage) else ()
+        others = [None if text is None else from_json(text) for text in sent]
+        missing = [None] * (rank.world - 1 - len(others))
+        failed += [
+            Failed(i, one.error, None, 1)
+            for i, one in enumerate(others, 1)
+            if one is not None and one.error is not None
+        ]
+        error = told(culprit(failed), failed, self._spec.run.steps) if failed else None
+        whole = merged([own, *others, *missing], error)
+        return Together(whole, {}, _trials({0: answer}))
+
+    def _report(self, attempt: Attempt, answer: Answer, seconds: float) -> Report:
+        if isinstance(answer, Crash):
+            return crash_report(self._spec, attempt, answer, seconds)
+        if isinstance(answer, FailureMessage):
+            return _of_failure(self._spec, attempt, answer, seconds)
+        return from_json(answer.json)
+
+
+def _failed(answer: Answer) -> bool:
+    if isinstance(answer, ReportMessage):
+        return answer.failed
+    return True
+
+
+def _trials(answers: dict[int, Answer]) -> tuple[str, ...]:
+    first = answers.get(0)
+    return first.trials if isinstance(first, ReportMessage) else ()
+
+
+def _raise_if_none_ran(ranks: list[Rank], answers: dict[int, Answer]) -> None:
+    """All said that nothing could be run: the first one's error is said."""
+    said = [one for one in answers.values() if isinstance(one, FailureMessage)]
+    if len(said) == len(ranks) or any(isinstance(one.error, NoBatchError) for one in said):
+        raise next((s.error for s in said if isinstance(s.error, NoBatchError)), said[0].error)
+    for one in said:
+        if one.error.status != 3:  # not the model: the request, or hookcli itself
+            raise one.error
+
+
+def _of_failure(spec: Spec, attempt: Attempt, answer: FailureMessage, seconds: float) -> Report:
+    """A rank that could not run while others did."""
+    error: HookcliError = answer.error
+    crash = Crash("died", error.message, answer.phase, None, None, error.place)
+    report = crash_report(spec, attempt, crash, seconds)
+    told_of = ErrorInfo(answer.phase, None, None, (), "ModelError", error.message, error.place)
+    return replace(report, error=told_of)
+
+
+@contextlib.contextmanager
+def _meeting() -> Iterator[str]:
+    """A folder that only this user can read, in which local ranks meet."""
+    folder = tempfile.mkdtemp(prefix="hookcli-")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

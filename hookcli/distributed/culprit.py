@@ -57,14 +57,9 @@ def culprit(failed: Sequence[Failed]) -> Failed:
 def told(one: Failed, failed: Sequence[Failed], steps: int) -> ErrorInfo:
     """Its error, with the rank and the step before it, and where the others were."""
     step = f", step {one.step}" if one.step is not None and steps > 1 else ""
-    said = f"rank {one.rank}{step}: {one.error.message}"
+    waited = ""
     if one.error.type == "timeout":
-        others = [f"rank {o.rank} was in {_where(o)}" for o in failed if o.rank != one.rank]
-        said += f"; {', '.join(others[:3])}" if others else ""
+        others = [f"rank {o.rank} in {o.error.phase}" for o in failed if o.rank != one.rank]
+        waited = f" ({', '.join(others[:3])} meanwhile)" if others else ""
+    said = f"rank {one.rank}{step}{waited}: {one.error.message}"
     return dataclasses.replace(one.error, message=said)
-
-
-def _where(one: Failed) -> str:
-    layer = f" of {one.error.layer}" if one.error.layer else ""
-    step = f", step {one.step}" if one.step is not None else ""
-    return f"{one.error.phase}{layer}{step}"

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import FSDPModule, fully_shard
 
 from hookcli.config.spec import DistributedSpec
 from hookcli.errors import ModelError, RequestError
@@ -63,6 +63,7 @@ def shard(
                 place=spec.place,
                 hint="name other modules in run.distributed.wrap; the model itself comes last",
             ) from None
+        _as_before(module)
     parts = {names[0]: _local(p) for p, names, _ in walk.tensors(root, "_parameters")}
     return tuple(
         UnitRow(
@@ -74,6 +75,15 @@ def shard(
         for name, own in reversed(held)
         if own
     )
+
+
+def _as_before(module: nn.Module) -> None:
+    """Let the class that torch made for a sharded module go by the name of its author's."""
+    kind = type(module)
+    base = next((one for one in kind.__bases__ if one is not FSDPModule), None)
+    if base is not None and FSDPModule in kind.__bases__:
+        for name in ("__name__", "__qualname__", "__module__"):
+            setattr(kind, name, getattr(base, name))
 
 
 def _held(root: nn.Module, units: list[tuple[str, nn.Module]]) -> list[tuple[str, dict[str, int]]]:

@@ -55,11 +55,20 @@ def _timings(reports: Sequence[Report | None]) -> dict[str, Any] | None:
     if first is None or first.timings is None:
         return None
     others = [
-        {"rank": i, **one.timings}
+        {"rank": i, **one.timings, **_layers(one, first)}
         for i, one in enumerate(reports)
         if i and one is not None and one.timings is not None
     ]
-    return {**first.timings, "ranks": others}
+    return {**first.timings, "ranks": others} if others else first.timings
+
+
+def _layers(report: Report, first: Report) -> dict[str, Any]:
+    """The calls that the times are of, where they are not those of rank 0."""
+    ours, theirs = (
+        [[row.order, row.parent, row.name, row.type] for row in one.layers]
+        for one in (report, first)
+    )
+    return {} if ours == theirs else {"layers": ours}
 
 
 def _of(report: Report | None) -> Distributed | None:

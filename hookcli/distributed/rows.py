@@ -23,7 +23,7 @@ def bucket_row(note: BucketNote) -> BucketRow:
         norm_after=None if note.norm_after is None else number(note.norm_after),
         norm_exact=None if note.norm_exact is None else number(note.norm_exact),
         error=None if note.error is None else number(note.error),
-        wire_bytes=note.sent,
+        wire_bytes=None if note.norm_after is None else note.sent,
         plain_bytes=note.plain,
     )
 

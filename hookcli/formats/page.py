@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from hookcli.formats import summary
+from hookcli.formats import ranks, summary
 from hookcli.formats.text import cut_end
 from hookcli.formats.view import View
 from hookcli.report.model import Report
@@ -77,7 +77,8 @@ def assemble(
 
     `alarms` are (label, text), and stand before the checks that failed.
     """
-    parts = [head(report, view), *tables]
+    parts = [head(report, view), *tables, *ranks.tables(report, view)]
+    totals = [*totals, *ranks.totals(report)]
     if totals:
         wide = max(len(name) for name, _ in totals)
         most = max((len(text) for _, text in totals if len(text) <= _FIGURE), default=0)
@@ -89,7 +90,7 @@ def assemble(
                 for name, text in totals
             )
         )
-    failed = [*alarms, *summary.failed(report)]
+    failed = [*alarms, *ranks.alarms(report), *summary.failed(report)]
     parts.append("\n".join(_labelled(label, text, view, _RED) for label, text in failed))
     parts.append("\n".join(_labelled("note", note, view, _YELLOW) for note in notes))
     return plain("\n\n".join(part for part in parts if part), view) + "\n"

@@ -11,16 +11,26 @@ from collections.abc import Iterable, Iterator
 
 from hookcli.console import escape
 from hookcli.formats.text import shape
-from hookcli.formats.timeline import Span, Timeline, timeline
+from hookcli.formats.timeline import OfRank, Span, Timeline, timelines
 from hookcli.formats.trace_rows import recorded
-from hookcli.formats.tracks import Arrows, Backward, Event, Label, Track, add_calls
+from hookcli.formats.tracks import (
+    Arrows,
+    Backward,
+    Event,
+    Label,
+    Moment,
+    Track,
+    add_buckets,
+    add_calls,
+)
 from hookcli.formats.view import View
 from hookcli.report.events import EventRow
 from hookcli.report.leaf import Leaf
 from hookcli.report.model import LayerRow, Report
 
 _TIDS = {"phases": 1, "forward": 2, "backward": 3}  # of the main thread; others come after
-_RANK = 0
+_BUCKETS = 1_000_000  # of the tracks of buckets
+_ARROWS = 1_000_000_000  # most of a rank
 
 # Made now: a model may replace the functions of `json`.
 _encode = json.JSONEncoder(allow_nan=False, separators=(", ", ": ")).encode
@@ -47,12 +57,12 @@ def _label(row: LayerRow) -> Label:
     return Label(name, {**args, "recomputed": True} if row.recomputed else args)
 
 
-def _paths(report: Report) -> dict[int, tuple[int, ...]]:
-    """Of each call the orders from the root's down to its own."""
+def _paths(calls: Iterable[tuple[int, int | None]]) -> dict[int, tuple[int, ...]]:
+    """Of each call, with its parent, the orders from the root's down to its own."""
     paths: dict[int, tuple[int, ...]] = {}
-    for row in report.layers:
-        above = () if row.parent is None else paths.get(row.parent, ())
-        paths[row.order] = (*above, row.order)
+    for order, parent in calls:
+        above = () if parent is None else paths.get(parent, ())
+        paths[order] = (*above, order)
     return paths
 
 
@@ -67,8 +77,10 @@ class _Tracks:
         """The track of "phases", "forward" or "backward" on a thread."""
         key = (what, thread)
         if key not in self._made:
-            name = what if thread == 0 else f"{what}, thread {thread}"
-            self._made[key] = Track(self._pid, _TIDS[what] + 2 * thread, name)
+            lane = "lane" if what == "buckets" else "thread"
+            name = what if thread == 0 else f"{what}, {lane} {thread}"
+            tid = _BUCKETS + thread if what == "buckets" else _TIDS[what] + 2 * thread
+            self._made[key] = Track(self._pid, tid, name)
         return self._made[key]
 
     def all(self) -> list[Track]:
@@ -118,17 +130,30 @@ def _instant(event: EventRow | None, seq: int) -> tuple[str, Event]:
     return escape(event.kind), args | {key: v for key, v in extra.items() if v is not None}
 
 
-def _fill(tracks: _Tracks, report: Report, times: Timeline) -> None:
-    labels = {row.order: _label(row) for row in report.layers}
-    arrows = Arrows()
+def _labels(report: Report, one: OfRank) -> tuple[dict[int, Label], dict[int, tuple[int, ...]]]:
+    """What the calls of a rank are called, and of each the orders down to it."""
+    if one.layers is None:
+        rows = [(row.order, row.parent) for row in report.layers]
+        return {row.order: _label(row) for row in report.layers}, _paths(rows)
+    labels = {}
+    for order, _, name, kind in one.layers:
+        shown = f"{escape(name)} ({escape(kind)})" if name else escape(kind)
+        labels[order] = Label(shown, {"name": escape(name or ""), "type": escape(kind)})
+    return labels, _paths([(order, parent) for order, parent, _, _ in one.layers])
+
+
+def _fill(tracks: _Tracks, report: Report, one: OfRank) -> None:
+    labels, paths = _labels(report, one)
+    times = one.times
+    arrows = Arrows(one.rank * _ARROWS)
     add_phases(tracks.get("phases"), times.phases, several=report.run.steps > 1)
     for thread, calls in _by_thread(times.calls).items():
         add_calls(tracks.get("forward", thread), calls, labels, arrows)
-    paths = _paths(report)
     for thread, nodes in _by_thread(times.nodes).items():
         backward = Backward(tracks.get("backward", thread), labels, paths, arrows)
         for group in _passes(nodes, times):
             backward.add(group)
+    add_buckets(lambda lane: tracks.get("buckets", lane), times.buckets)
     rows = {event.seq: event for event in recorded(report)}
     for seq, at, thread in times.instants:
         row = rows.get(seq)
@@ -147,13 +172,13 @@ def add_phases(track: Track, phases: tuple[Span, ...], *, several: bool) -> None
         track.end(min(phase.end, after))
 
 
-def _names(tracks: _Tracks, report: Report) -> Iterator[Event]:
-    """What the process and its threads are called."""
-    name = f"{escape(report.model.type or report.model.source)}, rank {_RANK}"
-    yield {"ph": "M", "pid": _RANK, "name": "process_name", "args": {"name": name}}
-    yield {"ph": "M", "pid": _RANK, "name": "process_sort_index", "args": {"sort_index": _RANK}}
+def _names(tracks: _Tracks, report: Report, rank: int) -> Iterator[Event]:
+    """What a rank's process and its threads are called."""
+    name = f"{escape(report.model.type or report.model.source)}, rank {rank}"
+    yield {"ph": "M", "pid": rank, "name": "process_name", "args": {"name": name}}
+    yield {"ph": "M", "pid": rank, "name": "process_sort_index", "args": {"sort_index": rank}}
     for track in tracks.all():
-        head = {"ph": "M", "pid": _RANK, "tid": track.tid}
+        head = {"ph": "M", "pid": rank, "tid": track.tid}
         yield {**head, "name": "thread_name", "args": {"name": track.name}}
         yield {**head, "name": "thread_sort_index", "args": {"sort_index": track.tid}}
 
@@ -165,12 +190,15 @@ def render(report: Report, view: View) -> str:  # a view never changes what ran 
     ------
     RequestError : the report has no timings.
     """
-    times = timeline(report)
-    tracks = _Tracks(_RANK)
-    _fill(tracks, report, times)
-    moments = [moment for track in tracks.all() for moment in track.moments]
+    names: list[Event] = []
+    moments: list[Moment] = []
+    for one in timelines(report):
+        tracks = _Tracks(one.rank)
+        _fill(tracks, report, one)
+        names += _names(tracks, report, one.rank)
+        moments += [moment for track in tracks.all() for moment in track.moments]
     moments.sort(key=lambda moment: moment.at)  # stable: each track's own order stays
-    events = [*_names(tracks, report), *(event for moment in moments for event in moment.events)]
+    events = [*names, *(event for moment in moments for event in moment.events)]
     run, environment = report.run, report.environment
     other = {
         "schema": report.schema, "command": escape(report.command),

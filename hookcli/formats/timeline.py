@@ -38,12 +38,22 @@ class Timeline:
     calls: tuple[Span, ...]
     nodes: tuple[Span, ...]
     instants: tuple[tuple[int, float, int], ...]
+    buckets: tuple[Span, ...] = ()  # of gradients; `order` is torch's number of the bucket
 
 
-def _time(value: Any) -> float:
+@dataclass(frozen=True, slots=True)
+class OfRank:
+    """The timeline of one rank. `layers` are (order, parent, name, type) where not as on rank 0."""
+
+    rank: int
+    times: Timeline
+    layers: tuple[tuple[int, int | None, str | None, str], ...] | None = None
+
+
+def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{value!r} is no time")
-    return round(float(value), 3)
+    return float(value)
 
 
 def _whole(value: Any) -> int:
@@ -58,20 +68,22 @@ def _read(rows: Any, make: Callable[[Any], T]) -> list[T]:
     return [make(row) for row in rows]
 
 
-def _until(start: float, end: Any, horizon: float) -> float:
-    """The end, not before the start; what never ended lasts to the end of all."""
-    return max(start, horizon if end is None else _time(end))
-
-
 def _horizon(timings: dict[str, Any]) -> float:
     """The last time of all."""
     ends = [row[-1] for key in ("phases", "calls", "nodes") for row in timings.get(key, ())]
     ends += [row[1] for row in timings.get("events", ())]
-    return max((_time(end) for end in ends if end is not None), default=0.0)
+    ends += [row[-1] for row in timings.get("buckets", ())]
+    return max((_number(end) for end in ends if end is not None), default=0.0)
 
 
-def _parse(timings: dict[str, Any]) -> Timeline:
+def _parse(timings: dict[str, Any], shift: float = 0.0) -> Timeline:
     last = _horizon(timings)
+
+    def _time(value: Any) -> float:
+        return round(_number(value) + shift, 3)
+
+    def _until(start: float, end: Any, horizon: float) -> float:
+        return max(start, horizon + shift if end is None else _time(end))
 
     def phase(row: Any) -> Span:
         step, name, start, end = row
@@ -93,6 +105,11 @@ def _parse(timings: dict[str, Any]) -> Timeline:
         seq, at, thread = row
         return _whole(seq), _time(at), _whole(thread)
 
+    def bucket(row: Any) -> Span:
+        step, index, start, end = row
+        at = _time(start)
+        return Span(at, _until(at, end, last), order=_whole(index), step=_whole(step))
+
     def ordered(spans: list[Span]) -> tuple[Span, ...]:
         return tuple(sorted(spans, key=lambda s: (s.start, -s.end)))
 
@@ -101,11 +118,29 @@ def _parse(timings: dict[str, Any]) -> Timeline:
         ordered(_read(timings.get("calls", ()), call)),
         ordered(_read(timings.get("nodes", ()), node)),
         tuple(sorted(_read(timings.get("events", ()), instant), key=lambda one: (one[1], one[0]))),
+        ordered(_read(timings.get("buckets", ()), bucket)),
     )
 
 
-def timeline(report: Report) -> Timeline:
-    """What the report knows of time.
+def _layer(row: Any) -> tuple[int, int | None, str | None, str]:
+    order, parent, name, kind = row
+    return _whole(order), parent, name, str(kind)
+
+
+def _of_ranks(timings: dict[str, Any]) -> list[OfRank]:
+    """Each rank's `start` says how long after all had met its own times begin."""
+    all_of = [{"rank": 0, **timings}, *timings.get("ranks", ())]
+    starts = [_number(one.get("start", 0.0)) for one in all_of]
+    found = []
+    for one, start in zip(all_of, starts, strict=True):
+        layers = one.get("layers")
+        rows = None if layers is None else tuple(_read(layers, _layer))
+        found.append(OfRank(_whole(one["rank"]), _parse(one, start - min(starts)), rows))
+    return found
+
+
+def timelines(report: Report) -> list[OfRank]:
+    """What the report knows of time, of each rank; all by one clock, from the first's start.
 
     Raises
     ------
@@ -118,7 +153,7 @@ def timeline(report: Report) -> Timeline:
     if unit != "us":
         raise RequestError(f"timings in {unit!r} are not known", place=_PLACE, hint=_HINT)
     try:
-        return _parse(timings)
+        return _of_ranks(timings)
     except (ValueError, TypeError, LookupError) as error:
         raise RequestError(
             f"the report's timings cannot be read: {error}", place=_PLACE, hint=_HINT

@@ -7,7 +7,7 @@ inside another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -60,9 +60,9 @@ class Label:
 class Arrows:
     """Arrows from each call's forward to its backward: the latest forward before it, once."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 0) -> None:
         self._tails: dict[int, list[tuple[Track, Moment]]] = {}
-        self._count = 0
+        self._count = first  # an arrow's number is its own among all processes
 
     def tail(self, order: int, track: Track, moment: Moment) -> None:
         """A call's forward began."""
@@ -85,6 +85,18 @@ class Arrows:
             "ph": phase, "pid": track.pid, "tid": track.tid, "ts": moment.at,
             "name": "backward", "cat": "autograd", "id": self._count, **more,
         })  # fmt: skip
+
+
+def add_buckets(lane: Callable[[int], Track], buckets: Sequence[Span]) -> None:
+    """Buckets of gradients that are averaged, those that overlap on tracks of their own."""
+    ends: list[float] = []
+    for span in buckets:
+        at = next((i for i, end in enumerate(ends) if end <= span.start), len(ends))
+        ends[at : at + 1] = [span.end]
+        track = lane(at)
+        args = {"step": span.step, "bucket": span.order}
+        track.begin(span.start, f"bucket {span.order}", "bucket", args)
+        track.end(span.end)
 
 
 def add_calls(

@@ -12,7 +12,6 @@ from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 from hookcli.models import places, walk
 from hookcli.models.base import CallStack, Enter, Exit, TensorInfo
 from hookcli.models.call_hooks import CallHooks
-from hookcli.models.classes import class_of
 from hookcli.models.scripted import (
     forwards,
     is_scripted,
@@ -85,7 +84,7 @@ class EagerModel:
     def _place_of(self, module: nn.Module) -> str | None:
         seen = None if self._constructors is None else self._constructors.of(module)
         if module is self.root or seen is None:
-            return places.of_class(class_of(module)) or seen
+            return places.of_class(type(module)) or seen
         return seen
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -10,7 +10,6 @@ import torch
 from torch import nn
 
 from hookcli.models import walk
-from hookcli.models.classes import class_of
 
 if TYPE_CHECKING:
     from hookcli.models.torchscript.tapped import Tapped
@@ -45,7 +44,7 @@ def type_of(module: nn.Module) -> str:
     """The bare name of a module's class: of a scripted one, of that which it was made from."""
     if is_scripted(module):
         return str(getattr(module, "original_name", type(module).__name__))
-    return class_of(module).__name__
+    return type(module).__name__
 
 
 def qualified_type(module: nn.Module) -> str | None:

@@ -21,6 +21,7 @@ from hookcli.config.spec import (
     Spec,
     TensorsOption,
 )
+from hookcli.config.torchrun import is_together
 from hookcli.errors import RequestError
 from hookcli.inputs.grammar import InputSpec
 from hookcli.rules.check import CheckSpec
@@ -78,7 +79,7 @@ def spec_of(command: Command, config: Config | None, flags: Flags) -> Spec:
     run = _run(config, flags)
     hooks = _hooks(command, config, flags)
     _check_values(run, hooks)
-    checks, probes = _checks(command, config)
+    checks, probes = _checks(command, config, together=is_together(run.distributed))
     return Spec(
         command=command,
         model=_model(command, config, flags),
@@ -161,13 +162,15 @@ def _hooks(command: Command, config: Config, flags: Flags) -> tuple[HookSpec, ..
     return hooks
 
 
-def _checks(command: Command, config: Config) -> tuple[tuple[CheckSpec, ...], tuple[str, ...]]:
+def _checks(
+    command: Command, config: Config, *, together: bool
+) -> tuple[tuple[CheckSpec, ...], tuple[str, ...]]:
     """What is to be judged, and what that needs; other commands than check judge nothing."""
     if command != "check":
         return config.checks, ()
     from hookcli.rules.catalogue import probes_of, with_safe_set
 
-    checks = with_safe_set(config.checks)
+    checks = with_safe_set(config.checks, together=together)
     return checks, probes_of(checks)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from hookcli.rules import (
     batch_independent,
+    buckets,
     budget,
+    comm_hook_error,
     deterministic,
     dtype,
     finite,
@@ -13,6 +15,7 @@ from hookcli.rules import (
     hook_misuse,
     hooks_fired,
     learning,
+    ranks_agree,
     same_as,
     shapes,
     uncalled_modules,
@@ -38,17 +41,27 @@ CATALOGUE: dict[str, Rule] = {
         learning.FROZEN,
         learning.TRAINABLE,
         same_as.RULE,
+        ranks_agree.RULE,
+        comm_hook_error.RULE,
+        buckets.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(
     CheckSpec(rule.name) for rule in CATALOGUE.values() if rule.safe
 )
+RANKS: tuple[CheckSpec, ...] = tuple(
+    CheckSpec(rule.name) for rule in CATALOGUE.values() if rule.ranks
+)
 
 
-def with_safe_set(asked: tuple[CheckSpec, ...]) -> tuple[CheckSpec, ...]:
-    """The safe set, and what is asked for: a check of one of its rules stands in its place."""
+def with_safe_set(asked: tuple[CheckSpec, ...], *, together: bool = False) -> tuple[CheckSpec, ...]:
+    """The safe set, and what is asked for: a check of one of its rules stands in its place.
+
+    Where several ranks run `together`, the set has the rules for that too.
+    """
     named = {check.rule for check in asked}
-    return (*(check for check in SAFE if check.rule not in named), *asked)
+    safe = (*SAFE, *RANKS) if together else SAFE
+    return (*(check for check in safe if check.rule not in named), *asked)
 
 
 def probes_of(checks: tuple[CheckSpec, ...]) -> tuple[str, ...]:

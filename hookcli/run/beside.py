@@ -50,9 +50,12 @@ class Beside:
             return self._side.observers(candidate, recording)
         return () if self._probes is None else self._probes.observers(candidate.batch)
 
-    def conclude(self, model: Model, plan: Plan, recording: Recording) -> None:
-        """Leave in the recording what was found; probes run the model again."""
+    def conclude(self, model: Model, plan: Plan, recording: Recording, *, again: bool) -> None:
+        """Leave in the recording what was found; probes run the model `again`, where that can be.
+
+        A sharded model cannot: ranks would wait for each other in what only one of them tries.
+        """
         if self._side is not None:
             self._side.conclude(recording)
         if self._probes is not None:
-            self._probes.conclude(model, plan, recording)
+            self._probes.conclude(model, plan, recording, again=again)

@@ -82,7 +82,8 @@ class Session:
             self._warnings += told
             self._beside.exchange_weights(model.root)
             outcome = self._first_that_runs(model, loaded)
-            self._beside.conclude(model, self._plan, outcome.recording)
+            again = self._together is None or not self._together.sharded
+            self._beside.conclude(model, self._plan, outcome.recording, again=again)
         self._sink.close(outcome.recording)
         candidate = outcome.candidate
         return Result(

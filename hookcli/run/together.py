@@ -29,7 +29,10 @@ from hookcli.run.timeline import Timeline
 
 
 class Together:
-    """The ranks of one run. `number` is this one's; with one alone nothing is exchanged."""
+    """The ranks of one run. `number` is this one's; with one alone nothing is exchanged.
+
+    `sharded`: each rank holds a part of the model.
+    """
 
     def __init__(self, spec: DistributedSpec | None = None, rank: Rank | None = None) -> None:
         self._spec = spec or DistributedSpec()
@@ -41,7 +44,7 @@ class Together:
         self._options: dict[str, Any] = {}
         self._buckets: Buckets | None = None
         self._hook: str | None = None
-        self._sharded = False
+        self.sharded = False
         self._timeline: Timeline | None = None
         if self._joined:
             set_environment(self._rank)
@@ -63,7 +66,7 @@ class Together:
         RequestError, ModelError : they have not; the configuration cannot be carried out.
         """
         self._refuse(plan, hook)
-        if self._group is None or self._sharded:
+        if self._group is None or self.sharded:
             self._unreached = [unreached(model, batch, plan) or []]
             return
         check_alike(model, self._group, self._spec.place)
@@ -76,7 +79,7 @@ class Together:
 
             device = model.parameters()[0].tensor.device
             self._units = shard(model.root, self._spec, device, self._group.world)
-            self._sharded = True
+            self.sharded = True
 
     def _refuse(self, plan: Plan, hook: Hook | None) -> None:
         """What several ranks cannot do."""
@@ -161,7 +164,7 @@ class Together:
             units=self._units,
             unreached=tuple(UnreachedRow(name, (self.number,)) for name in self._mine()),
         )
-        if self._joined and not self._sharded and recording.failure is None:
+        if self._joined and not self.sharded and recording.failure is None:
             recording.measured += state_rows(model)
         if self._timeline is not None and recording.timings is not None and self._group:
             start = (self._timeline.zero - self._group.mark) / 1000

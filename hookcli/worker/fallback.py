@@ -18,7 +18,7 @@ from hookcli.worker.crash import crash_error, crash_report
 from hookcli.worker.launch import Limits, Worker
 from hookcli.worker.neutral import verified
 from hookcli.worker.protocol import Crash, FailureMessage, Job, ReportMessage
-from hookcli.worker.ranks import Ranks, is_together
+from hookcli.worker.ranks import Ranks, runs_together
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def run_within(
     HookcliError : nothing could be run.
 
     """
-    if is_together(spec):
+    if runs_together(spec):
         return _ranks(spec, limits, check, meanwhile)
     started = time.monotonic()
     real = spec.run.tensors == "real" or why_values(spec) is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import selectors
 import shutil
 import tempfile
@@ -13,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hookcli.config.spec import Attempt, DistributedSpec, Rank, Spec
+from hookcli.config.torchrun import is_together, of_torchrun
 from hookcli.distributed.culprit import Failed, culprit, told
 from hookcli.distributed.merge import merged
 from hookcli.errors import HookcliError, InterruptedRun, NoBatchError
@@ -25,7 +25,6 @@ from hookcli.worker.protocol import Answer, Crash, FailureMessage, Job, ReportMe
 from hookcli.worker.start import start_ahead
 
 _AFTER = 10.0  # seconds that the others have once a rank has failed: they notice at once
-_TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +40,10 @@ class Together:
     number: int = 0
 
 
-def of_torchrun(timeout: float) -> Rank | None:
-    """The rank that torchrun started this process as; None where it did not."""
-    found = [os.environ.get(name, "") for name in _TORCHRUN]
-    if not all(found) or not all(text.isascii() and text.isdigit() for text in found[:3]):
-        return None
-    number, world, local = map(int, found[:3])
-    size = os.environ.get("LOCAL_WORLD_SIZE", "")
-    return Rank(number, world, local, int(size) if size.isdigit() else 1, None, timeout)
-
-
-def is_together(spec: Spec) -> bool:
-    """Whether several ranks are asked for, or torchrun has started this one."""
-    if spec.command not in {"grads", "trace", "check"} or spec.side is not None:
-        return False
-    asked = spec.run.distributed
-    return (asked is not None and asked.nproc > 1) or of_torchrun(0) is not None
+def runs_together(spec: Spec) -> bool:
+    """Whether a request is one for several ranks."""
+    together = spec.command in {"grads", "trace", "check"} and spec.side is None
+    return together and is_together(spec.run.distributed)
 
 
 class _Watching(contextlib.ExitStack):

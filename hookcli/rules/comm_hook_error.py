@@ -1,0 +1,58 @@
+"""`comm_hook_error`: a communication hook averages gradients as exactly as is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.distributed import BucketRow
+from hookcli.report.model import Report
+from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
+from hookcli.rules.targets import counted, listed
+
+
+def _size(row: BucketRow) -> float:
+    """The error as a number; one that is not known is infinite."""
+    return float("inf") if row.error is None else float(row.error)
+
+
+def judge(report: Report, options: Options) -> Iterator[Finding]:
+    """One finding: the worst bucket, and how many are above the limit."""
+    found = report.distributed
+    if found is None or not found.buckets:
+        yield skipped("no gradients were averaged: --nproc 2 runs two ranks")
+        return
+    if report.error is not None:
+        yield skipped("the run failed before its end")
+        return
+    limit = options["limit"]
+    worst = max(found.buckets, key=lambda row: (_size(row) != _size(row), _size(row)))
+    above = [row for row in found.buckets if not _size(row) <= limit]
+    if not above:
+        said = f"{found.hook} averaged {counted(len(found.buckets), 'bucket')} within {limit:g}"
+        yield passed(said, value=worst.error, limit=limit)
+        return
+    said = (
+        f"{found.hook} is off the exact average by {_size(worst):.3g} of its norm in bucket "
+        f"{worst.index} of step {worst.step} ({listed(worst.parameters)})"
+    )
+    more = f"; {len(above)} of {counted(len(found.buckets), 'bucket')} are above"
+    yield Finding("fail", "", "error", said + (more if len(above) > 1 else ""), worst.error, limit)
+
+
+RULE = Rule(
+    name="comm_hook_error",
+    severity="error",
+    says="what a communication hook makes of the gradients is near their exact average",
+    computes="Beside the hook each bucket is averaged in float64 by a plain all-reduce. The error "
+    "is the norm of the difference over the norm of that average, the largest of all ranks', for "
+    "each bucket in each step.",
+    formula="|hook(g) - mean(g)| / |mean(g)| <= limit",
+    source="the papers of the compressions bound it; torch does not measure it",
+    fails="power_sgd of rank 1 on a gradient of full rank; noop; a hook that sums and does not "
+    "divide",
+    mend="a higher rank, a later start, error feedback; fp16_compress is within 1e-3",
+    example="{rule: comm_hook_error, limit: 0.1}",
+    options=(Option("limit", "number", "the largest relative error", 1e-2),),
+    needs=lambda options: ("backward",),
+    judge=judge,
+)

@@ -1,0 +1,91 @@
+"""`ranks_agree`: after backward every rank holds the same gradients and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.distributed import DifferenceRow, RankRow
+from hookcli.report.model import Report
+from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
+from hookcli.rules.targets import counted, listed, matches, owner, places
+
+_VALUES = {"gradient": "gradients", "parameter value": "values"}
+
+
+def _apart(row: DifferenceRow) -> float:
+    """How far two norms are apart, of the larger; infinite where one is not there."""
+    one, other = row.value, row.of_rank_0
+    if one is None or other is None:
+        return float("inf")
+    larger = max(abs(float(one)), abs(float(other)))
+    return abs(float(one) - float(other)) / larger if larger else 0.0
+
+
+def _counts(row: DifferenceRow, rtol: float | None) -> bool:
+    return rtol is None or not _apart(row) <= rtol
+
+
+def _of_rank(rank: RankRow, options: Options, where: dict[str, str]) -> Iterator[Finding]:
+    for what, noun in _VALUES.items():
+        rows = [
+            row for row in rank.differs if row.what == what and matches(options["at"], row.target)
+        ]
+        rows = [row for row in rows if _counts(row, options["rtol"])]
+        if not rows:
+            continue
+        names = listed([row.target for row in rows])
+        said = f"rank {rank.rank} and rank 0 hold other {noun} of {names}"
+        worst = max(rows, key=_apart)
+        if worst.value is not None and worst.of_rank_0 is not None:
+            said += f": norm {worst.value:.4g}, and {worst.of_rank_0:.4g}, of {worst.target}"
+        place = where.get(owner(rows[0].target))
+        kind = f"{what} on rank {rank.rank}"
+        yield Finding("fail", rows[0].target, kind, said, len(rows), 0, place)
+
+
+def judge(report: Report, options: Options) -> Iterator[Finding]:
+    """A finding for each rank, of its gradients and of its values; and for uneven use."""
+    found = report.distributed
+    if found is None or found.world_size < 2:
+        yield skipped("one rank ran: --nproc 2 runs two")
+        return
+    where = places(report)
+    findings = [one for rank in found.ranks for one in _of_rank(rank, options, where)]
+    for row in found.unreached:
+        if len(row.ranks) < found.world_size and matches(options["at"], row.parameter):
+            on = listed([str(rank) for rank in row.ranks])
+            said = f"the loss reaches {row.parameter} on some ranks, and not on {on}"
+            place = where.get(owner(row.parameter))
+            findings.append(
+                Finding("fail", row.parameter, "uneven", said, len(row.ranks), 0, place, "warning")
+            )
+    yield from findings
+    if not findings and found.parallel == "fsdp":
+        yield skipped("under FSDP each rank holds a part of its own")
+    elif not findings:
+        count = counted(len(report.parameters), "parameter")
+        yield passed(f"{found.world_size} ranks hold the same bits of {count}", value=0, limit=0)
+
+
+RULE = Rule(
+    name="ranks_agree",
+    severity="error",
+    ranks=True,
+    says="all ranks hold the same gradients and parameters after backward",
+    computes="Each rank hashes the bits of every parameter and of its gradient once the last "
+    "backward and optimizer step are over. What differs from rank 0 is a finding; so is, as a "
+    "warning, a parameter that the loss reaches on some ranks only. With `rtol` norms are compared "
+    "in place of bits.",
+    formula="bits(grad on rank r) = bits(grad on rank 0), for every r",
+    source="msprobe; DistributedDataParallel promises it and checks nothing",
+    fails="a communication hook that returns the rank's own gradients (noop); a parameter that is "
+    "changed by a seed of the rank",
+    mend="see the buckets and the hook's error with hookcli grads --nproc 2",
+    example="{rule: ranks_agree, rtol: 1e-6}",
+    options=(
+        Option("at", "glob", "the parameters, by glob", "*"),
+        Option("rtol", "number", "how far norms may be apart; bits are compared where left out"),
+    ),
+    needs=lambda options: ("backward",),
+    judge=judge,
+)

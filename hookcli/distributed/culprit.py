@@ -54,12 +54,17 @@ def culprit(failed: Sequence[Failed]) -> Failed:
     return min(first, key=_rank_of)
 
 
-def told(one: Failed, failed: Sequence[Failed], steps: int) -> ErrorInfo:
-    """Its error, with the rank and the step before it, and where the others were."""
+def told(one: Failed, failed: Sequence[Failed], steps: int, world: int) -> ErrorInfo:
+    """Its error, with the rank and the step before it, and where the others were.
+
+    What all ranks of the `world` raised alike is no rank's.
+    """
     step = f", step {one.step}" if one.step is not None and steps > 1 else ""
     waited = ""
     if one.error.type == "timeout":
         others = [f"rank {o.rank} in {o.error.phase}" for o in failed if o.rank != one.rank]
         waited = f" ({', '.join(others[:3])} meanwhile)" if others else ""
-    said = f"rank {one.rank}{step}{waited}: {one.error.message}"
+    alike = {(o.error.type, o.error.message, o.error.place, o.step) for o in failed}
+    who = "all ranks" if len(failed) == world and len(alike) == 1 else f"rank {one.rank}"
+    said = f"{who}{step}{waited}: {one.error.message}"
     return dataclasses.replace(one.error, message=said)

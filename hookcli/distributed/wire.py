@@ -68,6 +68,7 @@ class Wire:
         self._here = threading.local()
         self._sent: dict[Any, float] = {}
         self._lock = threading.Lock()
+        self.raised: BaseException | None = None  # by a callback: torch passes on its text alone
 
     @contextmanager
     def counting(self, key: Any) -> Iterator[None]:
@@ -124,8 +125,12 @@ class Wire:
                 return original(future, callback)
 
             def run(done: Any) -> Any:
-                with self.counting(key):
-                    return callback(done)
+                try:
+                    with self.counting(key):
+                        return callback(done)
+                except BaseException as error:
+                    self.raised = self.raised or error
+                    raise
 
             return original(future, run)
 

@@ -98,9 +98,10 @@ def totals(report: Report) -> list[tuple[str, str]]:
     ranks = "rank" if found.world_size == 1 else "ranks"
     way = f"{found.world_size} {ranks}, {_WAYS[found.parallel]} over {escape(found.backend)}{hook}"
     lines = [("Ranks", way)]
-    if found.buckets:
-        last = max((row.step for row in found.buckets if row.wire_bytes is not None), default=0)
-        rows = [row for row in found.buckets if row.step == last]
+    known = [row for row in found.buckets if row.wire_bytes is not None]
+    if known:
+        last = max(row.step for row in known)
+        rows = [row for row in known if row.step == last]
         sent = sum(row.wire_bytes or 0 for row in rows)
         plain = sum(row.plain_bytes for row in rows)
         part = f", {sent / plain:.2f} of plain all-reduce" if plain else ""
@@ -119,7 +120,8 @@ def alarms(report: Report) -> list[tuple[str, str]]:
     for ranks in dict.fromkeys(row.ranks for row in found.unreached):
         rows = [row.parameter for row in found.unreached if row.ranks == ranks]
         lines.append(("no gradient", f"on {_on(ranks, found.world_size)}: {names(rows, _MOST)}"))
-    for rank in found.ranks:
+    alike = report.error is not None and report.error.message.startswith("all ranks")
+    for rank in () if alike else found.ranks:
         lines += [("ranks differ", text) for text in _differing(rank)]
     return lines
 

@@ -5,6 +5,7 @@ Its return is checked: torch takes None for a Future, and the process dies of it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -68,7 +69,7 @@ def _average_of(argument: Any, place: str) -> tuple[Any, Average]:
     name = argument["name"]
     if name in _WRAPPERS:
         state, inner = _average_of(argument["around"], place)
-        return state, _WRAPPERS[name](inner)
+        return state, _cast_back(_WRAPPERS[name](inner))
     options = {key: value for key, value in argument.items() if key != "name"}
     try:
         return _state(name, options), _BUILT_IN[name]
@@ -78,6 +79,16 @@ def _average_of(argument: Any, place: str) -> tuple[Any, Average]:
             place=place,
             hint="its keys are those of torch's own state",
         ) from None
+
+
+def _cast_back(average: Average) -> Average:
+    """With the bucket's dtype at the end: torch's wrappers leave the one that they cast to."""
+
+    def cast(state: Any, bucket: Any) -> Any:
+        dtype = bucket.buffer().dtype
+        return average(state, bucket).then(lambda done: done.value().to(dtype))
+
+    return cast
 
 
 def _made(state: StateRef | None, place: str) -> Any:
@@ -160,17 +171,29 @@ def try_out(spec: HookSpec, steps: int) -> None:
         tiny = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
         try:
             ddp = DistributedDataParallel(tiny)
-            ddp.register_comm_hook(state, average)
+            # torch reads annotations, and a lambda has none
+            ddp.register_comm_hook(state, lambda state, bucket: average(state, bucket))  # noqa: PLW0108
             for _ in range(steps):
                 ddp(torch.ones(2, 8)).sum().backward()
         except Exception as error:  # noqa: BLE001  # whatever torch raises is why
-            said = " ".join(str(error).split()) or "no reason given"
             raise RequestError(
-                f"{_called(action.argument)} cannot run here: {type(error).__name__}: {said}",
+                f"{_called(action.argument)} cannot run here: {_innermost(error)}",
                 place=place,
-                hint=f"torch {torch.__version__} with {dist.get_backend()} on the CPU; allreduce "
-                "and fp16_compress run everywhere",
+                hint=f"this is torch {torch.__version__} with {dist.get_backend()}: allreduce and "
+                "fp16_compress run everywhere",
             ) from None
+
+
+_CAUSE = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception)): (.*?)(?:\s+At:|$)", re.DOTALL)
+
+
+def _innermost(error: Exception) -> str:
+    """What a callback raised: torch puts it into the text of another error, more than once."""
+    said = " ".join(str(error).split())
+    found = _CAUSE.findall(said.rpartition("running the callback: ")[2])
+    if "running the callback" in said and found:
+        return f"{found[-1][0]}: {found[-1][1]}"
+    return f"{type(error).__name__}: {said}" if said else f"an {type(error).__name__} in torch"
 
 
 def _is_torchs(argument: Any) -> bool:

@@ -106,6 +106,7 @@ def run(
     except BaseException as error:  # SystemExit and the like: failure is data
         if isinstance(error, HookcliError) and not isinstance(error, ModelError):
             raise
+        error = error if together is None else together.original(error)
         recording.error = error
         recording.failure = _failure(error, watch)
         explain(recording.failure, error, engine.hooks, engine.context.raised)

@@ -149,6 +149,11 @@ class Together:
         model.wrapper = ddp.wrap(model.root, self._options, device, entry, place)
         stack.callback(setattr, model, "wrapper", None)
 
+    def original(self, error: BaseException) -> BaseException:
+        """What a callback of a communication hook raised, where the error tells of that."""
+        raised = None if self._buckets is None else self._buckets.wire.raised
+        return error if raised is None or "running the callback" not in str(error) else raised
+
     def conclude(self, model: Model, recording: Recording) -> None:
         """Leave in the recording what this rank saw."""
         notes = [] if self._buckets is None else self._buckets.notes

@@ -173,7 +173,9 @@ class Ranks:
         if self._joined is not None:
             return self._as_one_rank(self._joined, reports[0], failed, answers[0])
         first = culprit(failed) if failed else None
-        error = None if first is None else told(first, failed, self._spec.run.steps)
+        error = (
+            None if first is None else told(first, failed, self._spec.run.steps, len(self._ranks))
+        )
         whole = merged(reports, error)
         environment = replace(whole.environment, seconds=seconds)
         others = {i: one for i, one in enumerate(reports) if i}
@@ -193,7 +195,7 @@ class Ranks:
             for i, one in enumerate(others, 1)
             if one is not None and one.error is not None
         ]
-        error = told(culprit(failed), failed, self._spec.run.steps) if failed else None
+        error = told(culprit(failed), failed, self._spec.run.steps, rank.world) if failed else None
         whole = merged([own, *others, *missing], error)
         return Together(whole, {}, _trials({0: answer}))
 

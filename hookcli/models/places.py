@@ -32,6 +32,7 @@ _kinds: dict[str, int] = {}
 _shown: dict[str, str] = {}
 _archives: dict[str, str] = {}  # what torch.package puts before names → the archive's file
 _MANGLED = re.compile(r"(<torch_package_\d+>)\.?")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def is_installed(filename: str) -> bool:
@@ -84,8 +85,8 @@ def name_archive(prefix: str, path: Path) -> None:
 
 
 def bare(text: str) -> str:
-    """A text as it would be without what torch.package puts before names."""
-    return _MANGLED.sub("", text)
+    """A text without what torch.package puts before names, and without addresses of objects."""
+    return _ADDRESS.sub("", _MANGLED.sub("", text))
 
 
 def _cwd() -> Path:

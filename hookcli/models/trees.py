@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from hookcli.models.sets import steady
 from hookcli.report.tree import Shape, Tree
 
 _MAX_DEPTH = 24
@@ -138,7 +139,7 @@ def _attributes(value: object) -> Iterator[tuple[str, str, Any]]:
 def _children(value: Any, kind: str) -> Iterator[tuple[str, str, Any]]:
     """(key, path, child) of a container or object."""
     if kind in {"tuple", "list"}:
-        return ((str(i), f"[{i}]", v) for i, v in enumerate(value))
+        return ((str(i), f"[{i}]", v) for i, v in enumerate(steady(value)))
     if kind == "dict":
         return ((str(k), _key(k), v) for k, v in list(value.items()))
     if kind == "named tuple" and len(value._fields) == len(value):

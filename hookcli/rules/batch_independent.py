@@ -58,7 +58,8 @@ RULE = Rule(
     computes="Where the batch dimension is known: keeps one sample, replaces all others by "
     "copies of it, and compares what comes out for it, for the first sample and for the last. The "
     "dimension is given, or found by running one sample more and seeing every output grow by one "
-    "in one dimension; where two dimensions do and only one is coupled, nothing is judged.",
+    "in one dimension; where two dimensions do and only one is coupled, or the model takes one "
+    "number of samples only, nothing is judged.",
     formula="max |f(x)[i] - f(x')[i]| / max |f(x)[i]| <= root of the dtype's epsilon, x'[i] = x[i]",
     source="Karpathy, A Recipe for Training Neural Networks, with values in place of gradients: "
     "integer inputs have none",

@@ -2,35 +2,54 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from hookcli.report.model import ParameterRow, Report
 from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.targets import counted, listed, matches, owner, parameters_at, places
+from hookcli.rules.targets import counted, listed, owner, parameters_at, places
 
 _SAID = {
     "none": "got no gradient: the loss does not reach {them}",
-    "zero": "got a gradient that is exactly zero: what {they} make is multiplied by zero, or cut",
+    "zero": "got a gradient that is exactly zero: what {they} is multiplied by zero, or cut",
 }
 
 
-def _group(rows: list[ParameterRow]) -> Iterator[tuple[str, str, list[ParameterRow]]]:
-    """The parameters of each module that share a state."""
+def _above(name: str) -> Iterator[str]:
+    """The modules that a parameter stands in, from its own up; "" is the model."""
+    while name:
+        name = owner(name)
+        yield name
+
+
+def _groups(report: Report, rows: list[ParameterRow]) -> dict[tuple[str, str], list[ParameterRow]]:
+    """The rows in a bad state, by the topmost module in which all that is trainable is in it."""
+    trainable = Counter(
+        name for row in report.parameters if row.status != "frozen" for name in _above(row.name)
+    )
+    bad = [(row, row.status) for row in rows if row.status in _SAID]
+    alike = Counter((name, status) for row, status in bad for name in _above(row.name))
     groups: dict[tuple[str, str], list[ParameterRow]] = {}
-    for row in rows:
-        if row.status is not None and row.status in _SAID:
-            groups.setdefault((owner(row.name), row.status), []).append(row)
-    for (module, status), found in groups.items():
-        yield module, status, found
+    for row, status in bad:
+        top = owner(row.name)
+        while top and alike[owner(top), status] == trainable[owner(top)]:
+            top = owner(top)
+        groups.setdefault((top, str(status)), []).append(row)
+    return groups
 
 
-def _silent(report: Report, module: str) -> bool:
-    """Whether the module never ran, itself or by what it stands in."""
-    return any(matches(row.name, module) for row in report.uncalled)
+def _sentence(module: str, status: str, rows: list[ParameterRow]) -> str:
+    holders = dict.fromkeys(owner(row.name) for row in rows)
+    who = listed([row.name.removeprefix(f"{module}.") for row in rows])
+    if len(holders) > 1:
+        who = f"{len(rows):,} parameters of {counted(len(holders), 'module')} below"
+    alone = len(rows) == 1
+    they = "it makes" if alone else "they make"
+    return f"{who} {_SAID[status].format(they=they, them='it' if alone else 'them')}"
 
 
 def judge(report: Report, options: Options) -> Iterator[Finding]:
-    """A finding for each module with trainable parameters that got none, or only zeros."""
+    """A finding for each part of the model whose trainable parameters got none, or only zeros."""
     rows = list(parameters_at(report, options["at"]))
     if all(row.status is None for row in report.parameters):
         yield skipped("no backward pass ran")
@@ -38,19 +57,14 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
     if not rows:
         yield Finding("error", "", "no match", f"no parameter matches {listed(options['at'])}")
         return
-    where = places(report)
-    count = 0
-    for module, status, found in _group(rows):
-        count += 1
-        names = [row.name.removeprefix(f"{module}.") for row in found]
-        alone = len(names) == 1
-        said = _SAID[status].format(they="it" if alone else "they", them="it" if alone else "them")
-        said = said.replace("it make", "it makes")
-        why = "; the module never ran" if status == "none" and _silent(report, module) else ""
-        yield Finding(
-            "fail", module, status, f"{listed(names)} {said}{why}", len(found), 0, where.get(module)
-        )
-    if not count:
+    where, idle = places(report), {row.name for row in report.uncalled}
+    groups = _groups(report, rows)
+    for (module, status), found in groups.items():
+        why = "; the module never ran" if status == "none" and module in idle else ""
+        said = _sentence(module, status, found) + why
+        place = where.get(module) or where.get(owner(found[0].name))  # a ModuleList has none
+        yield Finding("fail", module, status, said, len(found), 0, place)
+    if not groups:
         frozen = sum(row.status == "frozen" for row in rows)
         aside = f"; {frozen:,} frozen" if frozen else ""
         reached = counted(len(rows) - frozen, "parameter")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from hookcli.report.leaf import Leaf
 from hookcli.report.model import LayerRow, ParameterRow, Report
@@ -11,7 +13,20 @@ from hookcli.report.model import LayerRow, ParameterRow, Report
 
 def matches(glob: str, name: str | None, aliases: Sequence[str] = ()) -> bool:
     """Whether a case-sensitive glob, in which `*` crosses dots, matches one of the names."""
-    return name is not None and any(fnmatch.fnmatchcase(n, glob) for n in (name, *aliases))
+    if name is None:
+        return False
+    is_it = _matcher(glob)
+    return bool(is_it(name)) or any(is_it(alias) for alias in aliases)
+
+
+@lru_cache(maxsize=4096)
+def _matcher(glob: str) -> Callable[[str], object]:
+    """What is true of the names that a glob matches: for many names, so made once."""
+    if glob == "*":
+        return lambda _: True
+    if not any(letter in glob for letter in "*?["):
+        return glob.__eq__
+    return re.compile(fnmatch.translate(glob)).match
 
 
 def calls_at(report: Report, glob: str) -> Iterator[LayerRow]:

@@ -13,6 +13,7 @@ from hookcli.models import walk
 from hookcli.models.base import Model
 from hookcli.models.trees import dtype_name, shape_of
 from hookcli.report.recording import BufferInfo, ParameterInfo, Recording
+from hookcli.run.digests import same_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +43,6 @@ def note_buffers(model: Model, *, copies: bool = True) -> Before:
     }
 
 
-def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Bit by bit, so that a NaN equals itself."""
-    if one.shape != other.shape or one.dtype != other.dtype or one.device != other.device:
-        return False
-    if one.layout is not torch.strided or one.is_nested:
-        return str(one) == str(other)
-    return torch.equal(
-        one.detach().contiguous().view(-1).view(torch.uint8),
-        other.contiguous().view(-1).view(torch.uint8),
-    )
-
-
 def _changed(before: _Before | None, tensor: torch.Tensor) -> bool | None:
     """Whether a buffer was written; None for a fake one that shows no sign of it.
 
@@ -62,7 +51,7 @@ def _changed(before: _Before | None, tensor: torch.Tensor) -> bool | None:
     if before is None or before.tensor is not tensor:
         return True
     if before.copy is not None:
-        return not _same(tensor, before.copy)
+        return not same_bits(tensor, before.copy)
     return True if _version(tensor) != before.version else None
 
 

@@ -20,6 +20,7 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.memory import available
 from hookcli.models import walk
+from hookcli.run.digests import same_bits
 from hookcli.run.seeds import generators_kept
 
 _CONTAINERS = (dict, OrderedDict, list, set, deque)
@@ -76,10 +77,22 @@ class _Tensors:
 
     def restore(self) -> None:
         for tensor, kept in self._kept.values():
-            if tensor.data.shape != kept.shape or tensor.dtype != kept.dtype:
-                tensor.data = kept
-            else:
-                _once(tensor.data).copy_(_once(kept, like=tensor))
+            _put(tensor, kept)
+
+    def restore_one(self, tensor: torch.Tensor) -> None:
+        if id(tensor) in self._kept:
+            _put(*self._kept[id(tensor)])
+
+    def differ(self) -> bool:
+        """Whether one holds other bits than it did."""
+        return any(not same_bits(tensor, kept) for tensor, kept in self._kept.values())
+
+
+def _put(tensor: torch.Tensor, kept: torch.Tensor) -> None:
+    if tensor.data.shape != kept.shape or tensor.dtype != kept.dtype:
+        tensor.data = kept
+    else:
+        _once(tensor.data).copy_(_once(kept, like=tensor))
 
 
 class _Modules:
@@ -138,8 +151,11 @@ class _Parameters:
             if parameter.grad is not None:
                 self._tensors.keep(parameter.grad)
 
-    def restore(self) -> list[str]:
-        """Names of parameters that were written and could not be put back."""
+    def restore(self, *, careful: bool) -> list[str]:
+        """Names of parameters that were written and could not be put back.
+
+        Without `careful` contents are put back only where torch counted a write.
+        """
         written = []
         for tensor, kind in self._lazy:
             if type(tensor) is not kind:  # materialised
@@ -147,14 +163,20 @@ class _Parameters:
                 tensor.grad = None
                 tensor.__class__ = kind
         for name, parameter, _, requires_grad, mark in self._kept:
-            if not self.copied and _mark(parameter) != mark:
-                written.append(name)
+            if _mark(parameter) != mark:
+                self._tensors.restore_one(parameter)
+                written += [] if self.copied else [name]
             if parameter.requires_grad != requires_grad:
                 parameter.requires_grad_(requires_grad)
-        self._tensors.restore()
+        if careful:
+            self._tensors.restore()
         for _, parameter, grad, _, _ in self._kept:
             parameter.grad = grad  # last: it must agree with the parameter's dtype
         return written
+
+    def differ(self) -> bool:
+        """Whether the contents of one are others than they were."""
+        return self._tensors.differ()
 
 
 _Mark: TypeAlias = tuple[int, int]
@@ -179,25 +201,45 @@ def _global_hooks() -> list[Any]:
     return [value for value in found if type(value) in _CONTAINERS]
 
 
+class Snapshot:
+    """All that a model's forwards can write, as it was when this was made."""
+
+    def __init__(self, root: nn.Module) -> None:
+        self._modules, self._parameters = _Modules(root), _Parameters(root)
+        self._globals = _Containers()
+        for container in _global_hooks():
+            self._globals.keep(container)
+        self._flag = torch_module._global_is_full_backward_hook
+
+    def restore(self, *, careful: bool = True) -> list[str]:
+        """Put it back: names of parameters that were written and could not be put back.
+
+        Without `careful`, the contents of parameters only where torch counted a write of them,
+        which saves passes over the whole model; `differs` then tells whether that was enough.
+        """
+        self._modules.restore()
+        written = self._parameters.restore(careful=careful)
+        self._globals.restore()
+        torch_module._global_is_full_backward_hook = self._flag
+        return written
+
+    def differs(self) -> bool:
+        """Whether a parameter holds something else: it was written through `.data`, uncounted."""
+        return self._parameters.differ()
+
+
 @contextmanager
 def neutral(root: nn.Module, written: list[str]) -> Iterator[None]:
     """Put back whatever the body's forwards write, also where they raise.
 
     Names of parameters that were written all the same are added to `written`.
     """
-    modules, parameters = _Modules(root), _Parameters(root)
-    globals_ = _Containers()
-    for container in _global_hooks():
-        globals_.keep(container)
-    flag = torch_module._global_is_full_backward_hook
+    snapshot = Snapshot(root)
     with generators_kept():
         try:
             yield
         finally:
-            modules.restore()
-            written += parameters.restore()
-            globals_.restore()
-            torch_module._global_is_full_backward_hook = flag
+            written += snapshot.restore()
 
 
 @contextmanager

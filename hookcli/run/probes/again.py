@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import torch
 
@@ -17,11 +18,14 @@ from hookcli.models.eager import EagerModel
 from hookcli.models.functions import function_of
 from hookcli.models.scripted import is_scripted
 from hookcli.models.trees import leaves
-from hookcli.run.loss import loss_function
+from hookcli.run.loss import Loss, loss_function
 from hookcli.run.plan import Plan
+from hookcli.run.probes.passes import Passes
 from hookcli.run.runner import set_mode
-from hookcli.run.scope import neutral
-from hookcli.run.seeds import seed_all
+from hookcli.run.scope import Snapshot
+from hookcli.run.seeds import generators_kept, seed_all
+
+Outputs: TypeAlias = dict[str, torch.Tensor]  # by path
 
 
 def copied(batch: Batch) -> Batch:
@@ -30,21 +34,30 @@ def copied(batch: Batch) -> Batch:
 
 
 class Again:
-    """Runs a model as often as probes want, each time as if it were the first."""
+    """Runs a model as often as probes want, each time as if it were the first.
 
-    def __init__(self, model: Model, batch: Batch, plan: Plan, device: str) -> None:
+    Gradients that stand on the model go.
+    """
+
+    def __init__(
+        self, model: Model, batch: Batch, plan: Plan, device: str, *, loss: Loss | None = None
+    ) -> None:
         self.model, self.plan = model, plan
+        self._loss: Loss | str = plan.loss if loss is None else loss
         self.batch = batch
         self._device = device
-        self._twice: tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]] | None = None
+        self._careful = False
+        self._snapshot: Snapshot | None = None
+        self._twice: tuple[Outputs, Outputs] | None = None
+        self._passes = Passes()
 
-    def twice(self) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    def twice(self) -> tuple[Outputs, Outputs]:
         """The outputs of two runs in eval mode, made once."""
         if self._twice is None:
             self._twice = (self.forward("eval"), self.forward("eval"))
         return self._twice
 
-    def forward(self, mode: Mode, batch: Batch | None = None) -> dict[str, torch.Tensor]:
+    def forward(self, mode: Mode, batch: Batch | None = None) -> Outputs:
         """The tensors of the output, by path; it raises what the model raises."""
         with self.running(mode, batch) as output:
             return {path: tensor.detach().clone() for path, tensor, _ in leaves(output)}
@@ -52,34 +65,58 @@ class Again:
     def backward(self, output: Any) -> None:
         """From the plan's loss."""
         plan = self.plan
+        self._passes = replace(self._passes, backwards=self._passes.backwards + 1)
         loss = loss_function(
-            plan.loss, lambda _: None, seed=plan.seed, values=True, function=function_of
+            self._loss, lambda _: None, seed=plan.seed, values=True, function=function_of
         )
         loss(output).backward()  # type: ignore[no-untyped-call]
+
+    def passes(self) -> Passes:
+        """What was begun since this was last asked."""
+        found, self._passes = self._passes, Passes()
+        return found
+
+    def wrote_unseen(self) -> bool:
+        """Whether a forward wrote a parameter and torch did not count it, as through `.data`.
+
+        Then the runs did not all start from one state: it is put back, and from now on after each.
+        """
+        snapshot = self._snapshot
+        if snapshot is None or self._careful or not snapshot.differs():
+            return False
+        snapshot.restore()
+        self._careful, self._twice = True, None
+        return True
 
     @contextmanager
     def running(self, mode: Mode, batch: Batch | None = None) -> Iterator[Any]:
         """The output of one forward; the model is what it was before, once the body is over."""
-        with self._kept(), torch.set_grad_enabled(self.plan.grad):
-            for info in self.model.parameters():
-                info.tensor.grad = None
-            if self.plan.mode != "as-is":  # the only mode that it has
+        plan = self.plan
+        with self._kept(), torch.set_grad_enabled(plan.grad):
+            if plan.mode != "as-is":  # the only mode that it has
                 set_mode(self.model, mode)
-            seed_all(self.plan.seed)
+            seed_all(plan.seed)
             given = copied(self.batch if batch is None else batch)
             if self._device != "cpu":
                 given = map_batch(given, lambda t: t.to(self._device))
+            now: Mode = "as-is" if plan.mode == "as-is" else mode
+            self._passes = self._passes.and_then(Passes(now, 1))
             yield self.model.call(given.args, given.kwargs)
 
     @contextmanager
     def _kept(self) -> Iterator[None]:
         """What the body writes to the model is taken back."""
         root = self.model.root
+        for info in self.model.parameters():
+            info.tensor.grad = None
         modules = [module for module, _ in walk.modules(root)]
-        with _generators(modules):
+        with _generators(modules), generators_kept():
             if isinstance(self.model, EagerModel) and not any(map(is_scripted, modules)):
-                with neutral(root, []):
+                snapshot = self._snapshot = self._snapshot or Snapshot(root)
+                try:
                     yield
+                finally:
+                    snapshot.restore(careful=self._careful)
                 return
             held = [(info.tensor, info.tensor.detach().clone()) for info in self.model.buffers()]
             try:

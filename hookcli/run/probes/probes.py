@@ -13,9 +13,12 @@ from hookcli.models.base import Model
 from hookcli.models.failures import failure_of, first_line
 from hookcli.report.findings import Measurement
 from hookcli.report.recording import Recording
+from hookcli.run.loss import Loss
 from hookcli.run.observer import Observer
 from hookcli.run.plan import Plan
 from hookcli.run.probes.again import Again, copied
+from hookcli.run.probes.grown import grown
+from hookcli.run.probes.passes import RUN, Passes, passes_of
 from hookcli.run.probes.repeat import repeat
 from hookcli.run.probes.samples import samples
 from hookcli.run.probes.step import step
@@ -25,8 +28,9 @@ from hookcli.run.probes.values import Values
 class Probes:
     """Performs what the rules of a request need."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, loss: Loss | None = None) -> None:
         self._spec = spec
+        self._loss = loss  # in place of the request's
         self._wanted = spec.probes
         self._values: Values | None = None
         self._found: list[Measurement] = []
@@ -40,24 +44,45 @@ class Probes:
         self._values = Values(self._found)
         return (self._values,)
 
-    def conclude(self, model: Model, plan: Plan, recording: Recording) -> None:
-        """Run what is to be run after a run that came to its end; leave all that was found."""
+    def conclude(
+        self, model: Model, plan: Plan, recording: Recording, *, again: bool = True
+    ) -> None:
+        """Run what is to be run after a run that came to its end; leave all that was found.
+
+        A model that cannot be run `again` is left alone.
+        """
         if self._values is not None:
             self._values.conclude()
         recording.measured += self._found
-        if recording.failure is not None:
+        if recording.failure is not None or not again:
             return
-        again = Again(model, self._batch, plan, self._spec.run.device)
+        backwards = len(recording.gradients) * plan.backward.times
+        ran = {RUN: Passes(plan.mode, plan.steps, backwards)}
+        runs = Again(model, self._batch, plan, self._spec.run.device, loss=self._loss)
+        found = self._performed(runs, ran)
+        if runs.wrote_unseen():
+            found = self._performed(runs, ran)
+        recording.measured += [*found, *passes_of(ran, self._spec.checks)]
+
+    def _performed(self, again: Again, ran: dict[str, Passes]) -> list[Measurement]:
+        """What the probes that run the model again found, in their order."""
+        found: list[Measurement] = []
         for probe in self._wanted:
             name, _, argument = probe.partition(":")
             if name.startswith("repeat_"):
                 measure = partial(repeat, again, "eval" if name.endswith("eval") else "train")
-                recording.measured.append(_one(name, measure))
+                found.append(_one(name, measure))
             elif name == "samples":
                 dim = int(argument) if argument else None
-                recording.measured.append(_one(name, partial(_samples, again, dim)))
+                found.append(_one(name, partial(_samples, again, dim)))
             elif name == "step":
-                recording.measured += _step(again, self._spec.run.optimizer or OptimizerSpec())
+                found += _step(again, self._spec.run.optimizer or OptimizerSpec())
+            elif name == "grown":
+                found += grown(again, found)
+            else:
+                continue
+            ran[name] = ran.get(name, Passes()).and_then(again.passes())
+        return found
 
 
 def _samples(again: Again, dim: int | None) -> dict[str, Any]:
@@ -81,7 +106,7 @@ def _step(again: Again, optimizer: OptimizerSpec) -> list[Measurement]:
     try:
         return step(again, optimizer)
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything
-        return [Measurement("step", "error", None, _failed(error), None)]
+        return [Measurement("step", "", None, _failed(error), None)]
 
 
 def _failed(error: Exception) -> dict[str, Any]:

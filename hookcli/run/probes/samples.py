@@ -1,7 +1,10 @@
 """Whether the output for one sample depends on the others: they are replaced, and it is compared.
 
 The batch dimension is found by running one sample more: every output must then be longer by one in
-one dimension. Scalars are left out: a loss is of all samples.
+one dimension. Scalars are left out: a loss is of all samples. The samples of that run are all
+copies of the last one, and of the next the first: two runs where no sample sees another. Where the
+first run says otherwise, its size, or noise that is drawn for each sample, may be why: then the
+last sample is tried in a batch of the size that was given.
 """
 
 from __future__ import annotations
@@ -15,18 +18,22 @@ from hookcli.inputs.batch import Batch, map_batch
 from hookcli.models.failures import first_line
 from hookcli.models.trees import argument_leaves, dtype_name
 from hookcli.rules.batch_independent import limit_of
-from hookcli.run.digests import digest
-from hookcli.run.probes.again import Again
+from hookcli.run.digests import same_bits
+from hookcli.run.probes.again import Again, Outputs
 from hookcli.run.probes.repeat import as_number, change
 
 
 @dataclass(frozen=True, slots=True)
 class _Along:
-    """A dimension along which inputs hold samples, and that of each output."""
+    """A dimension along which inputs hold samples, and that of each output.
+
+    `more` is what came out for one sample more, all of them copies of the last.
+    """
 
     dim: int
     size: int
     outputs: dict[str, int]
+    more: Outputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,40 +51,57 @@ class _Moved:
         return not self.relative <= limit_of(self.dtype)
 
 
+@dataclass(frozen=True, slots=True)
+class _Not:
+    """A dimension that is not known to hold the samples. `ran`: it is known not to."""
+
+    why: str
+    ran: bool
+
+
 def samples(again: Again, dim: int | None) -> dict[str, Any]:
     """What was found, or `why` nothing could be."""
     base = again.twice()[0]
-    found, why = [], ""
-    for one in (0, 1) if dim is None else (dim,):
-        along = _along(again, base, one)
-        if isinstance(along, str):
-            why = why or along
-        else:
-            found.append(along)
-    if not found:
-        return {"why": f"the batch dimension is not known: {why}"}
-    return _verdict(again, base, found)
+    along = _nothing_to_replace(again.batch, dim or 0) or _along(again, base, dim or 0)
+    if isinstance(along, str):
+        return {"why": along}
+    if isinstance(along, _Along):
+        moved = _moved(again, base, along)
+        if not isinstance(moved, str) and moved.is_coupled and dim is None:
+            moved = _UNCLEAR if _may_be_time(again, base) else moved
+        return _told(along, moved)
+    other = None if dim is not None else _along(again, base, 1)
+    if not isinstance(other, _Along):
+        return {"why": f"the batch dimension is not known: {along.why}"}
+    moved = _moved(again, base, other)
+    if not isinstance(moved, str) and moved.is_coupled and not along.ran:
+        moved = f"the batch dimension is not known: {along.why}"
+    return _told(other, moved)
 
 
-def _verdict(again: Again, base: dict[str, torch.Tensor], found: list[_Along]) -> dict[str, Any]:
-    """Of the first dimension; coupled along one of two, that one may be time."""
-    first = found[0]
-    moved = _moved(again, base, first)
+_UNCLEAR = "outputs grow along dimension 0 and along 1: say which holds the samples with dim"
+
+
+def _told(along: _Along, moved: _Moved | str) -> dict[str, Any]:
     if isinstance(moved, str):
         return {"why": moved}
-    if len(found) > 1 and moved.is_coupled:
-        other = _moved(again, base, found[1])
-        if isinstance(other, str) or not other.is_coupled:
-            said = f"outputs grow along dimension {first.dim} and along {found[1].dim}"
-            return {"why": f"{said}: say which holds the samples with dim"}
     return {
-        "dim": first.dim,
-        "samples": first.size,
+        "dim": along.dim,
+        "samples": along.size,
         "relative": as_number(moved.relative),
         "output": moved.output,
         "sample": moved.sample,
         "dtype": moved.dtype,
     }
+
+
+def _may_be_time(again: Again, base: Outputs) -> bool:
+    """Whether dimension 1 may hold the samples, so that what is coupled along 0 is time."""
+    along = _along(again, base, 1)
+    if isinstance(along, _Not):
+        return False
+    moved = _moved(again, base, along)
+    return isinstance(moved, str) or not moved.is_coupled
 
 
 def _size(batch: Batch, dim: int) -> int | None:
@@ -88,37 +112,40 @@ def _size(batch: Batch, dim: int) -> int | None:
     return None
 
 
-def _along(again: Again, base: dict[str, torch.Tensor], dim: int) -> _Along | str:
-    """The dimension of samples of each output, or why there is none."""
-    size = _size(again.batch, dim)
+def _nothing_to_replace(batch: Batch, dim: int) -> str:
+    """Why no sample has another in the place of which one could be put, or ""."""
+    size = _size(batch, dim)
     if size is None:
         return f"no input has a dimension {dim}"
     if size < 2:
         return f"dimension {dim} holds {size} sample: --batch-size 2 gives two"
+    if _same(_alone(batch, dim, size - 1, size), batch):
+        return "all samples of the batch are the same: there is nothing to replace"
+    return ""
 
-    def longer(tensor: torch.Tensor) -> torch.Tensor:
-        if tensor.dim() <= dim or tensor.shape[dim] != size:
-            return tensor
-        return torch.cat((tensor, tensor.narrow(dim, 0, 1)), dim)
 
+def _along(again: Again, base: Outputs, dim: int) -> _Along | _Not:
+    """The dimension of samples of each output, or why there is none."""
+    size = _size(again.batch, dim)
+    if size is None or size < 2:
+        return _Not(f"no input has two samples along dimension {dim}", ran=False)
     try:
-        more = again.forward("eval", map_batch(again.batch, longer))
+        more = again.forward("eval", _alone(again.batch, dim, size - 1, size + 1))
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything
-        said = first_line(str(error))
-        return (
-            f"{size + 1} samples along dimension {dim} do not run: {type(error).__name__}: {said}"
-        )
+        said = f"{type(error).__name__}: {first_line(str(error))}"
+        return _Not(f"{size + 1} samples along dimension {dim} do not run: {said}", ran=False)
     outputs = {}
     for path, tensor in base.items():
         if tensor.dim() == 0 or path not in more:
             continue
         grown = _grown(tensor.shape, more[path].shape, size)
         if grown is None:
-            return f"output{path} does not grow with the samples along dimension {dim}"
+            said = f"output{path} does not grow with the samples along dimension {dim}"
+            return _Not(said, ran=True)
         outputs[path] = grown
     if not outputs or more.keys() != base.keys():
-        return f"no output grows with the samples along dimension {dim}"
-    return _Along(dim, size, outputs)
+        return _Not(f"no output grows with the samples along dimension {dim}", ran=True)
+    return _Along(dim, size, outputs, more)
 
 
 def _grown(before: torch.Size, after: torch.Size, size: int) -> int | None:
@@ -131,36 +158,64 @@ def _grown(before: torch.Size, after: torch.Size, size: int) -> int | None:
     return other[0]
 
 
-def _moved(again: Again, base: dict[str, torch.Tensor], along: _Along) -> _Moved | str:
-    """The output that moved most, with the first sample kept and with the last."""
-    most = _Moved(0.0, next(iter(along.outputs)), 0, "")
-    replaced = False
-    for kept in (0, along.size - 1):
-        batch = map_batch(again.batch, lambda t, kept=kept: _alone(t, along, kept))
-        if _same(batch, again.batch):
-            continue
-        replaced = True
-        output = again.forward("eval", batch)
-        for path, dim in along.outputs.items():
-            if path not in output or output[path].shape != base[path].shape:
-                return f"output{path} has another shape with other samples"
-            if not (base[path].is_floating_point() or base[path].is_complex()):
-                continue
-            pair = (t.narrow(dim, kept, 1) for t in (base[path], output[path]))
-            relative = change(*pair)
-            if relative > most.relative or not most.dtype:
-                most = _Moved(relative, path, kept, dtype_name(base[path].dtype))
-    if not replaced:
-        return "all samples of the batch are the same: there is nothing to replace"
-    return most if most.dtype else "no output has floating values to compare"
+def _moved(again: Again, base: Outputs, along: _Along) -> _Moved | str:
+    """The output that moved most, with the first sample alone and with the last.
+
+    The last was alone where there was one sample more. Where it moved there it is tried again.
+    """
+    kept = {path: base[path] for path in along.outputs if _is_compared(base[path])}
+    if not kept:
+        return "no output has floating values to compare"
+    first = _alone_and_moved(again, kept, along, 0)
+    if isinstance(first, str) or first.is_coupled:
+        return first
+    last = _most(kept, along.more, along, along.size - 1, everywhere=True)
+    if last.is_coupled:
+        again_last = _alone_and_moved(again, kept, along, along.size - 1)
+        if isinstance(again_last, str):
+            return again_last
+        last = again_last
+    return max(first, last, key=lambda one: one.relative)
 
 
-def _alone(tensor: torch.Tensor, along: _Along, kept: int) -> torch.Tensor:
-    """Copies of one sample in the place of all."""
-    if tensor.dim() <= along.dim or tensor.shape[along.dim] != along.size:
-        return tensor
-    where = torch.full((along.size,), kept, dtype=torch.int64, device=tensor.device)
-    return tensor.index_select(along.dim, where)
+def _alone_and_moved(again: Again, base: Outputs, along: _Along, kept: int) -> _Moved | str:
+    """How far the output of a sample moved with copies of it in the place of the others."""
+    output = again.forward("eval", _alone(again.batch, along.dim, kept, along.size))
+    for path, tensor in base.items():
+        if path not in output or output[path].shape != tensor.shape:
+            return f"output{path} has another shape with other samples"
+    return _most(base, output, along, kept, everywhere=False)
+
+
+def _most(base: Outputs, output: Outputs, along: _Along, kept: int, *, everywhere: bool) -> _Moved:
+    """The output that moved most at a sample; `everywhere`: all samples of `output` are copies."""
+    found = []
+    for path, tensor in base.items():
+        dim, other = along.outputs[path], output[path]
+        before = tensor.narrow(dim, kept, 1)
+        after = other if everywhere else other.narrow(dim, kept, 1)
+        relative = change(before.expand_as(after), after)
+        relative = float("inf") if relative != relative else relative
+        found.append(_Moved(relative, path, kept, dtype_name(tensor.dtype)))
+    return max(found, key=lambda one: one.relative)
+
+
+def _is_compared(tensor: torch.Tensor) -> bool:
+    plain = tensor.layout is torch.strided and not tensor.is_nested
+    return plain and (tensor.is_floating_point() or tensor.is_complex())
+
+
+def _alone(batch: Batch, dim: int, kept: int, many: int) -> Batch:
+    """As many copies of one sample in the place of all."""
+    size = _size(batch, dim)
+
+    def copies(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.dim() <= dim or tensor.shape[dim] != size:
+            return tensor
+        where = torch.full((many,), kept, dtype=torch.int64, device=tensor.device)
+        return tensor.index_select(dim, where)
+
+    return map_batch(batch, copies)
 
 
 def _same(one: Batch, other: Batch) -> bool:
@@ -169,4 +224,4 @@ def _same(one: Batch, other: Batch) -> bool:
         argument_leaves(other.args, other.kwargs),
         strict=True,
     )
-    return all(a is b or digest(a) == digest(b) for (_, a, _), (_, b, _) in pairs)
+    return all(a is b or same_bits(a, b) for (_, a, _), (_, b, _) in pairs)

@@ -72,10 +72,14 @@ class Values:
         self._bad_gradients: set[int] = set()  # of calls, by order
         self._lock = threading.Lock()
         self._full = False
+        self._model: Model | None = None
+        self._step = 0
+        self._stepped = False  # an optimizer may have written the parameters since
 
     def begin(self, model: Model) -> None:
         """Parameters and buffers, as they are before the run."""
         self._found.clear()
+        self._model = model
         for at, infos in (("parameter", model.parameters()), ("buffer", model.buffers())):
             for info in infos:
                 found = None if is_lazy(info.tensor) else self._look(info.tensor)
@@ -84,6 +88,8 @@ class Values:
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """The inputs of a call, before it can write to them."""
+        if self._stepped and call.parent is None:
+            self._updated()
         self._values(call, "input", argument_leaves(*batch))
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
@@ -99,10 +105,30 @@ class Values:
                 self._await(call, path, tensor)
 
     def gradients(self, model: Model) -> None:
-        """The rows of the parameters tell of those."""
+        """The parameters' own, of this step; their rows tell of the last one alone."""
+        for info in reversed(model.parameters()):  # backward comes to the last ones first
+            grad = info.tensor.grad
+            found = None if grad is None else self._look(grad)
+            if found is not None:
+                self._note("parameter_gradient", info.name, None, {**found, "order": None})
+        self._step += 1
+        self._stepped = True
+
+    def _updated(self) -> None:
+        """Parameters that are no longer finite, once a step was taken."""
+        self._stepped = False
+        if self._model is None or self._full:
+            return
+        for info in self._model.parameters():
+            found = None if is_lazy(info.tensor) else self._look(info.tensor)
+            if found is not None:
+                self._note("updated", info.name, None, {**found, "order": None}, self._step - 1)
 
     def conclude(self) -> None:
         """Say how much was looked at: nothing found in nothing is no news."""
+        if self._stepped:
+            self._updated()
+        self._model = None
         self._found.insert(0, Measurement(SEEN, "", None, self._read, "tensors"))
 
     def _values(self, call: Call, at: str, found: list[tuple[str, torch.Tensor, bool]]) -> None:
@@ -135,10 +161,18 @@ class Values:
         name = f"<{call.type}>" if call.name is None else call.name
         self._note(at, name, call.index, said)
 
-    def _note(self, at: str, target: str, call: int | None, value: dict[str, Any]) -> None:
+    def _note(
+        self,
+        at: str,
+        target: str,
+        call: int | None,
+        value: dict[str, Any],
+        step: int | None = None,
+    ) -> None:
         with self._lock:
             if len(self._found) < _MOST:
-                self._found.append(Measurement(FOUND, target, call, {"at": at, **value}, None))
+                said = {"at": at, **value, "step": self._step if step is None else step}
+                self._found.append(Measurement(FOUND, target, call, said, None))
             self._full = len(self._found) >= _MOST
 
     def _taken(self, call: Call, tensor: torch.Tensor) -> None:

@@ -13,10 +13,11 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # as type checkers know it, without the time to import typing
 
-__all__ = ["__version__", "attach", "diff", "grads", "inspect", "trace"]
+__all__ = ["__version__", "attach", "check", "diff", "grads", "inspect", "trace"]
 
 if TYPE_CHECKING:
     from hookcli.api import attach, grads, inspect, trace
+    from hookcli.api_check import check
     from hookcli.api_diff import diff
 
 
@@ -25,6 +26,10 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
+    if name == "check":
+        from hookcli import api_check
+
+        return api_check.check
     if name == "diff":
         from hookcli import api_diff
 

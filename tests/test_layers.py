@@ -18,6 +18,7 @@ TORCH_FREE = [
     "inputs.grammar", "inputs.infer.hypothesis", "models.kinds", "models.content",
     "models.pickles", "models.refused", "models.resources", "hooks.catalogue", "hooks.kind",
     "hooks.module_kinds", "hooks.autograd_kinds", "hooks.run_kinds", "actions.catalogue", "rules",
+    "snapshot", "saved", "pytest_plugin", "api_named",
 ]  # fmt: skip
 CHILD_SIDE = {"hookcli.worker.child", "hookcli.worker.guard"}
 
@@ -31,6 +32,8 @@ MAY = {
     "rules": {"errors", "report"},
     "config": {"errors", "inputs.grammar", "inputs.infer.hypothesis", "hooks.catalogue",
                "hooks.kind", "actions.catalogue", "rules"},
+    "snapshot": {"report", "rules", "config"},
+    "saved": {"errors", "report", "rules"},
     "actions": {"errors", "config", "report", "models"},
     "hooks": {"errors", "config", "report", "models", "actions"},
     "formats": {"errors", "console", "report", "rules", "hooks.catalogue", "hooks.kind",
@@ -43,11 +46,16 @@ MAY = {
     "worker": {"errors", "config", "report", "run", "memory", "inputs.infer.hypothesis",
                "hooks.kind", "actions.catalogue", "distributed.merge", "distributed.culprit"},
     "cli": {"errors", "console", "config", "report", "rules", "formats", "worker", "inputs.grammar",
+            "saved", "snapshot",
             "models.kinds", "hooks.catalogue", "hooks.kind", "actions.catalogue"},
     "api": {"report", "console", "formats", "config", "run"},
     "__main__": {"cli"},
     "api_diff": {"report", "console", "formats", "config", "run"},
-    "__init__": {"api", "api_diff"},
+    "api_check": {"api", "api_named", "errors", "report", "console", "formats", "config", "rules",
+                  "run", "saved"},
+    "api_named": {"errors", "report", "config"},
+    "pytest_plugin": {"errors"},
+    "__init__": {"api", "api_check", "api_diff"},
 }  # fmt: skip
 
 
@@ -134,6 +142,8 @@ def test_the_parent_s_modules_import_no_torch(part):
         (["check", "--against", "no_such.json"], 2),
         (["check", str(SAMPLES / "unet.py"), "--update-baseline"], 2),
         (["list", "rules"], 0),
+        (["snapshot", "--help"], 0),
+        (["snapshot", str(SAMPLES / "unet.py"), "-o", str(Path(__file__))], 2),
         (["explain", "rule:finite"], 0),
         (["diff", "no_such.py", str(SAMPLES / "unet.py")], 2),
         (["diff", str(SAMPLES / "unet.py")], 2),

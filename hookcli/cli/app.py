@@ -9,7 +9,19 @@ from typing import Annotated, Any
 import typer
 
 import hookcli
-from hookcli.cli import check, diff, explain, grads, init, inspect, listing, render, schema, trace
+from hookcli.cli import (
+    check,
+    diff,
+    explain,
+    grads,
+    init,
+    inspect,
+    listing,
+    render,
+    schema,
+    snapshot,
+    trace,
+)
 from hookcli.console import Console, stdout_is_closed
 from hookcli.errors import RequestError, Status
 
@@ -50,6 +62,7 @@ app.command("trace")(trace.trace)
 app.command("check")(check.check)
 app.command("diff")(diff.diff)
 app.command("init")(init.init)
+app.command("snapshot")(snapshot.snapshot)
 app.command("list")(listing.list_)
 app.command("explain")(explain.explain)
 app.command("render")(render.render)

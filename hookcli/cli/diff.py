@@ -144,8 +144,8 @@ def _of_reports(
     console: Console,
 ) -> tuple[Diff, tuple[Target, ...], View]:
     """Two saved reports, as far as they tell. Nothing is run."""
-    from hookcli.cli.render import read_report
     from hookcli.report.compare import Settings, compare
+    from hookcli.saved import read_report
 
     for side in sides:
         if not side.is_report or side.settings:

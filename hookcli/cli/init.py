@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from hookcli.cli.relocated import seen_from
 from hookcli.cli.reporting import reporting
 from hookcli.console import Console
 from hookcli.errors import RequestError, Status
@@ -47,15 +47,7 @@ def init(
                 place=f"-o {output}",
                 hint="name another file, or remove it first",
             )
-        write_file(file, initial_text(_seen_from(file.parent, model), preset))
+        write_file(file, initial_text(seen_from(file.parent, model), preset))
         return Status.FINE
 
     return reporting(console, command)
-
-
-def _seen_from(folder: Path, source: str) -> str:
-    """MODEL as a file in the folder says it: paths in a configuration are relative to it."""
-    path, colon, attr = (source, "", "") if Path(source).exists() else source.rpartition(":")
-    if not Path(path).is_file() or Path(path).is_absolute():
-        return source
-    return Path(os.path.relpath(path, folder)).as_posix() + colon + attr

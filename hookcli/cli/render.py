@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,42 +11,8 @@ from hookcli.cli.output import deliver, parse_targets
 from hookcli.cli.reporting import reporting
 from hookcli.cli.views import view_of
 from hookcli.console import Console
-from hookcli.errors import RequestError, Status
-
-if TYPE_CHECKING:
-    from hookcli.report.model import Report
-
-
-def read_report(path: str) -> Report:
-    """A report from a file; `-` is stdin.
-
-    Raises
-    ------
-    RequestError : there is none, or it is no report.
-
-    """
-    import sys
-
-    from hookcli.report.schema import check_order, from_json
-
-    try:
-        text = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    except OSError as error:
-        raise RequestError(
-            f"{path} cannot be read: {error.strerror}",
-            place=path,
-            hint="write a report with: hookcli inspect MODEL -f json=report.json",
-        ) from None
-    try:
-        found = from_json(text)
-        check_order(found)
-        return found
-    except ValueError as error:
-        raise RequestError(
-            f"{path} is no hookcli report: {error}",
-            place=path,
-            hint="write a report with: hookcli inspect MODEL -f json=report.json",
-        ) from None
+from hookcli.errors import Status
+from hookcli.saved import read_report
 
 
 def render(

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from hookcli.console import escape
 from hookcli.formats.text import figure, number, place, shape, size
-from hookcli.report.model import ErrorInfo, Report, RunInfo
+from hookcli.report.model import ErrorInfo, Inputs, Report, RunInfo
 from hookcli.report.tree import Tree
 
 _FUNCTIONAL = "NonDynamicallyQuantizableLinear"  # attention uses its weights without a call
@@ -30,15 +30,20 @@ def _tree(node: Tree) -> str:
     return escape(node["value"])
 
 
+def batch(inputs: Inputs) -> str:
+    """The batch on one line, and where it came from."""
+    given = [_tree(a) for a in inputs.args]
+    given += [f"{escape(k)}={_tree(v)}" for k, v in inputs.kwargs.items()]
+    return f"{', '.join(given) or 'nothing'}  ({inputs.origin})"
+
+
 def head(report: Report) -> list[tuple[str, str]]:
     """(label, text) lines: model, input, run."""
     model, run = report.model, report.run
     name = escape(model.type or model.source)
     lines = [("model", f"{name}  {place(model.place or model.source)}")]
     if report.inputs is not None:
-        given = [_tree(a) for a in report.inputs.args]
-        given += [f"{escape(k)}={_tree(v)}" for k, v in report.inputs.kwargs.items()]
-        lines.append(("input", f"{', '.join(given) or 'nothing'}  ({report.inputs.origin})"))
+        lines.append(("input", batch(report.inputs)))
     device = escape(run.device)
     lines.append(("run", f"{run.tensors} tensors, {run.mode} mode, {device}, seed {run.seed}"))
     if run.loss is not None:

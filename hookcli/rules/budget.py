@@ -1,11 +1,16 @@
-"""`budget`: what a model may cost at most."""
+"""`budget`: what a model, or a part of it, may cost at most."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
 
 from hookcli.report.model import Report
+from hookcli.rules.parts import parts_at
 from hookcli.rules.rule import Finding, Option, Options, Rule, passed
+from hookcli.rules.targets import counted, places
+
+Figures: TypeAlias = Mapping[str, int | None]
 
 FIGURES: dict[str, tuple[str, Callable[[Report], int | None]]] = {
     "parameters": ("parameters", lambda report: report.model.parameters),
@@ -24,28 +29,62 @@ FIGURES: dict[str, tuple[str, Callable[[Report], int | None]]] = {
 _COUNTED = {"macs", "flops"}
 
 
+def _judged(
+    target: str, figures: Figures, stated: Mapping[str, int], place: str | None, *, exact: bool
+) -> Iterator[Finding]:
+    """A finding for each figure of the model, or of one part."""
+    of = f" in {target}" if target else ""
+    for name, limit in stated.items():
+        noun, value = FIGURES[name][0], figures.get(name)
+        if value is None:
+            said = f"the {noun}{of} are not known for this model"
+            yield Finding("error", target, f"{name} unknown", said, None, limit)
+        elif exact and value != limit:
+            apart = f"{abs(value - limit):,} {'more' if value > limit else 'fewer'}"
+            said = f"{value:,} {noun}{of}, where {limit:,} are stated: {apart}"
+            yield Finding("fail", target, name, said, value, limit, place)
+        elif value > limit:
+            over = f", {value / limit - 1:.1%} over" if limit else ""
+            said = f"{value:,} {noun}{of}, where {limit:,} are allowed{over}"
+            yield Finding("fail", target, name, said, value, limit, place)
+
+
 def judge(report: Report, options: Options) -> Iterator[Finding]:
-    """A finding for each figure that is above its limit."""
+    """A finding for each figure that is above its limit, of the model or of each part at `at`."""
     stated = {name: options[name] for name in FIGURES if options[name] is not None}
     if not stated:
         said = f"no limit is stated: {', '.join(FIGURES)}"
         yield Finding("error", "", "no limit", said)
         return
-    kept = []
-    for name, limit in stated.items():
-        noun, figure = FIGURES[name]
-        value = figure(report)
-        if value is None:
-            said = f"the {noun} are not known for this model"
-            yield Finding("error", "", f"{name} unknown", said, None, limit)
-        elif value > limit:
-            over = f", {value / limit - 1:.1%} over" if limit else ""
-            said = f"{value:,} {noun}, where {limit:,} are allowed{over}"
-            yield Finding("fail", "", name, said, value, limit, report.model.place)
-        else:
-            kept.append(f"{value:,} {noun} of {limit:,}")
-    if len(kept) == len(stated):
-        yield passed("; ".join(kept))
+    glob, where = options["at"], places(report)
+    of: Mapping[str, Figures]
+    if glob is None:
+        of = {"": {name: FIGURES[name][1](report) for name in stated}}
+        where = {**where, "": report.model.place or ""}
+    else:
+        of = parts_at(report, glob)
+    if not of:
+        yield Finding("error", glob, "no match", f"no module matches '{glob}'")
+        return
+    found = [
+        finding
+        for target, figures in of.items()
+        for finding in _judged(
+            target, figures, stated, where.get(target) or None, exact=options["exact"]
+        )
+    ]
+    yield from found
+    if not found:
+        yield passed(_kept(of, stated))
+
+
+def _kept(of: Mapping[str, Figures], stated: Mapping[str, int]) -> str:
+    """What is there, of what is allowed."""
+    if len(of) > 1:
+        return f"{counted(len(of), 'module')} within {', '.join(FIGURES[n][0] for n in stated)}"
+    ((target, figures),) = of.items()
+    said = "; ".join(f"{figures[n]:,} {FIGURES[n][0]} of {most:,}" for n, most in stated.items())
+    return f"{target}: {said}" if target else said
 
 
 RULE = Rule(
@@ -53,14 +92,20 @@ RULE = Rule(
     severity="error",
     says="parameters, FLOPs, activations and the like stay under stated limits",
     computes="Compares figures of the report with limits: parameters (shared ones once), bytes, "
-    "multiply-adds and FLOPs of one forward, bytes of all outputs, calls of modules.",
-    formula="figure <= limit",
+    "multiply-adds and FLOPs of one forward, bytes of all outputs, calls of modules. With `at`, "
+    "parameters, multiply-adds, FLOPs and calls of each module by itself, with all below it. With "
+    "`exact` a figure must be what is stated, and neither more nor less.",
+    formula="figure <= limit; with exact: figure = limit",
     source="hookcli's own: a cost that grows in small steps is seen by nobody",
     fails="a hidden size that went from 512 to 768",
     mend="see where it went: hookcli diff OLD NEW, or hookcli inspect --sort params. Where it is "
     "meant, raise the limit in the same change",
     example="{rule: budget, parameters: 12e6, flops: 2e9}",
-    options=tuple(Option(name, "count", f"the most {noun}") for name, (noun, _) in FIGURES.items()),
+    options=(
+        *(Option(name, "count", f"the most {noun}") for name, (noun, _) in FIGURES.items()),
+        Option("at", "glob", "modules, by glob: each is held against the limits; else the model"),
+        Option("exact", "flag", "neither more nor less", default=False),
+    ),
     needs=lambda options: ("flops",) if any(options[name] is not None for name in _COUNTED) else (),
     judge=judge,
 )

@@ -40,7 +40,9 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
         seen += 1
         if dtype != wanted and (target, kind) not in told:
             told.add((target, kind))
-            yield Finding("fail", target, kind, f"{said} is {dtype}", dtype, wanted, place)
+            yield Finding(
+                "fail", target, kind, f"{said} is {dtype}, not {wanted}", dtype, wanted, place
+            )
     if not seen and report.error is not None:
         yield skipped("the run did not come so far")
     elif not seen:

@@ -11,6 +11,13 @@ from hookcli.rules.rule import Finding, Options, Rule, passed, skipped
 from hookcli.rules.targets import called, counted, owner, places
 
 SEEN, FOUND = "values_read", "non_finite"
+_AFTER_LOSS = {"gradient", "parameter_gradient", "updated"}
+_OF_PARAMETERS = {
+    "parameter_gradient": "the gradient of {name}{which} holds {amount}; those at the layers were "
+    "finite",
+    "updated": "the parameter {name} holds {amount} after the step{which}; it was finite before, "
+    "and so was its gradient",
+}
 _WORDS = (("nans", "NaN"), ("infs", "Inf"), ("minus_infs", "-Inf"))
 
 
@@ -37,20 +44,30 @@ class _Judge:
         """The first place; where masks alone came before it and went in, the first mask."""
         loss = self._loss()
         hard = next((one for one in self.found if not _is_mask(one)), None)
-        if hard is not None and hard.value["at"] == "gradient" and loss is not None:
-            hard = None  # the loss came before all gradients
+        if hard is not None and loss is not None and self._comes_before(loss[0], hard):
+            hard = None
         masks = (one for one in self.found if _is_mask(one) and one.value["at"] == "output")
         mask = next(masks, None)
         if hard is None and loss is None:
             return self._parameter()
         if mask is not None and (hard is None or self._went_in(hard)):
             return self._of(mask)
-        return loss if hard is None else self._of(hard)
+        if hard is not None:
+            return self._of(hard)
+        return None if loss is None else loss[1]
+
+    def _comes_before(self, step: int, hard: Measurement) -> bool:
+        """Whether the loss of a step comes before a note: gradients come after it."""
+        value = hard.value
+        return bool(
+            step < value.get("step", 0)
+            or (step == value.get("step", 0) and value["at"] in _AFTER_LOSS)
+        )
 
     def _went_in(self, hard: Measurement) -> bool:
         """Whether what is not finite already stood in what the call was given, or came later."""
         value = hard.value
-        if value["at"] == "gradient":
+        if value["at"] in _AFTER_LOSS:
             return True
         return any(
             one.value["at"] == "input" and one.value["order"] == value["order"]
@@ -58,12 +75,14 @@ class _Judge:
             if one is not hard
         )
 
-    def _loss(self) -> Finding | None:
+    def _loss(self) -> tuple[int, Finding] | None:
+        """The first loss that is not finite, and its step."""
         for step, loss in enumerate(self.report.run.losses):
             if isinstance(loss, str):
                 which = f" of step {step}" if self.report.run.steps > 1 else ""
                 said = f"the loss{which} is {loss}; every value before it was finite"
-                return Finding("fail", "", "loss", said, loss, 0, self.report.model.place)
+                place = self.report.model.place
+                return step, Finding("fail", "", "loss", said, loss, 0, place)
         return None
 
     def _parameter(self) -> Finding | None:
@@ -71,7 +90,7 @@ class _Judge:
             if row.status == "non_finite":
                 said = f"the gradient of {row.name} is not finite; those at the layers were finite"
                 place = self.places.get(owner(row.name))
-                return Finding("fail", row.name, "gradient of parameter", said, None, 0, place)
+                return Finding("fail", row.name, "parameter_gradient", said, None, 0, place)
         return None
 
     def _of(self, one: Measurement) -> Finding:
@@ -85,6 +104,10 @@ class _Judge:
         row = self.rows.get(value["order"])
         if value["at"] in {"parameter", "buffer"}:
             said = f"the {value['at']} {one.target} holds {amount} before the run"
+            return one.target, said, self.places.get(owner(one.target))
+        if value["at"] in _OF_PARAMETERS:
+            which = f" (step {value['step']})" if self.report.run.steps > 1 else ""
+            said = _OF_PARAMETERS[value["at"]].format(name=one.target, amount=amount, which=which)
             return one.target, said, self.places.get(owner(one.target))
         kind = value["type"]
         name = called(one.target, kind, one.call)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from hookcli.report.events import Streamed
-from hookcli.report.model import Report
+from hookcli.report.model import LayerRow, Report
+from hookcli.rules.orders import prefix, spelled, subsequence
 from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.targets import listed, matches, places
+from hookcli.rules.targets import counted, layer, listed, matches, places
+
+_SHOWN = 20  # names of an order that stand in a finding's value
 
 
-def _sequence(report: Report, options: Options) -> list[str] | None:
+def _sequence(report: Report, options: Options, order: list[str]) -> list[str] | None:
     """The names in the order in which they came; None where they were written elsewhere."""
     kind, at = options["kind"], options["at"]
     if kind is not None:
@@ -18,56 +21,97 @@ def _sequence(report: Report, options: Options) -> list[str] | None:
             return None
         fired = (event.target for event in report.events if event.kind == kind)
         return [name for name in fired if matches(at, name)]
-    root_too = "" in options["order"]
     ran = (row.name for row in report.layers if not row.recomputed)
-    return [n for n in ran if n is not None and (n or root_too) and matches(at, n)]
+    return [n for n in ran if n is not None and (n or "" in order) and matches(at, n)]
 
 
-def _prefix(seen: Sequence[str], order: Sequence[str], *, whole: bool) -> str:
-    for i, want in enumerate(order):
-        if i >= len(seen):
-            return f"{want} did not come: only {len(seen)} came"
-        if not matches(want, seen[i]):
-            return f"at position {i} came {seen[i]}, not {want}"
-    if whole and len(seen) > len(order):
-        return f"after them came {listed(seen[len(order) :])}"
-    return ""
+def _relative(row: LayerRow, parent: LayerRow) -> str:
+    """What a callee is called below its caller; its whole name where it stands elsewhere."""
+    for name in (row.name or "", *row.aliases):
+        for above in (parent.name or "", *parent.aliases):
+            if name.startswith(f"{above}." if above else ""):
+                return name[len(above) + 1 :] if above else name
+    return row.name or ""
 
 
-def _subsequence(seen: Sequence[str], order: Sequence[str]) -> str:
-    start = 0
-    for i, want in enumerate(order):
-        at = next((j for j in range(start, len(seen)) if matches(want, seen[j])), None)
-        if at is None:
-            earlier = any(matches(want, name) for name in seen[:start])
-            after = f" after {order[i - 1]}" if i else ""
-            if earlier:
-                return f"{want} came before {order[i - 1]}, not after it"
-            return f"{want} did not come{after}"
-        start = at + 1
-    return ""
+def callees(report: Report) -> dict[int, list[str]]:
+    """By the `order` of each call of a named module: what it called, named below it.
+
+    What is not registered is passed over, and what that calls counts as its caller's.
+    """
+    rows = {row.order: row for row in report.layers}
+    found: dict[int, list[str]] = {row.order: [] for row in report.layers if row.name is not None}
+    for row in report.layers:
+        above = row.parent
+        while above is not None and above in rows and rows[above].name is None:
+            above = rows[above].parent
+        if row.name is not None and not row.recomputed and above in found:
+            found[above].append(_relative(row, rows[above]))
+    return found
+
+
+def _why(seen: list[str], order: list[str], how: str) -> tuple[str, str]:
+    if how == "subsequence":
+        return subsequence(seen, order)
+    return prefix(seen, order, whole=how == "exact")
+
+
+def _within(report: Report, options: Options, order: list[str]) -> Iterator[Finding]:
+    """A finding for each module in which something is out of order: of its first such call."""
+    glob, called = options["within"], callees(report)
+    calls = [
+        row
+        for row in report.layers
+        if not row.recomputed and matches(glob, row.name, row.aliases) and row.order in called
+    ]
+    if not calls:
+        yield Finding("error", glob, "no match", f"no module that ran matches '{glob}'")
+        return
+    told: set[str | None] = set()
+    known: dict[str, str] | None = None
+    for row in calls:
+        why, name = _why(called[row.order], order, options["match"])
+        if not why or row.name in told:
+            continue
+        if known is None:
+            known = places(report)
+        told.add(row.name)
+        full = f"{row.name}.{name}" if row.name else name
+        place = known.get(full) or row.place
+        seen = called[row.order][:_SHOWN]
+        said = f"in {layer(row)}, {why}"
+        yield Finding("fail", row.name or "", "order within", said, seen, order[:_SHOWN], place)
+    if not told:
+        how = options["match"]
+        yield passed(f"{counted(len(calls), 'call')} made theirs in the stated order ({how})")
 
 
 def judge(report: Report, options: Options) -> Iterator[Finding]:
-    """One finding: the first thing that is out of order."""
-    order, how, kind = options["order"], options["match"], options["kind"]
-    seen = _sequence(report, options)
+    """One finding, the first thing that is out of order; with `within` one for each module."""
+    how, kind = options["match"], options["kind"]
+    try:
+        order = spelled(options["order"])
+    except ValueError as error:
+        yield Finding("error", "", "too long", str(error))
+        return
+    if options["within"] is not None and report.error is None:
+        yield from _within(report, options, order)
+        return
+    seen = _sequence(report, options, order)
     if seen is None:
         yield skipped("the events were streamed to a file, and are not in the report")
-        return
-    if how == "subsequence":
-        why = _subsequence(seen, order)
-    else:
-        why = _prefix(seen, order, whole=how == "exact")
-    if not why:
-        what = "layers ran" if kind is None else f"{kind} hooks fired"
-        yield passed(f"{what} in the stated order ({how})")
         return
     if report.error is not None:
         yield skipped("the run did not come so far")
         return
-    place = next((places(report).get(want) for want in order if want in why), None)
-    yield Finding("fail", "", f"order of {listed(order)}", why, seen[:20], list(order), place)
+    why, name = _why(seen, order, how)
+    if not why:
+        what = "layers ran" if kind is None else f"{kind} hooks fired"
+        yield passed(f"{what} in the stated order ({how})")
+        return
+    place = places(report).get(name)
+    finding = f"order of {listed(order)}"
+    yield Finding("fail", "", finding, why, seen[:_SHOWN], order[:_SHOWN], place)
 
 
 RULE = Rule(
@@ -75,18 +119,21 @@ RULE = Rule(
     severity="error",
     says="layers run, or hooks of a kind fire, in a stated order",
     computes="Takes the names of the layers in the order in which their forwards started (with "
-    "`kind`, the targets of that kind's firings), and looks for the stated ones: as a subsequence, "
-    "as the prefix of all, or exactly.",
+    "`kind`, the targets of that kind's firings; with `within`, the layers that each of those "
+    "modules calls itself, named below it), and looks for the stated ones: as a subsequence, as "
+    "the prefix of all, or exactly. In an order h.{0..11} stands for twelve names, and "
+    "{of: [cell, norm], times: 8} for eight rounds.",
     formula="stated is a subsequence (prefix, the whole) of the order seen",
     source="hookcli's own",
     fails="a norm that moved from before the attention to behind it",
     mend="see the order that came: hookcli trace shows it",
     example="{rule: firing_order, order: [conv1, bn1, fc], match: subsequence}",
     options=(
-        Option("order", "texts", "the names, or globs, in their order", required=True),
+        Option("order", "order", "the names, or globs, in their order", required=True),
         Option("match", "match", "subsequence, prefix or exact", "subsequence"),
         Option("kind", "text", "a kind of hook whose firings to look at, in place of layers"),
         Option("at", "glob", "look at names that match alone", "*"),
+        Option("within", "glob", "modules, by glob: the order of what each of them calls"),
     ),
     needs=lambda options: (),
     judge=judge,

@@ -41,9 +41,9 @@ def _judged(report: Report, options: Options, *, frozen: bool) -> Iterator[Findi
         yield skipped("no backward pass ran")
         return
     step = {one.target: one.value for one in report.measurements if one.probe == PROBE}
-    if "error" in step:
-        said = f"no step could be taken: {step['error']}"
-        yield Finding("error", "", "no step", said)
+    if "" in step:  # no parameter is called that: what the step raised
+        said = f"no step could be taken: {step['']['error']}"
+        yield Finding("error", "", "no step", said, place=step[""]["place"])
         return
     where, bad = places(report), 0
     for row in rows:

@@ -19,12 +19,13 @@ PROBES: dict[str, str] = {
     "flops": "a count of the operators",
     "repeat_eval": "two more forwards in eval mode",
     "repeat_train": "two more forwards and backwards in train mode",
-    "samples": "up to six more forwards in eval mode, with one sample more, and with others",
+    "samples": "two to six more forwards in eval mode, with copies of one sample",
     "step": "one more forward and backward, with an optimizer's step",
+    "grown": "one more forward in eval mode, with one sample more: for snapshots",
 }
 
 Shape: TypeAlias = Literal[
-    "glob", "globs", "text", "texts", "shape", "dtype", "number", "count", "flag", "file", "modes",
+    "glob", "globs", "text", "order", "shape", "dtype", "number", "count", "flag", "file", "modes",
     "match", "part", "dimension",
 ]  # fmt: skip
 
@@ -73,7 +74,8 @@ class Rule:
     """One rule. `needs` gives names of probes, `judge` findings: one that passed where all is well.
 
     `explain` pages say what it `computes`, by which `formula`, after which `source`, with an
-    example that `fails` and how to `mend` it. A rule of the `safe` set is always judged.
+    example that `fails` and how to `mend` it. A rule of the `safe` set is always judged,
+    one for `ranks` where several ran.
     """
 
     name: str
@@ -88,6 +90,7 @@ class Rule:
     needs: Callable[[Options], tuple[str, ...]]
     judge: Callable[[Report, Options], Iterable[Finding]]
     safe: bool = False
+    ranks: bool = False
     options: tuple[Option, ...] = field(default=())
 
     def filled(self, given: Options) -> dict[str, Any]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
 from hookcli.config.spec import Spec
 from hookcli.errors import RequestError
-from hookcli.inputs.batch import Batch, as_batch, misfit
+from hookcli.inputs.batch import Batch, as_batch, map_batch, misfit
 from hookcli.inputs.declared import declarations
 from hookcli.models import walk
 from hookcli.models.eager import EagerModel
@@ -22,7 +23,7 @@ from hookcli.models.trees import describe
 from hookcli.report.model import Inputs, Origin, Report
 from hookcli.report.recording import Recording
 from hookcli.run.assemble import assemble, run_info
-from hookcli.run.batches import no_batch
+from hookcli.run.batches import given as given_inputs, no_batch
 from hookcli.run.engine import engine_for
 from hookcli.run.loss import Loss
 from hookcli.run.observer import Observer
@@ -32,6 +33,9 @@ from hookcli.run.runner import run
 from hookcli.run.scope import neutral
 from hookcli.run.seeds import generators_kept, seed_all
 from hookcli.run.sinks import Kept
+
+if TYPE_CHECKING:
+    from hookcli.run.probes.probes import Probes
 
 
 def batch_for(root: nn.Module, given: Any, seed: int, warnings: list[str]) -> tuple[Origin, Batch]:
@@ -62,6 +66,18 @@ def batch_for(root: nn.Module, given: Any, seed: int, warnings: list[str]) -> tu
     return "declared", first.batch
 
 
+def _batch_of(root: nn.Module, given: Any, spec: Spec, warnings: list[str]) -> tuple[Origin, Batch]:
+    """The batch that was given, or the request's, on the model's device; else a declared one."""
+    if given is None and spec.inputs:
+        seed_all(plan(spec).seed)
+        asked = given_inputs(spec, root, nullcontext)
+        if asked is not None:
+            device = device_of(root)
+            move = device not in {"cpu", "several"}
+            return "given", map_batch(asked.batch, lambda t: t.to(device)) if move else asked.batch
+    return batch_for(root, given, plan(spec).seed, warnings)
+
+
 def _copy(root: Any, spec: Spec, warnings: list[str]) -> nn.Module:
     """A scripted module of our own: what is put into its graphs must not stay in the user's."""
     from hookcli.models.torchscript.tapped import private_copy
@@ -86,11 +102,12 @@ def run_live(
     *,
     loss: Loss | None = None,
     observers: Callable[[Recording], Sequence[Observer]] = lambda recording: (),
+    probes: Probes | None = None,
 ) -> Report:
     """Carry out a request on a live module; the module is afterwards what it was.
 
     A model that raises gives a partial report. `loss` takes the place of the request's;
-    `observers` makes what looks on beside the hooks.
+    `observers` makes what looks on beside the hooks; `probes` looks on, and runs the model again.
 
     Raises
     ------
@@ -110,7 +127,7 @@ def run_live(
     written: list[str] = []
     settings = plan(spec)
     with generators_kept():
-        origin, batch = batch_for(root, given, settings.seed, warnings)
+        origin, batch = _batch_of(root, given, spec, warnings)
     if is_scripted(root):
         root = _copy(root, spec, warnings)
     model = EagerModel(root)
@@ -129,8 +146,10 @@ def run_live(
             progress=lambda *_: None,
             recording=recording,
             loss=loss,
-            observers=observers(recording),
+            observers=(*observers(recording), *(() if probes is None else probes.observers(batch))),
         )
+        if probes is not None:
+            probes.conclude(model, settings, recording)
     sink.close(recording)
     recording.error = None
     for tapped in tapped_in(root):

@@ -11,7 +11,8 @@ from hookcli.cli import options
 from hookcli.formats.names import FORMATS, SORTS, columns_of, sorts_of
 
 COMMANDS = [
-    "inspect", "grads", "trace", "check", "diff", "init", "list", "explain", "render", "schema",
+    "inspect", "grads", "trace", "check", "diff", "init", "snapshot", "list", "explain", "render",
+    "schema",
 ]  # fmt: skip
 RUNNING = ["inspect", "grads", "trace"]
 SHARED = {
@@ -29,6 +30,7 @@ FLAGS = {
     "check": SHARED - {"--depth", "--columns", "--sort"}
     | BACKWARD
     | {"--baseline", "--update-baseline", "--against"},
+    "snapshot": SHARED - {"--only", "--columns", "--sort", "--format", "--fail-on"} | {"--force"},
 }
 
 

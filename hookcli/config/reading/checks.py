@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hookcli.config.reading import paths
-from hookcli.config.reading.containers import Key, Keys, Many
+from hookcli.config.reading.containers import ByType, Key, Keys, Many
 from hookcli.config.reading.items import FaultError, Item, Problems, suggestion
 from hookcli.config.reading.shapes import (
     Checked,
@@ -23,6 +23,7 @@ from hookcli.inputs.grammar import DTYPES
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.check import CheckSpec, Suppression
 from hookcli.rules.judge import UNUSED
+from hookcli.rules.orders import MOST
 
 _LISTING = "hookcli list rules shows them"
 _SHAPE_HINT = "write shape: [B, 3, '*', 32]"
@@ -67,11 +68,22 @@ def _count(item: Item, number: float) -> int:
 
 
 _GLOB = Text("a glob of qualified names", empty=True)
+_ORDER_HINT = "write order: [conv1, 'h.{0..11}', {of: [cell, norm], times: 8}]"
+_ROUNDS = Keys(
+    {
+        "of": Key(Many(_GLOB, least=1), "the names of a round, in their order", required=True),
+        "times": Key(Whole(1, MOST), "how many rounds", required=True),
+    },
+    wants="a mapping {of, times}",
+    hint=_ORDER_HINT,
+)
 _SHAPES: dict[str, Shape] = {
     "glob": _GLOB,
     "globs": Many(_GLOB, one=True, least=1),
     "text": Text(),
-    "texts": Many(Text(empty=True), least=1),
+    "order": Many(
+        ByType({str: _GLOB, dict: _ROUNDS}, "a name, a glob or {of, times}", _ORDER_HINT), least=1
+    ),
     "shape": _Sizes(),
     "dtype": Checked(Text("a dtype: float32, bfloat16"), _dtype),
     "number": Number(0, 1e9),

@@ -1,0 +1,120 @@
+"""The flags of a snapshot as the configuration that asks for the same run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hookcli.cli.relocated import seen_from, value_from
+from hookcli.errors import RequestError
+
+if TYPE_CHECKING:
+    from hookcli.config.spec import Argument
+    from hookcli.report.model import Report
+
+_RUN = (
+    "mode", "seed", "loss", "steps", "no_grad", "batch_size", "device", "dtype", "timeout",
+    "max_memory",
+)  # fmt: skip
+
+
+def kept(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """`extends`, `model`, `inputs` and `run` as they stand in a file of that folder.
+
+    Raises
+    ------
+    RequestError : no configuration can say it: arguments by position and by name at once, or
+        another model in place of one that a configuration gives arguments or weights.
+
+    """
+    found: dict[str, Any] = {}
+    if given["config"] is not None:
+        _check_model(given)
+        found["extends"] = seen_from(folder, given["config"])
+    model = _model(given, folder)
+    if model:
+        found["model"] = model["source"] if list(model) == ["source"] else model
+    if given["inputs"]:
+        found["inputs"] = [_input(text, folder) for text in given["inputs"]]
+    run = {name: given[name] for name in _RUN if given[name] is not None}
+    if isinstance(run.get("loss"), str):
+        run["loss"] = seen_from(folder, run["loss"])
+    if run:
+        found["run"] = run
+    return found
+
+
+def as_run(request: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    """The same with the mode and the seed that the run had, where nothing else says them."""
+    if "extends" in request:
+        return dict(request)
+    had: dict[str, Any] = {} if report.run.mode == "as-is" else {"mode": report.run.mode}
+    run = {**had, "seed": report.run.seed, **request.get("run", {})}
+    return {**request, "run": run}
+
+
+def _model(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if given["model"] is not None:
+        found["source"] = seen_from(folder, given["model"])
+    if given["arg"]:
+        from hookcli.config.arguments import parse_arguments
+
+        found["args"] = _arguments(parse_arguments(tuple(given["arg"])), folder)
+    if given["weights"] is not None:
+        found["weights"] = seen_from(folder, given["weights"])
+    if found and "source" not in found:
+        found = {"source": _base_source(given, folder), **found}
+    return found
+
+
+def _base_source(given: Mapping[str, Any], folder: Path) -> str:
+    """The model of the configuration, where flags add to it."""
+    from hookcli.config.read import read_config
+
+    model = read_config(given["config"]).model
+    return "" if model is None else model.source
+
+
+def _arguments(args: tuple[Argument, ...], folder: Path) -> Any:
+    positional = [value_from(folder, one.value) for one in args if one.name is None]
+    named = {one.name: value_from(folder, one.value) for one in args if one.name is not None}
+    if positional and named:
+        raise RequestError(
+            "a configuration holds arguments by position or by name, and not both",
+            place=" ".join(f"--arg {one.text}" for one in args),
+            hint="name all of them: --arg name=value",
+        )
+    return named or positional
+
+
+def _input(text: str, folder: Path) -> str:
+    """An input's text, with its file as the folder sees it."""
+    from hookcli.inputs.grammar import FileSpec, FunctionSpec, parse_inputs
+
+    (one,) = parse_inputs((text,))
+    name = "" if one.name is None else f"{one.name}="
+    if isinstance(one.spec, FileSpec):
+        return name + seen_from(folder, one.spec.path)
+    if isinstance(one.spec, FunctionSpec):
+        return f"{name}{seen_from(folder, one.spec.source)}:{one.spec.name}"
+    return text
+
+
+def _check_model(given: Mapping[str, Any]) -> None:
+    """Of two models, the arguments of one must not become the other's."""
+    if given["model"] is None:
+        return
+    from hookcli.config.read import read_config
+
+    base = read_config(given["config"]).model
+    if base is None or not (base.args or base.weights):
+        return
+    if os.path.abspath(given["model"]) != base.source and given["model"] != base.source:  # noqa: PTH100
+        raise RequestError(
+            f"the configuration gives arguments or weights to another model, {base.source}",
+            place=given["model"],
+            hint=f"leave -c {given['config']} out, or the model",
+        )

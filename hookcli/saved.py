@@ -1,0 +1,56 @@
+"""Reports that were saved: read from a file, also for a check that compares with one."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hookcli.errors import RequestError
+
+if TYPE_CHECKING:
+    from hookcli.report.model import Report
+    from hookcli.rules.check import CheckSpec
+
+_HINT = "write a report with: hookcli inspect MODEL -f json=report.json"
+
+
+def read_report(path: str) -> Report:
+    """A report from a file; `-` is stdin.
+
+    Raises
+    ------
+    RequestError : there is none, or it is no report.
+
+    """
+    from hookcli.report.schema import check_order, from_json
+
+    try:
+        text = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise RequestError(
+            f"{path} cannot be read: {error.strerror}", place=path, hint=_HINT
+        ) from None
+    try:
+        found = from_json(text)
+        check_order(found)
+        return found
+    except ValueError as error:
+        raise RequestError(
+            f"{path} is no hookcli report: {error}", place=path, hint=_HINT
+        ) from None
+
+
+def with_saved(check: CheckSpec) -> CheckSpec:
+    """A check with the report that it compares with, read.
+
+    Raises
+    ------
+    RequestError : it cannot be.
+
+    """
+    if check.rule != "same_as" or "saved" in check.options:
+        return check
+    saved = read_report(check.options["report"])
+    return dataclasses.replace(check, options={**check.options, "saved": saved})

@@ -1,0 +1,85 @@
+"""What a model costs, as checks: its size to the parameter, its compute with some room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hookcli.report.model import Report
+from hookcli.rules.parts import parts_at
+from hookcli.snapshot.globs import Names, folded
+from hookcli.snapshot.section import Section
+
+_MOST = 20  # lines of parts
+_ROOM = 105  # percent of today's, before it is rounded up to two digits
+_NOUNS = {"flops": "FLOPs", "activation_bytes": "bytes of activations"}
+
+
+def roomy(value: int) -> int:
+    """Today's figure and 5 %, rounded up to two digits: between 5 and 16 % more."""
+    wanted = -(-value * _ROOM // 100)
+    unit: int = 10 ** max(len(str(wanted)) - 2, 0)
+    return -(-wanted // unit) * unit
+
+
+def _parts(report: Report) -> dict[str, int]:
+    """The parameters of the parts that the model divides into first."""
+    sizes = {
+        name: figures["parameters"]
+        for name, figures in parts_at(report, "*").items()
+        if figures["parameters"]
+    }
+    above = ""
+    while True:
+        depth = above.count(".") + 1 if above else 0
+        inside = f"{above}." if above else ""
+        found = {
+            name: size
+            for name, size in sizes.items()
+            if name and name.count(".") == depth and name.startswith(inside) and size is not None
+        }
+        if len(found) != 1:
+            return found
+        (above,) = found
+
+
+def size(report: Report) -> Section:
+    """How many parameters there are, and where."""
+    model = report.model
+    whole = {
+        name: getattr(model, name)
+        for name in ("parameters", "trainable_parameters", "buffer_bytes")
+        if getattr(model, name) is not None
+    }
+    if not whole:
+        return Section(())
+    checks: list[dict[str, Any]] = [{"rule": "budget", **whole, "exact": True}]
+    parts = _parts(report)
+    folds = folded(parts, Names(parts_at(report, "*"))) if len(parts) > 1 else []
+    if len(folds) <= _MOST:
+        checks += [
+            {"rule": "budget", "at": glob, "parameters": count, "exact": True}
+            for glob, count in folds
+        ]
+    says = ("Size. Whoever changes it, changes the figure here too.",)
+    return Section(says, tuple(checks))
+
+
+def compute(report: Report) -> Section:
+    """What a forward costs at most."""
+    figures = {
+        name: value
+        for name, value in (
+            ("flops", report.totals.flops),
+            ("activation_bytes", report.totals.activation_bytes),
+        )
+        if value
+    }
+    if not figures:
+        return Section(())
+    today = ", ".join(f"{value:,} {_NOUNS[name]}" for name, value in figures.items())
+    limits = {name: roomy(value) for name, value in figures.items()}
+    says = (
+        "Cost of one forward, at most, for the batch of this file.",
+        f"Today: {today}.",
+    )
+    return Section(says, ({"rule": "budget", **limits},))

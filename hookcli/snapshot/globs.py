@@ -1,0 +1,159 @@
+"""Names → few globs that match just them, among all that there are.
+
+Glob characters of a name stand in brackets: `a[*]b`. Numbers fold: `h.*.attn` where every such
+name is meant, else `h.[0-9].attn` and the like.
+"""
+
+from __future__ import annotations
+
+import bisect
+import fnmatch
+import itertools
+import math
+import re
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+_ODD = re.compile(r"[*?\[{]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")  # half a character, which no YAML file can hold
+_NUMBER = re.compile(r"(?<![^.])(?:0|[1-9][0-9]{0,6})(?![^.])")  # a whole part of a name
+
+Folded: TypeAlias = "list[tuple[str, Hashable]]"
+
+
+def exactly(name: str) -> str:
+    """A glob that matches a name, and no other."""
+    return _SURROGATE.sub("?", _ODD.sub(lambda match: f"[{match[0]}]", name))
+
+
+class Names:
+    """All names that a glob might match, sorted, so that few are looked at."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._sorted = sorted(set(names))
+
+    def matched(self, glob: str) -> Iterator[str]:
+        """The names that a glob matches."""
+        start = re.split(r"[*?\[]", glob, maxsplit=1)[0]
+        match = re.compile(fnmatch.translate(glob)).match
+        for i in range(bisect.bisect_left(self._sorted, start), len(self._sorted)):
+            if not self._sorted[i].startswith(start):
+                return
+            if match(self._sorted[i]):
+                yield self._sorted[i]
+
+    def are(self, glob: str, meant: Collection[str]) -> bool:
+        """Whether a glob matches none but what is meant."""
+        return all(name in meant for name in self.matched(glob))
+
+
+def ranges(numbers: Sequence[int]) -> Iterator[str]:
+    """Globs of digits that match these numbers, which ascend, and no others."""
+    i = 0
+    while i < len(numbers):
+        j = i
+        while j + 1 < len(numbers) and numbers[j + 1] == numbers[j] + 1:
+            j += 1
+        yield from _range(numbers[i], numbers[j])
+        i = j + 1
+
+
+def _range(low: int, high: int) -> Iterator[str]:
+    """Globs for the numbers from low to high: 3 to 25 is [3-9], 1[0-9], 2[0-5]."""
+    if low <= 9:
+        yield _digits(low, min(high, 9))
+        low = 10
+    if low > high:
+        return
+    if low // 10 == high // 10:
+        yield f"{low // 10}{_digits(low % 10, high % 10)}"
+        return
+    if low % 10:
+        yield f"{low // 10}{_digits(low % 10, 9)}"
+        low = (low // 10 + 1) * 10
+    whole = (high + 1) // 10 - 1  # the last ten that is all there
+    if whole >= low // 10:
+        yield from (f"{tens}[0-9]" for tens in _range(low // 10, whole))
+        low = (whole + 1) * 10
+    if low <= high:
+        yield f"{low // 10}{_digits(0, high % 10)}"
+
+
+def _digits(low: int, high: int) -> str:
+    return str(low) if low == high else f"[{low}-{high}]"
+
+
+@dataclass(frozen=True, slots=True)
+class _One:
+    """A name with the numbers in it, and what it is grouped by."""
+
+    name: str
+    numbers: tuple[int, ...]
+    value: Hashable
+
+
+def folded(values: Mapping[str, Hashable], names: Names) -> Folded:
+    """Globs with their values, in the order of the first name of each.
+
+    Each name of `values` is matched by globs of its value alone; no other name is matched.
+    """
+    alike: dict[tuple[str, ...], list[_One]] = {}
+    for name, value in values.items():
+        parts = tuple(_NUMBER.split(name))
+        found = tuple(int(match) for match in _NUMBER.findall(name))
+        alike.setdefault(parts, []).append(_One(name, found, value))
+    first = {name: i for i, name in enumerate(values)}
+    folds: list[tuple[int, str, Hashable]] = []
+    for parts, group in alike.items():
+        for glob, one in _globs(parts, group, names):
+            folds.append((first[one.name], glob, one.value))
+    return [(glob, value) for _, glob, value in sorted(folds, key=lambda fold: fold[0])]
+
+
+def _globs(parts: tuple[str, ...], group: list[_One], names: Names) -> Iterator[tuple[str, _One]]:
+    """The globs of names that differ in their numbers alone."""
+    if len(group) == 1:
+        yield exactly(group[0].name), group[0]
+        return
+    bare = [exactly(part) for part in parts]
+    whole = [{one.numbers[i] for one in group} for i in range(len(parts) - 1)]
+    alike: dict[Hashable, list[_One]] = {}
+    for one in group:
+        alike.setdefault(one.value, []).append(one)
+    for some in alike.values():
+        yield from _of_one_value(bare, whole, some, names)
+
+
+def _of_one_value(
+    bare: list[str], whole: list[set[int]], some: list[_One], names: Names
+) -> Iterator[tuple[str, _One]]:
+    """Globs of every combination of some numbers; the names themselves where some are missing."""
+    numbers = [{one.numbers[i] for one in some} for i in range(len(whole))]
+    if math.prod(map(len, numbers)) == len(some) > 1:
+        digits = [list(ranges(sorted(found))) for found in numbers]
+        wide = [
+            ["*"] if found == all_ and len(found) > 1 else own
+            for found, all_, own in zip(numbers, whole, digits, strict=True)
+        ]
+        meant = {one.name for one in some}
+        for choice in (wide, digits):
+            globs = [_woven(bare, words) for words in itertools.product(*choice)]
+            if len(globs) < len(some) and all(names.are(glob, meant) for glob in globs):
+                yield from ((glob, some[0]) for glob in globs)
+                return
+    if len(some) > 1 and len(whole) > 1:
+        at = max(range(len(whole)), key=lambda i: len(numbers[i]))
+        rest: dict[tuple[int, ...], list[_One]] = {}
+        for one in some:
+            rest.setdefault((*one.numbers[:at], *one.numbers[at + 1 :]), []).append(one)
+        if len(rest) > 1:
+            for fewer in rest.values():
+                yield from _of_one_value(bare, whole, fewer, names)
+            return
+    yield from ((exactly(one.name), one) for one in some)
+
+
+def _woven(parts: Sequence[str], words: Sequence[str]) -> str:
+    """Parts of a name with words between them."""
+    return "".join(x for pair in zip(parts, (*words, ""), strict=True) for x in pair)

@@ -1,0 +1,35 @@
+"""Which parameters learn and which are frozen, as checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hookcli.report.model import Report
+from hookcli.snapshot.covers import cover
+from hookcli.snapshot.section import Section
+
+PROBE = "step"
+_MOST = 40  # globs of one check: more say nothing to a reader
+
+
+def learning(report: Report) -> Section:
+    """The parameters that a step changed, and those that are frozen."""
+    changed = {one.target: one.value for one in report.measurements if one.probe == PROBE}
+    if not changed or "" in changed:
+        return Section(())
+    learn = [r.name for r in report.parameters if r.status == "ok" and changed.get(r.name)]
+    still = [r.name for r in report.parameters if r.status == "frozen" and not changed.get(r.name)]
+    names = [n for row in report.parameters for n in (row.name, *row.shared_with)]
+    checks: list[dict[str, Any]] = []
+    for rule, some in (("trainable", learn), ("frozen", still)):
+        globs = cover(some, _others(report, some, names))
+        if globs and len(globs) <= _MOST:
+            checks.append({"rule": rule, "at": globs[0] if len(globs) == 1 else tuple(globs)})
+    return Section(("What learns, and what does not.",), tuple(checks))
+
+
+def _others(report: Report, some: list[str], names: list[str]) -> list[str]:
+    """The names that a glob may not match: those of other parameters, under each of theirs."""
+    meant = set(some)
+    own = {alias for row in report.parameters if row.name in meant for alias in row.shared_with}
+    return [name for name in names if name not in own]

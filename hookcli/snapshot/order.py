@@ -1,0 +1,95 @@
+"""The order in which layers run, as checks: what each module calls, one after another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from typing import Any, TypeAlias
+
+from hookcli.report.model import Report
+from hookcli.rules.firing_order import callees
+from hookcli.snapshot.globs import exactly, folded
+from hookcli.snapshot.section import Section, by_depth, by_module, known_names
+
+_MOST = 30  # lines
+_LONGEST = 120  # entries of one order
+_ROUND = 12  # names in a round that repeats
+_NUMBER = re.compile(r"(?<![^.])(?:0|[1-9][0-9]{0,6})(?![^.])")
+
+Entry: TypeAlias = "str | dict[str, Any]"
+
+
+def _rounds(names: Sequence[Hashable]) -> list[tuple[int, int, int]]:
+    """(start, length, times) of what stands there, greedily the repetition that covers most."""
+    found, i = [], 0
+    while i < len(names):
+        best = (1, 1)
+        for size in range(1, min(_ROUND, (len(names) - i) // 2) + 1):
+            times, group = 1, names[i : i + size]
+            while names[i + times * size : i + (times + 1) * size] == group:
+                times += 1
+            if times > 1 and times * size > best[0] * best[1]:
+                best = (size, times)
+        found.append((i, *best))
+        i += best[0] * best[1]
+    return found
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Globs of names; three and more that count up by one are a range: h.{0..11}."""
+    found: list[str] = []
+    i = 0
+    while i < len(names):
+        match = _NUMBER.search(names[i])
+        if match is None:
+            found.append(exactly(names[i]))
+            i += 1
+            continue
+        before, after = names[i][: match.start()], names[i][match.end() :]
+        first = last = int(match[0])
+        while i + last - first + 1 < len(names):
+            if names[i + last - first + 1] != f"{before}{last + 1}{after}":
+                break
+            last += 1
+        if last - first >= 2:
+            found.append(f"{exactly(before)}{{{first}..{last}}}{exactly(after)}")
+            i += last - first + 1
+        else:
+            found.append(exactly(names[i]))
+            i += 1
+    return found
+
+
+def written(names: Sequence[str]) -> list[Entry]:
+    """An order as it stands in a check."""
+    found: list[Entry] = []
+    plain: list[str] = []
+    for start, length, times in _rounds(names):
+        some = list(names[start : start + length])
+        if times == 1 or length * times < 4:
+            plain += some * times
+            continue
+        found += _numbered(plain)
+        plain = []
+        found.append({"of": _numbered(some), "times": times})
+    return [*found, *_numbered(plain)]
+
+
+def order(report: Report, depth: int | None) -> Section:
+    """What each module calls, as deep as few lines can say it, or as deep as is asked."""
+    called, names = callees(report), known_names(report)
+    orders: dict[str, tuple[str, ...]] = {}
+    for name, rows in by_module(report).items():
+        made = {tuple(called.get(row.order, ())) for row in rows}
+        if len(made) == 1 and len(next(iter(made))) > 1:  # else it calls now this, now that
+            orders[name] = made.pop()
+    orders = {name: one for name, one in orders.items() if len(written(one)) <= _LONGEST}
+
+    def lines(some: list[str]) -> list[dict[str, Any]]:
+        return [
+            {"rule": "firing_order", "within": glob, "order": written(one), "match": "exact"}  # type: ignore[arg-type]
+            for glob, one in folded({name: orders[name] for name in some}, names)
+        ]
+
+    checks, cut = by_depth(orders, depth, _MOST, lines)
+    return Section(("Who calls whom, and in which order.", *cut), tuple(checks))

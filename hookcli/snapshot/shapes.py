@@ -1,0 +1,173 @@
+"""The shapes and dtypes of a report, as checks. `B` is the number of samples, where it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from hookcli.report.leaf import Leaf
+from hookcli.report.model import LayerRow, Report
+from hookcli.rules.targets import leaves_of
+from hookcli.snapshot.globs import Folded, exactly, folded
+from hookcli.snapshot.section import Section, by_depth, by_module, known_names
+
+PROBE = "grown"
+_MOST = 40  # lines of layers
+_OUTER = 12  # tensors of the model's own inputs, and of its outputs
+_INNER = 3  # tensors of a layer's output that are told apart
+
+_Dims: TypeAlias = tuple[int | str, ...]
+_Grown: TypeAlias = Mapping[tuple[str, int], Mapping[str, Any]]
+
+
+def _grown(report: Report) -> _Grown:
+    """What each call took and gave with one sample more."""
+    return {
+        (one.target, one.call or 0): one.value for one in report.measurements if one.probe == PROBE
+    }
+
+
+def _dims(row: LayerRow, leaf: Leaf, part: str, grown: _Grown) -> _Dims:
+    """The sizes of a leaf; `B` where one sample more makes it one longer, `*` where it varies."""
+    known = grown.get((row.name or "", row.call))
+    more = None if known is None else known[part].get(leaf.path)
+    if known is None or more is None or len(more) != len(leaf.shape):
+        return tuple("*" if size is None else size for size in leaf.shape)
+    samples = known["samples"]
+    found: list[int | str] = []
+    for now, then in zip(leaf.shape, more, strict=True):
+        if now is None or then is None:
+            found.append("*")
+        elif now == then:
+            found.append(now)
+        else:
+            found.append("B" if (now, then) == (samples, samples + 1) else "*")
+    return tuple(found)
+
+
+def _over_calls(rows: Sequence[LayerRow], part: str, grown: _Grown) -> dict[str, _Dims] | None:
+    """The shapes by path that hold for every call; None where calls give other things."""
+    found: dict[str, _Dims] | None = None
+    for row in rows:
+        own = {leaf.path: _dims(row, leaf, part, grown) for leaf in leaves_of(row, part)}
+        if found is None:
+            found = own
+            continue
+        if own.keys() != found.keys() or any(len(own[p]) != len(found[p]) for p in own):
+            return None
+        found = {
+            path: tuple(a if a == b else "*" for a, b in zip(found[path], own[path], strict=True))
+            for path in own
+        }
+    return found
+
+
+def _of_the_model(rows: Sequence[LayerRow], part: str, grown: _Grown) -> list[dict[str, Any]]:
+    shapes = _over_calls(rows, part, grown) or {}
+    checks = []
+    for path, dims in list(shapes.items())[:_OUTER]:
+        at = {"path": path} if path else {}
+        checks.append({"rule": f"{part}_shape", **at, "shape": dims})
+    return checks
+
+
+def outer(report: Report) -> Section:
+    """The tensors that the model takes and gives."""
+    rows, grown = by_module(report).get("", []), _grown(report)
+    checks = [c for part in ("input", "output") for c in _of_the_model(rows, part, grown)]
+    says = ["What goes in, and what comes out."]
+    if any("B" in check["shape"] for check in checks):
+        says = ["What goes in, and what comes out. B is the number of samples."]
+    most = max((len(leaves_of(row, p)) for row in rows for p in ("input", "output")), default=0)
+    if most > _OUTER:
+        says.append(f"Of {most:,} tensors the first {_OUTER} stand here.")
+    return Section(tuple(says), tuple(checks))
+
+
+def _value(shapes: dict[str, _Dims] | None) -> tuple[tuple[str | None, _Dims], ...]:
+    """What a layer's line says of it: a path is None where all tensors are alike."""
+    if not shapes:
+        return ()
+    if len(set(shapes.values())) == 1:
+        return ((None, next(iter(shapes.values()))),)
+    return tuple(shapes.items())[:_INNER]
+
+
+def _checks(folds: Folded) -> list[dict[str, Any]]:
+    found = []
+    for glob, value in folds:
+        for path, dims in value:  # type: ignore[attr-defined]  # what _value made
+            at = {"path": path} if path else {}
+            found.append({"rule": "output_shape", "at": glob, **at, "shape": dims})
+    return found
+
+
+def layers(report: Report, depth: int | None) -> Section:
+    """What each layer gives, as deep as few lines can say it, or as deep as is asked."""
+    modules, grown, names = by_module(report), _grown(report), known_names(report)
+    values = {
+        name: _value(_over_calls(rows, "output", grown)) for name, rows in modules.items() if name
+    }
+    told = [name for name, value in values.items() if value]
+
+    def lines(some: list[str]) -> list[dict[str, Any]]:
+        return _checks(folded({name: values[name] for name in some}, names))
+
+    checks, cut = by_depth(told, depth, _MOST, lines)
+    return Section(("What each layer gives.", *cut), tuple(checks))
+
+
+def _kind(dtype: str) -> str:
+    """As the rule has it: floating ones are compared among themselves."""
+    if dtype.startswith(("float", "bfloat")):
+        return "float"
+    return "complex" if dtype.startswith("complex") else "other"
+
+
+def dtypes(report: Report) -> Section:
+    """What parameters are kept in, what layers compute in, and what the model takes and gives."""
+    checks: list[dict[str, Any]] = []
+    kept = {row.dtype for row in report.parameters if _kind(row.dtype) == "float"}
+    if len(kept) == 1:
+        checks.append({"rule": "dtype", "part": "parameter", "dtype": kept.pop()})
+    modules = by_module(report)
+    given = {
+        leaf.dtype
+        for rows in modules.values()
+        for row in rows
+        for leaf in row.outputs
+        if _kind(leaf.dtype) == "float"
+    }
+    if len(given) == 1:
+        checks.append({"rule": "dtype", "dtype": given.pop()})
+    else:
+        checks += _mixed(report, modules)
+    for part in ("input", "output"):
+        checks += _of_root(modules.get("", []), part)
+    return Section(("What it computes in.",), tuple(checks))
+
+
+def _mixed(report: Report, modules: Mapping[str, list[LayerRow]]) -> list[dict[str, Any]]:
+    """The layers of each dtype, where a model has several: the rarer ones by glob."""
+    of = {
+        name: tuple(sorted({x.dtype for r in rows for x in r.outputs if _kind(x.dtype) == "float"}))
+        for name, rows in modules.items()
+    }
+    single = {name: found[0] for name, found in of.items() if len(found) == 1}
+    folds, _ = by_depth(
+        single, None, _MOST, lambda some: folded({n: single[n] for n in some}, known_names(report))
+    )
+    return [{"rule": "dtype", "at": glob, "dtype": dtype} for glob, dtype in folds]
+
+
+def _of_root(rows: Sequence[LayerRow], part: str) -> list[dict[str, Any]]:
+    """Integers and complex numbers that the model takes or gives."""
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        for leaf in leaves_of(row, part):
+            found.setdefault(_kind(leaf.dtype), set()).add(leaf.dtype)
+    return [
+        {"rule": "dtype", "at": exactly(""), "part": part, "dtype": next(iter(dtypes))}
+        for kind, dtypes in sorted(found.items())
+        if len(dtypes) == 1 and (kind != "float" or part == "input")
+    ]

@@ -1,0 +1,187 @@
+"""`finite` names the first place truly: forward, backward, steps, dtypes, modes, archives."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from tests.conftest import HEAD
+from tests.rules.judging import judge, rows
+
+SOURCE = (
+    HEAD
+    + """
+example_inputs = torch.linspace(-1, 1, 24).view(3, 8)
+
+
+class Part(nn.Module):
+    def forward(self, x):
+        return PART
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(8, 8)
+        self.part = Part()
+        self.b = nn.Linear(8, 4)
+
+    def forward(self, x):
+        y = self.a(x)
+        y = self.part(y)
+        return self.b(y)
+"""
+)
+LINE = SOURCE.splitlines().index("        y = self.part(y)") + 1
+
+
+@pytest.fixture
+def finite(tmp_path):
+    """The row of `finite` for a Net whose part does something."""
+
+    def judged(part, run="{}", *changes):
+        text = SOURCE.replace("PART", part)
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "net.py").write_text(text)
+        (row,) = rows(judge(f"{tmp_path / 'net.py'}:Net", f"run: {run}"), "finite")
+        return row
+
+    return judged
+
+
+@pytest.mark.parametrize("mode", ["train", "eval", "as-is"])
+@pytest.mark.parametrize(
+    "part",
+    ["x.relu().log() * 0", "x / (x - x)", "(x * 1e30).exp() - (x * 1e30).exp()", "x.sub(9).sqrt()"],
+)
+def test_a_forward_in_each_mode(part, mode, finite):
+    row = finite(part, f"{{mode: {mode}}}")
+    assert (row.status, row.target) == ("fail", "part")
+    assert row.message.endswith("; its inputs were finite")
+    assert row.place.endswith(f"net.py:{LINE}")
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["x + (x * 0).sqrt()", "x + (x * 0).abs().pow(0.5)", "x + torch.where(x > 9, x.relu().sqrt(), "
+     "x * 0)", "x + (x * 0).norm(dim=1, keepdim=True) * (x * 0).sqrt()"],
+)  # fmt: skip
+def test_a_backward_that_makes_it(part, finite):
+    row = finite(part)
+    assert (row.status, row.target) == ("fail", "part"), row.message
+    assert row.message.startswith("the gradient at the input of part (Part) holds ")
+    assert row.message.endswith("; that at its output was finite")
+    assert row.place.endswith(f"net.py:{LINE}")
+
+
+def test_half_precision_overflows_where_single_does_not(finite):
+    assert finite("x * 1e6").status == "pass"
+    row = finite("x * 60000 * 60000", "{dtype: float16}")
+    assert (row.status, row.target) == ("fail", "part")
+    assert " Inf" in row.message
+    assert finite("x * 60000", "{dtype: bfloat16}").status == "pass"
+    sums = finite("x * 0 + 60000", "{dtype: float16}", ("self.b(y)", "y"))  # the sum is infinite
+    assert sums.status == "pass", sums.message
+
+
+def test_a_batch_that_is_not_finite_is_named(finite):
+    row = finite("x", "{}", ("torch.linspace(-1, 1, 24)", "torch.full((24,), float('nan'))"))
+    assert row.message.endswith("holds 24 NaN of 24: the batch itself is not finite")
+
+
+def test_a_buffer_that_is_not_finite_is_named(finite):
+    buffer = "self.register_buffer('scale', torch.tensor([1.0, float('inf')]))"
+    change = ("self.part = Part()", f"self.part = Part()\n        {buffer}")
+    row = finite("x", "{}", change)
+    assert (row.target, row.message) == (
+        "scale", "the buffer scale holds 1 Inf of 2 before the run",
+    )  # fmt: skip
+
+
+def test_code_between_two_modules_is_named_by_who_takes_it(finite):
+    row = finite("x", "{}", ("y = self.part(y)", "y = self.part(y) / 0"))
+    assert row.target == "b"
+    assert "it was made outside any module, after finite values" in row.message
+    row = finite("x", "{}", ("return self.b(y)", "return self.b(y) / 0"))
+    assert row.target == ""
+    assert "it arose in its own code, not in a module below" in row.message
+
+
+def test_a_value_made_in_place_after_a_call_is_seen(finite):
+    row = finite("x * 2", "{}", ("return self.b(y)", "y.mul_(0).log_()\n        return self.b(y)"))
+    assert row.target == "b"
+    assert row.message.startswith("the input[0] of b (Linear) holds 24 -Inf") or "outside any" in (
+        row.message
+    )
+
+
+def test_an_optimizer_s_step_that_makes_it_is_named(finite):
+    run = "{steps: 3, optimizer: {name: SGD, lr: 1e38}, loss: sum}"
+    row = finite("x * 1e4", run)
+    assert row.status == "fail"
+    assert "after the step (step 0); it was finite before, and so was its gradient" in row.message
+    row = finite("x * 1e4", "{steps: 1, optimizer: {name: SGD, lr: 1e38}, loss: sum}")
+    assert row.message.endswith("after the step; it was finite before, and so was its gradient")
+
+
+def test_a_gradient_of_an_earlier_step_comes_before_a_later_loss(finite):
+    row = finite("x + (x * 0).sqrt()", "{steps: 3}")
+    assert row.target == "part"
+    assert row.message.startswith("the gradient at the input of part")
+
+
+def test_a_loss_of_a_later_step_is_named_with_its_step(finite, tmp_path):
+    (tmp_path / "loss.py").write_text(
+        "count = 0\n"
+        "def loss(output):\n"
+        "    global count\n"
+        "    count += 1\n"
+        "    return output.sum() * (float('nan') if count == 2 else 1.0)\n"
+    )
+    row = finite("x", f"{{steps: 3, loss: '{tmp_path / 'loss.py'}:loss'}}")
+    assert row.message.startswith("the loss of step 1 is nan; every value before it was finite")
+
+
+def test_a_gradient_of_a_parameter_alone_is_named(finite):
+    change = ("return self.b(y)", "return self.b(y) + (self.a.bias[:4] * 0).sqrt()")
+    row = finite("x", "{}", change)
+    assert row.target == "a.bias"
+    assert (
+        row.message == ("the gradient of a.bias holds 8 NaN of 8; those at the layers were finite")
+        or "NaN of 8; those at the layers were finite" in row.message
+    )
+
+
+class Log(nn.Module):
+    def forward(self, x):
+        return x.relu().log() * 0.0
+
+
+class Root(nn.Module):
+    def forward(self, x):
+        return x + (x * 0).sqrt()
+
+
+def archive(kind, part, folder):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 8), part, nn.Linear(8, 4))
+    if kind == "torchscript":
+        torch.jit.script(model).save(folder / "m.ts")
+        return folder / "m.ts"
+    torch.export.save(torch.export.export(model, (torch.ones(3, 8),)), folder / "m.pt2")
+    return folder / "m.pt2"
+
+
+@pytest.mark.parametrize("kind", ["torchscript", "exported"])
+@pytest.mark.parametrize(("part", "said"), [(Log(), "its inputs were finite"),
+                                            (Root(), "that at its output was finite")])  # fmt: skip
+def test_archives(kind, part, said, tmp_path):
+    path = archive(kind, part, tmp_path)
+    (row,) = rows(judge(path, "inputs: ['3x8']"), "finite")
+    assert (row.status, row.target) == ("fail", "1"), row.message
+    assert row.message.endswith(said)
+    assert row.place is not None
+    assert "test_finite_places.py:" in row.place, row.place

@@ -151,7 +151,7 @@ class Console:
         try:
             yield
         finally:
-            self.err(f"::{token}::")
+            self.err(f"\n::{token}::")  # on a line of its own, however the model's output ended
 
 
 def stdout_is_closed() -> bool:

@@ -1,4 +1,4 @@
-"""`hookcli explain`: all that is known of one kind of hook, one action, or one rule."""
+"""`hookcli explain`: all that is known of one kind of hook, action, rule, or format."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ def explain(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="hook:full_backward, action:scale, rule:finite, or the name."
+            metavar="NAME",
+            help="hook:full_backward, action:scale, rule:finite, format:sarif, or the name.",
         ),
     ],
 ) -> int:
-    """Explain a kind of hook, an action, or a rule.
+    """Explain a kind of hook, an action, a rule, or a format.
 
     When it fires, what it is given, what it may change, or judges, and what to know of it.
     """
@@ -37,7 +38,7 @@ def explain(
 
 
 def _page(text: str, width: int) -> str:
-    """The page of `hook:NAME`, `action:NAME`, `rule:NAME` or NAME.
+    """The page of `hook:NAME`, `action:NAME`, `rule:NAME`, `format:NAME` or NAME.
 
     Raises
     ------
@@ -45,6 +46,8 @@ def _page(text: str, width: int) -> str:
 
     """
     from hookcli.actions.catalogue import CATALOGUE as ACTIONS
+    from hookcli.formats.format_pages import format_page
+    from hookcli.formats.names import FORMATS
     from hookcli.formats.pages import action_page, kind_page
     from hookcli.formats.rule_pages import rule_page
     from hookcli.hooks.catalogue import CATALOGUE as KINDS
@@ -57,11 +60,18 @@ def _page(text: str, width: int) -> str:
         return action_page(ACTIONS[name], width)
     if family in {"", "rule"} and name in RULES:
         return rule_page(RULES[name], width)
-    families: dict[str, Iterable[str]] = {"hook": KINDS, "action": ACTIONS, "rule": RULES}
+    if family in {"", "format"} and name in FORMATS:
+        return format_page(name, width)
+    families: dict[str, Iterable[str]] = {
+        "hook": KINDS,
+        "action": ACTIONS,
+        "rule": RULES,
+        "format": FORMATS,
+    }
     known = [f"{what}:{one}" for what, table in families.items() for one in table]
-    guess = near(text, known if colon else [*KINDS, *ACTIONS, *RULES])
+    guess = near(text, known if colon else [*KINDS, *ACTIONS, *RULES, *FORMATS])
     raise RequestError(
-        f"there is no hook kind, action or rule '{text}'",
+        f"there is no hook kind, action, rule or format '{text}'",
         place=f"hookcli explain {text}",
-        hint=f"did you mean {guess}?" if guess else "see hookcli list hooks, actions or rules",
+        hint=f"did you mean {guess}?" if guess else "see hookcli list --help",
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hookcli.cli.ci import write_summary
 from hookcli.cli.values import near
 from hookcli.console import Console
 from hookcli.errors import RequestError
@@ -198,13 +199,18 @@ def load_renderers() -> None:
 
 
 def deliver(report: Report, targets: tuple[Target, ...], view: View, console: Console) -> None:
-    """Render each format and put it where it goes: files first, stdout last."""
+    """Render each format and put it where it goes: files first, stdout last.
+
+    `github` has a summary too, which goes where the CI runner wants it.
+    """
     from hookcli.formats.registry import FORMATS as RENDERERS
 
     rendered = [(target, RENDERERS[target.format](report, view)) for target in targets]
     for target, text in rendered:
         if target.file is not None:
             write_file(target.file, text)
+    if any(target.format == "github" for target in targets):
+        write_summary(report, view, console)
     for target, text in rendered:
         if target.file is None:
             console.out(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,8 @@ def _run(command: Command, given: Mapping[str, Any], console: Console) -> int:
         for line in ran.trials:
             console.note(line)
     targets = _possible(ran.report, request.targets, console)
-    deliver(ran.report, targets, request.view, console)
+    view = dataclasses.replace(request.view, fail_on=request.fail_on)
+    deliver(ran.report, targets, view, console)
     return _status(ran.report, request.fail_on, console)
 
 

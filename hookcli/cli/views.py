@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from hookcli.cli.ci import source_root
 from hookcli.cli.values import parse_columns, parse_kinds
 from hookcli.console import Console
 
@@ -26,6 +27,7 @@ def view_of(command: str | None, given: Mapping[str, Any], console: Console) -> 
     from hookcli.formats.view import View
 
     kinds = parse_kinds(given["kinds"]) if command is None else None
+    root, start = source_root()
     return View(
         width=console.width(),
         unicode=console.unicode(),
@@ -36,4 +38,6 @@ def view_of(command: str | None, given: Mapping[str, Any], console: Console) -> 
         sort=given["sort"],
         phase=given.get("phase"),
         kinds=None if kinds == ("all",) else kinds,
+        root=root,
+        start=start,
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
 from hookcli.console import escape
+from hookcli.errors import Status
 from hookcli.formats.grid import Column
 from hookcli.formats.text import cut_end, figure, place
 from hookcli.formats.view import View
@@ -30,14 +32,18 @@ def word(row: CheckRow) -> str:
     return "not judged" if row.status == "error" else row.status
 
 
-def shown(report: Report, view: View) -> list[CheckRow]:
-    """The rows of a view, the worst first; `only` is a glob on targets."""
-    rows = [
+def picked(report: Report, view: View) -> list[CheckRow]:
+    """The rows of a view, in the report's order; `only` is a glob on targets."""
+    return [
         row
         for row in report.checks
         if view.only is None or row.status == "error" or fnmatchcase(row.target, view.only)
     ]
-    return sorted(rows, key=rank)
+
+
+def shown(report: Report, view: View) -> list[CheckRow]:
+    """The rows of a view, the worst first."""
+    return sorted(picked(report, view), key=rank)
 
 
 def sentence(row: CheckRow) -> str:
@@ -45,9 +51,14 @@ def sentence(row: CheckRow) -> str:
     return escape(" ".join(row.message.split()))
 
 
+def name(row: CheckRow) -> str:
+    """What it is about, in a sentence."""
+    return escape(row.target) or "the model"
+
+
 def target(row: CheckRow) -> str:
-    """What it is about."""
-    return escape(row.target) or ("the model" if row.status in {"fail", "error"} else "–")
+    """What it is about, in a cell."""
+    return name(row) if row.target or row.status in {"fail", "error"} else "–"
 
 
 def value_text(value: Any) -> str:
@@ -91,22 +102,22 @@ def where(row: CheckRow) -> str:
     return place(row.place) if row.place else ""
 
 
-def counts(report: Report) -> Mapping[str, int]:
-    """How many rows there are of each word."""
-    found = dict.fromkeys(("fail", "warning", "not judged", "skip", "pass"), 0)
-    for row in report.checks:
-        found[word(row)] += 1
-    return found
+def counts(row: CheckRow, fail_on: str) -> bool:
+    """Whether a row makes the command's status 1."""
+    return row.status == "fail" and row.severity in _COUNTS[fail_on]
+
+
+def status(report: Report, fail_on: str) -> int:
+    """What `hookcli check` ends with: 3 where the model or a rule failed, 1 for what counts."""
+    if report.error is not None or any(row.status == "error" for row in report.checks):
+        return Status.MODEL
+    failed = any(counts(row, fail_on) for row in report.checks)
+    return Status.FINDINGS if failed else Status.FINE
 
 
 def has_failed(report: Report, fail_on: str) -> bool:
     """Whether the command's status is not 0."""
-    if report.error is not None:
-        return True
-    return any(
-        row.status == "error" or (row.status == "fail" and row.severity in _COUNTS[fail_on])
-        for row in report.checks
-    )
+    return status(report, fail_on) != Status.FINE
 
 
 _SAID = (
@@ -115,10 +126,15 @@ _SAID = (
 )  # fmt: skip
 
 
+def said(rows: Iterable[CheckRow]) -> str:
+    """How many rows there are of each word: "1 failed, 2 warned, 3 passed"."""
+    found = Counter(word(row) for row in rows)
+    return ", ".join(f"{found[key]:,} {text}" for key, text in _SAID if found[key])
+
+
 def verdict(report: Report, fail_on: str) -> str:
     """The last line: PASSED or FAILED, with counts."""
-    found = counts(report)
-    said = ", ".join(f"{found[key]:,} {text}" for key, text in _SAID if found[key])
     failed = has_failed(report, fail_on)
     why = "; the model failed" if report.error is not None else ""
-    return f"{'FAILED' if failed else 'PASSED'}: {said or 'nothing was judged'}{why}"
+    counted = said(report.checks) or "nothing was judged"
+    return f"{'FAILED' if failed else 'PASSED'}: {counted}{why}"

@@ -18,6 +18,7 @@ from hookcli.report.model import Report
 
 # A shape is no link, and an underscore inside a word no emphasis: they stay readable as they are.
 _MARKS = re.compile(r"(\[[0-9, *]*\](?![\[(:]))|(?<=\w)_(?=\w)|([\\`*_~\[\]|#$!])")
+_BULLET = re.compile(r"^(\d*)([-+.)])(?=\s|$)")  # at its start a text could begin a list
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
 _INDENT = "&emsp;"
 
@@ -25,6 +26,7 @@ _INDENT = "&emsp;"
 def quote(text: str) -> str:
     """Text that renders as itself: no markup, HTML, mention or link of it takes effect."""
     text = _MARKS.sub(lambda m: f"\\{m[2]}" if m[2] else m[0], text)
+    text = _BULLET.sub(r"\1\\\2", text)
     return "".join(_ENTITIES.get(c, c) for c in text)
 
 

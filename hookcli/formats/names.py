@@ -12,6 +12,9 @@ FORMATS: dict[str, str] = {
     "tree": "a line for each call, indented by who called whom, nothing left out",
     "json": "the whole report: hookcli.report/1, see `hookcli schema report`",
     "markdown": "the table for a pull request or an issue",
+    "junit": "findings as tests, for Jenkins, GitLab and what else reads JUnit XML",
+    "sarif": "findings as SARIF 2.1.0, for code scanning and editors",
+    "github": "findings as annotations of a GitHub Actions step, and its summary",
     "perfetto": "a timeline for ui.perfetto.dev: forward, backward and hooks as they ran in time",
 }
 

@@ -11,11 +11,14 @@ from typing import TypeAlias
 from hookcli.formats import (
     check_markdown,
     check_table,
+    github,
     grads_table,
     grads_tree,
     json,
+    junit,
     markdown,
     perfetto,
+    sarif,
     table,
     trace_table,
     trace_tree,
@@ -55,5 +58,8 @@ FORMATS: dict[str, Render] = {
             "check": check_markdown.render,
         },
     ),
+    "junit": junit.render,
+    "sarif": sarif.render,
+    "github": github.render,
     "perfetto": perfetto.render,
 }

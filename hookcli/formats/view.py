@@ -30,6 +30,8 @@ class View:
     phase: str | None = None
     kinds: tuple[str, ...] | None = None
     fail_on: str = "error"  # the findings that make a check FAILED
+    root: str = ""  # the absolute folder that files are named from, or "" for none
+    start: str = ""  # the absolute folder that relative places are meant from
 
     @property
     def asked(self) -> tuple[str, ...] | None:

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 
-from hookcli.report.findings import CheckRow
+from hookcli.report.findings import CheckRow, PassedOver
 from hookcli.report.model import Report
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.check import CheckSpec, Suppression
@@ -77,10 +77,12 @@ def _passed_over(
         if one.rule == row.rule and matches(one.at, row.target):
             used.add(one)
             said = f"suppressed, {one.reason}: {row.message}"
-            return dataclasses.replace(row, status="skip", message=said)
+            why = PassedOver("suppression", one.reason, one.place)
+            return dataclasses.replace(row, status="skip", message=said, passed_over=why)
     if row.fingerprint in known:
         said = f"known, in the baseline: {row.message}"
-        return dataclasses.replace(row, status="skip", message=said)
+        why = PassedOver("baseline")
+        return dataclasses.replace(row, status="skip", message=said, passed_over=why)
     return row
 
 

@@ -33,7 +33,7 @@ def test_a_list_names_everything_in_the_catalogue_s_order(what, line):
 def test_a_list_and_a_page_keep_to_a_narrow_terminal(line, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     for command in (["list", "hooks"], ["list", "actions"], ["list", "rules"], ["explain", "clamp"],
-                    ["explain", "rule:finite"]):  # fmt: skip
+                    ["explain", "rule:finite"], ["explain", "format:sarif"]):  # fmt: skip
         assert max(map(len, line(*command)[1].splitlines())) <= 60
 
 
@@ -59,7 +59,12 @@ def test_the_json_of_a_list_has_all_that_the_catalogue_knows(line):
 
 FULL = [
     f"{family}:{name}"
-    for family, table in (("hook", KINDS), ("action", ACTIONS), ("rule", RULES))
+    for family, table in (
+        ("hook", KINDS),
+        ("action", ACTIONS),
+        ("rule", RULES),
+        ("format", FORMATS),
+    )
     for name in table
 ]
 
@@ -80,12 +85,13 @@ def test_everything_is_explained_under_its_full_name_and_its_own(name, line):
         ("hook:scale", "did you mean action:scale?"),
         ("hook:forwrad", "did you mean hook:forward?"),
         ("clmap", "did you mean clamp?"),
-        ("xyzzy", "see hookcli list hooks, actions or rules"),
+        ("format:sariff", "did you mean format:sarif?"),
+        ("xyzzy", "see hookcli list --help"),
     ],
 )
 def test_what_cannot_be_explained_is_refused_with_the_near_name(name, hint, refused):
     message, place, what = refused("explain", name)
-    assert message == f"there is no hook kind, action or rule '{name}'"
+    assert message == f"there is no hook kind, action, rule or format '{name}'"
     assert place == f"hookcli explain {name}"
     assert what == hint
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -144,10 +145,10 @@ def test_names_of_the_model_s_cannot_act_on_a_terminal(cli, model_file):
         "    def forward(self, x):\n"
         "        return self.fc(x)\n"
     )
-    for format_ in ("table", "markdown", "tree"):
+    for format_ in ("table", "markdown", "tree", "junit", "sarif"):
         done = cli("check", path, "-f", format_)
         assert "\x1b" not in done.out
-        assert "::error::" not in done.out
+        assert not re.search(r"(?<![\w:])::", done.out)  # where a command could begin
 
 
 def test_markdown_has_the_verdict_in_its_heading(cli, bad):

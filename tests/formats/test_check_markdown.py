@@ -1,0 +1,56 @@
+"""A check as Markdown: names render as text, and what passed is folded."""
+
+from __future__ import annotations
+
+import pytest
+
+from hookcli.formats.check_markdown import brief
+from hookcli.formats.registry import FORMATS
+from hookcli.formats.view import View
+from tests.formats.checks import CHECK, row
+from tests.formats.fabricate import report
+from tests.formats.test_formats import HOSTILE
+
+OURS = ("<details><summary>1 skipped, 1 passed</summary>\n", "</details>\n")
+
+
+@pytest.mark.parametrize("draw", [FORMATS["markdown"], brief])
+@pytest.mark.parametrize(
+    "name", [*HOSTILE.values(), "</details>", "`x`", "a\n\n# b", "1. x", "- x"]
+)
+def test_a_reader_finds_no_markup_of_the_user_s(name, draw):
+    markdown_it = pytest.importorskip("markdown_it")
+    rows = tuple(
+        row(name, name, status, message=name, value=name, limit=name, place=f"{name}:3")
+        for status in ("fail", "error", "skip", "pass")
+    )
+    text = draw(report("check", checks=rows, warnings=(name,)), View())
+    tokens = markdown_it.MarkdownIt("gfm-like", {"linkify": False}).parse(text)
+    kinds = [token.type for token in tokens]
+    assert [token.content for token in tokens if token.type == "html_block"] == list(OURS)
+    assert kinds.count("tr_open") == 3
+    assert kinds.count("heading_open") == 1
+    assert kinds.count("list_item_open") == 5
+    plain = {"text", "softbreak", "text_special", "strong_open", "strong_close"}
+    for token in tokens:
+        for child in token.children or ():
+            assert child.type in plain, child
+    assert "##[" not in text
+
+
+def test_it_reads_from_the_verdict_to_what_passed():
+    text = FORMATS["markdown"](CHECK, View())
+    order = ["### Net: FAILED", "**not judged**", "**fail**", "**warning**", "<details>",
+             "**skip**", "**pass**", "</details>"]  # fmt: skip
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+
+
+def test_a_check_that_passed_is_a_line_and_a_fold():
+    found = report("check", checks=(row(status="pass", message="all is well"),))
+    assert FORMATS["markdown"](found, View()) == (
+        "### Net: PASSED: 1 passed\n\n"
+        "<details><summary>1 passed</summary>\n\n"
+        "- **pass** finite, –: all is well\n\n"
+        "</details>\n"
+    )

@@ -36,7 +36,7 @@ def only_this_rank(ran: Ran, targets: Sequence[Target], console: Console) -> int
 
 def _write(report: Report, number: int, targets: Sequence[Target]) -> None:
     from hookcli.report.encode import to_json
-    from hookcli.run.ranked import with_rank
+    from hookcli.config.ranked import with_rank
 
     for target in targets:
         if target.format == "json" and target.file is not None:

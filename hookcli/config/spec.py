@@ -67,7 +67,7 @@ class DistributedSpec:
     broadcast_buffers: bool = True
     wrap: tuple[str, ...] = ()
     reshard_after_forward: bool | None = None
-    place: str = "--nproc"  # for errors
+    place: str = field(default="--nproc", compare=False)  # for errors
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,7 +172,7 @@ def try_out(spec: HookSpec, steps: int) -> None:
         try:
             ddp = DistributedDataParallel(tiny)
             # torch reads annotations, and a lambda has none
-            ddp.register_comm_hook(state, lambda state, bucket: average(state, bucket))  # noqa: PLW0108
+            ddp.register_comm_hook(state, lambda state, bucket: average(state, bucket))
             for _ in range(steps):
                 ddp(torch.ones(2, 8)).sum().backward()
         except Exception as error:  # noqa: BLE001  # whatever torch raises is why

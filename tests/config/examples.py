@@ -70,7 +70,7 @@ hooks:
   - {kind: forward, at: fc, do: [save, {save: taps/}, {replace: "mask.safetensors#m"}]}
   - {kind: tensor, at: fc.weight, do: {call: torch.ops.mine.clip}}
   - {kind: parameter_registration}
-  - {kind: ddp_comm, do: {comm: {name: powersgd, matrix_approximation_rank: 2}}}
+  - {kind: ddp_comm, do: {comm: {name: power_sgd, matrix_approximation_rank: 2}}}
 """,
     "fail_on": "fail_on: never",
     "checks": "checks: [{rule: budget, parameters: 1e6, severity: error}]",

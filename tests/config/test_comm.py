@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.config.reading.comm import STATES
+from hookcli.config.hooks import CallRef, StateRef
+from hookcli.config.reading.comm import STATES, WRAPPERS
 
 
 def test_a_communication_hook_averages_with_allreduce_by_default(hook):
@@ -24,8 +25,24 @@ def test_communication_hooks(argument, name):
     if name == "post_local_sgd":
         action = "{comm: {name: post_local_sgd, start_localSGD_iter: 100}}"
         assert argument(action, "ddp_comm") == {"name": name, "start_localSGD_iter": 100}
+    elif name in WRAPPERS:
+        action = f"{{comm: {{name: {name}, around: fp16_compress}}}}"
+        around = {"name": "fp16_compress"}
+        assert argument(action, "ddp_comm") == {"name": name, "around": around}
     else:
         assert argument(f"{{comm: {name}}}", "ddp_comm") == {"name": name}
+
+
+def test_a_wrapper_stands_around_a_function_of_the_user_s(argument):
+    action = "{comm: {name: fp16_compress_wrapper, around: {call: a:b}}}"
+    found = argument(action, "ddp_comm")
+    assert found == {"name": "fp16_compress_wrapper", "around": CallRef("a:b")}
+
+
+def test_a_hook_of_the_user_s_has_a_state_that_is_made_anew(argument):
+    action = "{call: {fn: a:b, state: {call: a:State, args: {rank: 2}}}}"
+    assert argument(action, "ddp_comm") == CallRef("a:b", state=StateRef("a:State", {"rank": 2}))
+    assert argument("{call: {fn: a:b, state: a:S}}", "ddp_comm").state == StateRef("a:S")
 
 
 def test_the_states_are_torch_s_own():
@@ -34,7 +51,7 @@ def test_the_states_are_torch_s_own():
     from torch.distributed.algorithms.ddp_comm_hooks import post_localSGD_hook, powerSGD_hook
 
     own = {
-        "powersgd": powerSGD_hook.PowerSGDState, "batched_powersgd": powerSGD_hook.PowerSGDState,
+        "power_sgd": powerSGD_hook.PowerSGDState, "batched_power_sgd": powerSGD_hook.PowerSGDState,
         "post_local_sgd": post_localSGD_hook.PostLocalSGDState,
     }  # fmt: skip
     for name, state in own.items():
@@ -45,12 +62,20 @@ def test_the_states_are_torch_s_own():
     ("action", "message", "hint"),
     [
         ("{comm: fp16_hook}", "there is no communication hook 'fp16_hook'", "fp16_compress, bf16"),
-        ("{comm: powerSGD_hook}", "there is no communication hook 'powerSGD_hook'", "powersgd?"),
-        ("{comm: {random_seed: 1}}", "comm has no 'name'", "powersgd"),
+        ("{comm: powerSGD_hook}", "there is no communication hook 'powerSGD_hook'", "power_sgd?"),
+        ("{comm: {random_seed: 1}}", "comm has no 'name'", "power_sgd"),
         ("{comm: {name: noop, random_seed: 1}}", "there is no key 'random_seed' here", "name"),
         ("{comm: post_local_sgd}", "post_local_sgd needs 'start_localSGD_iter'", "{name:"),
-        ("{comm: 1}", "comm wants the name of a communication hook, or {name: powersgd, …}, "
+        ("{comm: 1}", "comm wants the name of a communication hook, or {name: power_sgd, …}, "
          "not the number 1", "fp16_compress"),
+        ("{comm: fp16_compress_wrapper}", "fp16_compress_wrapper stands around another hook",
+         "around: power_sgd"),
+        ("{comm: {name: fp16_compress_wrapper}}", "fp16_compress_wrapper stands around another "
+         "hook", "around: power_sgd"),
+        ("{comm: {name: fp16_compress_wrapper, around: noop, random_seed: 1}}",
+         "fp16_compress_wrapper has no key 'random_seed'", "name and around"),
+        ("{comm: {name: fp16_compress_wrapper, around: powerSDG}}",
+         "there is no communication hook 'powerSDG'", "power_sgd?"),
         ("[{comm: noop}, {call: a:b}]", "two actions average the bucket", "leave one"),
     ],
 )  # fmt: skip

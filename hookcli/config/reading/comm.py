@@ -114,7 +114,10 @@ class Comm:
             one = Keys({"name": _NAME_KEY, **state}).schema()
             one["properties"]["name"] = {"const": name, "description": _NAME_KEY.does}
             if name in WRAPPERS:
-                one["properties"]["around"] = {"type": ["string", "object"]}
+                one["properties"]["around"] = {
+                    "type": ["string", "object"],
+                    "description": "what it stands around: a communication hook, or {call: yours}",
+                }
                 one["required"] = ["name", "around"]
             full.append(one)
         bare = [

@@ -141,7 +141,7 @@ def _of_report(given: Mapping[str, Any], console: Console) -> _Asked:
         from hookcli.config.read import read_config
 
         config = read_config(given["config"])
-    read = [name for name in (given["against"], given["config"]) if name]
+    read = [name for name in (given["against"], given["config"], given["baseline"]) if name]
     targets = parse_targets(given["formats"], given["output"], read=read)
     return _Asked(
         read_report(given["against"]),

@@ -42,7 +42,8 @@ def request_of(command: Command, given: Mapping[str, Any], console: Console) -> 
     """
     config = _config(given)
     spec = spec_of(command, config, _flags(given))
-    read = files_read(spec, given["config"])
+    more = (given.get("baseline"), given.get("against"))
+    read = [*files_read(spec, given["config"]), *(name for name in more if name)]
     targets = parse_targets(given["formats"], given["output"], read=read)
     check_stream(spec.stream, targets, read)
     view = view_of(command, given, console)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hookcli.console import escape
 from hookcli.formats import check_rows, summary
-from hookcli.formats.markdown import grid, quote
+from hookcli.formats.markdown import quote
 from hookcli.formats.text import cut_end
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
@@ -25,6 +25,18 @@ def _finding(row: CheckRow) -> str:
     return f"- **{check_rows.word(row)}** {quote(name)}: {quote(check_rows.sentence(row))}{at}"
 
 
+def _findings(rows: Sequence[CheckRow]) -> str:
+    """A list, as a reviewer would write it; how to mend them stands at the first of each rule."""
+    lines, told = [], set[str]()
+    for row in rows:
+        lines.append(_finding(row))
+        mend = check_rows.mend(row) if row.status == "fail" and row.rule not in told else ""
+        if mend:
+            told.add(row.rule)
+            lines.append(f"  - to mend it: {quote(mend)}")
+    return "\n".join(lines)
+
+
 def _folded(rows: Sequence[CheckRow]) -> str:
     """What passed and what was skipped: a list that opens on a click."""
     if not rows:
@@ -38,9 +50,8 @@ def _page(report: Report, view: View, rows: Sequence[CheckRow], more: str = "") 
     model = quote(escape(report.model.type or report.model.source))
     parts = [
         f"### {model}: {quote(check_rows.verdict(report, view.fail_on))}",
-        "\n".join(_finding(row) for row in told),
+        _findings(told),
         more,
-        grid(check_rows.columns(told), told),
         _folded([row for row in rows if row.status in {"pass", "skip"}]),
         "\n".join(f"- {quote(note)}" for note in summary.run_notes(report)),
     ]
@@ -48,7 +59,7 @@ def _page(report: Report, view: View, rows: Sequence[CheckRow], more: str = "") 
 
 
 def render(report: Report, view: View) -> str:
-    """A heading with the verdict, the findings, their figures, and what passed."""
+    """A heading with the verdict, the findings, and what passed."""
     return _page(report, view, check_rows.shown(report, view))
 
 

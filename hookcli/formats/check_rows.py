@@ -14,6 +14,7 @@ from hookcli.formats.text import cut_end, figure, place
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
 from hookcli.report.model import Report
+from hookcli.rules.catalogue import CATALOGUE
 
 _ORDER = {"error": 0, "fail": 1, "skip": 3, "pass": 4}
 _COUNTS = {"never": (), "error": ("error",), "warning": ("error", "warning")}
@@ -54,6 +55,12 @@ def sentence(row: CheckRow) -> str:
 def name(row: CheckRow) -> str:
     """What it is about, in a sentence."""
     return escape(row.target) or "the model"
+
+
+def mend(row: CheckRow) -> str:
+    """How a finding is mended, as its rule says; "" of a rule that does not."""
+    rule = CATALOGUE.get(row.rule)
+    return "" if rule is None else rule.mend
 
 
 def target(row: CheckRow) -> str:

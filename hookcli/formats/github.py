@@ -52,10 +52,12 @@ def _finding(row: CheckRow, report: Report, view: View) -> str:
     source = finding_source(row, report, view)
     said = f"{check_rows.name(row)}: {check_rows.sentence(row)}"
     where = "" if source.inside or not row.place else f"\nat {place(row.place)}"
+    mend = check_rows.mend(row) if row.status == "fail" else ""
+    more = f"{where}\nto mend it: {mend}" if mend else where
     word = "not judged" if row.status == "error" else row.severity
     title = f"hookcli: {escape(row.rule)}" + (", not judged" if word == "not judged" else "")
     name = "warning" if word == "warning" else "error"
-    return _annotation(name, title, said + where, source)
+    return _annotation(name, title, said + more, source)
 
 
 def _raised(report: Report, view: View) -> Iterator[str]:

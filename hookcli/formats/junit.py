@@ -16,7 +16,6 @@ from hookcli.formats.text import place
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
 from hookcli.report.model import Report
-from hookcli.rules.catalogue import CATALOGUE
 
 _RUN = "run"
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, 2.2
@@ -30,13 +29,12 @@ def _clean(text: str) -> str:
 
 def _body(row: CheckRow) -> str:
     """All there is to say of a finding, a line for each part."""
-    rule = CATALOGUE.get(row.rule)
     parts = (
         ("", check_rows.sentence(row)),
         ("value: ", "" if row.value is None else check_rows.value_text(row.value)),
         ("limit: ", "" if row.limit is None else check_rows.value_text(row.limit)),
         ("at: ", check_rows.where(row)),
-        ("to mend it: ", rule.mend if rule is not None else ""),
+        ("to mend it: ", check_rows.mend(row)),
         ("fingerprint: ", escape(row.fingerprint)),
     )
     return "\n".join(_clean(f"{label}{text}") for label, text in parts if text)

@@ -29,6 +29,7 @@ SCHEMA = (
 _HOME = "https://github.com/hookcli/hookcli"
 _ROOT = "%SRCROOT%"
 _FINGERPRINT = "hookcli/v1"
+_MOST = 25_000  # results: GitHub refuses a file with more
 _MEANS = {0: "nothing that counts was found", 1: "findings", 3: "the model or a rule failed"}
 
 
@@ -140,9 +141,26 @@ def _invocation(
     return found
 
 
+def _left_out(count: int) -> list[dict[str, Any]]:
+    if count <= _MOST:
+        return []
+    said = f"{count - _MOST:,} more results are left out: {_MOST:,} are the most that GitHub takes"
+    return [{"level": "warning", "message": {"text": said}}]
+
+
+def _written(log: dict[str, Any], results: list[dict[str, Any]]) -> str:
+    """The log as text, with a line for each result of its only run."""
+    end = "\n    }\n  ]\n}"  # of the run, the runs and the log
+    head = json.dumps(log, indent=2, allow_nan=False).removesuffix(end)
+    lines = ",\n".join(f"        {json.dumps(one, allow_nan=False)}" for one in results)
+    listed = f"[\n{lines}\n      ]" if results else "[]"
+    return f'{head},\n      "results": {listed}{end}\n'
+
+
 def render(report: Report, view: View) -> str:
     """A log with one run, its findings the worst first."""
     rows = check_rows.shown(report, view)
+    told = [row for row in rows if row.status == "fail" or row.passed_over is not None]
     rules = descriptors(row.rule for row in check_rows.picked(report, view))
     index = {rule["id"]: i for i, rule in enumerate(rules)}
     at = {row.rule: index[escape(row.rule)] for row in rows}
@@ -155,13 +173,9 @@ def render(report: Report, view: View) -> str:
     run: dict[str, Any] = {
         "tool": {"driver": driver},
         "invocations": [_invocation(report, view, rows, at)],
-        "results": [
-            _result(row, report, view, at[row.rule])
-            for row in rows
-            if row.status == "fail" or row.passed_over is not None
-        ],
     }
+    run["invocations"][0]["toolExecutionNotifications"] += _left_out(len(told))
     if view.root:
         run["originalUriBaseIds"] = {_ROOT: {"uri": folder_uri(view.root)}}
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(log, indent=2, allow_nan=False) + "\n"
+    return _written(log, [_result(row, report, view, at[row.rule]) for row in told[:_MOST]])

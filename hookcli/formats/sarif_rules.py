@@ -36,13 +36,13 @@ def _parts(rule: Rule) -> tuple[tuple[str, str], ...]:
         ("Formula", rule.formula),
         ("Fails", rule.fails),
         ("To mend it", sentence(rule.mend)),
-        ("Source", sentence(rule.source)),
-        ("In a configuration", rule.example),
+        ("Source", rule.source),
+        ("All of it", f"hookcli explain rule:{rule.name}"),
     )
 
 
 def _help(rule: Rule) -> dict[str, str]:
-    code = {"Formula", "Fails", "In a configuration"}
+    code = {"Formula", "Fails", "All of it"}
     marked = (
         f"**{label}**: " + (f"`{text}`" if label in code else text) for label, text in _parts(rule)
     )

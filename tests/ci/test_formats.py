@@ -159,6 +159,17 @@ def test_a_fence_ends_also_behind_a_line_that_did_not(cli, bad):
     assert len(run.annotations) == 3
 
 
+@pytest.mark.parametrize("flag", ["--baseline", "--against"])
+def test_what_a_check_reads_is_not_written_over(flag, cli, bad, tmp_path):
+    kept = '{"schema": "hookcli.baseline/1", "findings": []}'
+    (tmp_path / "kept.json").write_text(kept)
+    for model in ([bad], []) if flag == "--against" else ([bad],):
+        done = cli("check", *model, flag, "kept.json", "-f", "json=kept.json")
+        assert done.status == 2
+        assert "which is the same file" in done.error()[0]
+    assert (tmp_path / "kept.json").read_text() == kept
+
+
 def test_a_summary_that_cannot_be_written_is_a_note(cli, bad, tmp_path):
     done = cli("check", bad, "-f", "github", **CI, GITHUB_STEP_SUMMARY=str(tmp_path))
     assert done.status == 1

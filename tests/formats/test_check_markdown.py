@@ -28,7 +28,6 @@ def test_a_reader_finds_no_markup_of_the_user_s(name, draw):
     tokens = markdown_it.MarkdownIt("gfm-like", {"linkify": False}).parse(text)
     kinds = [token.type for token in tokens]
     assert [token.content for token in tokens if token.type == "html_block"] == list(OURS)
-    assert kinds.count("tr_open") == 3
     assert kinds.count("heading_open") == 1
     assert kinds.count("list_item_open") == 5
     plain = {"text", "softbreak", "text_special", "strong_open", "strong_close"}
@@ -44,6 +43,14 @@ def test_it_reads_from_the_verdict_to_what_passed():
              "**skip**", "**pass**", "</details>"]  # fmt: skip
     places = [text.index(part) for part in order]
     assert places == sorted(places)
+
+
+def test_a_rule_s_remedy_is_told_once():
+    found = report("check", checks=(row(target="a"), row(target="b"), row("dtype", "c")))
+    lines = FORMATS["markdown"](found, View()).splitlines()[2:]
+    assert [line[:13] for line in lines] == [
+        "- **fail** fi", "  - to mend i", "- **fail** fi", "- **fail** dt", "  - to mend i",
+    ]  # fmt: skip
 
 
 def test_a_check_that_passed_is_a_line_and_a_fold():

@@ -202,6 +202,16 @@ def test_hostile_names_are_words_and_nothing_else(name):
     assert "{0}" not in said.replace("{{", "").replace("}}", "")
 
 
+def test_there_are_no_more_results_than_github_takes():
+    rows = tuple(row(target=f"m{i}", severity="warning") for i in range(25_003))
+    text = FORMATS["sarif"](report("check", checks=(*rows, row(target="worst"))), View(**HERE))
+    [run] = json.loads(text)["runs"]
+    assert len(run["results"]) == 25_000
+    assert run["results"][0]["properties"]["target"] == "worst"
+    [found] = run["invocations"][0]["toolExecutionNotifications"]
+    assert found["message"]["text"].startswith("4 more results are left out")
+
+
 def test_a_saved_report_gives_the_same_bytes():
     again = from_json(FORMATS["json"](CHECK, View()))
     assert again.checks == CHECK.checks

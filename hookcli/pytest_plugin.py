@@ -36,10 +36,11 @@ def hookcli_check(request: pytest.FixtureRequest) -> Callable[..., Checked]:
             model = _source(model, folders)
         try:
             report = hookcli.check(model, config, **options)
+            failure = "" if report.passed else report.message()
         except HookcliError as error:
-            pytest.fail(_said(error), pytrace=False)
-        if not report.passed:
-            pytest.fail(report.message(), pytrace=False)
+            failure = _said(error)
+        if failure:
+            pytest.fail(failure, pytrace=False)
         return report
 
     return hookcli_check

@@ -81,16 +81,16 @@ def test_findings_are_the_message_and_no_traceback_is_shown(inner):
     )
     assert done.returncode == 1
     failure = done.stdout.partition("FAILURES")[2].partition("short test summary")[0]
-    assert failure.splitlines()[1:7] == [
-        "_" * 46 + " test_net " + "_" * 44,
+    lines = [line for line in failure.splitlines() if not line.strip().startswith(("_", "="))]
+    assert lines[:3] == [
         "Net: FAILED: 1 failed, 6 passed",
         "",
         "fail: output_shape, the model: output of the model (Net) has shape [2, 9]: dimension 1 is "
         "9, not 10",
-        failure.splitlines()[5],
-        failure.splitlines()[6],
     ]
-    assert "net.py:" in failure.splitlines()[5]
+    assert lines[3].startswith("  --> ")
+    assert "net.py:" in lines[3]
+    assert len(lines) == 4
     assert "Traceback" not in done.stdout
     assert "hookcli/" not in done.stdout
 
@@ -113,10 +113,11 @@ def test_what_cannot_be_judged_is_told_in_three_lines(inner):
     for line in (
         "error: there is no rule 'finit'", "hint: did you mean finite?",
         "error: there is no file nowhere.yaml", "error: Net declares no input",
-        "error: net.py has no attribute 'Nut'",
+        "error: there is no Nut in ", "hint: did you mean Net?",
     ):  # fmt: skip
         assert line in done.stdout, done.stdout
     assert "Traceback" not in done.stdout
+    assert "During handling" not in done.stdout
     assert "4 failed" in done.stdout
 
 

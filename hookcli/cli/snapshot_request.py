@@ -65,17 +65,7 @@ def _model(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         found["args"] = _arguments(parse_arguments(tuple(given["arg"])), folder)
     if given["weights"] is not None:
         found["weights"] = seen_from(folder, given["weights"])
-    if found and "source" not in found:
-        found = {"source": _base_source(given, folder), **found}
     return found
-
-
-def _base_source(given: Mapping[str, Any], folder: Path) -> str:
-    """The model of the configuration, where flags add to it."""
-    from hookcli.config.read import read_config
-
-    model = read_config(given["config"]).model
-    return "" if model is None else model.source
 
 
 def _arguments(args: tuple[Argument, ...], folder: Path) -> Any:

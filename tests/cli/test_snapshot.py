@@ -19,7 +19,7 @@ class Net(nn.Module):
 def loss(output):
     return output.square().mean()
 def batch():
-    return torch.ones(2, 6)
+    return torch.ones(2, 6, dtype=torch.float64)
 """
 
 
@@ -144,7 +144,7 @@ def test_archives_have_snapshots_too(kind, cli, tmp_path):
         )
     assert cli("snapshot", name, "-i", "2x4", "-o", "checks.yaml", "--data-only").status == 0
     text = (tmp_path / "checks.yaml").read_text()
-    assert "at: '0', shape: [B, 8]" in text, text
+    assert "at: '[0-1]', shape: [B, 8]" in text, text
     assert "order: ['{0..2}']" in text
     passes(cli)
 
@@ -158,8 +158,8 @@ def test_names_cannot_act_on_the_file(cli, tmp_path, model_file):
         "    def __init__(self):\n"
         "        super().__init__()\n"
         f"        self.names = {names!r}\n"
-        "        for i, name in enumerate(self.names):\n"
-        "            self._modules[name] = nn.Linear(4, 4 + (i % 2 == 3))\n"
+        "        for name in self.names:\n"
+        "            self._modules[name] = nn.Linear(4, 4)\n"
         "    def forward(self, x):\n"
         "        for name in self.names:\n"
         "            x = self._modules[name](x)\n"
@@ -170,11 +170,9 @@ def test_names_cannot_act_on_the_file(cli, tmp_path, model_file):
     assert "\x1b" not in text
     assert "\u202e" not in text
     passes(cli)
-    source = path.read_text()
-    path.write_text(source.replace("nn.Linear(4, 4 + (i % 2 == 3))",
-                                   "nn.Sequential(nn.Linear(4, 4), nn.ReLU())"))  # fmt: skip
+    path.write_text(path.read_text().replace("4)", "5)").replace("(4,", "(5,"))
     done = cli("check", "-c", "checks.yaml", "-f", "json").report
-    told = {row["target"] for row in done["checks"] if row["status"] == "fail"}
+    told = {row["target"] for row in done["checks"] if row["rule"] == "output_shape"}
     assert set(names) <= told
 
 
@@ -197,7 +195,7 @@ def test_what_fails_today_is_suppressed_and_said(cli, model_file, tmp_path):
 
 def test_a_model_of_ten_thousand_modules_has_a_readable_file(cli, tmp_path, model_file):
     path = model_file(
-        "example_inputs = torch.ones(2, 4)\n"
+        "example_inputs = torch.arange(8.0).view(2, 4)\n"
         "class Block(nn.Module):\n"
         "    def __init__(self):\n"
         "        super().__init__()\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
@@ -45,8 +47,11 @@ def finite(tmp_path):
         for old, new in changes:
             assert old in text
             text = text.replace(old, new)
-        (tmp_path / "net.py").write_text(text)
-        (row,) = rows(judge(f"{tmp_path / 'net.py'}:Net", f"run: {run}"), "finite")
+        count = len(list(tmp_path.iterdir()))
+        folder = tmp_path / str(count)  # the same file twice in a second may be the first's code
+        folder.mkdir()
+        (folder / "net.py").write_text(text)
+        (row,) = rows(judge(f"{folder / 'net.py'}:Net", f"run: {run}"), "finite")
         return row
 
     return judged
@@ -66,8 +71,8 @@ def test_a_forward_in_each_mode(part, mode, finite):
 
 @pytest.mark.parametrize(
     "part",
-    ["x + (x * 0).sqrt()", "x + (x * 0).abs().pow(0.5)", "x + torch.where(x > 9, x.relu().sqrt(), "
-     "x * 0)", "x + (x * 0).norm(dim=1, keepdim=True) * (x * 0).sqrt()"],
+    ["x + (x * 0).sqrt()", "x + (x * 0).abs().pow(0.5)",
+     "x + torch.where(x > 9, (x * 0).sqrt(), x * 0)"],
 )  # fmt: skip
 def test_a_backward_that_makes_it(part, finite):
     row = finite(part)
@@ -111,11 +116,9 @@ def test_code_between_two_modules_is_named_by_who_takes_it(finite):
 
 
 def test_a_value_made_in_place_after_a_call_is_seen(finite):
-    row = finite("x * 2", "{}", ("return self.b(y)", "y.mul_(0).log_()\n        return self.b(y)"))
+    row = finite("x * 2", "{}", ("return self.b(y)", "y.mul_(0).div_(0)\n        return self.b(y)"))
     assert row.target == "b"
-    assert row.message.startswith("the input[0] of b (Linear) holds 24 -Inf") or "outside any" in (
-        row.message
-    )
+    assert "the input[0] of b (Linear) holds 24 NaN of 24: it was made outside any" in row.message
 
 
 def test_an_optimizer_s_step_that_makes_it_is_named(finite):
@@ -155,6 +158,20 @@ def test_a_gradient_of_a_parameter_alone_is_named(finite):
     )
 
 
+class Net(nn.Module):
+    def __init__(self, part):
+        super().__init__()
+        torch.manual_seed(0)
+        self.a = nn.Linear(8, 8)
+        self.part = part
+        self.b = nn.Linear(8, 4)
+
+    def forward(self, x):
+        x = self.a(x)
+        x = self.part(x)
+        return self.b(x)
+
+
 class Log(nn.Module):
     def forward(self, x):
         return x.relu().log() * 0.0
@@ -166,22 +183,24 @@ class Root(nn.Module):
 
 
 def archive(kind, part, folder):
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(8, 8), part, nn.Linear(8, 4))
     if kind == "torchscript":
-        torch.jit.script(model).save(folder / "m.ts")
+        torch.jit.script(Net(part)).save(folder / "m.ts")
         return folder / "m.ts"
-    torch.export.save(torch.export.export(model, (torch.ones(3, 8),)), folder / "m.pt2")
+    torch.export.save(torch.export.export(Net(part), (torch.ones(3, 8),)), folder / "m.pt2")
     return folder / "m.pt2"
 
 
 @pytest.mark.parametrize("kind", ["torchscript", "exported"])
-@pytest.mark.parametrize(("part", "said"), [(Log(), "its inputs were finite"),
-                                            (Root(), "that at its output was finite")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [(Log(), "its inputs were finite"), (Root(), "that at its output was finite")],
+    ids=["forward", "backward"],
+)
 def test_archives(kind, part, said, tmp_path):
     path = archive(kind, part, tmp_path)
     (row,) = rows(judge(path, "inputs: ['3x8']"), "finite")
-    assert (row.status, row.target) == ("fail", "1"), row.message
+    assert (row.status, row.target) == ("fail", "part"), row.message
     assert row.message.endswith(said)
-    assert row.place is not None
-    assert "test_finite_places.py:" in row.place, row.place
+    file, _, line = row.place.rpartition(":")
+    assert file.endswith("test_finite_places.py")
+    assert Path(__file__).read_text().splitlines()[int(line) - 1].strip() == "x = self.part(x)"

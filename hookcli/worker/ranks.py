@@ -15,7 +15,7 @@ from hookcli.config.spec import Attempt, DistributedSpec, Rank, Spec
 from hookcli.config.torchrun import is_together, of_torchrun
 from hookcli.distributed.culprit import Failed, culprit, told
 from hookcli.distributed.merge import merged
-from hookcli.errors import HookcliError, InterruptedRun, NoBatchError
+from hookcli.errors import HookcliError, InterruptedRun, NoBatchError, Status
 from hookcli.report.model import ErrorInfo, Report
 from hookcli.report.schema import from_json, prepare
 from hookcli.worker import processes
@@ -219,13 +219,18 @@ def _trials(answers: dict[int, Answer]) -> tuple[str, ...]:
 
 
 def _raise_if_none_ran(ranks: list[Rank], answers: dict[int, Answer]) -> None:
-    """All said that nothing could be run: the first one's error is said."""
-    said = [one for one in answers.values() if isinstance(one, FailureMessage)]
-    if len(said) == len(ranks) or any(isinstance(one.error, NoBatchError) for one in said):
-        raise next((s.error for s in said if isinstance(s.error, NoBatchError)), said[0].error)
-    for one in said:
-        if one.error.status != 3:  # not the model: the request, or hookcli itself
-            raise one.error
+    """Say why nothing could be run, and on which rank where only one says so."""
+    said = {i: one.error for i, one in answers.items() if isinstance(one, FailureMessage)}
+    first = next((e for e in said.values() if isinstance(e, NoBatchError)), None)
+    if first is not None:
+        raise first
+    for i, error in said.items():  # in the order of their coming: others only lost this one
+        if error.status == Status.MODEL and len(said) < len(ranks):
+            continue
+        alike = len({one.message for one in said.values()}) == 1 and len(said) == len(ranks)
+        if not alike:
+            error.message = f"rank {ranks[i].number}: {error.message}"
+        raise error
 
 
 def _of_failure(spec: Spec, attempt: Attempt, answer: FailureMessage, seconds: float) -> Report:

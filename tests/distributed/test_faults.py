@@ -1,0 +1,125 @@
+"""Ranks that raise, hang, die or disagree: what is said, and that nothing stays behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import run_cli
+from tests.distributed.conftest import NETS
+
+MARK = "HOOKCLI_RANKS_MARK"
+CONFIG = """
+model: NETS:Wrong
+inputs: ["NETS:batch"]
+run: {loss: NETS:loss, steps: 3, timeout: TIMEOUT, distributed: {nproc: 2}}
+"""
+
+
+def marked(text):
+    """Processes that still run and carry the mark."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"{MARK}={text}".encode() in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(entry.name)
+        except OSError:
+            continue
+    return found
+
+
+def line_of(text):
+    lines = NETS.read_text().splitlines()
+    return next(i for i, line in enumerate(lines, 1) if text in line)
+
+
+@pytest.mark.parametrize(
+    ("what", "said", "place"),
+    [
+        ("raise", "ValueError in forward, in 'bad' (Bad): rank 1, step 1: rank 1 raises",
+         "rank 1 raises"),
+        ("kill", "rank 1, step 1: the process was killed", None),
+        ("exit", "rank 1, step 1: the process ended itself with exit status 7", None),
+        ("shape", "the ranks built different models: first.weight is [17, 16] float32 on rank 1, "
+         "and [16, 16] float32 on rank 0", None),
+        ("more", "the ranks built different models: rank 1 has extra.weight where rank 0 has "
+         "last.weight", None),
+        ("build", "rank 1: Wrong could not be built: RuntimeError: rank 1 cannot be built",
+         "rank 1 cannot be built"),
+    ],
+)  # fmt: skip
+def test_a_rank_that_fails_is_named_with_its_step_and_layer(ranks, what, said, place):
+    mark = f"{what}-{os.getpid()}"
+    started = time.monotonic()
+    env = {"WHAT": what, MARK: mark}
+    done, _ = ranks("grads", CONFIG.replace("TIMEOUT", "100"), **env)
+    assert time.monotonic() - started < 80
+    message, where, _ = done.error()
+    assert done.status == 3
+    assert message.startswith(said) or said in message
+    if place is not None:
+        assert where.endswith(f"nets.py:{line_of(place)}")
+    assert marked(mark) == []
+
+
+def test_a_rank_that_hangs_ends_with_all_others_at_the_timeout(ranks, tmp_path):
+    mark = f"hang-{os.getpid()}"
+    started = time.monotonic()
+    env = {"WHAT": "hang", MARK: mark}
+    done, report = ranks("grads", CONFIG.replace("TIMEOUT", "25"), **env)
+    assert time.monotonic() - started < 60
+    message, where, _ = done.error()
+    assert done.status == 3
+    assert message.startswith("rank 1, step 1 (rank 0 in backward meanwhile): no end after 25 s")
+    assert "in forward, in 'bad'" in message
+    assert where.endswith(f"nets.py:{line_of('time.sleep(600)')}")
+    assert marked(mark) == []
+    left = json.loads((tmp_path / "report.rank1.json").read_text())  # a dead one leaves its file
+    assert left["error"]["layer"] == "bad"
+    assert report["status"] == left["status"] == "partial"
+
+
+def test_a_parameter_that_one_rank_skips_is_named_by_name_and_rank(ranks):
+    done, report = ranks("grads", CONFIG.replace("TIMEOUT", "100"), WHAT="skip")
+    assert done.status == 0, done.err
+    assert report["distributed"]["unreached"] == [
+        {"parameter": "last.weight", "ranks": [1]}, {"parameter": "last.bias", "ranks": [1]},
+    ]  # fmt: skip
+    assert report["distributed"]["options"]["find_unused_parameters"] is True
+    assert "no gradient: on rank 1: last.weight, last.bias" in done.out
+    assert "rank 1: last did not run, on rank 0 it did" in done.out
+
+
+@pytest.mark.parametrize("more", ["find_unused_parameters: false", "parallel: fsdp"])
+def test_what_would_wait_for_ever_is_refused(ranks, more):
+    text = CONFIG.replace("TIMEOUT", "100").replace("nproc: 2", f"nproc: 2, {more}")
+    done, _ = ranks("grads", text, WHAT="skip")
+    message, where, _ = done.error()
+    assert done.status == 3
+    assert message.startswith("the loss does not reach last.weight on rank 1, last.bias on rank 1")
+    assert "run.distributed" in where
+
+
+def test_two_runs_side_by_side_do_not_meet(tmp_path):
+    found = {}
+
+    def run(world):
+        out = tmp_path / f"{world}.json"
+        found[world] = run_cli("grads", f"{NETS}:Net", "-i", f"{NETS}:batch", "--nproc", world,
+                               "-f", "json", "-o", out)  # fmt: skip
+
+    threads = [threading.Thread(target=run, args=(world,)) for world in (2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for world, done in found.items():
+        assert done.status == 0, done.err
+        report = json.loads((tmp_path / f"{world}.json").read_text())
+        assert report["distributed"]["world_size"] == world
+        assert len(report["distributed"]["buckets"][0]["norms_before"]) == world

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ from hookcli.errors import Status
 if TYPE_CHECKING:
     from hookcli.report.model import Report
     from hookcli.worker.fallback import Ran
+
+_GRACE = 8.0  # seconds for rank 0 to say what it saw: torchrun ends all once one has failed
 
 
 def write_others(ran: Ran, targets: Sequence[Target]) -> None:
@@ -31,12 +34,13 @@ def only_this_rank(ran: Ran, targets: Sequence[Target], console: Console) -> int
     error = run_error(ran.report)
     error.message = f"rank {ran.rank}: {error.message}"
     console.error(error)
+    time.sleep(_GRACE)
     return error.status
 
 
 def _write(report: Report, number: int, targets: Sequence[Target]) -> None:
-    from hookcli.report.encode import to_json
     from hookcli.config.ranked import with_rank
+    from hookcli.report.encode import to_json
 
     for target in targets:
         if target.format == "json" and target.file is not None:

@@ -11,7 +11,7 @@ from torch._C._distributed_c10d import Store
 
 from hookcli.config.spec import Rank
 
-_WAIT = 10.0  # seconds for a rank that is late, after rank 0 has finished itself
+_WAIT = 4.0  # seconds for a rank that is late, after rank 0 has finished itself
 
 
 def _key(rank: int) -> str:

@@ -190,11 +190,12 @@ class Ranks:
         sent = answer.others if isinstance(answer, ReportMessage) else ()
         others = [None if text is None else from_json(text) for text in sent]
         missing = [None] * (rank.world - 1 - len(others))
-        failed += [
-            Failed(i, one.error, None, 1)
-            for i, one in enumerate(others, 1)
-            if one is not None and one.error is not None
-        ]
+        for i, one in enumerate(others, 1):
+            if one is None and own.error is not None:
+                gone = replace(own.error, layer=None, type="died", message="it left no report")
+                failed.append(Failed(i, gone, None, 1))
+            elif one is not None and one.error is not None:
+                failed.append(Failed(i, one.error, None, 1))
         error = told(culprit(failed), failed, self._spec.run.steps, rank.world) if failed else None
         whole = merged([own, *others, *missing], error)
         return Together(whole, {}, _trials({0: answer}))

@@ -51,10 +51,18 @@ def _rows(report: Report, check: CheckSpec) -> Iterator[CheckRow]:
         yield _row(rule, check, finding)
 
 
+def _target(check: CheckSpec, finding: Finding) -> str:
+    """The finding's; where nothing is wrong, what the check looks at."""
+    at = check.options.get("at", "")
+    if finding.target or finding.status not in {"pass", "skip"}:
+        return finding.target
+    return at if isinstance(at, str) else ", ".join(at)
+
+
 def _row(rule: Rule, check: CheckSpec, finding: Finding) -> CheckRow:
     return CheckRow(
         rule=rule.name,
-        target=finding.target,
+        target=_target(check, finding),
         status=finding.status,
         severity=check.severity or finding.severity or rule.severity,
         value=finding.value,

@@ -96,6 +96,9 @@ def test_a_file_that_was_not_written_is_no_output(check, workspace):
     assert done.status == 2
     assert done.outputs == {"status": "2", "passed": "false"}
     assert "error: there is no file nets/none.py" in done.log
+    assert done.runner.annotations == [
+        ("error", {"title": "hookcli"}, "nothing was judged, status 2: see the log")
+    ]
 
 
 def test_inputs_become_flags(check, workspace):

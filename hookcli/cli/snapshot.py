@@ -61,7 +61,7 @@ def snapshot(
     verbose: options.Verbose = False,
     color: options.Color = "auto",
 ) -> int:
-    """Write down what a model is today: a file of checks that it passes.
+    """Write a file of checks that a model passes today.
 
     Shapes, dtypes, the order of calls, size and cost, what learns. hookcli check -c FILE judges
     the model by it later, and says what changed, from what to what.

@@ -14,6 +14,8 @@ from hookcli.rules.rule import PROBES, Option, Rule
 
 def _option(one: Option) -> str:
     default = one.default
+    if isinstance(default, bool):
+        return f"{one.name}: {one.does} (default: {str(default).lower()})"
     if isinstance(default, tuple):
         default = "[" + ", ".join(map(str, default)) + "]"
     said = " (needed)" if one.required else "" if default is None else f" (default: {default!r})"

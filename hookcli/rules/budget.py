@@ -27,6 +27,7 @@ FIGURES: dict[str, tuple[str, Callable[[Report], int | None]]] = {
     "calls": ("calls of modules", lambda report: report.totals.calls),
 }  # fmt: skip
 _COUNTED = {"macs", "flops"}
+_UNCOUNTED = "not known: hookcli check --flops counts them"
 
 
 def _judged(
@@ -37,7 +38,8 @@ def _judged(
     for name, limit in stated.items():
         noun, value = FIGURES[name][0], figures.get(name)
         if value is None:
-            said = f"the {noun}{of} are not known for this model"
+            why = _UNCOUNTED if name in _COUNTED else "not known"
+            said = f"the {noun}{of} are {why}"
             yield Finding("error", target, f"{name} unknown", said, None, limit)
         elif exact and value != limit:
             apart = f"{abs(value - limit):,} {'more' if value > limit else 'fewer'}"

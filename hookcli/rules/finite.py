@@ -167,10 +167,10 @@ RULE = Rule(
     safe=True,
     says="no input, parameter, activation, loss or gradient is NaN or infinite",
     computes="Looks at every floating tensor as the run makes it: the batch, parameters and "
-    "buffers, what each call takes and gives, the loss, the gradient at each output, and that of "
-    "each parameter. Names the first place, in the order of the run, where a value stops being "
-    "finite. Minus infinity alone, in a forward, is a mask, and counts once something else is "
-    "wrong.",
+    "buffers, what each call takes and gives, the loss, the gradient at each output, that of each "
+    "parameter, and the parameters after each step. Names the first place, in the order of the "
+    "run, where a value stops being finite. Minus infinity alone, in a forward, is a mask, and "
+    "counts once something else is wrong.",
     formula="count(NaN) + count(Inf) = 0",
     source="torch.autograd.detect_anomaly and smdebug's ExplodingTensor, with the place",
     fails="torch.log(x) where x holds a zero; x / x.sum() where the sum is zero",

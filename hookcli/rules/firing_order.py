@@ -131,7 +131,7 @@ RULE = Rule(
     options=(
         Option("order", "order", "the names, or globs, in their order", required=True),
         Option("match", "match", "subsequence, prefix or exact", "subsequence"),
-        Option("kind", "text", "a kind of hook whose firings to look at, in place of layers"),
+        Option("kind", "kind", "a kind of hook whose firings to look at, in place of layers"),
         Option("at", "glob", "look at names that match alone", "*"),
         Option("within", "glob", "modules, by glob: the order of what each of them calls"),
     ),

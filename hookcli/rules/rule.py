@@ -25,8 +25,8 @@ PROBES: dict[str, str] = {
 }
 
 Shape: TypeAlias = Literal[
-    "glob", "globs", "text", "order", "shape", "dtype", "number", "count", "flag", "file", "modes",
-    "match", "part", "dimension",
+    "glob", "globs", "path", "kind", "order", "shape", "dtype", "number", "count", "flag", "file",
+    "modes", "match", "part", "dimension",
 ]  # fmt: skip
 
 

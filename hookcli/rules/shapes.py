@@ -14,7 +14,7 @@ _OPTIONS = (
     Option("at", "glob", "the modules, by glob; the model itself where left out", ""),
     Option("shape", "shape", "[B, 3, '*']: sizes, stars, and names that stand for one size",
            required=True),
-    Option("path", "text", "the tensor inside the value: [0] or .logits; all where left out"),
+    Option("path", "path", "the tensor inside the value: [0] or .logits; all where left out"),
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hookcli.config.reading import paths
 from hookcli.config.reading.containers import ByType, Key, Keys, Many
-from hookcli.config.reading.items import FaultError, Item, Problems, suggestion
+from hookcli.config.reading.items import FaultError, Item, NotedError, Problems, suggestion
 from hookcli.config.reading.shapes import (
     Checked,
     Choice,
@@ -19,6 +19,7 @@ from hookcli.config.reading.shapes import (
     Whole,
     misfit,
 )
+from hookcli.hooks.catalogue import CATALOGUE as KINDS
 from hookcli.inputs.grammar import DTYPES
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.check import CheckSpec, Suppression
@@ -27,6 +28,7 @@ from hookcli.rules.orders import MOST
 
 _LISTING = "hookcli list rules shows them"
 _SHAPE_HINT = "write shape: [B, 3, '*', 32]"
+_LARGEST = 1e18
 
 
 class _Sizes:
@@ -38,7 +40,13 @@ class _Sizes:
         """The sizes in their order."""
         if not isinstance(item.value, list):
             misfit(item, self.wants, _SHAPE_HINT)
-        return tuple(self._size(one) for one in item.value)
+        before, found = len(problems), []
+        for one in item.value:
+            with problems.catching():
+                found.append(self._size(one))
+        if len(problems) > before:
+            raise NotedError
+        return tuple(found)
 
     def _size(self, item: Item) -> int | str:
         value = item.value
@@ -62,9 +70,16 @@ def _dtype(item: Item, text: str) -> str:
 
 
 def _count(item: Item, number: float) -> int:
-    if number != int(number):
-        misfit(item, "a whole number", "write 12000000 or 12e6")
+    if number != number // 1 or not 0 <= number <= _LARGEST:
+        misfit(item, "a whole number from 0", "write 12000000 or 12e6")
     return int(number)
+
+
+def _path(item: Item, text: str) -> str:
+    if not text.startswith((".", "[")):
+        hint = f"write .{text}, or [0] for the first of several; leave it out for all"
+        raise FaultError(item, f"'{text}' is no path within a value", hint)
+    return text
 
 
 _GLOB = Text("a glob of qualified names", empty=True)
@@ -80,14 +95,15 @@ _ROUNDS = Keys(
 _SHAPES: dict[str, Shape] = {
     "glob": _GLOB,
     "globs": Many(_GLOB, one=True, least=1),
-    "text": Text(),
+    "path": Checked(Text("a path within a value: .logits, [0]"), _path),
+    "kind": Named("kind of hook", dict.fromkeys(KINDS, ""), "hookcli list hooks shows them"),
     "order": Many(
         ByType({str: _GLOB, dict: _ROUNDS}, "a name, a glob or {of, times}", _ORDER_HINT), least=1
     ),
     "shape": _Sizes(),
     "dtype": Checked(Text("a dtype: float32, bfloat16"), _dtype),
     "number": Number(0, 1e9),
-    "count": Checked(Number(-1, 1e18), _count),
+    "count": Checked(Number(), _count),
     "flag": Flag(),
     "file": Checked(Text("a file's name"), paths.existing),
     "modes": Many(Choice(("eval", "train")), one=True, least=1),
@@ -112,6 +128,7 @@ def _keys(name: str) -> Keys:
 
 _WANTS = "a mapping {rule, severity, …}"
 _KEYS = {name: _keys(name) for name in CATALOGUE}
+_OF_ANY = dict.fromkeys(key for keys in _KEYS.values() for key in keys.keys)
 _ANY = Keys(_COMMON, wants=_WANTS, hint="write - {rule: finite}")
 
 
@@ -126,10 +143,7 @@ class Check:
             misfit(item, self.wants, f"write - {{rule: {item.value}}}")
         rule = item.get("rule")
         if rule is None or not isinstance(rule.value, str) or rule.value not in _KEYS:
-            for key, one in (item.value if isinstance(item.value, dict) else {}).items():
-                if key == "severity":
-                    with problems.catching():
-                        _COMMON[key].shape.read(one, problems)
+            self._keys_of_any(item, problems)
             if rule is not None:
                 _RULE.read(rule, problems)
             _ANY.read(Item({}, item.mark, item.path) if isinstance(item.value, dict) else item,
@@ -137,6 +151,16 @@ class Check:
         options: dict[str, Any] = dict(_KEYS[rule.value].read(item, problems))  # type: ignore[union-attr]
         name, severity = options.pop("rule"), options.pop("severity", None)
         return CheckSpec(name, options, item.place, severity)
+
+    def _keys_of_any(self, item: Item, problems: Problems) -> None:
+        """Note what no rule would take."""
+        for key, one in (item.value if isinstance(item.value, dict) else {}).items():
+            with problems.catching():
+                if key == "severity":
+                    _COMMON[key].shape.read(one, problems)
+                elif key not in _OF_ANY:
+                    hint = suggestion(str(key), _OF_ANY, "keys are")
+                    raise FaultError(one, f"there is no key '{key}' here", hint)
 
     def schema(self) -> Schema:
         """JSON Schema: which options there are depends on the rule."""

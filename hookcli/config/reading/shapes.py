@@ -56,8 +56,10 @@ class Text:
     empty: bool = False
 
     def read(self, item: Item, problems: Problems) -> str:
-        if not isinstance(item.value, str) or not (item.value or self.empty):
+        if not isinstance(item.value, str):
             misfit(item, self.wants, self.hint)
+        if not (item.value or self.empty):
+            raise FaultError(item, f"{item.label} is empty", f"write {self.wants}")
         return item.value
 
     def schema(self) -> Schema:

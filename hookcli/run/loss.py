@@ -54,8 +54,7 @@ def probe(output: Any, notes: Callable[[str], None], *, seed: int, values: bool)
     generator = torch.Generator().manual_seed(seed)
     terms = []
     for path, tensor in _or_refuse(output):
-        plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
-        plain = plain.to_dense() if plain.layout is not torch.strided else plain
+        plain = _strided(tensor)
         if values and plain.numel() and bool(plain.detach().amin() == -torch.inf):
             notes(f"the loss leaves out the -inf entries of output{path}")
             plain = torch.where(plain == -torch.inf, torch.zeros_like(plain), plain)
@@ -63,9 +62,17 @@ def probe(output: Any, notes: Callable[[str], None], *, seed: int, values: bool)
     return _sum(terms)
 
 
+def _strided(tensor: torch.Tensor) -> torch.Tensor:
+    """The elements as real numbers in one strided tensor."""
+    if tensor.is_nested:
+        return torch.cat([_strided(one).reshape(-1) for one in tensor.unbind()])
+    plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+    return plain if plain.layout is torch.strided else plain.to_dense()
+
+
 def _project(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    if tensor.dtype.itemsize < 2 or tensor.is_nested:
-        return tensor.float().sum() if not tensor.is_nested else tensor.values().float().sum()
+    if tensor.dtype.itemsize < 2:
+        return tensor.float().sum()
     while tensor.dim():
         vector = torch.randn(tensor.shape[-1], generator=generator, dtype=torch.float64)
         norm = torch.linalg.vector_norm(vector)
@@ -86,7 +93,7 @@ def _sum(terms: list[torch.Tensor]) -> torch.Tensor:
 def _reduced(output: Any, reduce: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
     terms = []
     for _, tensor in _or_refuse(output):
-        plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+        plain = _strided(tensor)
         wide = plain.float() if plain.dtype.itemsize < 4 else plain
         terms.append(reduce(wide))
     return _sum(terms)

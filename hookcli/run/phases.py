@@ -27,7 +27,6 @@ from hookcli.run.training import training
 from hookcli.run.watch import Watch
 
 if TYPE_CHECKING:
-    from hookcli.run.together import Together
     from hookcli.run.wanted import Wanted
 
 
@@ -44,9 +43,7 @@ class Phases:
         *,
         fake: bool,
         loss: Loss | None = None,
-        together: Together | None = None,
     ) -> None:
-        self._together = together
         self._model = model
         self._plan = plan
         self._engine = engine
@@ -75,14 +72,6 @@ class Phases:
     def run(self, batch: Batch, counting: AbstractContextManager[Any], stack: ExitStack) -> None:
         """Every step, then what comes once."""
         plan = self._plan
-        if self._together is not None:
-            self._together.wrap(
-                self._model,
-                self._engine.averaging(),
-                self._engine.context,
-                stack,
-                self._watch.timeline,
-            )
         if plan.optimizer is not None:
             self._optimizer = self._make_optimizer(stack)
         with counting, self._engine.operators():

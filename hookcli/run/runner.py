@@ -84,12 +84,15 @@ def run(
     engine.resolve(model)
     before = note_buffers(model)
     watch = Watch(model, plan, engine, recording, progress, doubts, observers)
-    phases = Phases(model, plan, engine, recording, watch, fake=fake, loss=loss, together=together)
+    phases = Phases(model, plan, engine, recording, watch, fake=fake, loss=loss)
     try:
         with ExitStack() as stack:
             stack.enter_context(torch.set_grad_enabled(plan.grad))
             stack.enter_context(_eager())
             stack.enter_context(room_for_hooks())
+            if together is not None:  # before hooks are attached: PyTorch loses some set earlier
+                average = engine.averaging()
+                together.wrap(model, average, engine.context, stack, watch.timeline)
             stack.enter_context(
                 model.observe(
                     watch.enter,

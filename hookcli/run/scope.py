@@ -8,7 +8,6 @@ the generators' states; parameters where memory has room for a copy, else a writ
 from __future__ import annotations
 
 import sys
-from collections import OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -20,79 +19,8 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.memory import available
 from hookcli.models import walk
-from hookcli.run.digests import same_bits
+from hookcli.run.objects import CONTAINERS, Containers, Objects, Tensors
 from hookcli.run.seeds import generators_kept
-
-_CONTAINERS = (dict, OrderedDict, list, set, deque)
-
-
-def _refill(container: Any, kept: Any) -> None:
-    """Give a container the items that it had."""
-    if isinstance(container, list):
-        container[:] = kept
-        return
-    container.clear()
-    if isinstance(container, deque):
-        container.extend(kept)
-    else:
-        container.update(kept)
-
-
-class _Containers:
-    """Items of containers, kept shallowly."""
-
-    def __init__(self) -> None:
-        self._kept: list[tuple[Any, Any]] = []
-
-    def keep(self, container: Any) -> None:
-        self._kept.append((container, container.copy() if container else ()))
-
-    def restore(self) -> None:
-        for container, kept in self._kept:
-            if len(container) == len(kept) == 0:
-                continue
-            _refill(container, kept)
-
-
-def _once(tensor: torch.Tensor, like: torch.Tensor | None = None) -> torch.Tensor:
-    """A view without the repetitions of an expanded tensor (those of `like`): writable."""
-    if tensor.layout is not torch.strided or tensor.is_nested:
-        return tensor
-    strides = (tensor if like is None else like).stride()
-    for dim, (size, stride) in enumerate(zip(tensor.shape, strides, strict=True)):
-        if stride == 0 and size > 1:
-            tensor = tensor.narrow(dim, 0, 1)
-    return tensor
-
-
-class _Tensors:
-    """Contents of tensors, copied. Written back below autograd, which must not see a change."""
-
-    def __init__(self) -> None:
-        self._kept: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
-
-    def keep(self, tensor: torch.Tensor) -> None:
-        if id(tensor) not in self._kept and not is_lazy(tensor):
-            self._kept[id(tensor)] = (tensor, tensor.detach().clone())
-
-    def restore(self) -> None:
-        for tensor, kept in self._kept.values():
-            _put(tensor, kept)
-
-    def restore_one(self, tensor: torch.Tensor) -> None:
-        if id(tensor) in self._kept:
-            _put(*self._kept[id(tensor)])
-
-    def differ(self) -> bool:
-        """Whether one holds other bits than it did."""
-        return any(not same_bits(tensor, kept) for tensor, kept in self._kept.values())
-
-
-def _put(tensor: torch.Tensor, kept: torch.Tensor) -> None:
-    if tensor.data.shape != kept.shape or tensor.dtype != kept.dtype:
-        tensor.data = kept
-    else:
-        _once(tensor.data).copy_(_once(kept, like=tensor))
 
 
 class _Modules:
@@ -100,17 +28,13 @@ class _Modules:
 
     def __init__(self, root: nn.Module) -> None:
         self._modules = [(m, type(m), dict(vars(m))) for m, _ in walk.modules(root)]
-        self._containers = _Containers()
-        self._tensors = _Tensors()
+        self._objects = Objects()
         for module, _, attributes in self._modules:
-            for value in attributes.values():
-                if type(value) in _CONTAINERS:
-                    self._containers.keep(value)
-                elif isinstance(value, torch.Tensor) and value.is_leaf:
-                    self._tensors.keep(value)
             for buffer in module._buffers.values():
                 if buffer is not None:
-                    self._tensors.keep(buffer)
+                    self._objects.tensors.keep(buffer)
+            for value in attributes.values():
+                self._objects.keep(value)
 
     def restore(self) -> None:
         for module, kind, attributes in self._modules:
@@ -121,8 +45,7 @@ class _Modules:
                 for name in [n for n in now if n not in attributes]:
                     del now[name]
             now.update(attributes)
-        self._containers.restore()
-        self._tensors.restore()
+        self._objects.restore()
 
 
 class _Parameters:
@@ -133,7 +56,7 @@ class _Parameters:
     """
 
     def __init__(self, root: nn.Module) -> None:
-        self._tensors = _Tensors()
+        self._tensors = Tensors()
         self._kept: list[tuple[str, torch.Tensor, torch.Tensor | None, bool, _Mark]] = []
         self._lazy: list[tuple[Any, type]] = []
         found = walk.tensors(root, "_parameters")
@@ -198,7 +121,7 @@ def _fits(tensors: list[torch.Tensor]) -> bool:
 
 def _global_hooks() -> list[Any]:
     found = [value for name, value in vars(torch_module).items() if name.startswith("_global_")]
-    return [value for value in found if type(value) in _CONTAINERS]
+    return [value for value in found if type(value) in CONTAINERS]
 
 
 class Snapshot:
@@ -206,7 +129,7 @@ class Snapshot:
 
     def __init__(self, root: nn.Module) -> None:
         self._modules, self._parameters = _Modules(root), _Parameters(root)
-        self._globals = _Containers()
+        self._globals = Containers()
         for container in _global_hooks():
             self._globals.keep(container)
         self._flag = torch_module._global_is_full_backward_hook

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
+from hookcli.config.ranked import of_rank
 from hookcli.config.spec import Attempt, Rank, Spec
 from hookcli.inputs.infer.hypothesis import command
 from hookcli.models.base import Model
@@ -31,7 +32,6 @@ from hookcli.run.outcome import Found, Outcome, Result, blames_batch
 from hookcli.run.placed import placed
 from hookcli.run.plan import Plan, in_its_mode, plan, unjudged
 from hookcli.run.prepare import prepare
-from hookcli.config.ranked import of_rank
 from hookcli.run.recorder import Progress
 from hookcli.run.runner import run, set_mode
 from hookcli.run.seeds import seed_all

@@ -17,6 +17,7 @@ from hookcli.models.base import Model
 from hookcli.models.eager import EagerModel
 from hookcli.models.functions import function_of
 from hookcli.models.scripted import is_scripted
+from hookcli.models.storage import once
 from hookcli.models.trees import leaves
 from hookcli.run.loss import Loss, loss_function
 from hookcli.run.plan import Plan
@@ -31,6 +32,29 @@ Outputs: TypeAlias = dict[str, torch.Tensor]  # by path
 def copied(batch: Batch) -> Batch:
     """A batch of its own: a model may write to what it is given."""
     return map_batch(batch, lambda t: t.detach().clone().requires_grad_(t.requires_grad))
+
+
+def is_used_up(batch: Batch) -> bool:
+    """Whether a run uses the batch up: it holds an iterator."""
+    todo = [*batch.args, *batch.kwargs.values()]
+    while todo:
+        one = todo.pop()
+        kind = type(one)
+        if issubclass(kind, Iterator):
+            return True
+        if kind in {list, tuple}:
+            todo += one
+        elif kind is dict:
+            todo += one.values()
+    return False
+
+
+def held(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy that nobody writes to, of what is there once; a subclass's functions are not asked."""
+    with torch._C.DisableTorchFunctionSubclass():
+        plain = tensor.detach()
+        distinct = once(plain)
+        return plain.clone() if distinct is plain else distinct.clone().expand_as(plain)
 
 
 class Again:
@@ -60,7 +84,7 @@ class Again:
     def forward(self, mode: Mode, batch: Batch | None = None) -> Outputs:
         """The tensors of the output, by path; it raises what the model raises."""
         with self.running(mode, batch) as output:
-            return {path: tensor.detach().clone() for path, tensor, _ in leaves(output)}
+            return {path: held(tensor) for path, tensor, _ in leaves(output)}
 
     def backward(self, output: Any) -> None:
         """From the plan's loss."""

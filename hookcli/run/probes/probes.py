@@ -16,7 +16,7 @@ from hookcli.report.recording import Recording
 from hookcli.run.loss import Loss
 from hookcli.run.observer import Observer
 from hookcli.run.plan import Plan
-from hookcli.run.probes.again import Again, copied
+from hookcli.run.probes.again import Again, copied, is_used_up
 from hookcli.run.probes.grown import grown
 from hookcli.run.probes.passes import RUN, Passes, passes_of
 from hookcli.run.probes.repeat import repeat
@@ -67,9 +67,13 @@ class Probes:
     def _performed(self, again: Again, ran: dict[str, Passes]) -> list[Measurement]:
         """What the probes that run the model again found, in their order."""
         found: list[Measurement] = []
+        used_up = is_used_up(self._batch)
         for probe in self._wanted:
             name, _, argument = probe.partition(":")
-            if name.startswith("repeat_"):
+            if used_up and name.startswith(("repeat_", "samples")):
+                why = {"why": "the batch holds an iterator, which one run uses up"}
+                found.append(Measurement(name, "", None, why, None))
+            elif name.startswith("repeat_"):
                 measure = partial(repeat, again, "eval" if name.endswith("eval") else "train")
                 found.append(_one(name, measure))
             elif name == "samples":

@@ -9,8 +9,8 @@ import torch
 from hookcli.models.trees import leaves
 from hookcli.report.event_rows import number
 from hookcli.report.leaf import Number
-from hookcli.run.digests import same_bits
-from hookcli.run.probes.again import Again
+from hookcli.run.digests import alike, same_bits
+from hookcli.run.probes.again import Again, held
 
 
 def compare(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> dict[str, Any]:
@@ -32,12 +32,13 @@ def change(before: torch.Tensor, after: torch.Tensor) -> float:
         return float("inf")
     if before.layout is not torch.strided or before.numel() == 0:
         return 0.0 if same_bits(before, after) else float("inf")
+    before, after = alike(before, after)
     if torch.equal(before, after):
         return 0.0
     wide = torch.complex128 if before.is_complex() else torch.float64
     one, other = before.to(wide), after.to(wide)
-    alike = (one == other) | (torch.isnan(one) & torch.isnan(other))
-    apart = torch.where(alike, 0.0, (one - other).abs()).max().item()
+    same = (one == other) | (torch.isnan(one) & torch.isnan(other))
+    apart = torch.where(same, 0.0, (one - other).abs()).max().item()
     if not apart:
         return 0.0
     size = torch.nan_to_num(one.abs(), 0.0, 0.0, 0.0).max().item()
@@ -54,7 +55,7 @@ def repeat(again: Again, mode: Literal["eval", "train"]) -> dict[str, Any]:
 def _trained(again: Again) -> dict[str, torch.Tensor]:
     """What a run in train mode gives, and its gradients."""
     with again.running("train") as output:
-        found = {path: tensor.detach().clone() for path, tensor, _ in leaves(output)}
+        found = {path: held(tensor) for path, tensor, _ in leaves(output)}
         if again.plan.goes_backward:
             again.backward(output)
             for info in again.model.parameters():

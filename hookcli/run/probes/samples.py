@@ -136,6 +136,8 @@ def _along(again: Again, base: Outputs, dim: int) -> _Along | _Not:
         return _Not(f"{size + 1} samples along dimension {dim} do not run: {said}", ran=False)
     outputs = {}
     for path, tensor in base.items():
+        if tensor.is_nested:
+            return _Not(f"output{path} is nested", ran=False)
         if tensor.dim() == 0 or path not in more:
             continue
         grown = _grown(tensor.shape, more[path].shape, size)

@@ -11,6 +11,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from hookcli.models.base import Call, Model
+from hookcli.models.storage import once
 from hookcli.models.trees import argument_leaves, leaves
 from hookcli.report.findings import Measurement
 from hookcli.rules.finite import FOUND, SEEN
@@ -44,11 +45,13 @@ def figures(tensor: torch.Tensor) -> dict[str, int] | None:
     plain = tensor.detach()
     if plain.layout is not torch.strided:
         plain = plain.coalesce().values() if plain.layout is torch.sparse_coo else plain.values()
+    whole, plain = plain.numel(), once(plain)
     if plain.dtype.itemsize == 1:
         plain = plain.float()  # float8 has no sum
     if is_finite(plain):
         return None
-    found = count(plain)
+    times = whole // max(1, plain.numel())
+    found = {name: times * number for name, number in count(plain).items()}
     return found if found["nans"] or found["infs"] or found["minus_infs"] else None
 
 

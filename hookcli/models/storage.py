@@ -15,3 +15,14 @@ def storage_of(tensor: torch.Tensor) -> Any:
     except (NotImplementedError, RuntimeError, ValueError):
         return None
     return storage
+
+
+def once(tensor: torch.Tensor, like: torch.Tensor | None = None) -> torch.Tensor:
+    """A view without the repetitions of an expanded tensor (those of `like`)."""
+    if tensor.layout is not torch.strided or tensor.is_nested:
+        return tensor
+    strides = (tensor if like is None else like).stride()
+    for dim, (size, stride) in enumerate(zip(tensor.shape, strides, strict=True)):
+        if stride == 0 and size > 1:
+            tensor = tensor.narrow(dim, 0, 1)
+    return tensor

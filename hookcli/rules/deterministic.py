@@ -21,7 +21,9 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
             continue
         seen += 1
         place = report.model.place
-        if "error" in value:
+        if "why" in value:
+            yield skipped(value["why"])
+        elif "error" in value:
             said = f"the model could not be run again in {mode} mode: {value['error']}"
             yield Finding("error", "", f"{mode} failed", said, None, None, value.get("place"))
         elif value["differ"]:

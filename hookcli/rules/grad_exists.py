@@ -24,10 +24,14 @@ def _above(name: str) -> Iterator[str]:
 
 def _groups(report: Report, rows: list[ParameterRow]) -> dict[tuple[str, str], list[ParameterRow]]:
     """The rows in a bad state, by the topmost module in which all that is trainable is in it."""
-    trainable = Counter(
-        name for row in report.parameters if row.status != "frozen" for name in _above(row.name)
-    )
-    bad = [(row, row.status) for row in rows if row.status in _SAID]
+    # of no elements none is zero
+    bad = [(row, row.status) for row in rows if row.status in _SAID and row.numel != 0]
+    if not bad:
+        return {}
+    trainable: Counter[str] = Counter()
+    for row in report.parameters:
+        if row.status != "frozen" and row.numel != 0:
+            trainable.update(_above(row.name))
     alike = Counter((name, status) for row, status in bad for name in _above(row.name))
     groups: dict[tuple[str, str], list[ParameterRow]] = {}
     for row, status in bad:
@@ -57,8 +61,9 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
     if not rows:
         yield Finding("error", "", "no match", f"no parameter matches {listed(options['at'])}")
         return
-    where, idle = places(report), {row.name for row in report.uncalled}
     groups = _groups(report, rows)
+    where = places(report) if groups else {}
+    idle = {row.name for row in report.uncalled}
     for (module, status), found in groups.items():
         why = "; the module never ran" if status == "none" and module in idle else ""
         said = _sentence(module, status, found) + why

@@ -51,7 +51,7 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
     """A finding for each; one in a module that never ran is that module's."""
     if report.error is not None:
         return
-    states = _own(report)
+    states = _own(report) if report.uncalled else {}
     aside, count = 0, 0
     for row in _top(report.uncalled):
         if not matches(options["at"], row.name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated
 
 import typer
@@ -37,8 +38,12 @@ def render(
 
     def command() -> int:
         targets = parse_targets(formats, output, read=[report])
-        view = view_of(None, context.params, console)
-        deliver(read_report(report), targets, view, console)
+        found = read_report(report)
+        view = dataclasses.replace(
+            view_of(None, context.params, console),
+            fail_on="error" if found.command == "check" else "never",  # as the command has it
+        )
+        deliver(found, targets, view, console)
         return Status.FINE
 
     return reporting(console, command)

@@ -121,6 +121,8 @@ def test_other_commands_tell_their_findings(command, cli, bad, tmp_path, sarif):
     assert done.out.splitlines()[-1].startswith("PASSED")
     assert "hooks_fired" in {one["ruleId"] for one in sarif()["results"]}
     assert ET.parse(tmp_path / "o.xml").getroot().get("failures") == "0"
+    cli(command, "-c", "h.yaml", "-f", "json=r.json", "-f", "junit=o.xml")
+    assert cli("render", "r.json", "-f", "junit").out == (tmp_path / "o.xml").read_text()
     done = cli(command, *flags, "--fail-on", "error")
     assert (done.status, done.out.splitlines()[-1][:6]) == (1, "FAILED")
     assert ET.parse(tmp_path / "o.xml").getroot().get("failures") != "0"

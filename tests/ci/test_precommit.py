@@ -66,8 +66,8 @@ def project(tmp_path):
     return commit
 
 
-def test_the_manifest_is_valid():
-    run(sys.executable, "-m", "pre_commit", "validate-manifest", MANIFEST, cwd=ROOT, home="/tmp")
+def test_the_manifest_is_valid(tmp_path):
+    run(sys.executable, "-m", "pre_commit", "validate-manifest", MANIFEST, cwd=ROOT, home=tmp_path)
 
 
 def test_a_good_model_passes_and_a_bad_one_is_held_back(project):

@@ -205,6 +205,23 @@ def test_an_edit_in_place_of_a_shared_gradient_is_caught_and_explained(carried_o
     assert finding.place.endswith(f"in_place_trap.yaml:{line + 1}: hooks[0]")
 
 
+def test_compressed_gradients_cost_exactness_and_save_bytes(recipes):
+    # carried_out("compressed_gradients") would be one process: it takes two
+    config = recipes / "compressed_gradients.yaml"
+    report = run_cli("check", "-c", config, "-f", "json").report
+    buckets = report["distributed"]["buckets"]
+    errors = [[row["error"] for row in buckets if row["step"] == step] for step in range(3)]
+    assert max(errors[0] + errors[1]) < 1e-6
+    assert 0.01 < min(errors[2]) < max(errors[2]) < 0.95
+    last = [row for row in buckets if row["step"] == 2]
+    sent, plain = (sum(row[key] for row in last) for key in ("wire_bytes", "plain_bytes"))
+    assert 0.01 < sent / plain < 0.3
+    judged = {row["rule"]: row["status"] for row in report["checks"]}
+    assert {"ranks_agree", "comm_hook_error", "buckets"} <= {r for r, s in judged.items()
+                                                            if s == "pass"}  # fmt: skip
+    assert any("power_sgd sends from callbacks" in text for text in report["warnings"])
+
+
 def test_every_recipe_is_held_to_its_outcome():
     source = (ROOT / "tests" / "test_recipes.py").read_text()
     assert [name for name in NAMES if f'carried_out("{name}"' not in source] == []

@@ -43,12 +43,24 @@ def _norm(tensor: torch.Tensor) -> float:
 
 
 class Buckets:
-    """Notes each bucket that comes, beside the hook that averages it."""
+    """Notes each bucket that comes, beside the hook that averages it.
 
-    def __init__(self, group: Group, names: dict[int, str], told: Told | None) -> None:
+    `one_by_one`: a bucket waits for the one before. What callbacks of several send at once comes in
+    another order on each rank; gloo then takes one's data for the other's, and aborts.
+    """
+
+    @property
+    def would_mix(self) -> bool:
+        """Whether that would have happened: callbacks sent, of several buckets in a step."""
+        return self.wire.sent_later and any(note.order for note in self.notes)
+
+    def __init__(
+        self, group: Group, names: dict[int, str], told: Told | None, *, one_by_one: bool
+    ) -> None:
         self.notes: list[BucketNote] = []
         self.wire = Wire()
         self._group, self._names, self._told = group, names, told
+        self._one_by_one = one_by_one
         self._lock = threading.Lock()
         self._step = -1
         self._count = 0
@@ -65,7 +77,10 @@ class Buckets:
         with self.wire.counting(note.step * 1_000_000 + note.order):
             future = average()
         with self.wire.counting(None):
-            return future.then(lambda done: self._end(note, done, exact, started))
+            ended = future.then(lambda done: self._end(note, done, exact, started))
+        if self._one_by_one:
+            ended.wait()
+        return ended
 
     def _begin(self, step: int, bucket: Any, buffer: torch.Tensor) -> BucketNote:
         with self._lock:

@@ -68,6 +68,7 @@ class Wire:
         self._here = threading.local()
         self._sent: dict[Any, float] = {}
         self._lock = threading.Lock()
+        self.sent_later = False  # a callback sent something
         self.raised: BaseException | None = None  # by a callback: torch passes on its text alone
 
     @contextmanager
@@ -114,6 +115,7 @@ class Wire:
                 sent = share(_bytes(given), group.size())
                 with self._lock:
                     self._sent[key] += sent
+                self.sent_later |= getattr(self._here, "later", False)
             return original(group, *args, **kwargs)
 
         return counted
@@ -125,12 +127,15 @@ class Wire:
                 return original(future, callback)
 
             def run(done: Any) -> Any:
+                self._here.later = True
                 try:
                     with self.counting(key):
                         return callback(done)
                 except BaseException as error:
                     self.raised = self.raised or error
                     raise
+                finally:
+                    self._here.later = False
 
             return original(future, run)
 

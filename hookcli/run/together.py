@@ -135,7 +135,8 @@ class Together:
         infos = model.parameters()
         names = {id(info.tensor): info.name for info in infos}
         device = infos[0].tensor.device if infos else torch.device("cpu")
-        buckets = Buckets(group, names, None if timeline is None else timeline.bucket)
+        told = None if timeline is None else timeline.bucket
+        buckets = Buckets(group, names, told, one_by_one=hook is not None)
         self._buckets, self._hook = buckets, hook_name(hook)
         averaging = Averaging(hook, names)
         unused = any(self._unreached)
@@ -169,6 +170,11 @@ class Together:
             units=self._units,
             unreached=tuple(UnreachedRow(name, (self.number,)) for name in self._mine()),
         )
+        if self._buckets is not None and self._buckets.would_mix and backend == "gloo":
+            recording.warnings.append(
+                f"{self._hook} sends from callbacks: gloo mixes up what several buckets send at "
+                "once, and may abort; here each bucket waited for the one before"
+            )
         if self._joined and not self.sharded and recording.failure is None:
             recording.measured += state_rows(model)
         if self._timeline is not None and recording.timings is not None and self._group:

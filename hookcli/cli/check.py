@@ -12,16 +12,19 @@ import typer
 from hookcli.cli import options
 from hookcli.cli.baseline import known, write_baseline
 from hookcli.cli.output import Target, deliver, load_renderers, parse_targets
+from hookcli.cli.ranks import only_this_rank, write_others
 from hookcli.cli.reporting import reporting, watch_stdout
 from hookcli.cli.views import view_of
 from hookcli.config.config import FailOn
 from hookcli.console import Console
 from hookcli.errors import RequestError, Status
+from hookcli.saved import read_report, with_saved
 
 if TYPE_CHECKING:
     from hookcli.cli.requests import Request
     from hookcli.report.model import Report
     from hookcli.rules.check import CheckSpec, Suppression
+    from hookcli.worker.fallback import Ran
 
 _COUNTED = {"never": (), "error": ("error",), "warning": ("error", "warning")}
 
@@ -47,6 +50,8 @@ def check(
     max_memory: options.MaxMemory = None,
     flops: options.Flops = None,
     verify_neutral: options.VerifyNeutral = None,
+    nproc: options.Nproc = None,
+    parallel: options.Parallel = None,
     fail_on: options.CheckFailOn = None,
     baseline: Annotated[
         str | None,
@@ -94,10 +99,16 @@ def _run(given: Mapping[str, Any], console: Console) -> int:
         )
     accepted = frozenset() if file is None or update else known(file)
     asked = _of_report(given, console) if _names_no_model(given) else _of_run(given, console)
+    if asked.ran is not None and asked.ran.rank:
+        return only_this_rank(asked.ran, asked.targets, console)
     from hookcli.rules.judge import judged
 
-    checks = tuple(_with_saved(one) for one in asked.checks)
+    checks = tuple(with_saved(one) for one in asked.checks)
     report = judged(asked.report, checks, asked.suppressions, accepted)
+    if console.verbose:
+        from hookcli.formats.check_passes import performed
+
+        console.note(performed(report))
     view = dataclasses.replace(asked.view, fail_on=asked.fail_on)
     deliver(report, asked.targets, view, console)
     if update:
@@ -117,6 +128,7 @@ class _Asked:
     targets: tuple[Target, ...]
     view: Any
     fail_on: FailOn
+    ran: Ran | None = None
 
 
 def _names_no_model(given: Mapping[str, Any]) -> bool:
@@ -132,7 +144,6 @@ def _names_no_model(given: Mapping[str, Any]) -> bool:
 
 def _of_report(given: Mapping[str, Any], console: Console) -> _Asked:
     """A saved report, judged again. Nothing is run."""
-    from hookcli.cli.render import read_report
     from hookcli.config.config import Config
     from hookcli.rules.catalogue import with_safe_set
 
@@ -143,9 +154,10 @@ def _of_report(given: Mapping[str, Any], console: Console) -> _Asked:
         config = read_config(given["config"])
     read = [name for name in (given["against"], given["config"], given["baseline"]) if name]
     targets = parse_targets(given["formats"], given["output"], read=read)
+    report = read_report(given["against"])
     return _Asked(
-        read_report(given["against"]),
-        with_safe_set(config.checks),
+        report,
+        with_safe_set(config.checks, together=report.run.world_size > 1),
         config.suppress,
         targets,
         view_of("check", given, console),
@@ -164,25 +176,22 @@ def _of_run(given: Mapping[str, Any], console: Console) -> _Asked:
     checks = spec.checks
     if given["against"] is not None:
         checks = (*checks, CheckSpec("same_as", {"report": given["against"]}, "--against"))
-    checks = tuple(_with_saved(one) for one in checks)  # before the run, which may take long
+    checks = tuple(with_saved(one) for one in checks)  # before the run, which may take long
     to_stdout = any(target.file is None for target in request.targets)
     with console.fenced():
         ran = run(spec, watch_stdout if to_stdout else lambda: None, load_renderers)
     for line in ran.trials if console.verbose else ():
         console.note(line)
+    write_others(ran, request.targets if not ran.rank else ())
     return _Asked(
-        ran.report, checks, spec.suppressions, request.targets, request.view, request.fail_on
+        ran.report,
+        checks,
+        spec.suppressions,
+        request.targets,
+        request.view,
+        request.fail_on,
+        ran,
     )
-
-
-def _with_saved(one: CheckSpec) -> CheckSpec:
-    """A check with the report that it compares with, read."""
-    if one.rule != "same_as" or "saved" in one.options:
-        return one
-    from hookcli.cli.render import read_report
-
-    saved = read_report(one.options["report"])
-    return dataclasses.replace(one, options={**one.options, "saved": saved})
 
 
 def _error(report: Report, console: Console) -> int:

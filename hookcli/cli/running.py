@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from hookcli.cli.output import TIMED, Target, deliver, load_renderers
+from hookcli.cli.ranks import only_this_rank, write_others
 from hookcli.cli.reporting import reporting, watch_stdout
 from hookcli.config.spec import Command
 from hookcli.console import Console
@@ -41,6 +42,9 @@ def _run(command: Command, given: Mapping[str, Any], console: Console) -> int:
     if console.verbose:
         for line in ran.trials:
             console.note(line)
+    if ran.rank:
+        return only_this_rank(ran, request.targets, console)
+    write_others(ran, request.targets)
     targets = _possible(ran.report, request.targets, console)
     view = dataclasses.replace(request.view, fail_on=request.fail_on)
     deliver(ran.report, targets, view, console)

@@ -22,7 +22,7 @@ SHARED = {
     "--only", "--columns", "--sort", "--format", "--output", "--quiet", "--verbose", "--color",
     "--help",
 }  # fmt: skip
-BACKWARD = {"--flops", "--verify-neutral"}
+BACKWARD = {"--flops", "--verify-neutral", "--nproc", "--parallel"}
 FLAGS = {
     "inspect": SHARED | {"--tensors"},
     "grads": SHARED | BACKWARD,

@@ -21,7 +21,7 @@ X = torch.linspace(-2, 2, 8).view(2, 4)
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.fc = nn.Linear(4, 10)
+        self.fc = nn.Linear(4, 10, bias=False)  # a bias before a norm gets zeros
         self.norm = nn.BatchNorm1d(10)
         self.drop = nn.Dropout(0.5)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
@@ -31,7 +32,7 @@ _UNCOUNTED = "not known: hookcli check --flops counts them"
 
 
 def _judged(
-    target: str, figures: Figures, stated: Mapping[str, int], place: str | None, *, exact: bool
+    target: str, figures: Figures, stated: Mapping[str, int], *, exact: bool
 ) -> Iterator[Finding]:
     """A finding for each figure of the model, or of one part."""
     of = f" in {target}" if target else ""
@@ -44,11 +45,11 @@ def _judged(
         elif exact and value != limit:
             apart = f"{abs(value - limit):,} {'more' if value > limit else 'fewer'}"
             said = f"{value:,} {noun}{of}, where {limit:,} are stated: {apart}"
-            yield Finding("fail", target, name, said, value, limit, place)
+            yield Finding("fail", target, name, said, value, limit)
         elif value > limit:
             over = f", {value / limit - 1:.1%} over" if limit else ""
             said = f"{value:,} {noun}{of}, where {limit:,} are allowed{over}"
-            yield Finding("fail", target, name, said, value, limit, place)
+            yield Finding("fail", target, name, said, value, limit)
 
 
 def judge(report: Report, options: Options) -> Iterator[Finding]:
@@ -58,25 +59,24 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
         said = f"no limit is stated: {', '.join(FIGURES)}"
         yield Finding("error", "", "no limit", said)
         return
-    glob, where = options["at"], places(report)
+    glob = options["at"]
     of: Mapping[str, Figures]
     if glob is None:
         of = {"": {name: FIGURES[name][1](report) for name in stated}}
-        where = {**where, "": report.model.place or ""}
     else:
-        of = parts_at(report, glob)
+        of = parts_at(report, glob, stated)
     if not of:
         yield Finding("error", glob, "no match", f"no module matches '{glob}'")
         return
     found = [
         finding
         for target, figures in of.items()
-        for finding in _judged(
-            target, figures, stated, where.get(target) or None, exact=options["exact"]
-        )
+        for finding in _judged(target, figures, stated, exact=options["exact"])
     ]
-    yield from found
-    if not found:
+    if found:
+        where = {**places(report), "": report.model.place}
+        yield from (dataclasses.replace(one, place=where.get(one.target)) for one in found)
+    else:
         yield passed(_kept(of, stated))
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from hookcli.report.events import Streamed
 from hookcli.report.model import LayerRow, Report
 from hookcli.rules.orders import prefix, spelled, subsequence
 from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.targets import counted, layer, listed, matches, places
+from hookcli.rules.targets import calls_at, counted, layer, listed, matches, places
 
 _SHOWN = 20  # names of an order that stand in a finding's value
 
@@ -34,18 +34,23 @@ def _relative(row: LayerRow, parent: LayerRow) -> str:
     return row.name or ""
 
 
-def callees(report: Report) -> dict[int, list[str]]:
+def callees(report: Report, of: Collection[int] | None = None) -> dict[int, list[str]]:
     """By the `order` of each call of a named module: what it called, named below it.
 
-    What is not registered is passed over, and what that calls counts as its caller's.
+    What is not registered is passed over, and what that calls counts as its caller's. With `of`,
+    of these calls alone.
     """
     rows = {row.order: row for row in report.layers}
-    found: dict[int, list[str]] = {row.order: [] for row in report.layers if row.name is not None}
+    named = (row.order for row in report.layers if row.name is not None)
+    found: dict[int, list[str]] = {order: [] for order in (named if of is None else of)}
     for row in report.layers:
         above = row.parent
-        while above is not None and above in rows and rows[above].name is None:
+        while above is not None and above not in found:
+            if above not in rows or rows[above].name is not None:
+                above = None
+                break
             above = rows[above].parent
-        if row.name is not None and not row.recomputed and above in found:
+        if above is not None and row.name is not None and not row.recomputed:
             found[above].append(_relative(row, rows[above]))
     return found
 
@@ -58,12 +63,9 @@ def _why(seen: list[str], order: list[str], how: str) -> tuple[str, str]:
 
 def _within(report: Report, options: Options, order: list[str]) -> Iterator[Finding]:
     """A finding for each module in which something is out of order: of its first such call."""
-    glob, called = options["within"], callees(report)
-    calls = [
-        row
-        for row in report.layers
-        if not row.recomputed and matches(glob, row.name, row.aliases) and row.order in called
-    ]
+    glob = options["within"]
+    calls = [row for row in calls_at(report, glob) if not row.recomputed]
+    called = callees(report, {row.order for row in calls})
     if not calls:
         yield Finding("error", glob, "no match", f"no module that ran matches '{glob}'")
         return

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from hookcli.report.model import LayerRow, ParameterRow, Report
 from hookcli.rules.targets import matches
+
+_OF_CALLS = {"macs", "flops", "calls"}
 
 
 def _above(name: str) -> Iterator[str]:
@@ -15,26 +17,25 @@ def _above(name: str) -> Iterator[str]:
         yield name
 
 
-def _names(report: Report) -> dict[str, tuple[str, ...]]:
-    """Every module that the report tells of, with its other names."""
-    found: dict[str, tuple[str, ...]] = {"": ()}
+def _calls(report: Report, glob: str) -> dict[str, list[LayerRow]]:
+    """The calls of each module that a glob names and that ran."""
+    found: dict[str, list[LayerRow]] = {}
     for row in report.layers:
-        if row.name is not None:
-            found.setdefault(row.name, row.aliases)
-    for one in report.uncalled:
-        found.setdefault(one.name, ())
-    for parameter in report.parameters:
-        for name in _above(parameter.name):
-            found.setdefault(name, ())
+        if not row.recomputed and matches(glob, row.name, row.aliases):
+            found.setdefault(row.name or "", []).append(row)
     return found
 
 
-def _held(report: Report) -> dict[str, list[ParameterRow]]:
-    """The parameters in each module, under all names; each once."""
+def _held(report: Report, glob: str, ran: Collection[str]) -> dict[str, list[ParameterRow]]:
+    """The parameters in each module that a glob names, under all names; each once."""
+    known = dict.fromkeys(ran, True)  # whether a module is one of them
     found: dict[str, list[ParameterRow]] = {}
     for row in report.parameters:
-        for name in dict.fromkeys(a for n in (row.name, *row.shared_with) for a in _above(n)):
-            found.setdefault(name, []).append(row)
+        for name in {above: None for own in (row.name, *row.shared_with) for above in _above(own)}:
+            if name not in known:
+                known[name] = matches(glob, name)
+            if known[name]:
+                found.setdefault(name, []).append(row)
     return found
 
 
@@ -60,25 +61,29 @@ def _costs(report: Report) -> dict[int, tuple[int | None, int | None]]:
     return found
 
 
-def parts_at(report: Report, glob: str) -> dict[str, dict[str, int | None]]:
-    """Parameters, multiply-adds, FLOPs and calls of each module that a glob names.
+def parts_at(
+    report: Report, glob: str, figures: Collection[str]
+) -> dict[str, dict[str, int | None]]:
+    """Figures of each module that a glob names: those of its parameters, and of its calls if asked.
 
     A figure that is not known for a part is missing, or None.
     """
-    names = [name for name, others in _names(report).items() if matches(glob, name, others)]
-    held, costs = _held(report), _costs(report)
-    calls: dict[str, list[LayerRow]] = {}
-    for row in report.layers:
-        if row.name is not None and not row.recomputed:
-            calls.setdefault(row.name, []).append(row)
+    calls = _calls(report, glob)
+    held = _held(report, glob, calls)
+    costs = _costs(report) if _OF_CALLS & {*figures} else {}
+    names = [*calls, *(n for n in held if n not in calls)]
+    names += [one.name for one in report.uncalled if matches(glob, one.name)]
     found: dict[str, dict[str, int | None]] = {}
     for name in names:
         parameters, made = held.get(name, []), calls.get(name, [])
         found[name] = {
             "parameters": _summed([row.numel for row in parameters]),
             "trainable_parameters": _summed([r.numel for r in parameters if r.requires_grad]),
-            "macs": _summed([costs[row.order][0] for row in made]),
-            "flops": _summed([costs[row.order][1] for row in made]),
-            "calls": len(made),
         }
+        if costs:
+            found[name] |= {
+                "macs": _summed([costs[row.order][0] for row in made]),
+                "flops": _summed([costs[row.order][1] for row in made]),
+                "calls": len(made),
+            }
     return found

@@ -21,13 +21,17 @@ def roomy(value: int) -> int:
     return -(-wanted // unit) * unit
 
 
-def _parts(report: Report) -> dict[str, int]:
-    """The parameters of the parts that the model divides into first."""
-    sizes = {
+def _sizes(report: Report) -> dict[str, int]:
+    """The parameters of every module that has some."""
+    return {
         name: figures["parameters"]
-        for name, figures in parts_at(report, "*").items()
+        for name, figures in parts_at(report, "*", ("parameters",)).items()
         if figures["parameters"]
     }
+
+
+def _parts(sizes: dict[str, int]) -> dict[str, int]:
+    """Those of the parts that the model divides into first."""
     above = ""
     while True:
         depth = above.count(".") + 1 if above else 0
@@ -35,11 +39,17 @@ def _parts(report: Report) -> dict[str, int]:
         found = {
             name: size
             for name, size in sizes.items()
-            if name and name.count(".") == depth and name.startswith(inside) and size is not None
+            if name and name.count(".") == depth and name.startswith(inside)
         }
         if len(found) != 1:
             return found
         (above,) = found
+
+
+def _names(report: Report, sizes: dict[str, int]) -> Names:
+    """All modules that a glob might match."""
+    called = (n for row in report.layers if row.name is not None for n in (row.name, *row.aliases))
+    return Names([*sizes, *called, *(one.name for one in report.uncalled)])
 
 
 def size(report: Report) -> Section:
@@ -53,8 +63,9 @@ def size(report: Report) -> Section:
     if not whole:
         return Section(())
     checks: list[dict[str, Any]] = [{"rule": "budget", **whole, "exact": True}]
-    parts = _parts(report)
-    folds = folded(parts, Names(parts_at(report, "*"))) if len(parts) > 1 else []
+    sizes = _sizes(report)
+    parts = _parts(sizes)
+    folds = folded(parts, _names(report, sizes)) if len(parts) > 1 else []
     if len(folds) <= _MOST:
         checks += [
             {"rule": "budget", "at": glob, "parameters": count, "exact": True}

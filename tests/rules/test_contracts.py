@@ -120,7 +120,12 @@ def test_what_is_stated_and_does_not_hold_is_told(check, said, net):
          "got no gradient"),
         ("trainable, at: conv.weight", ("self.conv(x)", "self.conv(x) * 0"),
          "exactly zero"),
+        ("frozen, at: spare.weight", ("self.body()", "self.spare.weight = self.fc.weight"),
+         "changed in a step"),
         ("trainable, at: norm.weight", ("self.conv(x)", "self.conv(x) * 2"), None),
+        ("trainable, at: conv.weight", ("self.conv(x)", "self.conv(x) * 1e-2"), None),
+        ("trainable, at: fc.bias", ("self.body()", "nn.init.zeros_(self.fc.bias)"), None),
+        ("trainable, at: norm.bias", ("self.body()", "self.norm.bias = self.conv.bias"), None),
     ],
 )  # fmt: skip
 def test_what_learns_and_what_does_not(rule, changed, said, net):

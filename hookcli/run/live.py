@@ -29,7 +29,7 @@ from hookcli.run.loss import Loss
 from hookcli.run.observer import Observer
 from hookcli.run.plan import plan
 from hookcli.run.prepare import tap_scripted
-from hookcli.run.runner import run
+from hookcli.run.runner import Around, run
 from hookcli.run.scope import neutral
 from hookcli.run.seeds import generators_kept, seed_all
 from hookcli.run.sinks import Kept
@@ -138,16 +138,9 @@ def run_live(
     )
     with neutral(root, written):
         engine = engine_for(spec, sink)
-        run(
-            model,
-            batch,
-            settings,
-            engine,
-            progress=lambda *_: None,
-            recording=recording,
-            loss=loss,
-            observers=(*observers(recording), *(() if probes is None else probes.observers(batch))),
-        )
+        looking = (*observers(recording), *(() if probes is None else probes.observers(batch)))
+        around = Around(lambda *_: None, recording, loss=loss, observers=looking)
+        run(model, batch, settings, engine, around)
         if probes is not None:
             probes.conclude(model, settings, recording)
     sink.close(recording)

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -51,56 +52,42 @@ def _eager() -> Iterator[None]:
         yield
 
 
-def run(
-    model: Model,
-    batch: Batch,
-    plan: Plan,
-    engine: Engine,
-    *,
-    progress: Progress,
-    recording: Recording,
-    doubts: Doubts | None = None,
-    fake: bool = False,
-    loss: Loss | None = None,
-    observers: Sequence[Observer] = (),
-    together: Together | None = None,
-) -> None:
-    """Carry out a plan and note it. The model's own exceptions end up in `recording.failure`.
+@dataclass(slots=True)
+class Around:
+    """What stands around a run: who is told, where it is noted, and what is done differently.
 
     `doubts` checks each call of a fake run; `loss` takes the place of the plan's. `observers` look
     on beside the hooks. `together` are the ranks that this one runs among.
+    """
+
+    progress: Progress
+    recording: Recording
+    doubts: Doubts | None = None
+    fake: bool = False
+    loss: Loss | None = None
+    observers: Sequence[Observer] = ()
+    together: Together | None = None
+
+
+def run(model: Model, batch: Batch, plan: Plan, engine: Engine, around: Around) -> None:
+    """Carry out a plan and note it. The model's own exceptions end up in `recording.failure`.
 
     Raises
     ------
     RequestError : what was asked for does not fit this model.
     """
-    if together is None and engine.averaging() is not None:
-        from hookcli.run.together import Together  # a tenth of a second
-
-        together = Together()
+    recording, together = around.recording, around.together or _alone(engine)
     if together is not None:
         together.ready(model, batch, plan, engine.averaging())
     set_mode(model, plan.mode)
     engine.resolve(model)
     before = note_buffers(model)
-    watch = Watch(model, plan, engine, recording, progress, doubts, observers)
-    phases = Phases(model, plan, engine, recording, watch, fake=fake, loss=loss)
+    watch = Watch(model, plan, engine, recording, around.progress, around.doubts, around.observers)
+    phases = Phases(model, plan, engine, recording, watch, fake=around.fake, loss=around.loss)
     try:
         with ExitStack() as stack:
             stack.enter_context(torch.set_grad_enabled(plan.grad))
-            stack.enter_context(_eager())
-            stack.enter_context(room_for_hooks())
-            if together is not None:  # before hooks are attached: PyTorch loses some set earlier
-                average = engine.averaging()
-                together.wrap(model, average, engine.context, stack, watch.timeline)
-            stack.enter_context(
-                model.observe(
-                    watch.enter,
-                    watch.leave,
-                    calls=engine.context.calls,
-                    between=engine.attached(),
-                )
-            )
+            _attach(model, engine, watch, together, stack)
             watch.recorder.activations = Activations(model.root, (batch.args, batch.kwargs))
             phases.run(batch, watch.counter or nullcontext(), stack)
         phases.after()
@@ -120,6 +107,29 @@ def run(
     watch.conclude()
     if together is not None:
         together.conclude(model, recording)
+
+
+def _alone(engine: Engine) -> Together | None:
+    """A group of this process alone, where a communication hook wants one."""
+    if engine.averaging() is None:
+        return None
+    from hookcli.run.together import Together  # a tenth of a second
+
+    return Together()
+
+
+def _attach(
+    model: Model, engine: Engine, watch: Watch, together: Together | None, stack: ExitStack
+) -> None:
+    """Everything is in place until the stack is closed; the model is wrapped before its hooks."""
+    stack.enter_context(_eager())
+    stack.enter_context(room_for_hooks())
+    if together is not None:  # PyTorch loses some hooks that are set before
+        together.wrap(model, engine.averaging(), engine.context, stack, watch.timeline)
+    calls = engine.context.calls
+    stack.enter_context(
+        model.observe(watch.enter, watch.leave, calls=calls, between=engine.attached())
+    )
 
 
 def _failure(error: BaseException, watch: Watch) -> Failure:

@@ -33,7 +33,7 @@ from hookcli.run.placed import placed
 from hookcli.run.plan import Plan, in_its_mode, plan, unjudged
 from hookcli.run.prepare import prepare
 from hookcli.run.recorder import Progress
-from hookcli.run.runner import run, set_mode
+from hookcli.run.runner import Around, run, set_mode
 from hookcli.run.seeds import seed_all
 from hookcli.run.sinks import Kept, Sink, Streamed
 
@@ -212,18 +212,15 @@ class Session:
             engine = self._built.after(self._spec, self._sink)
         observers = self._beside.observers(candidate, recording)
         with placed(candidate.batch, self._spec.run, self._faker, self._warn) as (batch, doubts):
-            run(
-                model,
-                batch,
-                settings or self._plan,
-                engine,
-                progress=self._progress,
-                recording=recording,
+            around = Around(
+                self._progress,
+                recording,
                 doubts=doubts,
                 fake=self._faker is not None,
                 observers=observers,
                 together=self._together,
             )
+            run(model, batch, settings or self._plan, engine, around)
         error = recording.error
         recording.error = None  # it holds the frames of the model
         inconclusive = self._faker is not None and error is not None and is_inconclusive(error)

@@ -15,7 +15,7 @@ from hookcli.models.eager import EagerModel
 from hookcli.report.recording import Recording
 from hookcli.run.engine import engine_for
 from hookcli.run.plan import plan
-from hookcli.run.runner import run
+from hookcli.run.runner import Around, run
 from hookcli.run.sinks import Kept
 
 FUNCTIONS = Path(__file__).with_name("functions.py")
@@ -64,8 +64,7 @@ def carry_out(model, x, hooks, **how):
             as_batch(x),
             plan(spec),
             built.after(spec, sink),
-            progress=lambda *_: None,
-            recording=recording,
+            Around(lambda *_: None, recording),
         )
     sink.close(recording)
     return recording

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookcli.console import escape
 from hookcli.formats import check_rows
+from hookcli.formats.check_fold import folded
 from hookcli.formats.text import place
 from hookcli.formats.view import View
 from hookcli.report.model import Report
@@ -19,7 +20,7 @@ def message(report: Report, view: View) -> str:
         said = escape(" ".join(error.message.split()))
         lines += ["", f"error: {escape(error.type)} {where}: {said}"]
         lines += [f"  --> {place(error.place)}"] if error.place else []
-    for row in check_rows.shown(report, view):
+    for row in folded(check_rows.shown(report, view)):
         if row.status not in {"fail", "error"}:
             continue
         label = f"{check_rows.word(row)}: {escape(row.rule)}, {check_rows.name(row)}"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections import Counter
-
 from hookcli.formats import check_rows, summary
+from hookcli.formats.check_fold import folded
 from hookcli.formats.grid import draw
 from hookcli.formats.page import bold, head, plain, wrapped
 from hookcli.formats.view import View
@@ -13,7 +11,6 @@ from hookcli.report.findings import CheckRow
 from hookcli.report.model import Report
 
 _GREEN, _RED = 32, 31
-_APART = 3  # checks of one rule that have a row each though they passed
 
 
 def _finding(row: CheckRow, view: View) -> str:
@@ -24,27 +21,9 @@ def _finding(row: CheckRow, view: View) -> str:
     return f"{text}\n  --> {where}" if where else text
 
 
-def _folded(rows: list[CheckRow]) -> list[CheckRow]:
-    """The rows, where many checks of one rule that passed are one."""
-    count = Counter(row.rule for row in rows if row.status == "pass")
-    found: list[CheckRow] = []
-    told: set[str] = set()
-    for row in rows:
-        if row.status != "pass" or count[row.rule] <= _APART:
-            found.append(row)
-        elif row.rule not in told:
-            told.add(row.rule)
-            many = f"{count[row.rule]:,} checks"
-            one = dataclasses.replace(
-                row, target=many, value=None, limit=None, message=f"{many} hold"
-            )
-            found.append(one)
-    return found
-
-
 def render(report: Report, view: View) -> str:
     """The page. Its last line begins with PASSED or FAILED."""
-    rows = _folded(check_rows.shown(report, view))
+    rows = folded(check_rows.shown(report, view))
     told = [row for row in rows if row.status in {"fail", "error"}]
     quiet = [row for row in rows if row.status in {"pass", "skip"}]
     table = draw(

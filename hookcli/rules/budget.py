@@ -75,9 +75,17 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
     ]
     if found:
         where = {**places(report), "": report.model.place}
-        yield from (dataclasses.replace(one, place=where.get(one.target)) for one in found)
+        for one in found:
+            place = where.get(one.target) or _inside(report, one.target)
+            yield dataclasses.replace(one, place=place)
     else:
         yield passed(_kept(of, stated))
+
+
+def _inside(report: Report, module: str) -> str | None:
+    """The place of the first call below a module that is never called itself, as a ModuleList."""
+    below = (row for row in report.layers if (row.name or "").startswith(f"{module}."))
+    return next((row.place for row in below if row.place is not None), None)
 
 
 def _kept(of: Mapping[str, Figures], stated: Mapping[str, int]) -> str:

@@ -88,21 +88,22 @@ CHANGES = [
      "fail: budget, head: 153 parameters in head, where 170 are stated: 17 fewer"),
     ([("nn.Linear(width, 32)", "nn.Linear(width, 48)"),
       ("nn.Linear(32, width)", "nn.Linear(48, width)")],
-     "fail: output_shape, blocks.7.up: output of blocks.7.up (Linear) has shape [2, 16, 48]: "
-     "dimension 2 is 48, not 32"),
+     "fail: output_shape, blocks.0.up and 11 more: output of blocks.0.up (Linear) has shape "
+     "[2, 16, 48]: dimension 2 is 48, not 32; and so at blocks.1.up, blocks.2.up, blocks.3.up and "
+     "8 more"),
     ([("range(12)", "range(13)")],
      "fail: firing_order, the model: in the model (Net), at position 13 came blocks.12, not head, "
      "which came at position 14"),
     ([("h = self.norm(x)", "h = x"),
       ("return x + self.down(self.up(h).relu())", "return self.norm(x + self.down(self.up(h)))")],
-     "fail: firing_order, blocks.3: in blocks.3 (Block), at position 0 came up, not norm, which "
-     "came at position 2"),
+     "fail: firing_order, blocks.0 and 11 more: in blocks.0 (Block), at position 0 came up, not "
+     "norm, which came at position 2"),
     ([("self.stem.requires_grad_(False)", "pass")],
      "fail: frozen, stem.weight: stem.weight changed in a step"),
     ([("self.stem.requires_grad_(False)", "self.requires_grad_(False)\n"
        "        self.head.requires_grad_(True)")],
-     "fail: trainable, blocks.0.norm.weight: blocks.0.norm.weight is frozen: requires_grad is "
-     "false"),
+     "fail: trainable, blocks.0.norm.weight and 11 more: blocks.0.norm.weight is frozen: "
+     "requires_grad is false; and so at"),
     ([("self.stem.requires_grad_(False)",
        "self.stem.requires_grad_(False)\n        self.double()"),
       ("x = self.stem(x)", "x = self.stem(x.double())")],
@@ -122,8 +123,8 @@ CHANGES = [
     ([("self.stem(x).flatten(2)", "self.stem(x.repeat(1, 1, 2, 2)).flatten(2)")],
      "FLOPs in a forward, where"),
     ([("            x = block(x)", "            x = block(x.detach())")],
-     "fail: trainable, blocks.0.norm.weight: blocks.0.norm.weight got no gradient: the loss does "
-     "not reach it"),
+     "fail: trainable, blocks.0.norm.weight and 10 more: blocks.0.norm.weight got no gradient: the "
+     "loss does not reach it; and so at"),
 ]  # fmt: skip
 
 

@@ -38,7 +38,10 @@ def judged(
         rows.extend(_rows(report, check))
     used: set[Suppression] = set()
     rows = [_passed_over(row, suppressions, known, used) for row in rows]
-    rows += [_unused(one) for one in suppressions if one not in used]
+    for meta in (False, True):  # a suppression may be of an unused one
+        idle = [one for one in suppressions if one not in used and (one.rule == UNUSED) is meta]
+        over = () if meta else suppressions  # none of itself
+        rows += [_passed_over(_unused(one), over, known, used) for one in idle]
     return dataclasses.replace(report, checks=tuple(rows))
 
 

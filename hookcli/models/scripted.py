@@ -125,32 +125,3 @@ def original_of(error: BaseException, tapped: Tapped) -> BaseException:
         return tapped.error
     silent = str(error).rstrip().endswith("Error:")
     return lost.error if silent and lost.error is not None else error
-
-
-_NN = "torch.nn.modules."
-_TWIN = "_hookcli_twin"
-
-
-def twin_of(module: nn.Module) -> nn.Module:
-    """A module of torch's own class with a scripted one's constants; others as they are.
-
-    It is there to be asked what it is and for its sizes, and cannot be called.
-    """
-    if not is_scripted(module):
-        return module
-    known: nn.Module | None = vars(module).get(_TWIN)
-    if known is not None:
-        return known
-    name = qualified_type(module) or ""
-    kind = getattr(nn, type_of(module), None) if name.startswith(_NN) else None
-    if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
-        return module
-    twin: nn.Module = kind.__new__(kind)
-    nn.Module.__init__(twin)
-    for base in kind.__mro__:
-        for constant in vars(base).get("__constants__", ()):
-            if hasattr(module, constant):
-                vars(twin)[constant] = getattr(module, constant)
-    twin._parameters.update(module._parameters.items())
-    vars(module)[_TWIN] = twin
-    return twin

@@ -18,8 +18,8 @@ from torch._subclasses.fake_tensor import (
 )
 
 from hookcli.models.failures import message_of
-from hookcli.models.scripted import twin_of
 from hookcli.models.trees import leaves
+from hookcli.models.twins import twin_of
 
 
 class FakeDoubtError(Exception):

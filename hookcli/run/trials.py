@@ -14,8 +14,8 @@ from hookcli.inputs.infer.trial import Reached, Trial
 from hookcli.inputs.materialise import make_tensor
 from hookcli.models.base import Call, Model
 from hookcli.models.failures import message_of
-from hookcli.models.scripted import twin_of
 from hookcli.models.trees import argument_leaves, dtype_name
+from hookcli.models.twins import twin_of
 from hookcli.run.doubts import Doubts, FakeDoubtError, is_inconclusive
 from hookcli.run.scope import room_for_hooks
 

@@ -10,7 +10,7 @@ from torch import nn
 
 from hookcli.inputs.grammar import Fill, TensorSpec
 from hookcli.models import walk
-from hookcli.models.scripted import twin_of
+from hookcli.models.twins import twin_of
 
 LENGTH = 16  # of a sequence
 _WAVE = 64

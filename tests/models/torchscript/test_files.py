@@ -157,6 +157,26 @@ def test_a_scripted_child_of_a_python_module_is_seen_inside(cli, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("layers", "batch", "inferred"),
+    [
+        ([nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(144, 2)], (2, 3, 8, 8), [2, 3, 8, 8]),
+        ([nn.ConvTranspose1d(5, 4, 3), nn.Tanh()], (2, 5, 8), [2, 5, 8]),
+        ([nn.Embedding(20, 8), nn.Linear(8, 2)], None, [2, 16]),
+        ([nn.Linear(7, 2), nn.ReLU()], (2, 7), [2, 7]),
+    ],
+)
+def test_a_traced_layer_has_no_constants_and_its_weights_tell_its_sizes(
+    cli, tmp_path, layers, batch, inferred
+):
+    given = torch.randint(0, 20, (2, 7)) if batch is None else torch.randn(batch)
+    saved(traced(nn.Sequential(*layers).eval(), given), tmp_path / "net.pt")
+    result = cli("inspect", "net.pt", "-f", "json")
+    assert result.status == 0, result.err
+    (found,) = result.report["inputs"]["args"]
+    assert (found["shape"], result.report["inputs"]["origin"]) == (inferred, "inferred")
+
+
+@pytest.mark.parametrize(
     ("made", "command", "shape"),
     [
         (nets.Digits, "inspect", [2, 1, 28, 28]),

@@ -1,0 +1,63 @@
+"""Stand-ins for scripted modules of torch's own classes, which can be asked for their sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+
+from hookcli.models.scripted import is_scripted, qualified_type, type_of
+
+_NN = "torch.nn.modules."
+_TWIN = "_hookcli_twin"
+
+
+def twin_of(module: nn.Module) -> nn.Module:
+    """A module of torch's own class with a scripted one's constants; others as they are.
+
+    It is there to be asked what it is and for its sizes, and cannot be called. A traced module has
+    no constants: sizes are those of its weights.
+    """
+    if not is_scripted(module):
+        return module
+    known: nn.Module | None = vars(module).get(_TWIN)
+    if known is not None:
+        return known
+    name = qualified_type(module) or ""
+    kind = getattr(nn, type_of(module), None) if name.startswith(_NN) else None
+    if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
+        return module
+    twin: nn.Module = kind.__new__(kind)
+    nn.Module.__init__(twin)
+    twin._parameters.update(module._parameters.items())
+    vars(twin).update(_of_weights(twin))
+    for base in kind.__mro__:
+        for constant in vars(base).get("__constants__", ()):
+            if hasattr(module, constant):
+                vars(twin)[constant] = getattr(module, constant)
+    vars(module)[_TWIN] = twin
+    return twin
+
+
+def _of_weights(twin: nn.Module) -> dict[str, Any]:
+    """The sizes that the shapes of the weights tell; where groups are possible, of one group."""
+    held = {name: tuple(p.shape) for name, p in twin._parameters.items() if p is not None}
+    match twin, held:
+        case nn.Linear(), {"weight": (out, into)}:
+            return {"in_features": into, "out_features": out}
+        case ((nn.Embedding() | nn.EmbeddingBag()), {"weight": (count, width)}):
+            return {"num_embeddings": count, "embedding_dim": width}
+        case (
+            (nn.ConvTranspose1d() | nn.ConvTranspose2d() | nn.ConvTranspose3d()),
+            {"weight": (into, out, *kernel)},
+        ):
+            return {"in_channels": into, "out_channels": out, "kernel_size": tuple(kernel)}
+        case ((nn.Conv1d() | nn.Conv2d() | nn.Conv3d()), {"weight": (out, into, *kernel)}):
+            return {"in_channels": into, "out_channels": out, "kernel_size": tuple(kernel)}
+        case nn.RNNBase(), {"weight_ih_l0": (_, into)}:
+            return {"input_size": into, "batch_first": False}
+        case nn.RNNCellBase(), {"weight_ih": (_, into)}:
+            return {"input_size": into}
+        case nn.MultiheadAttention(), {"in_proj_weight": (_, width)}:
+            return {"embed_dim": width, "batch_first": False}
+    return {}

@@ -160,10 +160,12 @@ def _head(report: Report, given: Mapping[str, Any], file: Path | None) -> list[s
 
 def _tell(found: Snapshot, file: Path | None, console: Console) -> None:
     from hookcli.formats.check_rows import sentence, target
+    from hookcli.rules.targets import counted
 
     count = sum(len(one.checks) for one in found.sections)
     where = "the snapshot" if file is None else str(file)
-    console.note(f"{where} holds {count:,} checks, and suppresses {len(found.found):,} findings")
+    suppressed = counted(len(found.found), "finding")
+    console.note(f"{where} holds {counted(count, 'check')}, and suppresses {suppressed}")
     for row in found.found:
         if row.severity == "error" and row.rule in {"finite", "deterministic"}:
             said = f"{row.rule}, {target(row)}: {sentence(row)}"

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from hookcli.report.findings import CheckRow
 from hookcli.report.model import Report
 from hookcli.rules.check import Suppression
+from hookcli.rules.targets import matches
 from hookcli.snapshot.covers import cover
 
-_REASONS = {
-    "uncalled_modules": "never ran when the snapshot was taken",
-    "grad_exists": "got no gradient when the snapshot was taken",
-}
-_ELSE = "found when the snapshot was taken: mend it, and take this out"
+_WHEN = "when the snapshot was taken"
+_ELSE = f"found {_WHEN}: mend it, and take this out"
+_ZERO = "exactly zero"  # grad_exists says so
 
 
 def _targets(report: Report) -> set[str]:
@@ -29,11 +26,17 @@ def _targets(report: Report) -> set[str]:
     return found
 
 
-def _reason(rule: str, rows: Iterable[CheckRow]) -> str:
+def _reason(rows: list[CheckRow]) -> str:
     """Why they do not count. BatchNorms that run twice are no modules that never ran."""
-    if rule == "uncalled_modules" and any(row.value for row in rows):
+    rule = rows[0].rule
+    if rule == "uncalled_modules" and not any(row.value for row in rows):
+        return f"never ran {_WHEN}"
+    if rule != "grad_exists":
         return _ELSE
-    return _REASONS.get(rule, _ELSE)
+    zero = [_ZERO in row.message for row in rows]
+    if all(zero):
+        return f"its gradient was zero {_WHEN}"
+    return f"got no gradient{', or only zeros,' if any(zero) else ''} {_WHEN}"
 
 
 def excused(report: Report) -> tuple[Suppression, ...]:
@@ -45,7 +48,8 @@ def excused(report: Report) -> tuple[Suppression, ...]:
     everything = _targets(report) if failed else set()
     found: list[Suppression] = []
     for rule, rows in failed.items():
-        by_target = {row.target: row for row in rows}
-        globs = cover(list(by_target), sorted(everything | by_target.keys()))
-        found += [Suppression(rule, glob, _reason(rule, rows), "") for glob in globs]
+        targets = dict.fromkeys(row.target for row in rows)
+        for glob in cover(list(targets), sorted(everything | targets.keys())):
+            covered = [row for row in rows if matches(glob, row.target)]
+            found.append(Suppression(rule, glob, _reason(covered), ""))
     return tuple(found)

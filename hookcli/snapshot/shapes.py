@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from hookcli.report.leaf import Leaf
 from hookcli.report.model import LayerRow, Report
 from hookcli.rules.targets import leaves_of
+from hookcli.snapshot.covers import cover
 from hookcli.snapshot.globs import Folded, exactly, folded
 from hookcli.snapshot.section import Section, by_depth, by_module, known_names
 
@@ -126,10 +127,7 @@ def _kind(dtype: str) -> str:
 
 def dtypes(report: Report) -> Section:
     """What parameters are kept in, what layers compute in, and what the model takes and gives."""
-    checks: list[dict[str, Any]] = []
-    kept = {row.dtype for row in report.parameters if _kind(row.dtype) == "float"}
-    if len(kept) == 1:
-        checks.append({"rule": "dtype", "part": "parameter", "dtype": kept.pop()})
+    checks = _of_parameters(report)
     modules = by_module(report)
     given = {
         leaf.dtype
@@ -145,6 +143,24 @@ def dtypes(report: Report) -> Section:
     for part in ("input", "output"):
         checks += _of_root(modules.get("", []), part)
     return Section(("What it computes in.",), tuple(checks))
+
+
+def _of_parameters(report: Report) -> list[dict[str, Any]]:
+    """The floating dtype of all parameters; of several, by glob."""
+    kept: dict[str, list[str]] = {}
+    names: list[str] = []
+    for row in report.parameters:
+        names += [row.name, *row.shared_with]
+        if _kind(row.dtype) == "float":
+            kept.setdefault(row.dtype, []).extend((row.name, *row.shared_with))
+    if len(kept) == 1:
+        return [{"rule": "dtype", "part": "parameter", "dtype": next(iter(kept))}]
+    found = [
+        {"rule": "dtype", "part": "parameter", "at": glob, "dtype": dtype}
+        for dtype, some in kept.items()
+        for glob in cover(some, names)
+    ]
+    return found if len(found) <= _MOST else []
 
 
 def _mixed(report: Report, modules: Mapping[str, list[LayerRow]]) -> list[dict[str, Any]]:

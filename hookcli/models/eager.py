@@ -44,6 +44,7 @@ class EagerModel:
         self.root = root
         self.wrapper: nn.Module | None = None  # called in the root's place, and no part of it
         self._constructors = constructors
+        self._classes: dict[type, str | None] = {}  # their places, which take a look at the source
 
     def modules(self) -> tuple[ModuleInfo, ...]:
         """Registered modules in the order of `named_modules`."""
@@ -83,9 +84,12 @@ class EagerModel:
 
     def _place_of(self, module: nn.Module) -> str | None:
         seen = None if self._constructors is None else self._constructors.of(module)
-        if module is self.root or seen is None:
-            return places.of_class(type(module)) or seen
-        return seen
+        if module is not self.root and seen is not None:
+            return seen
+        kind = type(module)
+        if kind not in self._classes:
+            self._classes[kind] = places.of_class(kind)
+        return self._classes[kind] or seen
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One forward."""

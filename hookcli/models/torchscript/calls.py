@@ -23,6 +23,7 @@ class ScriptCalls:
         self._calls = calls
         self._enter, self._leave = enter, leave
         self._lines = Lines(tapped.root)
+        self._weights = {id(p) for p in tapped.root.parameters()}
         self._args: dict[int, tuple[Any, ...]] = {}  # by the order of the call, for hooks after it
 
     def open(self) -> None:
@@ -50,8 +51,15 @@ class ScriptCalls:
                 new = result if isinstance(result, tuple) else (result,)
         if self._tapped.after(module):
             self._args[call.order] = new
-        self._enter(call, (new, {}))
+        self._enter(call, (self._without_weights(module, new), {}))
         return None if new is args else new
+
+    def _without_weights(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments but for weights: a trace hands on those that several modules share."""
+        if not any(id(one) in self._weights for one in args):
+            return args
+        own = {id(p) for p in module.parameters()}
+        return tuple(one for one in args if id(one) not in own)
 
     def left(self, module: nn.Module, output: Any) -> Any | None:
         """A forward ends: hooks after it, then `leave`. What hooks made of the output."""

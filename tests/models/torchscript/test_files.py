@@ -272,3 +272,22 @@ def test_the_python_interface_runs_a_copy(net):
 def test_a_loop_cannot_follow_one():
     with pytest.raises(RequestError, match="cannot be followed in a loop"):
         hookcli.attach(traced(nn.Sequential(nn.Linear(4, 2)), batch()))
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(10, 4)
+        self.head = nn.Linear(4, 10, bias=False)
+        self.head.weight = self.table.weight
+
+    def forward(self, x):
+        return self.head(self.table(x))
+
+
+def test_a_weight_that_a_trace_hands_on_is_no_input(tmp_path):
+    batch = torch.randint(0, 10, (2, 5))
+    saved(traced(Tied().eval(), batch), tmp_path / "net.pt")
+    report = hookcli.inspect(torch.jit.load(tmp_path / "net.pt"), (batch,))
+    rows = {row.name: [leaf.shape for leaf in row.inputs] for row in report.layers}
+    assert rows == {"": [(2, 5)], "table": [(2, 5)], "head": [(2, 5, 4)]}

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hookcli.config.spec import Mode
 from hookcli.errors import HookcliError, ModelError
 from hookcli.inputs.batch import Batch
 from hookcli.models.base import Model
@@ -23,6 +22,7 @@ from hookcli.run.engine import Engine
 from hookcli.run.explain import explain
 from hookcli.run.inventory import note_buffers, take_inventory
 from hookcli.run.loss import Loss
+from hookcli.run.modes import set_mode
 from hookcli.run.observer import Observer
 from hookcli.run.phases import Phases
 from hookcli.run.plan import Plan
@@ -32,12 +32,6 @@ from hookcli.run.watch import Watch
 
 if TYPE_CHECKING:
     from hookcli.run.together import Together
-
-
-def set_mode(model: Model, mode: Mode) -> None:
-    """Put the model in train or eval mode, or leave it."""
-    if mode != "as-is":
-        model.root.train(mode == "train")
 
 
 @contextmanager

@@ -28,12 +28,13 @@ from hookcli.run.batches import Candidate, candidates, floating_dtype, in_dtype,
 from hookcli.run.beside import Beside
 from hookcli.run.doubts import is_inconclusive
 from hookcli.run.engine import Engine, engine_for
+from hookcli.run.modes import set_mode
 from hookcli.run.outcome import Found, Outcome, Result, blames_batch
 from hookcli.run.placed import placed
 from hookcli.run.plan import Plan, in_its_mode, plan, unjudged
 from hookcli.run.prepare import prepare
 from hookcli.run.recorder import Progress
-from hookcli.run.runner import Around, run, set_mode
+from hookcli.run.runner import Around, run
 from hookcli.run.seeds import seed_all
 from hookcli.run.sinks import Kept, Sink, Streamed
 

@@ -20,9 +20,9 @@ from hookcli.models.scripted import is_scripted
 from hookcli.models.storage import once
 from hookcli.models.trees import leaves
 from hookcli.run.loss import Loss, loss_function
+from hookcli.run.modes import set_mode
 from hookcli.run.plan import Plan
 from hookcli.run.probes.passes import Passes
-from hookcli.run.runner import set_mode
 from hookcli.run.scope import Snapshot
 from hookcli.run.seeds import generators_kept, seed_all
 

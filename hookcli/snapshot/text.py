@@ -41,6 +41,20 @@ def value_text(value: Any) -> str:
     return scalar(value)
 
 
+def _key(key: str, value: Any) -> Iterator[str]:
+    """A key with its value on one line; a long mapping, or list, with a line for each item."""
+    line = f"{key}: {value_text(value)}"
+    if len(line) <= _WIDTH or not isinstance(value, Mapping | list):
+        yield line
+        return
+    yield f"{key}:"
+    if isinstance(value, Mapping):
+        for inner, one in value.items():
+            yield from (f"  {more}" for more in _key(scalar(inner), one))
+    else:
+        yield from (f"  - {value_text(one)}" for one in value)
+
+
 def _item(check: Mapping[str, Any]) -> Iterator[str]:
     """A check on one line; a long one with a line for each key."""
     line = f"  - {value_text(check)}"
@@ -99,7 +113,7 @@ def text(snapshot: Snapshot, head: Sequence[str], request: Mapping[str, Any]) ->
     if request:
         lines.append("")
     for key, value in request.items():
-        lines.append(f"{key}: {value_text(value)}")
+        lines += _key(key, value)
     lines += ["", "checks:"]
     body = [line for one in snapshot.sections for line in _section(one)]
     lines += body[1:]

@@ -73,3 +73,11 @@ def test_a_report_without_any_tensor_has_a_snapshot():
     made = text(snapshot(report), [], {})
     assert "  - {rule: firing_order, within: '', order: [a, b], match: exact}" in made
     assert [one.rule for one in read_text(made, "c.yaml").checks][-1] == "firing_order"
+
+
+def test_a_long_request_has_a_line_for_each_key():
+    args = {"config": {"call": "m:C", "args": {f"size_{i}": [i, "a: b"] for i in range(20)}}}
+    request = {"model": {"source": "net.py:Net", "args": args}, "inputs": ["2x3x64x64:float32"] * 9}
+    made = text(Snapshot((), (), ()), ["head"], request)
+    assert max(map(len, made.splitlines())) <= 100
+    assert yaml.load(made, Loader=CoreLoader) == {**request, "checks": None}

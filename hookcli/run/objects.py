@@ -86,6 +86,7 @@ _LEAVES = (
     str, bytes, int, float, complex, type(None), nn.Module, type, types.FunctionType,
     types.BuiltinFunctionType, types.MethodType, types.ModuleType,
 )  # fmt: skip
+_COMMON = {str, bool, int, float, type(None)}
 _THEIRS = {*sys.stdlib_module_names, "torch", "numpy", "hookcli"}
 
 
@@ -107,6 +108,8 @@ class Objects:
         while todo:
             one = todo.pop()
             kind = type(one)  # an object may lie about its class
+            if kind in _COMMON:
+                continue
             if issubclass(kind, torch.Tensor):
                 if one.is_leaf and not isinstance(one, nn.Parameter):
                     self.tensors.keep(one)
@@ -119,7 +122,7 @@ class Objects:
         if kind in CONTAINERS:
             self._seen.add(id(one))
             self._containers.keep(one)
-            held = one.values() if isinstance(one, dict) else one
+            held = () if not one else one.values() if isinstance(one, dict) else one
         elif kind is tuple:
             held = one
         else:

@@ -118,7 +118,8 @@ class Phases:
         del start, gradient
         let_go(behind)
         if not self._fake:
-            self._recording.gradients.append(note_gradients(self._model, self._taken))
+            noted = note_gradients(self._model, self._taken, norms=plan.norms)
+            self._recording.gradients.append(noted)
             self._watch.after_backward()
         if self._optimizer is not None:
             self._phase("optimizer")

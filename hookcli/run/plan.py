@@ -27,6 +27,7 @@ class Plan:
     optimizer: OptimizerSpec | None = None
     stepped_by_default: bool = False  # the optimizer is ours, as none was named
     where_it_can: bool = False  # no backward where nothing in the output requires grad
+    norms: bool = False  # of weights and gradients, no other figure
     flops: bool = True
     timings: bool = False
     digests: bool = False  # of what the run leaves, to compare with other runs
@@ -75,6 +76,7 @@ def plan(spec: Spec) -> Plan:
         grad=run.grad,
         loss=run.loss,
         steps=run.steps,
+        norms=spec.command == "check",
         backward=run.backward,
         optimizer=(run.optimizer or OptimizerSpec()) if "optimizer" in phases else None,
         stepped_by_default=run.optimizer is None,

@@ -52,6 +52,8 @@ FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
         "fault", "it learns from the batch before it answers",
     ),
     ("func_grad_child", "grad_exists", "*"): ("true", "a bias has no part in a derivative"),
+    ("func_ensemble", "grad_exists", ""): ("true", "copies of its weights are run, not they"),
+    ("call_patched_forward", "grad_exists", "1"): ("fault", "forward is replaced by one without"),
     ("func_ensemble", "uncalled_modules", "members.*"): (
         "meant", "its weights are stacked, and run by another module",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -150,16 +151,22 @@ class Again:
                     tensor.data.copy_(before)
 
 
+_COMMON = {dict, bool, int, float, str, tuple, list, set, type(None), OrderedDict}
+
+
 @contextmanager
 def _generators(modules: list[Any]) -> Iterator[None]:
     """The generators that modules hold as attributes go on from where they stood."""
     torch_ones, others = [], []
     for module in modules:
         for value in vars(module).values():
-            if isinstance(value, torch.Generator):
-                torch_ones.append((value, value.get_state()))
-            elif isinstance(value, random.Random):
+            kind = type(value)
+            if kind in _COMMON:
+                continue
+            if issubclass(kind, random.Random):
                 others.append((value, value.getstate()))
+            elif isinstance(value, torch.Generator):
+                torch_ones.append((value, value.get_state()))
     try:
         yield
     finally:

@@ -15,11 +15,11 @@ from tests.rules.judging import HERE, judge
 
 TIMES = 20
 MODELS = [
-    *(str(SAMPLES / f"{name}.py") for name in ("lstm_tagger", "moe", "tiny_gpt", "vae")),
+    *(str(SAMPLES / f"{name}.py") for name in ("moe", "vae")),
     *(
         f"{HERE / 'models.py'}:{name}"
-        for name in ("AlwaysDropout", "OwnGenerator", "Counts", "ZeroByZero", "Centred",
-                     "UnusedBlock", "Contrasts")
+        for name in ("AlwaysDropout", "UnusedDropout", "OwnGenerator", "Counts", "ZeroByZero",
+                     "Centred", "UnusedBlock", "Contrasts")
     ),
 ]  # fmt: skip
 SETS = '''
@@ -73,7 +73,7 @@ def test_sets_and_dicts_have_one_order_in_every_process(model_file):
 
 
 def test_the_hash_seed_of_the_command_changes_nothing(cli):
-    for name in ("moe", "vae"):
+    for name in ("moe", "tiny_gpt"):
         path = SAMPLES / f"{name}.py"
         assert len({checked(path, PYTHONHASHSEED=seed) for seed in ("1", "2", "random")}) == 1
 

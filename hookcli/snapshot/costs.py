@@ -89,8 +89,10 @@ def compute(report: Report) -> Section:
         return Section(())
     today = ", ".join(f"{value:,} {_NOUNS[name]}" for name, value in figures.items())
     limits = {name: roomy(value) for name, value in figures.items()}
+    steps = report.run.steps
+    forwards = "one forward" if steps == 1 else f"{steps:,} forwards"
     says = (
-        "Cost of one forward, at most, for the batch of this file.",
+        f"Cost of {forwards}, at most, for the batch of this file.",
         f"Today: {today}.",
     )
     return Section(says, ({"rule": "budget", **limits},))

@@ -222,6 +222,11 @@ def test_a_model_of_ten_thousand_modules_has_a_readable_file(cli, tmp_path, mode
     passes(cli)
 
 
+def test_two_snapshots_are_the_same_byte_by_byte(cli):
+    one, other = (cli("snapshot", SAMPLES / "moe.py").out for _ in range(2))
+    assert one == other != ""
+
+
 def test_depth_says_how_deep(cli):
     flat = cli("snapshot", SAMPLES / "tiny_gpt.py", "--depth", "0").out
     deep = cli("snapshot", SAMPLES / "tiny_gpt.py", "--depth", "9").out

@@ -12,8 +12,10 @@ from tests.proof.false_alarms import by_the_command, of_the_zoo, unjudged
 from tests.proof.verdicts import FAULTS, VERDICTS, verdict_of
 from tests.zoo import ODD
 
-HANDFUL = ["attn_seq2seq", "flow_thread", "hook_in_forward", "name_unicode", "param_tied_embedding",
-           "seq_neural_ode", "state_converts_itself", "tensor_autocast", "mix_reversible"]  # fmt: skip
+HANDFUL = [
+    "attn_seq2seq", "flow_thread", "hook_in_forward", "mix_reversible", "name_unicode",
+    "param_tied_embedding", "seq_neural_ode", "state_converts_itself", "tensor_autocast",
+]  # fmt: skip
 ARCHITECTURES = ["bert", "gpt2", "llama_lm", "t5", "mixtral", "mamba", "switch_transformers",
                  "xlnet", "vit", "swin", "resnet", "segformer"]  # fmt: skip
 

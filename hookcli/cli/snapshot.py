@@ -43,6 +43,8 @@ def snapshot(
     no_grad: options.NoGrad = None,
     timeout: options.Timeout = None,
     max_memory: options.MaxMemory = None,
+    nproc: options.Nproc = None,
+    parallel: options.Parallel = None,
     depth: Annotated[
         int | None,
         typer.Option(

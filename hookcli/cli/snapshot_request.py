@@ -18,6 +18,7 @@ _RUN = (
     "mode", "seed", "loss", "steps", "no_grad", "batch_size", "device", "dtype", "timeout",
     "max_memory",
 )  # fmt: skip
+_RANKS = ("nproc", "parallel")
 
 
 def kept(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -39,6 +40,9 @@ def kept(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     if given["inputs"]:
         found["inputs"] = [_input(text, folder) for text in given["inputs"]]
     run = {name: given[name] for name in _RUN if given[name] is not None}
+    ranks = {name: given[name] for name in _RANKS if given[name] is not None}
+    if ranks:
+        run["distributed"] = ranks
     if isinstance(run.get("loss"), str):
         run["loss"] = seen_from(folder, run["loss"])
     if run:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hookcli.report.model import Report
+from hookcli.report.model import ParameterRow, Report
 from hookcli.snapshot.covers import cover
 from hookcli.snapshot.section import Section
 
 PROBE = "step"
+_FINE, _COARSE = 1e-6, 1e-3  # of the norm of all gradients: below that another machine may round
 _MOST = 40  # globs of one check: more say nothing to a reader
 
 
@@ -17,7 +18,7 @@ def learning(report: Report) -> Section:
     changed = {one.target: one.value for one in report.measurements if one.probe == PROBE}
     if not changed or "" in changed:
         return Section(())
-    learn = [r.name for r in report.parameters if r.status == "ok" and changed.get(r.name)]
+    learn = [r.name for r in report.parameters if _learns(report, r) and changed.get(r.name)]
     still = [r.name for r in report.parameters if r.status == "frozen" and not changed.get(r.name)]
     names = [n for row in report.parameters for n in (row.name, *row.shared_with)]
     checks: list[dict[str, Any]] = []
@@ -26,6 +27,16 @@ def learning(report: Report) -> Section:
         if globs and len(globs) <= _MOST:
             checks.append({"rule": rule, "at": globs[0] if len(globs) == 1 else tuple(globs)})
     return Section(("What learns, and what does not.",), tuple(checks))
+
+
+def _learns(report: Report, row: ParameterRow) -> bool:
+    """Whether a gradient came that is more than rounding: a bias before a norm gets only that."""
+    if row.status != "ok" or row.grad is None:
+        return row.status == "ok"
+    norm, total = row.grad.get("norm"), report.totals.grad_norm
+    if not isinstance(norm, int | float) or not isinstance(total, int | float):
+        return True
+    return norm > total * (_COARSE if row.dtype in {"float16", "bfloat16"} else _FINE)
 
 
 def _others(report: Report, some: list[str], names: list[str]) -> list[str]:

@@ -30,7 +30,8 @@ FLAGS = {
     "check": SHARED - {"--depth", "--columns", "--sort"}
     | BACKWARD
     | {"--baseline", "--update-baseline", "--against"},
-    "snapshot": SHARED - {"--only", "--columns", "--sort", "--format", "--fail-on"} | {"--force"},
+    "snapshot": SHARED - {"--only", "--columns", "--sort", "--format", "--fail-on"}
+    | {"--force", "--nproc", "--parallel"},
 }
 
 

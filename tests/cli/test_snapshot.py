@@ -93,6 +93,14 @@ def test_all_flags_of_the_run_are_kept(cli, net, tmp_path):
     passes(cli, "sub/checks.yaml")
 
 
+def test_ranks_are_kept(cli, tmp_path):
+    done = cli("snapshot", SAMPLES / "vae.py", "--nproc", "2", "-o", "checks.yaml")
+    assert done.status == 0, done.err
+    found = yaml.safe_load((tmp_path / "checks.yaml").read_text())
+    assert found["run"]["distributed"] == {"nproc": 2}
+    assert cli("check", "-c", "checks.yaml", "-f", "json").report["run"]["world_size"] == 2
+
+
 def test_arguments_by_position_and_by_name_cannot_be_kept(cli, net):
     done = cli("snapshot", net, "--arg", "6", "--arg", "depth=3", "-i", "2x6")
     assert done.status == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -204,6 +205,27 @@ def ran_again(hook: Hook) -> Finding:
         "checkpoint runs the forward again in backward (calls marked recomputed)"
     ).replace("1 times", "once")
     return Finding("hook_misuse", target, message, hook.spec.place, "warning")
+
+
+def fired_otherwise(hook: Hook, ran: Counter[str]) -> Iterator[Finding]:
+    """Findings of a forward hook that did not fire as often as its modules `ran`, by their names.
+
+    Only where it counts every call: a filter leaves some out on purpose.
+    """
+    spec = hook.spec
+    if spec.calls or spec.steps or spec.every or not hook.fired:
+        return
+    for target, times in ran.items():
+        fired = hook.fired[target] - hook.again[target]
+        if fired == times:
+            continue
+        said = f"kind {spec.kind} fired {_times(fired)}, and the module ran {_times(times)}"
+        yield Finding("hooks_fired", target, f"{said}: does code of the model remove hooks?",
+                      spec.place)  # fmt: skip
+
+
+def _times(count: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 def kept_alive(hook: Hook, others: list[torch.Tensor]) -> Finding | None:

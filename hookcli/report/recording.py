@@ -83,6 +83,11 @@ class CallNote:
     counted: bool = True  # whether FLOPs were asked for
 
 
+def has_raised(note: CallNote) -> bool:
+    """Whether the call ended in an exception."""
+    return any(text.startswith("raised ") for text in note.notes)
+
+
 @dataclass(slots=True)
 class BackwardNote:
     """What the backward of one call cost: of the nodes that it made, not its children's."""

@@ -19,7 +19,7 @@ def noted(report: Report, rule: str) -> Iterator[Finding]:
 
 
 def judge(report: Report, options: Options) -> Iterator[Finding]:
-    """A finding for each hook that never fired."""
+    """A finding for each hook that never fired, or not as often as its module ran."""
     found = list(noted(report, "hooks_fired"))
     yield from found
     if not found:
@@ -30,12 +30,14 @@ RULE = Rule(
     name="hooks_fired",
     severity="error",
     safe=True,
-    says="every configured hook fires",
+    says="every configured hook fires, and a forward hook as often as its module runs",
     computes="Counts the firings of each hook of the configuration, and finds those that were "
-    "attached and did nothing, with the likely reason.",
-    formula="firings(hook) >= 1",
+    "attached and did nothing, with the likely reason; of forward and forward_pre hooks on every "
+    "call those that fired more or less often than their module ran.",
+    formula="firings(hook) >= 1; firings(forward hook, module) = calls(module)",
     source="hookcli's own: torch is silent about a hook that waits for ever",
-    fails="a backward hook on a module whose output is a dict; a hook on a module that never runs",
+    fails="a backward hook on a module whose output is a dict; a hook on a module that never runs; "
+    "code of the model that clears _forward_hooks",
     mend="see the reason that is given; hookcli explain hook:KIND says when a kind fires",
     example="{rule: hooks_fired}",
     needs=lambda options: (),

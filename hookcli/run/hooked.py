@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
@@ -19,7 +20,7 @@ from hookcli.hooks.catalogue import CATALOGUE
 from hookcli.hooks.context import Context
 from hookcli.hooks.engine import Queue, SavedTensors
 from hookcli.hooks.hook import Hook
-from hookcli.hooks.misuse import unfulfilled
+from hookcli.hooks.misuse import fired_otherwise, unfulfilled
 from hookcli.hooks.operators import Operators
 from hookcli.hooks.optimizer import attach_optimizer
 from hookcli.hooks.parameter import attach_parameters, attach_together
@@ -29,7 +30,7 @@ from hookcli.hooks.state import attach_state
 from hookcli.hooks.taps import Tap, Taps
 from hookcli.models.base import Call, Model, TensorInfo
 from hookcli.models.scripted import format_of
-from hookcli.report.recording import Recording
+from hookcli.report.recording import Finding, Recording, has_raised
 from hookcli.run.building import build_hooks, refuse
 from hookcli.run.engine import Engine, engine_for
 from hookcli.run.sinks import Sink
@@ -60,9 +61,24 @@ class HookedEngine(Engine):
     def judge(self, recording: Recording, alive: Callable[[], list[torch.Tensor]] | None) -> None:
         self.context.open = False
         if recording.failure is None:
-            for finding in unfulfilled(self.hooks, alive):
+            for finding in (*unfulfilled(self.hooks, alive), *self._fired_otherwise(recording)):
                 self.context.find(finding)
         super().judge(recording, alive)
+
+    def _fired_otherwise(self, recording: Recording) -> Iterator[Finding]:
+        """Of hooks that fired more or less often than their modules ran."""
+        began = [note for note in recording.calls if not note.recomputed]
+        calls = {
+            "forward_pre": Counter(note.key for note in began),
+            "forward": Counter(note.key for note in began if not has_raised(note)),
+        }
+        for i, hook in enumerate(self.hooks):
+            if hook.spec.kind not in calls or i not in self._targets:
+                continue
+            ran: Counter[str] = Counter()
+            for name, module in self._targets[i].modules:
+                ran[name] += calls[hook.spec.kind][id(module)]
+            yield from fired_otherwise(hook, ran)
 
     def _of(self, family: str) -> list[Hook]:
         """The hooks of one family of kinds."""

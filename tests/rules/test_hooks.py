@@ -166,3 +166,62 @@ def test_a_use_is_none(hook, judged):
 def test_a_severity_of_the_check_s_own_holds(judged):
     (row,) = rows(judged(MISUSED[0][0]), "hook_misuse")
     assert row.severity == "error"
+
+
+OFTEN = (
+    HEAD
+    + """
+from torch.utils.checkpoint import checkpoint
+example_inputs = torch.ones(2, 8, requires_grad=True)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+        self.spare = nn.Linear(8, 8)
+
+    def forward(self, x):
+        BODY
+        return x
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("x = self.fc(x); self.fc._forward_hooks.clear(); x = self.fc(self.fc(x))",
+         "kind forward fired once, and the module ran 3 times"),
+        ("self.fc._forward_hooks.clear(); self.spare(x); x = self.fc(x)",
+         "kind forward fired never, and the module ran once"),
+    ],
+)  # fmt: skip
+def test_a_forward_hook_that_misses_calls_is_found(tmp_path, body, said):
+    (tmp_path / "net.py").write_text(OFTEN.replace("BODY", body))
+    report = judge(tmp_path / "net.py", "hooks: [{kind: forward, at: '?*', do: record}]")
+    (row,) = rows(report, "hooks_fired")
+    assert (row.status, row.target) == ("fail", "fc")
+    assert row.message.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("body", "more"),
+    [
+        ("x = self.fc(self.fc(x))", ""),
+        ("x = checkpoint(self.fc, x, use_reentrant=False)", ""),
+        ("x = self.fc(self.fc(x))", ", calls: [0]"),
+        (
+            """try:
+            self.fc(x[:, :3])
+        except RuntimeError:
+            x = self.fc(x)""",
+            "",
+        ),
+    ],
+)
+def test_one_that_fires_for_every_call_or_is_told_which_is_not(tmp_path, body, more):
+    (tmp_path / "net.py").write_text(OFTEN.replace("BODY", body))
+    hooks = f"hooks: [{{kind: forward, at: '?*', do: record{more}}}]"
+    (row,) = rows(judge(tmp_path / "net.py", hooks), "hooks_fired")
+    assert row.status == "pass"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import torch
+from torch.nn.parameter import is_lazy
+
 from hookcli.distributed.group import Group
 from hookcli.errors import ModelError
 from hookcli.models.base import Model
@@ -11,14 +14,14 @@ _Row = tuple[str, str, bool]
 
 def _rows(model: Model) -> list[_Row]:
     """Name, shape and dtype, and whether it requires grad, of each parameter."""
-    return [
-        (
-            info.name,
-            f"{list(info.tensor.shape)} {str(info.tensor.dtype).removeprefix('torch.')}",
-            info.tensor.requires_grad,
-        )
-        for info in model.parameters()
-    ]
+    return [(info.name, _form(info.tensor), info.tensor.requires_grad)
+            for info in model.parameters()]  # fmt: skip
+
+
+def _form(tensor: torch.Tensor) -> str:
+    """Shape and dtype; a lazy one has no shape yet."""
+    shape = "uninitialized" if is_lazy(tensor) else str(list(tensor.shape))
+    return f"{shape} {str(tensor.dtype).removeprefix('torch.')}"
 
 
 def _difference(first: list[_Row], other: list[_Row], rank: int) -> str:

@@ -81,3 +81,14 @@ def batch():
 
 def loss(output):
     return output.square().mean()
+
+
+class Lazy(nn.Module):
+    """Has no shapes before its first forward: DistributedDataParallel refuses it."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.LazyLinear(3)
+
+    def forward(self, x):
+        return self.fc(x)

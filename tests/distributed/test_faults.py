@@ -123,3 +123,10 @@ def test_two_runs_side_by_side_do_not_meet(tmp_path):
         report = json.loads((tmp_path / f"{world}.json").read_text())
         assert report["distributed"]["world_size"] == world
         assert len(report["distributed"]["buckets"][0]["norms_before"]) == world
+
+
+def test_a_lazy_model_is_refused_in_torch_s_words(ranks):
+    done, _ = ranks("grads", "model: NETS:Lazy\ninputs: [2x4]\nrun: {distributed: {nproc: 2}}\n")
+    message, _, _ = done.error()
+    assert done.status == 3
+    assert "all ranks: DistributedDataParallel refuses the model: Modules with unin" in message

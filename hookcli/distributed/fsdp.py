@@ -9,6 +9,7 @@ import torch
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.nn.parameter import is_lazy
 
 from hookcli.config.spec import DistributedSpec
 from hookcli.errors import ModelError, RequestError
@@ -48,6 +49,7 @@ def shard(
         raise RequestError(
             f"no module matches '{lost}'", place=f"{spec.place}.wrap", hint="see hookcli inspect"
         )
+    _check_parts(root, spec.place)
     mesh = init_device_mesh(device.type, (world,))
     units = [*_chosen(root, spec.wrap), ("", root)]
     given: dict[str, Any] = {}
@@ -75,6 +77,16 @@ def shard(
         for name, own in reversed(held)
         if own
     )
+
+
+def _check_parts(root: nn.Module, place: str) -> None:
+    """Refuse a model that has nothing to shard, or nothing yet."""
+    held = [p for p, _, _ in walk.tensors(root, "_parameters")]
+    if not held or any(map(is_lazy, held)):
+        why = "has uninitialized parameters" if held else "has no parameters"
+        raise ModelError(
+            f"the model cannot be sharded: it {why}", place=place, hint="leave --parallel fsdp out"
+        )
 
 
 def _as_before(module: nn.Module) -> None:

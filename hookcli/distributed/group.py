@@ -45,8 +45,8 @@ def backend_of(spec: DistributedSpec, device: torch.device) -> str:
 class Group:
     """All ranks. `mark` is when they had met, in nanoseconds of this process's clock."""
 
-    def __init__(self, number: int, world: int, backend: str) -> None:
-        self.number, self.world, self.backend = number, world, backend
+    def __init__(self, number: int, world: int, backend: str, device: torch.device) -> None:
+        self.number, self.world, self.backend, self.device = number, world, backend, device
         self.aside = dist.new_group(backend="gloo") if world > 1 else None
         self.exact = dist.new_group(backend=backend) if world > 1 else None
         if world > 1:
@@ -88,7 +88,7 @@ def join(rank: Rank, spec: DistributedSpec, device: torch.device) -> Group:
             timeout=timedelta(seconds=rank.timeout + _LATER),
             **given,
         )
-        return Group(rank.number, rank.world, backend)
+        return Group(rank.number, rank.world, backend, device)
     except (RuntimeError, ValueError) as error:
         raise ModelError(
             f"rank {rank.number} did not meet the others: {str(error).splitlines()[0]}",

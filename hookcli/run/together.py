@@ -77,8 +77,7 @@ class Together:
         if self._spec.parallel == "fsdp":
             from hookcli.distributed.fsdp import shard
 
-            device = model.parameters()[0].tensor.device
-            self._units = shard(model.root, self._spec, device, self._group.world)
+            self._units = shard(model.root, self._spec, self._group.device, self._group.world)
             self.sharded = True
 
     def _refuse(self, plan: Plan, hook: Hook | None) -> None:
@@ -129,7 +128,7 @@ class Together:
         group = self._group
         if group is None:
             stack.enter_context(process_group())
-            group = Group(0, 1, "gloo")
+            group = Group(0, 1, "gloo", torch.device("cpu"))
             self._group = group
             stack.callback(setattr, self, "_group", None)
         infos = model.parameters()

@@ -92,3 +92,8 @@ class Lazy(nn.Module):
 
     def forward(self, x):
         return self.fc(x)
+
+
+class Empty(nn.Module):
+    def forward(self, x):
+        return x * 2

@@ -125,8 +125,17 @@ def test_two_runs_side_by_side_do_not_meet(tmp_path):
         assert len(report["distributed"]["buckets"][0]["norms_before"]) == world
 
 
-def test_a_lazy_model_is_refused_in_torch_s_words(ranks):
-    done, _ = ranks("grads", "model: NETS:Lazy\ninputs: [2x4]\nrun: {distributed: {nproc: 2}}\n")
+@pytest.mark.parametrize(
+    ("name", "parallel", "said"),
+    [
+        ("Lazy", "ddp", "DistributedDataParallel refuses the model: Modules with uninitialized"),
+        ("Lazy", "fsdp", "the model cannot be sharded: it has uninitialized parameters"),
+        ("Empty", "fsdp", "the model cannot be sharded: it has no parameters"),
+    ],
+)
+def test_a_model_that_cannot_be_wrapped_is_refused(ranks, name, parallel, said):
+    config = f"model: NETS:{name}\ninputs: [2x4]\n"
+    done, _ = ranks("grads", f"{config}run: {{distributed: {{nproc: 2, parallel: {parallel}}}}}\n")
     message, _, _ = done.error()
     assert done.status == 3
-    assert "all ranks: DistributedDataParallel refuses the model: Modules with unin" in message
+    assert said in message

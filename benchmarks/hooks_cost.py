@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -80,16 +80,33 @@ def processor(work):
 
 
 def steps(name, preset, rounds):
-    """Median processor seconds of a step: bare, and with a preset attached; and of the ratios."""
+    """Processor seconds of a step, bare and with a preset: medians, and quartiles of the ratios.
+
+    Now the one comes first and now the other; and bare beside bare, which tells the noise.
+    """
     torch.manual_seed(0)
     model, batch = MODELS[name]()
     step(model, batch)
-    bare, hooked = [], []
-    for _ in range(rounds):
-        bare.append(seconds(lambda: step(model, batch), time.process_time))
+
+    def bare():
+        return seconds(lambda: step(model, batch), time.process_time)
+
+    def hooked():
         with hookcli.attach(model, command=preset):
-            hooked.append(seconds(lambda: step(model, batch), time.process_time))
-    return median(bare), median(hooked), median(h / b for b, h in zip(bare, hooked, strict=True))
+            return bare()
+
+    ones, others, again = [], [], []
+    for number in range(rounds):
+        if number % 2:
+            ones.append(bare())
+            others.append(hooked())
+        else:
+            others.append(hooked())
+            ones.append(bare())
+        again.append(bare())
+    ratios = [other / one for other, one in zip(others, ones, strict=True)]
+    noise = [other / one for other, one in zip(again, ones, strict=True)]
+    return median(ones), median(others), quantiles(ratios), quantiles(noise)
 
 
 def peak(name, preset):
@@ -242,9 +259,10 @@ def main():
         for preset, limit in LIMITS.items():
             row = f"{name:22}{preset:7}"
             if "steps" in given.only:
-                bare, hooked, ratio = steps(name, preset, given.rounds)
-                found = f"{bare:8.3f} s bare {hooked:8.3f} s hooked {ratio:6.3f} times"
-                print(row + found + verdict(ratio, limit), flush=True)
+                bare, hooked, ratios, noise = steps(name, preset, 2 * given.rounds)
+                found = f"{bare:8.3f} s bare {hooked:8.3f} s hooked {ratios[1]:6.3f} times"
+                found += f" ({ratios[0]:.3f} to {ratios[2]:.3f}; bare by bare {noise[1]:.3f})"
+                print(row + found + verdict(ratios[1], limit), flush=True)
             if "peak" in given.only:
                 bare, most = (apart("--peak-of", name, one) for one in ("bare", preset))
                 found = f"{bare:8.0f} MB bare {most:7.0f} MB hooked {most / bare:6.3f} times"

@@ -19,12 +19,13 @@ class Context:
     """The state of a run as hooks see it.
 
     `statistics` gives a tensor's figures (None where it has no values), `norm` that one of them,
-    `difference` the 2-norm of what changed between two tensors.
+    `norm_of_sum` that of two tensors' sum, `difference` the 2-norm of what changed between two.
     """
 
     note: Callable[[EventNote], None]
     statistics: Callable[[torch.Tensor], dict[str, Any] | None]
     norm: Callable[[torch.Tensor], dict[str, Any] | None]
+    norm_of_sum: Callable[[torch.Tensor, torch.Tensor], dict[str, Any] | None]
     difference: Callable[[torch.Tensor, torch.Tensor], float | None]
     calls: CallStack = field(default_factory=CallStack)
     sequence: itertools.count[int] = field(default_factory=itertools.count)

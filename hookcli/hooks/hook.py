@@ -46,8 +46,8 @@ Native = Callable[[Any], tuple[Any, ...]]
 class Hook(Portable):
     """A hook of one kind, for all of its targets.
 
-    `looks_only` says that all it does is to note its firings, `changing` that an action may give a
-    new value, `foreign` that one is the user's code.
+    `looks_only` says that all it does is to note its firings, `norms_only` that it notes norms
+    with them; `changing` that an action may give a new value, `foreign` that one is the user's.
     """
 
     def __init__(
@@ -62,6 +62,8 @@ class Hook(Portable):
         self._actions = actions
         names = {one.name for one in spec.actions if spec.kind != "ddp_comm" or not is_average(one)}
         self.looks_only = names <= {"record"}
+        figures = {one.argument for one in spec.actions if one.name == "stats"}
+        self.norms_only = names <= {"record", "stats"} and figures == {"norm"}
         self.changing = bool(names - _OBSERVERS)
         self.foreign = "call" in names
         self._filtered = bool(spec.calls or spec.steps or spec.every)
@@ -114,8 +116,17 @@ class Hook(Portable):
         self._note(seq, site, node, notes, stats, changed)
         return new
 
-    def look(self, site: Site, value: Any, node: str | None = None) -> None:
-        """What `fire` does where all actions are `record`, and nothing more."""
+    def look(
+        self,
+        site: Site,
+        value: Any,
+        node: str | None = None,
+        measure: Callable[[], dict[str, Any] | None] | None = None,
+    ) -> None:
+        """What `fire` does where all actions are `record`, and nothing more.
+
+        `measure` gives the figures of what stands there, a tensor of the same shape and dtype.
+        """
         context = self.context
         if not context.open or (self._filtered and not self._wanted(site)):
             return
@@ -140,7 +151,7 @@ class Hook(Portable):
                     value_notes(value),
                     site.part,
                     site.path,
-                    None,
+                    None if measure is None else [measure()],
                     None,
                     site.recomputed,
                 ),

@@ -15,9 +15,10 @@ import torch
 from hookcli.config.hooks import Match
 from hookcli.config.selectors import path_matches
 from hookcli.hooks.gradient import NodeHook, PreNodeHook, TensorHook, alone
-from hookcli.hooks.graph import Edge, Ranges, Share, edge_of, nodes_since, shares
+from hookcli.hooks.graph import Edge, Ranges, edge_of, nodes_since
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.misuse import everywhere
+from hookcli.hooks.share import Share, Terms, shares, total
 from hookcli.hooks.together import register_together
 from hookcli.models.base import Call
 from hookcli.models.trees import argument_leaves, leaves
@@ -165,7 +166,7 @@ class Taps:
             _tell_given_back(tap, call, path)
         for path, places in found.items():
             hook, site = tap.hook, _site(call, tap, "input", path)
-            share = Share(places, lambda total, h=hook, s=site: _tell(h, s, total))  # type: ignore[misc]
+            share = Share(places, lambda terms, h=hook, s=site: _tell(h, s, terms))  # type: ignore[misc]
             self._shares.append(share)
 
 
@@ -181,8 +182,16 @@ def _tell_given_back(tap: Tap, call: Call, path: str) -> None:
         tap.hook.context.find(Finding("hook_misuse", target, _GIVEN_BACK, spec.place, "warning"))
 
 
-def _tell(hook: Hook, site: Site, total: torch.Tensor) -> None:
-    hook.fire(site, total, alone)
+def _tell(hook: Hook, site: Site, terms: Terms) -> None:
+    """Fire with the sum of the terms, which is made only where an action looks at it."""
+    if len(terms) == 1:
+        hook.fire(site, terms[0], alone)
+    elif hook.looks_only:
+        hook.look(site, terms[0])
+    elif hook.norms_only:
+        hook.look(site, terms[0], measure=lambda: hook.context.norm_of_sum(*terms))
+    else:
+        hook.fire(site, total(terms), alone)
 
 
 def _site(call: Call, tap: Tap, part: str | None = None, path: str = "") -> Site:

@@ -113,15 +113,20 @@ def engine_for(spec: Spec, sink: Sink, *, clock: type[Context] = Context) -> Eng
     ProblemsError, RequestError, ModelError : actions that cannot be had.
     """
     if not spec.hooks:
-        return Engine(clock(sink.add, lambda _: None, lambda _: None, lambda *_: None))
+        return Engine(clock(sink.add, lambda _: None, lambda _: None, _nothing, _nothing))
     from hookcli.run.hooked import HookedEngine
     from hookcli.run.remembered import Remembered
-    from hookcli.run.statistics import norm_of, norm_of_change, statistics
+    from hookcli.run.statistics import norm_of, norm_of_change, norm_of_sum, statistics
 
     context = clock(
         note=sink.add,
         statistics=Remembered(statistics),
         norm=Remembered(norm_of),
+        norm_of_sum=norm_of_sum,
         difference=norm_of_change,
     )
     return HookedEngine(spec, context)
+
+
+def _nothing(*_: torch.Tensor) -> None:
+    return None

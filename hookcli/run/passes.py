@@ -7,6 +7,7 @@ gives it, with one element at least.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor
@@ -19,6 +20,7 @@ _SERIAL = 1 << 15  # up to here torch's own operators start no threads
 _FEW = 1 << 14  # up to here count_nonzero, which branches, is the fastest
 _BYTES = 1024  # elements in whose sum, an eighth of them to a byte, no byte overflows
 _BLOCK = 1 << 19  # of a tensor that needs no copy: the passes after the first find it cached
+_LONG = 1 << 24  # of a tensor that is read once: the fewer operators the better
 _ROW = 1024  # float32 sums of a row are good to 1e-7; the rows are summed in float64
 
 # Dtypes whose values and differences float32 holds; the others are computed in float64.
@@ -27,6 +29,8 @@ _SINGLE = frozenset(
      torch.float8_e5m2, torch.float8_e5m2fnuz, torch.float8_e8m0fnu, torch.bool, torch.uint8,
      torch.int8, torch.int16, torch.uint16}
 )  # fmt: skip
+
+_NORMED = frozenset({torch.float32, torch.float16, torch.bfloat16})  # by torch, into float64
 
 # Absolute maxima whose squares neither overflow nor vanish, and the share of the squared mean
 # below which a variance is no longer taken from the sum of squares.
@@ -44,20 +48,43 @@ def on_cpu(view: Tensor) -> Elements:
 
 
 def quick_norm(view: Tensor) -> float | None:
-    """The 2-norm of many elements that float32 holds; None where another way is as fast or needed.
+    """The 2-norm of elements in one reading; None where another way is as fast or needed.
 
-    It is needed where an element is not finite, or squares could leave float32's range.
+    It is needed where an element is not finite, or squares could leave the range they are in.
     """
-    if view.device.type != "cpu" or view.numel() <= _SMALL or view.dtype not in _SINGLE:
+    if view.device.type != "cpu" or view.dtype not in _SINGLE:
         return None
+    if view.numel() <= _SMALL:
+        return _small_norm(view) if view.dtype in _NORMED else None
     own = view.dtype is not torch.float32 or not view.is_contiguous()
+    return _quick_norm(pieces(view, torch.float32) if own else chunks(view, _LONG), view.numel())
+
+
+def quick_norm_of_sum(one: Tensor, other: Tensor) -> float | None:
+    """The same of the sum of two, made by pieces that stay in the cache."""
+    if not one.dtype is other.dtype is torch.float32 or one.numel() <= _SMALL:
+        return None
+    if one.device.type != "cpu" or one.device != other.device or one.dim() != 1:
+        return None
+    buffer = torch.empty(min(one.numel(), _BLOCK))
+    pairs = zip(chunks(one, _BLOCK), chunks(other, _BLOCK), strict=True)
+    sums = (torch.add(a, b, out=buffer.narrow(0, 0, a.numel())) for a, b in pairs)
+    return _quick_norm(sums, one.numel())
+
+
+def _quick_norm(found: Iterable[Tensor], count: int) -> float | None:
     squares = 0.0
-    for piece in pieces(view, torch.float32) if own else chunks(view, _BLOCK):
+    for piece in found:
         squares += _squares(piece)
         if not math.isfinite(squares):
             return None
     norm = math.sqrt(squares)
-    return norm if norm > _LIMITS[torch.float32][0] * math.sqrt(view.numel()) else None
+    return norm if norm > _LIMITS[torch.float32][0] * math.sqrt(count) else None
+
+
+def _small_norm(view: Tensor) -> float | None:
+    norm = torch.linalg.vector_norm(view, dtype=torch.float64).item()
+    return norm if norm == 0 or 1e-140 < norm < math.inf else None
 
 
 def _squares(piece: Tensor) -> float:

@@ -5,14 +5,12 @@ A layer's output is the next one's input, and its container's output too; so are
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.multiprocessing.reductions import StorageWeakRef
-
-from hookcli.models.storage import storage_of
 
 _LEAST = 4096  # elements: below it computing is as fast as looking up
 _KEPT = 16  # the last so many tensors
@@ -34,15 +32,24 @@ class Remembered:
         if key is None:
             return self._measure(tensor)
         known = self._known.get(key)
-        if known is not None and not known[0].expired():
+        if known is not None and _still(known[0], key):
             return known[1]
         found = self._measure(tensor)
-        # A weak reference keeps the storage's identity from being used again.
-        reference = StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]
-        self._known[key] = (reference, found)
+        # While it lives its memory is not used again. Its storage is not asked for: torch would
+        # no longer take it for its own, and backward adds gradients in place only to such.
+        self._known[key] = (weakref.ref(tensor), found)
         if len(self._known) > _KEPT:
             self._known.popitem(last=False)
         return found
+
+
+def _still(reference: weakref.ref[torch.Tensor], key: Any) -> bool:
+    """Whether what was measured lives, and is as it was."""
+    tensor = reference()
+    if tensor is None:
+        return False
+    tensor._fix_weakref()  # type: ignore[attr-defined]  # if only torch held it, it wakes
+    return bool(_key(tensor) == key)
 
 
 def _key(tensor: torch.Tensor) -> Any:
@@ -52,16 +59,19 @@ def _key(tensor: torch.Tensor) -> Any:
         return None
     if tensor.layout is not torch.strided or tensor.numel() < _LEAST or tensor.is_inference():
         return None
-    storage = storage_of(tensor)
-    if storage is None:
+    try:
+        address = tensor.data_ptr()
+    except RuntimeError:  # of a function transform: there is no memory
+        return None
+    if not address:
         return None
     return (
-        storage._cdata,
-        tensor.storage_offset(),
+        address,
         tensor.shape,
         tensor.stride(),
         tensor.dtype,
         tensor._version,
         tensor.is_conj(),
         tensor.is_neg(),
+        tensor.device,
     )

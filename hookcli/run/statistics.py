@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.run.chunks import chunks, compact, pieces
 from hookcli.run.elements import of_tensor
 from hookcli.run.moments import Elements, Moments
-from hookcli.run.passes import quick_norm, sum_of_squares
+from hookcli.run.passes import quick_norm, quick_norm_of_sum, sum_of_squares
 from hookcli.run.reading import aside, dense, readable, whole
 
 _FIGURES = ("norm", "mean", "std", "min", "max", "abs_max")
@@ -71,6 +72,22 @@ def norm_of(tensor: torch.Tensor) -> dict[str, Any] | None:
         else:
             norm *= math.sqrt(times)
         return {**_NORM_ALONE, "numel": values.numel() + implied, "norm": norm}
+
+
+def norm_of_sum(one: torch.Tensor, other: torch.Tensor) -> dict[str, Any] | None:
+    """`norm_of` the sum of two tensors of one shape, which is not made where both lie alike."""
+    norm = None
+    with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
+        a, b = readable(one), readable(other)
+        if a is None or b is None:
+            return None
+        if one.layout is other.layout is torch.strided and a[0].stride() == b[0].stride():
+            (first, times), (second, _) = compact(a[0]), compact(b[0])
+            norm = quick_norm_of_sum(first, second)
+    if norm is not None:
+        return {**_NORM_ALONE, "numel": one.numel(), "norm": norm * math.sqrt(times)}
+    with torch.no_grad(), _disable_current_modes():
+        return norm_of(one + other)
 
 
 _NORM_ALONE = {

@@ -16,6 +16,8 @@ from hookcli.config.spec import Attempt, ModelSpec, RunSpec, Spec
 from hookcli.inputs.grammar import parse_inputs
 from hookcli.run.session import Session
 
+from .forked.client import server
+
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "sample_models"
 
@@ -41,12 +43,24 @@ class Result:
         return lines[0][7:], lines[1][6:], lines[2][6:]
 
 
-def run_cli(*args: str, cwd: Path | None = None, stdin: str | None = None, **env: str) -> Result:
+# What is read when a command runs, and not by Python or torch as they start.
+_READ_LATE = {"COLUMNS", "GITHUB_ACTIONS", "CI", "NO_COLOR", "FORCE_COLOR", "TERM"}
+
+
+def run_cli(
+    *args: str, cwd: Path | None = None, stdin: str | None = None, real: bool = False, **env: str
+) -> Result:
+    """A command's result: in a fork that has torch already, or `real`, as a user starts it."""
     clean = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "GITHUB_ACTIONS"}}
+    clean["PYTHONPATH"] = str(ROOT)
+    if sys.platform == "linux" and not real and env.keys() <= _READ_LATE:
+        forks = server(*sorted((k, v) for k, v in clean.items() if k != "PYTEST_CURRENT_TEST"))
+        args, folder = [*map(str, args)], Path.cwd() if cwd is None else cwd
+        return Result(*forks.run(args, folder, {**clean, **env}, stdin, 120))
     done = subprocess.run(
         [sys.executable, "-m", "hookcli", *map(str, args)],
         cwd=cwd,
-        env={**clean, "PYTHONPATH": str(ROOT), **env},
+        env={**clean, **env},
         input=stdin,
         capture_output=True,
         text=True,

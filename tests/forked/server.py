@@ -1,0 +1,159 @@
+"""Runs the command line in forks of this process, in which torch is imported already.
+
+A run is two processes, of which the second imports torch: two seconds, of which most tests want
+none. Here both are forks. All else is as it is: two processes, their pipes, groups and signals.
+What processes themselves are about (tests/worker, closed streams, what is imported) starts them
+as a user does.
+
+Started with the descriptor of a socket, over which come requests: JSON and three descriptors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import traceback
+from types import SimpleNamespace
+
+import hookcli
+import hookcli.__main__
+import hookcli.cli.app
+import hookcli.run.hooked
+import hookcli.run.session
+import hookcli.worker.child
+from hookcli.models import places
+from hookcli.worker import blackbox, start
+
+if sys.path[0] == os.path.dirname(__file__):  # noqa: PTH120
+    del sys.path[0]
+_PATH = list(sys.path)  # as PYTHONPATH and the installation make it
+
+
+def main(fd: int) -> None:
+    """Serve until the other end closes."""
+    _warm()
+    gc.collect()
+    gc.freeze()
+    with socket.socket(fileno=fd) as server:
+        server.send(b"ready")
+        while True:
+            text, fds, _, _ = socket.recv_fds(server, 1 << 20, 3)
+            if not text:
+                return
+            pid = os.fork()
+            if pid == 0:
+                _never_return(lambda: _command(json.loads(text), fds))
+            for one in fds:
+                os.close(one)
+            server.send(str(pid).encode())
+            _, status = os.waitpid(pid, 0)
+            server.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def _warm() -> None:
+    """Import what nearly every run does."""
+    import numpy  # noqa: F401
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        torch.empty(1)
+
+
+def _command(request: dict, fds: list[int]) -> None:
+    """`python -m hookcli`, in the folder and the environment asked for."""
+    _streams(*fds)
+    _close_all_but(())
+    os.chdir(request["cwd"])
+    places.START = blackbox._CWD = places._cwd()  # read when they were imported, as is proper
+    _environment(request["env"])
+    sys.path[:] = [request["cwd"], *_PATH]
+    sys.argv = [hookcli.__main__.__file__, *request["args"]]
+    start.subprocess = SimpleNamespace(Popen=Child, DEVNULL=subprocess.DEVNULL)
+    hookcli.__main__.main()
+
+
+class Child(subprocess.Popen):
+    """The process that hookcli starts for a run: forked where Popen would execute Python."""
+
+    def __init__(self, args, *, stdin, stdout, stderr, pass_fds, env, start_new_session) -> None:
+        assert stdin == subprocess.DEVNULL and start_new_session
+        self.args, self.returncode = args, None
+        self.stdin = self.stdout = self.stderr = None
+        self._child_created, self._waitpid_lock = True, threading.Lock()
+        self._sigint_wait_secs = 0.25
+        self.pid = os.fork()
+        if self.pid == 0:
+            _never_return(lambda: _worker(args[2:], stdout, stderr, pass_fds, env))
+
+
+def _worker(arguments: list[str], stdout: int, stderr: int, passed, env: dict[str, str]) -> None:
+    """`python hookcli/worker/__main__.py`."""
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    _streams(nothing, *(nothing if fd == subprocess.DEVNULL else fd for fd in (stdout, stderr)))
+    _close_all_but(passed)
+    for fd in passed:
+        os.set_inheritable(fd, True)
+    for one in (signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE):
+        signal.signal(one, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    _environment(env)
+    gc.enable()
+    home = arguments[-1]
+    sys.path[:] = _PATH if home in _PATH else [*_PATH, home]
+    hookcli.worker.child.main(*map(int, arguments[:-1]))
+
+
+def _never_return(work) -> None:
+    try:
+        work()
+    except BaseException:  # the fork must not go on as the server
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
+        os._exit(70)
+
+
+def _streams(*fds: int) -> None:
+    """These as the standard streams, with objects of their own."""
+    safe = [os.dup(fd) for fd in fds]
+    for number, fd in enumerate(safe):
+        os.dup2(fd, number)
+    for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
+        old = getattr(sys, f"__{name}__")
+        made = open(
+            number,
+            mode,
+            1 if old.line_buffering or old.write_through else -1,
+            encoding=old.encoding,
+            errors=old.errors,
+            closefd=False,
+        )
+        setattr(sys, name, made)
+        setattr(sys, f"__{name}__", made)
+
+
+def _close_all_but(kept) -> None:
+    last = 2
+    for fd in (*sorted(kept), os.sysconf("SC_OPEN_MAX")):
+        os.closerange(last + 1, fd)
+        last = fd
+
+
+def _environment(wanted: dict[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(wanted)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

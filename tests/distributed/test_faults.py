@@ -111,7 +111,7 @@ def test_two_runs_side_by_side_do_not_meet(tmp_path):
     def run(world):
         out = tmp_path / f"{world}.json"
         found[world] = run_cli("grads", f"{NETS}:Net", "-i", f"{NETS}:batch", "--nproc", world,
-                               "-f", "json", "-o", out)  # fmt: skip
+                               "-f", "json", "-o", out, real=True)  # fmt: skip
 
     threads = [threading.Thread(target=run, args=(world,)) for world in (2, 3)]
     for thread in threads:

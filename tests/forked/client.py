@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from functools import cache
 from pathlib import Path
 
@@ -29,12 +30,14 @@ class Server:
                 pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL,
             )
+        self._free = threading.Lock()
         self._socket.settimeout(120)
         assert self._socket.recv(16) == b"ready"
 
     def run(self, args: list[str], cwd: Path, env: dict[str, str], text: str | None, timeout: int):
         """(exit status, stdout, stderr) of a command; TimeoutExpired where it does not end."""
         with (
+            self._free,
             tempfile.TemporaryFile() as given,
             tempfile.TemporaryFile() as out,
             tempfile.TemporaryFile() as err,

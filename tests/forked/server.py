@@ -10,6 +10,7 @@ Started with the descriptor of a socket, over which come requests: JSON and thre
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import json
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import threading
 import traceback
+import weakref
 from types import SimpleNamespace
 
 import hookcli
@@ -107,6 +109,8 @@ def _worker(arguments: list[str], stdout: int, stderr: int, passed, env: dict[st
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     _environment(env)
+    atexit._clear()  # what the parent does when it ends is not this one's
+    weakref.finalize._registry.clear()
     gc.enable()
     home = arguments[-1]
     sys.path[:] = _PATH if home in _PATH else [*_PATH, home]

@@ -66,6 +66,9 @@ FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("state_batch_norm_training", "batch_independent", ""): (
         "fault", "a BatchNorm that stays in train mode",
     ),
+    ("state_batch_norm_training", "grad_exists", "norm"): (
+        "true", "the BatchNorm behind it takes any bias away; rounding may leave 1e-9 of it",
+    ),
     ("state_kv_cache", "grad_exists", "out"): ("fault", "its output goes through an argmax"),
     ("state_python_counter", "*", "blocks.?"): ("meant", "one block in each forward, in turn"),
     ("attn_generate", "grad_exists", "blocks.1.out"): (

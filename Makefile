@@ -19,7 +19,9 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
+# Compiled once, also where PYTHONDONTWRITEBYTECODE is set: tests start some hundred processes.
 unit: $(READY)
+	$(BIN)/python -m compileall -q hookcli
 	$(BIN)/pytest -n 2
 
 fast: $(READY)

@@ -76,16 +76,14 @@ def norm_of(tensor: torch.Tensor) -> dict[str, Any] | None:
 
 def norm_of_sum(one: torch.Tensor, other: torch.Tensor) -> dict[str, Any] | None:
     """`norm_of` the sum of two tensors of one shape, which is not made where both lie alike."""
-    norm = None
+    plain = type(one) is type(other) is torch.Tensor and one.layout is other.layout is torch.strided
     with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
-        a, b = readable(one), readable(other)
-        if a is None or b is None:
-            return None
-        if one.layout is other.layout is torch.strided and a[0].stride() == b[0].stride():
-            (first, times), (second, _) = compact(a[0]), compact(b[0])
-            norm = quick_norm_of_sum(first, second)
-    if norm is not None:
-        return {**_NORM_ALONE, "numel": one.numel(), "norm": norm * math.sqrt(times)}
+        found = (readable(one), readable(other)) if plain else (None, None)
+        if found[0] and found[1] and found[0][0].stride() == found[1][0].stride():
+            (a, times), (b, _) = compact(found[0][0]), compact(found[1][0])
+            norm = quick_norm_of_sum(a, b)
+            if norm is not None:
+                return {**_NORM_ALONE, "numel": one.numel(), "norm": norm * math.sqrt(times)}
     with torch.no_grad(), _disable_current_modes():
         return norm_of(one + other)
 

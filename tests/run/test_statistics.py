@@ -21,7 +21,7 @@ from hookcli.run.chunks import SIZE, chunks, compact
 from hookcli.run.elements import on_device
 from hookcli.run.moments import Elements, Moments
 from hookcli.run.passes import on_cpu
-from hookcli.run.statistics import norm_of, norm_of_change, statistics
+from hookcli.run.statistics import norm_of, norm_of_change, norm_of_sum, statistics
 from tests.conftest import ROOT
 
 inf, nan = math.inf, math.nan
@@ -808,3 +808,17 @@ def test_the_norm_of_a_strided_and_of_a_repeated_tensor():
 
 def test_what_has_no_values_has_no_norm():
     assert norm_of(torch.empty(4, device="meta")) is None
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (300, 400)])
+def test_the_norm_of_a_sum_is_that_of_the_sum(shape):
+    a, b = torch.randn(shape), torch.randn(shape)
+    for one, other in [(a, b), (a.t(), b.t()), (a, b.double()), (a, a[:1].expand(shape)),
+                       (a[:1].expand(shape), b[:1].expand(shape)), (a.to_sparse(), b.to_sparse()),
+                       (a.half(), b.half()), (a * 1e30, b * 1e30), (Sub(a), Sub(b))]:  # fmt: skip
+        expected = (one + other).to_dense().as_subclass(torch.Tensor).double().norm().item()
+        assert norm_of_sum(one, other)["norm"] == pytest.approx(expected, rel=1e-3)
+
+
+class Sub(torch.Tensor):
+    """A subclass that holds its own memory."""

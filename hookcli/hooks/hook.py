@@ -134,29 +134,8 @@ class Hook(Portable):
         fired[target] = fired.get(target, 0) + 1  # Counter's own += is slower
         if site.recomputed:
             self.again[target] += 1
-        # A named tuple's own constructor takes twice as long.
-        context.note(
-            _tuple(
-                EventNote,
-                (
-                    next(context.sequence),
-                    context.step,
-                    context.phase,
-                    self._kind,
-                    target,
-                    site.call,
-                    site.order,
-                    node,
-                    self._index,
-                    value_notes(value),
-                    site.part,
-                    site.path,
-                    None if measure is None else [measure()],
-                    None,
-                    site.recomputed,
-                ),
-            )
-        )
+        stats = None if measure is None else [measure()]
+        self._note(next(context.sequence), site, node, value_notes(value), stats, None)
 
     def _begin(self, site: Site) -> int | None:
         """The number of a firing; None where it does not count."""
@@ -231,23 +210,27 @@ class Hook(Portable):
         changed: float | None,
     ) -> None:
         context = self.context
+        # A named tuple's own constructor takes twice as long.
         context.note(
-            EventNote(
-                seq,
-                context.step,
-                context.phase,
-                self.spec.kind,
-                site.target,
-                site.call,
-                site.order,
-                node,
-                self.spec.index,
-                values,
-                site.part,
-                site.path,
-                stats,
-                changed,
-                site.recomputed,
+            _tuple(
+                EventNote,
+                (
+                    seq,
+                    context.step,
+                    context.phase,
+                    self._kind,
+                    site.target,
+                    site.call,
+                    site.order,
+                    node,
+                    self._index,
+                    values,
+                    site.part,
+                    site.path,
+                    stats,
+                    changed,
+                    site.recomputed,
+                ),
             )
         )
 

@@ -14,12 +14,11 @@ from tests.conftest import ROOT, run_cli
 from tests.diff.models import BATCHES, BUILD, FAULTS
 
 FILE = ROOT / "tests" / "diff" / "models.py"
-BY_COMMAND = [  # the others in process
+QUICK = [
     ("conv", "residual"),
     ("transformer", "activation"),
     ("lstm", "weight"),
     ("mlp", "epsilon"),
-    pytest.param("llama", "residual", marks=pytest.mark.slow),
 ]
 
 
@@ -111,7 +110,13 @@ def command(model, fault):
     return ["diff", source, f"{source}?arg=fault={fault}", "-i", BATCHES[model], *own]
 
 
-@pytest.mark.parametrize(("model", "fault"), BY_COMMAND)
+@pytest.mark.parametrize(
+    ("model", "fault"),
+    [
+        pytest.param(*key, marks=() if key in QUICK else pytest.mark.slow, id="-".join(key))
+        for key in FAULTS
+    ],
+)
 def test_the_command_line_finds_it_too(model, fault, tmp_path):
     done = run_cli(*command(model, fault), "-f", "table", "-f", f"json={tmp_path / 'diff.json'}")
     assert done.status == 1, done.err

@@ -32,7 +32,7 @@ class Remembered:
         if key is None:
             return self._measure(tensor)
         known = self._known.get(key)
-        if known is not None and _still(known[0], key):
+        if known is not None and _still(known[0], tensor, key):
             return known[1]
         found = self._measure(tensor)
         # While it lives its memory is not used again. Its storage is not asked for: torch would
@@ -43,13 +43,13 @@ class Remembered:
         return found
 
 
-def _still(reference: weakref.ref[torch.Tensor], key: Any) -> bool:
-    """Whether what was measured lives, and is as it was."""
-    tensor = reference()
-    if tensor is None:
+def _still(reference: weakref.ref[torch.Tensor], tensor: torch.Tensor, key: Any) -> bool:
+    """Whether what was measured lives, and is as it was; mostly it is the tensor itself."""
+    known = reference()
+    if known is None:
         return False
-    tensor._fix_weakref()  # type: ignore[attr-defined]  # if only torch held it, it wakes
-    return bool(_key(tensor) == key)
+    known._fix_weakref()  # type: ignore[attr-defined]  # if only torch held it, it wakes
+    return known is tensor or bool(_key(known) == key)
 
 
 def _key(tensor: torch.Tensor) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 _LEAST = 4096  # elements: below it computing is as fast as looking up
 _KEPT = 16  # the last so many tensors
@@ -32,24 +33,41 @@ class Remembered:
         if key is None:
             return self._measure(tensor)
         known = self._known.get(key)
-        if known is not None and _still(known[0], tensor, key):
+        if known is not None and known[0]():
             return known[1]
         found = self._measure(tensor)
-        # While it lives its memory is not used again. Its storage is not asked for: torch would
-        # no longer take it for its own, and backward adds gradients in place only to such.
-        self._known[key] = (weakref.ref(tensor), found)
+        self._known[key] = (_gradient(tensor) if _task() != -1 else _memory(tensor), found)
         if len(self._known) > _KEPT:
             self._known.popitem(last=False)
         return found
 
 
-def _still(reference: weakref.ref[torch.Tensor], tensor: torch.Tensor, key: Any) -> bool:
-    """Whether what was measured lives, and is as it was; mostly it is the tensor itself."""
-    known = reference()
-    if known is None:
-        return False
-    known._fix_weakref()  # type: ignore[attr-defined]  # if only torch held it, it wakes
-    return known is tensor or bool(_key(known) == key)
+_task = torch._C._current_graph_task_id  # of the backward pass that is running, or -1
+
+
+def _memory(tensor: torch.Tensor) -> Callable[[], bool]:
+    """Whether the memory is still what it was, and not used again: its storage lives."""
+    reference = StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]
+    return lambda: not reference.expired()  # type: ignore[no-untyped-call]
+
+
+def _gradient(tensor: torch.Tensor) -> Callable[[], bool]:
+    """The same within a backward pass, where the storage must not be asked for.
+
+    Torch would no longer take it for its own, and adds gradients in place only to such. So it is
+    the tensor that lives, which elsewhere could have been given other memory (`.data = ...`).
+    """
+    reference = weakref.ref(tensor)
+    address = tensor.data_ptr()
+
+    def lives() -> bool:
+        known = reference()
+        if known is None:
+            return False
+        known._fix_weakref()  # type: ignore[attr-defined]  # if only torch held it, it wakes
+        return known.data_ptr() == address
+
+    return lives
 
 
 def _key(tensor: torch.Tensor) -> Any:
@@ -74,4 +92,5 @@ def _key(tensor: torch.Tensor) -> Any:
         tensor.is_conj(),
         tensor.is_neg(),
         tensor.device,
+        _task(),
     )

@@ -61,3 +61,26 @@ def test_only_the_last_ones_are_remembered():
         known(tensor)
     known(tensors[0])
     assert len(counted) == 41
+
+
+def test_a_tensor_that_is_given_other_memory_is_measured_again():
+    known, weight = Remembered(statistics), torch.nn.Parameter(torch.zeros(100, 100))
+    for i in range(50):
+        assert known(weight)["max"] == float(i)
+        weight.data = weight.data + 1  # its version stays, and memory comes back
+
+
+def test_a_gradient_that_is_written_is_measured_again():
+    known, found = Remembered(statistics), []
+
+    def hook(gradient):
+        found.append(known(gradient)["max"])
+        found.append(known(gradient)["max"])
+        gradient.add_(1)
+        found.append(known(gradient)["max"])
+
+    x = torch.ones(100, 100, requires_grad=True)
+    y = x * 2
+    y.register_hook(hook)
+    (y * 3).sum().backward()
+    assert found == [3.0, 3.0, 4.0]

@@ -12,8 +12,10 @@ recording adds, which watches every call of every module whether a hook stands o
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
+import random
 import resource
 import subprocess
 import sys
@@ -87,9 +89,10 @@ def processor(work):
 
 
 def steps(name, preset, rounds):
-    """Processor seconds of a step, bare and with a preset: medians, and quartiles of the ratios.
+    """Processor seconds of a step in four ways, each a list of one a round.
 
-    Now the one comes first and now the other; and bare beside bare, which tells the noise.
+    Their order is drawn anew in every round. "again" is bare beside bare, which tells the noise;
+    "empty" has a Python hook that does nothing at each place where trace's preset has one.
     """
     torch.manual_seed(0)
     model, batch = MODELS[name]()
@@ -102,18 +105,25 @@ def steps(name, preset, rounds):
         with hookcli.attach(model, command=preset):
             return bare()
 
-    ones, others, again = [], [], []
-    for number in range(rounds):
-        if number % 2:
-            ones.append(bare())
-            others.append(hooked())
-        else:
-            others.append(hooked())
-            ones.append(bare())
-        again.append(bare())
-    ratios = [other / one for other, one in zip(others, ones, strict=True)]
-    noise = [other / one for other, one in zip(again, ones, strict=True)]
-    return median(ones), median(others), quantiles(ratios), quantiles(noise)
+    def empty():
+        handles = empty_hooks(model, KINDS["all of trace's preset"])
+        took = bare()
+        for handle in handles:
+            handle.remove()
+        return took
+
+    ways = {"bare": bare, "again": bare, "empty": empty, "hooked": hooked}
+    found = {way: [] for way in ways}
+    drawn = random.Random(0)
+    for _ in range(rounds):
+        for way in drawn.sample(list(ways), len(ways)):
+            found[way].append(ways[way]())
+    return found
+
+
+def ratios(found, way):
+    """Quartiles of the ratios to the bare step of the same round."""
+    return quantiles(one / bare for one, bare in zip(found[way], found["bare"], strict=True))
 
 
 def peak(name, preset):
@@ -129,6 +139,15 @@ def peak(name, preset):
             for _ in range(3):
                 step(model, batch)
                 recording.step()
+    return own_peak()
+
+
+def own_peak():
+    """Megabytes. What getrusage tells begins with what the parent had when it started this one."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -227,7 +246,7 @@ def stream(wanted):
     """(events, megabytes above what the process had before, seconds) of events to a file."""
     model, batch = chain()
     step(model, batch)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    before = own_peak()
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         file = str(Path(folder, "events.jsonl"))
@@ -236,12 +255,43 @@ def stream(wanted):
                 for _ in range(20):
                     step(model, batch)
                     recording.step()
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return count, after - before, time.perf_counter() - started
+    return count, own_peak() - before, time.perf_counter() - started
 
 
 def verdict(value, limit):
     return "" if value <= limit else f"  above {limit:g}"
+
+
+def tell_events(rounds):
+    for name in KINDS:
+        own, over = events(name, rounds)
+        more = f"({over:.2f} µs with the watching of calls)"
+        print(f"{name:26}{own:6.2f} µs over an empty hook {more}{verdict(own, EVENT)}", flush=True)
+
+
+def tell_stream():
+    count, more, took = apart("--stream-of", "1000000")
+    each = f"{1e6 * took / count:.1f} µs each"
+    print(f"{count:,} events streamed: {more:.0f} MB above bare, {each}{verdict(more, STREAM)}")
+
+
+def tell_steps(name, preset, rounds):
+    found = steps(name, preset, rounds)
+    low, middle, high = ratios(found, "hooked")
+    noise, empty = ratios(found, "again")[1], ratios(found, "empty")[1]
+    print(
+        f"{name:22}{preset:7}{median(found['bare']):8.3f} s bare {middle:6.3f} times hooked "
+        f"({low:.3f} to {high:.3f}; bare by bare {noise:.3f}, empty hooks {empty:.3f})"
+        f"{verdict(middle, LIMITS[preset])}",
+        flush=True,
+    )
+
+
+def tell_peak(name, preset):
+    for how, env in ALLOCATORS.items():
+        bare, most = (apart("--peak-of", name, one, **env) for one in ("bare", preset))
+        found = f"{bare:8.0f} MB bare {most / bare:6.3f} times hooked, {how}"
+        print(f"{name:22}{preset:7}{found}{verdict(most / bare, PEAK)}", flush=True)
 
 
 def main():
@@ -251,34 +301,23 @@ def main():
     parser.add_argument("--only", default="events,stream,steps,peak")
     parser.add_argument("--model", default="", help="only those whose name begins so")
     parser.add_argument("--peak-of", nargs=2, metavar=("MODEL", "PRESET"), help=argparse.SUPPRESS)
+    parser.add_argument("--stream-of", type=int, metavar="EVENTS", help=argparse.SUPPRESS)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
-    if given.peak_of:
-        print(json.dumps(peak(*given.peak_of)))
+    if given.peak_of or given.stream_of:
+        print(json.dumps(peak(*given.peak_of) if given.peak_of else stream(given.stream_of)))
         return
     print(f"torch {torch.__version__}, {given.threads} threads, {given.rounds} rounds")
     if "events" in given.only:
-        for name in KINDS:
-            own, over = events(name, 5 * given.rounds)
-            more = f"({over:.2f} µs with the watching of calls)"
-            print(f"{name:26}{own:6.2f} µs over an empty hook {more}{verdict(own, EVENT)}")
+        tell_events(5 * given.rounds)
     if "stream" in given.only:
-        count, more, took = stream(1_000_000)
-        each = f"{1e6 * took / count:.1f} µs each"
-        print(f"{count:,} events streamed: {more:.0f} MB above bare, {each}{verdict(more, STREAM)}")
+        tell_stream()
     for name in [name for name in MODELS if name.startswith(given.model)]:
-        for preset, limit in LIMITS.items():
-            row = f"{name:22}{preset:7}"
+        for preset in LIMITS:
             if "steps" in given.only:
-                bare, hooked, ratios, noise = steps(name, preset, 2 * given.rounds)
-                found = f"{bare:8.3f} s bare {hooked:8.3f} s hooked {ratios[1]:6.3f} times"
-                found += f" ({ratios[0]:.3f} to {ratios[2]:.3f}; bare by bare {noise[1]:.3f})"
-                print(row + found + verdict(ratios[1], limit), flush=True)
+                tell_steps(name, preset, 2 * given.rounds)
             if "peak" in given.only:
-                for how, env in ALLOCATORS.items():
-                    bare, most = (apart("--peak-of", name, p, **env) for p in ("bare", preset))
-                    found = f"{bare:8.0f} MB bare {most:7.0f} MB hooked {most / bare:6.3f} times"
-                    print(f"{row}{found} {how}{verdict(most / bare, PEAK)}", flush=True)
+                tell_peak(name, preset)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from hookcli.actions.event import Event
 from hookcli.config.hooks import HookSpec, is_average
 from hookcli.hooks.context import Context
@@ -87,6 +89,9 @@ class Hook(Portable):
             self.look(site, value, node)
             return None
         context = self.context
+        if self.norms_only and type(value) is torch.Tensor:
+            self.look(site, value, node, lambda: context.norm(value))
+            return None
         seq = self._begin(site)
         if seq is None:
             return None

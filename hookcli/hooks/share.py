@@ -92,10 +92,7 @@ class Share(Portable):
         task = torch._C._current_graph_task_id()
         if task != self._task:  # another backward pass: it may leave out what an output did not use
             self._task, self._held, self._ours = task, None, False
-            running = current_node()
-            self._waiting = sum(
-                node is running or torch._C._will_engine_execute_node(node) for node in self._nodes
-            )  # torch says no of the one that it starts from
+            self._waiting = 1 if len(self._nodes) == 1 else self._to_come()
         terms = tuple(term for term in (self._held, gradient) if term is not None)
         self._held = None
         self._waiting -= 1
@@ -106,6 +103,12 @@ class Share(Portable):
         self._task, self.told = -1, True
         if terms:
             self._tell(terms)
+
+    def _to_come(self) -> int:
+        running = current_node()
+        return sum(
+            node is running or torch._C._will_engine_execute_node(node) for node in self._nodes
+        )  # torch says no of the one that it starts from
 
 
 def total(terms: Terms, *, ours: bool = False) -> torch.Tensor:

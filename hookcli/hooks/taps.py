@@ -6,7 +6,7 @@ They die with the graph of their call, and do nothing once the run is over.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -32,18 +32,14 @@ class Tap:
     hook: Hook
     match: Match
     name: str  # the module's
+    where: Literal["input", "output", "share", "nodes"] = field(init=False)  # what of a call
     label: str = field(init=False)  # of a tensor there that is the whole value
 
     def __post_init__(self) -> None:
         part = self.match.part
+        share = part is not None and self.hook.spec.kind == "node"
+        object.__setattr__(self, "where", "share" if share else part or "nodes")
         object.__setattr__(self, "label", self.name if part is None else f"{self.name}:{part}")
-
-    @property
-    def where(self) -> Literal["input", "output", "share", "nodes"]:
-        """What of a call it stands on."""
-        if self.match.part is None:
-            return "nodes"
-        return "share" if self.hook.spec.kind == "node" else self.match.part
 
 
 @dataclass(slots=True)
@@ -117,19 +113,18 @@ class Taps:
                 _hook_nodes(tap, call, nodes_since(tensors, call.sequence), running.inner)
 
     def _hook_tensors(self, tap: Tap, call: Call, found: list[tuple[str, torch.Tensor]]) -> None:
-        seen: set[int] = set()
+        hook, match = tap.hook, tap.match
+        if len(found) > 1 or match.path:
+            found = _distinct(one for one in found if path_matches(match, one[0]))
         for path, tensor in found:
-            if id(tensor) in seen or not (path == tap.match.path or path_matches(tap.match, path)):
-                continue
-            seen.add(id(tensor))
-            if tap.hook.spec.kind == "multi_grad":  # of several calls: once the forward is over
-                self._together.setdefault(tap.hook.spec.index, []).append((tap, path, tensor))
+            if hook.spec.kind == "multi_grad":  # of several calls: once the forward is over
+                self._together.setdefault(hook.spec.index, []).append((tap, path, tensor))
                 continue
             target = tap.label + path
             site = Site(
-                target, call.module, call.index, call.order, call.recomputed, tap.match.part, path
+                target, call.module, call.index, call.order, call.recomputed, match.part, path
             )
-            handle = tensor.register_hook(TensorHook(tap.hook, site))  # type: ignore[no-untyped-call]
+            handle = tensor.register_hook(TensorHook(hook, site))  # type: ignore[no-untyped-call]
             if tensor.is_leaf:  # a parameter that is taken or given as it is, or the batch
                 self._made.append(handle.remove)
 
@@ -161,6 +156,8 @@ class Taps:
     def _hook_shares(
         self, tap: Tap, call: Call, edges: dict[str, Edge], outputs: list[torch.Tensor]
     ) -> None:
+        if not edges:
+            return
         found, given_back = shares(edges, outputs, call.sequence)
         for path in given_back:
             _tell_given_back(tap, call, path)
@@ -168,6 +165,14 @@ class Taps:
             hook, site = tap.hook, _site(call, tap, "input", path)
             share = Share(places, lambda terms, h=hook, s=site: _tell(h, s, terms))  # type: ignore[misc]
             self._shares.append(share)
+
+
+def _distinct(found: Iterable[tuple[str, torch.Tensor]]) -> list[tuple[str, torch.Tensor]]:
+    """Each tensor once, under its first path."""
+    first: dict[int, tuple[str, torch.Tensor]] = {}
+    for path, tensor in found:
+        first.setdefault(id(tensor), (path, tensor))
+    return [*first.values()]
 
 
 _GIVEN_BACK = "gave an input back as it is: its own share of the gradient cannot be told"

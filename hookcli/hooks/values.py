@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from hookcli.models.trees import dtype_name, leaves, shape_of
+from hookcli.models.trees import argument_leaves, dtype_name, leaves, shape_of
 from hookcli.report.recording import LeafNote
 
 
@@ -19,6 +19,14 @@ def value_notes(value: Any) -> tuple[LeafNote, ...]:
     if kind is tuple and len(value) == 1 and type(value[0]) in _PLAIN:  # most arguments
         return _alone(value[0], "[0]")
     return tuple((path, shape_of(t), dtype_name(t.dtype), via) for path, t, via in leaves(value))
+
+
+def argument_notes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[LeafNote, ...]:
+    """The tensors of a call's arguments in the same way."""
+    if len(args) == 1 and not kwargs and type(args[0]) in _PLAIN:
+        return _alone(args[0], "[0]")
+    found = argument_leaves(args, kwargs)
+    return tuple((path, shape_of(t), dtype_name(t.dtype), via) for path, t, via in found)
 
 
 _PLAIN = {torch.Tensor, torch.nn.Parameter}  # of other classes a shape may be symbolic

@@ -140,7 +140,7 @@ def _layer_row(
     )
 
 
-def _partial(unknown: Counter[str]) -> tuple[str, ...]:
+def _partial(unknown: dict[str, int]) -> tuple[str, ...]:
     """A note of operators without a formula, where there were any."""
     if not unknown:
         return ()

@@ -100,5 +100,7 @@ class Activations:
 
     def of(self, output: Any) -> int | None:
         """Bytes that an output adds; None where a tensor of it does not tell."""
+        if type(output) is torch.Tensor:  # as most
+            return self._first(output)
         sizes = [self._first(tensor) for _, tensor, _ in leaves(output)]
         return None if None in sizes else sum(size for size in sizes if size)

@@ -122,7 +122,7 @@ def engine_for(spec: Spec, sink: Sink, *, clock: type[Context] = Context) -> Eng
         note=sink.add,
         statistics=Remembered(statistics),
         norm=Remembered(norm_of),
-        norm_of_sum=norm_of_sum,
+        norm_of_sum=Remembered(norm_of_sum),
         difference=norm_of_change,
     )
     return HookedEngine(spec, context)

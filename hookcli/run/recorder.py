@@ -11,10 +11,10 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from hookcli.hooks.context import Context
+from hookcli.hooks.values import argument_notes, value_notes
 from hookcli.models import walk
 from hookcli.models.base import Call
-from hookcli.models.trees import argument_leaves, dtype_name, leaves, shape_of
-from hookcli.report.recording import BackwardNote, CallNote, EventNote, LeafNote, Ledger, Recording
+from hookcli.report.recording import BackwardNote, CallNote, EventNote, Ledger, Recording
 from hookcli.run.counter import Activations
 from hookcli.run.doubts import Doubts
 from hookcli.run.owners import Owners
@@ -25,11 +25,6 @@ class Progress(Protocol):
 
     def __call__(self, phase: str, note: CallNote | None, step: int | None = None) -> None:
         """Tell that it runs now."""
-
-
-def leaf_notes(found: list[tuple[str, Any, bool]]) -> list[LeafNote]:
-    """Tensors → what the report says of them. No tensor is kept."""
-    return [(path, shape_of(t), dtype_name(t.dtype), via) for path, t, via in found]
 
 
 def _sizes(module: Any) -> tuple[int, int, int] | None:
@@ -89,7 +84,7 @@ class Recorder:
             training=call.training,
             place=call.place,
             recomputed=call.recomputed,
-            inputs=leaf_notes(argument_leaves(*batch)),
+            inputs=list(argument_notes(*batch)),
             notes=call.notes,
             counted=self.counted,
         )
@@ -116,8 +111,8 @@ class Recorder:
                 self._failed = (error, note)
         else:
             if call.late:
-                note.inputs.extend(leaf_notes(argument_leaves((), call.late)))
-            note.outputs = leaf_notes(leaves(output))
+                note.inputs.extend(argument_notes((), call.late))
+            note.outputs = list(value_notes(output))
             if self.activations is not None:
                 note.activation_bytes = self.activations.of(output)
             if isinstance(output, GeneratorType):

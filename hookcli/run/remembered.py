@@ -1,6 +1,7 @@
 """Statistics that are not computed twice.
 
-A layer's output is the next one's input, and its container's output too; so are their gradients.
+A layer's output is the next one's input, and its container's output too; so are their gradients,
+and the terms that a container and its first layer send to their input.
 """
 
 from __future__ import annotations
@@ -14,29 +15,34 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 _LEAST = 4096  # elements: below it computing is as fast as looking up
-_KEPT = 16  # the last so many tensors
+_KEPT = 16  # the last so many measurements
+
+_Alive = Callable[[], bool]
 
 
 class Remembered:
-    """A function that measures tensors, with a memory of the last. It keeps none of them alive.
+    """A function that measures a tensor, or several together, with a memory of the last.
+
+    It keeps none of them alive.
 
     What is remembered holds for the same memory, seen in the same way, and not written since.
     """
 
-    def __init__(self, measure: Callable[[torch.Tensor], dict[str, Any] | None]) -> None:
+    def __init__(self, measure: Callable[..., dict[str, Any] | None]) -> None:
         self._measure = measure
-        self._known: OrderedDict[Any, tuple[Any, dict[str, Any] | None]] = OrderedDict()
+        self._known: OrderedDict[Any, tuple[list[_Alive], dict[str, Any] | None]] = OrderedDict()
 
-    def __call__(self, tensor: torch.Tensor) -> dict[str, Any] | None:
-        """The figures of a tensor."""
-        key = _key(tensor)
-        if key is None:
-            return self._measure(tensor)
+    def __call__(self, *tensors: torch.Tensor) -> dict[str, Any] | None:
+        """Their figures."""
+        key = tuple([_key(tensor) for tensor in tensors])
+        if None in key:
+            return self._measure(*tensors)
         known = self._known.get(key)
-        if known is not None and known[0]():
+        if known is not None and all(alive() for alive in known[0]):
             return known[1]
-        found = self._measure(tensor)
-        self._known[key] = (_gradient(tensor) if _task() != -1 else _memory(tensor), found)
+        found = self._measure(*tensors)
+        alive = _gradient if _task() != -1 else _memory
+        self._known[key] = ([alive(tensor) for tensor in tensors], found)
         if len(self._known) > _KEPT:
             self._known.popitem(last=False)
         return found
@@ -45,13 +51,13 @@ class Remembered:
 _task = torch._C._current_graph_task_id  # of the backward pass that is running, or -1
 
 
-def _memory(tensor: torch.Tensor) -> Callable[[], bool]:
+def _memory(tensor: torch.Tensor) -> _Alive:
     """Whether the memory is still what it was, and not used again: its storage lives."""
     reference = StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]
     return lambda: not reference.expired()  # type: ignore[no-untyped-call]
 
 
-def _gradient(tensor: torch.Tensor) -> Callable[[], bool]:
+def _gradient(tensor: torch.Tensor) -> _Alive:
     """The same within a backward pass, where the storage must not be asked for.
 
     Torch would no longer take it for its own, and adds gradients in place only to such. So it is

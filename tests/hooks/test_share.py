@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 import hookcli
+from hookcli.run import statistics
 
 from .running import finished, hook
 
@@ -126,3 +127,18 @@ def test_torch_still_adds_in_place(command):
     bare = writes(net)
     assert any(bare)
     assert writes(net, command=command) == bare
+
+
+def test_a_container_and_its_first_layer_share_one_measurement(monkeypatch):
+    measured, own = [], statistics.norm_of_sum
+    monkeypatch.setattr(
+        statistics, "norm_of_sum", lambda a, b: measured.append(a.shape) or own(a, b)
+    )
+    net = nn.Sequential(nn.Linear(128, 128), nn.Sequential(nn.Sequential(Written()), Written()))
+    asked = [hook("node", f"{name}:input", ("stats", "norm")) for name in ("1", "1.0", "1.0.0")]
+    events = finished(net, BATCH, asked).events
+    assert len({event.stats[0]["norm"] for event in events}) == 1 < len(events)
+    assert len(measured) == 1
+    truth = Net(Written())
+    truth.first, truth.uses = net[0], net[1]
+    assert events[0].stats[0]["norm"] == pytest.approx(by_hand(truth).norm().item(), rel=1e-5)

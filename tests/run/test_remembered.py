@@ -84,3 +84,16 @@ def test_a_gradient_that_is_written_is_measured_again():
     y.register_hook(hook)
     (y * 3).sum().backward()
     assert found == [3.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize("changed", [0, 1])
+def test_two_tensors_are_measured_together_until_one_is_written(changed):
+    counted = []
+    known = Remembered(lambda a, b: counted.append(1) or statistics(a + b))
+    pair = [torch.ones(100, 100), torch.ones(100, 100)]
+    assert known(*pair) == known(*pair) == statistics(pair[0] + pair[1])
+    assert len(counted) == 1
+    pair[changed].add_(1)
+    assert known(*pair)["max"] == 3.0
+    assert known(*reversed(pair))["max"] == 3.0
+    assert len(counted) == 3

@@ -36,6 +36,7 @@ from hookcli.api import printable  # noqa: E402
 from hookcli.config.hooks import ActionSpec, HookSpec  # noqa: E402
 from hookcli.config.selectors import selector_of  # noqa: E402
 from hookcli.config.spec import ModelSpec, Spec  # noqa: E402
+from hookcli.models.trees import leaves  # noqa: E402
 from hookcli.run.loop import Attached  # noqa: E402
 
 LIMITS = {"trace": 1.03, "grads": 1.10}
@@ -195,7 +196,9 @@ def empty_hooks(model, kinds):
         return None
 
     def onto_output(_module, _args, output):
-        output.register_hook(nothing)
+        for _, tensor, _ in leaves(output):
+            if tensor.requires_grad:
+                tensor.register_hook(nothing)
 
     handles = []
     for kind, at in kinds:

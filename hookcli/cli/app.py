@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,8 +20,9 @@ from hookcli.cli import (
     snapshot,
     trace,
 )
+from hookcli.cli.usage import usage_error
 from hookcli.console import Console, stdout_is_closed
-from hookcli.errors import RequestError, Status
+from hookcli.errors import Status
 
 app = typer.Typer(
     name="hookcli",
@@ -32,9 +31,6 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-
-
-_NEAR = re.compile(r"\.? (?:\(Possible options: |\(?Did you mean:? )'?([^\s,')?]+)[^)?]*[)?]+")
 
 
 def _version(wanted: bool) -> None:
@@ -69,20 +65,6 @@ app.command("render")(render.render)
 app.command("schema")(schema.schema)
 
 
-def _usage_error(error: Any, arguments: list[str]) -> RequestError:
-    """A usage error of typer's as one of ours."""
-    message = " ".join(str(error.format_message()).split())
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "hookcli"
-    said = _NEAR.search(message)
-    message = _NEAR.sub("", message).rstrip(".")
-    return RequestError(
-        message[:1].lower() + message[1:],
-        place=shlex.join(["hookcli", *arguments]),
-        hint=f"did you mean {said[1]}?" if said else f"see {command} --help",
-    )
-
-
 def run(arguments: list[str]) -> int:
     """The exit status of a command line."""
     try:
@@ -93,7 +75,8 @@ def run(arguments: list[str]) -> int:
         # typer's usage errors: it keeps their class in a private module that has moved before
         if not hasattr(error, "format_message"):
             raise
-        usage = _usage_error(error, arguments)
+        commands = [command.name or "" for command in app.registered_commands]
+        usage = usage_error(error, arguments, commands)
         Console().error(usage)
         return usage.status
     return int(status or 0)

@@ -36,10 +36,11 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Where a hook stands: any of these must match. `text` is what the user wrote."""
+    """Where a hook stands: any of these must match. `text` is what the user wrote, `texts` each."""
 
     any: tuple[Match, ...]
     text: str
+    texts: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

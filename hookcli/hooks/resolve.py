@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from torch import nn
 
@@ -14,6 +16,7 @@ from hookcli.hooks.catalogue import CATALOGUE
 from hookcli.models import walk
 from hookcli.models.base import Model, TensorInfo
 from hookcli.models.scripted import type_of
+from hookcli.report.recording import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +38,15 @@ class Known:
 
 @dataclass(slots=True)
 class Targets:
-    """What one hook stands on. `values` are modules with the condition on their call's tensors."""
+    """What one hook stands on. `values` are modules with the condition on their call's tensors.
+
+    `missed` numbers the conditions of its selector that nothing meets.
+    """
 
     modules: list[tuple[str, nn.Module]] = field(default_factory=list)
     parameters: list[TensorInfo] = field(default_factory=list)
     values: list[tuple[str, nn.Module, Match]] = field(default_factory=list)
+    missed: set[int] = field(default_factory=set)
 
 
 def resolve(spec: HookSpec, known: Known) -> Targets:
@@ -54,23 +61,37 @@ def resolve(spec: HookSpec, known: Known) -> Targets:
     if spec.at is None:
         targets.modules = [(names[0], module) for module, names in known.modules]
         return targets
-    for match in spec.at.any:
+    for number, match in enumerate(spec.at.any):
+        found: list[Any]
         if match.part is not None or match.op is not None or match.node is not None:
-            targets.values += _values(match, known)
+            found = _values(match, known)
+            targets.values += found
         elif kind.target in {"parameter", "tensor"}:
             one = Selector((match,), spec.at.text)
-            targets.parameters += [
-                info
-                for info in known.parameters
-                if info not in targets.parameters
-                and selectors.name_matches(one, info.name, info.aliases)
-            ]
+            found = [p for p in known.parameters if selectors.name_matches(one, p.name, p.aliases)]
+            targets.parameters += [info for info in found if info not in targets.parameters]
         else:
-            targets.modules += [
-                pair for pair in module_targets(match, known) if pair not in targets.modules
-            ]
+            found = module_targets(match, known)
+            targets.modules += [pair for pair in found if pair not in targets.modules]
+        if not found:
+            targets.missed.add(number)
     _check(spec, spec.at, targets, known)
     return targets
+
+
+def missed(resolved: Iterable[tuple[HookSpec, Targets]], known: Known) -> Iterator[Finding]:
+    """What a list in `at` names and nothing meets, for none of the kinds of its entry."""
+    entries: dict[int, tuple[HookSpec, set[int]]] = {}
+    for spec, targets in resolved:
+        _, common = entries.setdefault(spec.index, (spec, targets.missed))
+        common &= targets.missed
+    for spec, numbers in entries.values():
+        for number in sorted(numbers if spec.at and spec.at.texts else ()):
+            at: Any = spec.at
+            one = Selector((at.any[number],), at.texts[number])
+            message = f"nothing matches '{one.text}', one of several in at"
+            hint = _hint(spec, one, known)
+            yield Finding("hook_misuse", one.text, f"{message}: {hint}", spec.place, "warning")
 
 
 def module_targets(match: Match, known: Known) -> list[tuple[str, nn.Module]]:
@@ -101,16 +122,25 @@ def _check(spec: HookSpec, at: Selector, targets: Targets, known: Known) -> None
         return
     if all(one.pattern == "*" and one.part is None for one in at.any):
         return  # every one of none
-    of_parameters = CATALOGUE[spec.kind].target in {"parameter", "tensor"} and any(
-        one.part is None and one.op is None and one.node is None for one in at.any
-    )
-    names = [info.name for info in known.parameters] if of_parameters else known.module_names()
-    what = "parameter" if of_parameters else "module"
+    what = "parameter" if _of_parameters(spec, at) else "module"
     raise RequestError(
         f"no {what} matches '{at.text}'",
         place=f"{spec.place}.at  |  at: {at.text}" if spec.place else f"at: {at.text}",
-        hint=_other(at, known, of_parameters) or selectors.advice(at, names),
+        hint=_hint(spec, at, known),
     )
+
+
+def _of_parameters(spec: HookSpec, at: Selector) -> bool:
+    return CATALOGUE[spec.kind].target in {"parameter", "tensor"} and any(
+        one.part is None and one.op is None and one.node is None for one in at.any
+    )
+
+
+def _hint(spec: HookSpec, at: Selector, known: Known) -> str:
+    """What may be meant by a selector that matches nothing."""
+    of_parameters = _of_parameters(spec, at)
+    names = [info.name for info in known.parameters] if of_parameters else known.module_names()
+    return _other(at, known, of_parameters) or selectors.advice(at, names)
 
 
 def _other(at: Selector, known: Known, of_parameters: bool) -> str | None:

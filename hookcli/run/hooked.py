@@ -25,7 +25,7 @@ from hookcli.hooks.operators import Operators
 from hookcli.hooks.optimizer import attach_optimizer
 from hookcli.hooks.parameter import attach_parameters, attach_together
 from hookcli.hooks.registration import attach_registration
-from hookcli.hooks.resolve import Known, Targets, resolve
+from hookcli.hooks.resolve import Known, Targets, missed, resolve
 from hookcli.hooks.state import attach_state
 from hookcli.hooks.taps import Tap, Taps
 from hookcli.models.base import Call, Model, TensorInfo
@@ -105,6 +105,8 @@ class HookedEngine(Engine):
             except RequestError as problem:
                 problems.append(problem)
         refuse(problems)
+        for finding in missed(((self.hooks[i].spec, t) for i, t in self._targets.items()), known):
+            self.context.find(finding)
 
     @contextmanager
     def attached(self) -> Iterator[None]:

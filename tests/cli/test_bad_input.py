@@ -138,9 +138,14 @@ def test_a_mistake_is_said_in_three_lines(case, cli, tmp_path):
         (["inspekt", "x"], "no such command 'inspekt'", "inspect?"),
         (["inspect"], "missing argument 'MODEL'", "hookcli inspect --help"),
         (["render", "no.json"], "cannot be read", "hookcli inspect MODEL -f json"),
-        (["schema", "nothing"], "invalid value", "--help"),
-        (["inspect", "x.py", "--depth", "-1"], "--depth", "--help"),
-        (["inspect", "x.py", "--mode", "evil"], "--mode", "--help"),
+        (["schema", "nothing"], "'what': 'nothing' is not one of 'config'", "schema --help"),
+        (["list", "hoks"], "'hoks' is not one of 'hooks'", "did you mean hooks?"),
+        (["inspect", "x.py", "--depth", "-1"], "'--depth': it should be greater", "--help"),
+        (["inspect", "x.py", "--depth"], "requires an argument", "hookcli inspect --help"),
+        (["inspect", "x.py", "--seed", "1.5"], "it should be a valid integer", "--help"),
+        (["inspect", "x.py", "--mode", "evil"], "'--mode': 'evil' is not one of", "eval?"),
+        (["inspect", "x.py", "--colums", "name"], "no such option: --colums", "--columns?"),
+        (["inspect", "x.py", "--zzz"], "no such option: --zzz", "hookcli inspect --help"),
     ],
 )
 def test_usage_errors_look_like_all_others(arguments, message, hint, cli):

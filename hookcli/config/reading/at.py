@@ -172,5 +172,9 @@ DEFS: Schema = {
 
 def selector_of(item: Item, found: Found) -> Selector:
     """The selector of what stands there."""
-    text = item.value if isinstance(item.value, str) else flow(plain(item))
-    return Selector(tuple(match for _, match in found), text)
+    texts = tuple(_written(one) for one, _ in found)
+    return Selector(tuple(match for _, match in found), _written(item), texts)
+
+
+def _written(item: Item) -> str:
+    return item.value if isinstance(item.value, str) else flow(plain(item))

@@ -7,14 +7,22 @@ from typing import Any
 import torch
 
 
-def storage_of(tensor: torch.Tensor) -> Any:
-    """A tensor's storage; None where it has none that tells (sparse, nested, uninitialised)."""
+def sized_storage(tensor: torch.Tensor) -> tuple[Any, int] | None:
+    """A tensor's storage and its bytes; None where it has none that tells.
+
+    So have sparse, nested and uninitialised ones.
+    """
     try:
         storage = tensor.untyped_storage()
-        storage.nbytes()
+        return storage, storage.nbytes()
     except (NotImplementedError, RuntimeError, ValueError):
         return None
-    return storage
+
+
+def storage_of(tensor: torch.Tensor) -> Any:
+    """A tensor's storage; None as above."""
+    sized = sized_storage(tensor)
+    return None if sized is None else sized[0]
 
 
 def once(tensor: torch.Tensor, like: torch.Tensor | None = None) -> torch.Tensor:

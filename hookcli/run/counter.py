@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from hookcli.models import walk
 from hookcli.models.scripted import OURS, lost
-from hookcli.models.storage import storage_of
+from hookcli.models.storage import sized_storage
 from hookcli.models.trees import argument_leaves, leaves
 from hookcli.report.recording import CallNote, Ledger
 from hookcli.run.formulas import flops_of
@@ -87,16 +87,17 @@ class Activations:
 
     def _first(self, tensor: torch.Tensor) -> int | None:
         """The storage's bytes where it is new; 0 where it is not; None where it has none."""
-        storage = storage_of(tensor)
-        if storage is None:
+        sized = sized_storage(tensor)
+        if sized is None:
             return None
+        storage, size = sized
         key = storage._cdata
         known = self._seen.get(key)
         if known is not None and not known.expired():
             return 0
         # A weak reference keeps the address from being used again, and nothing alive.
         self._seen[key] = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
-        return int(storage.nbytes())
+        return size
 
     def of(self, output: Any) -> int | None:
         """Bytes that an output adds; None where a tensor of it does not tell."""

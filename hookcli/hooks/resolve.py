@@ -83,12 +83,15 @@ def missed(resolved: Iterable[tuple[HookSpec, Targets]], known: Known) -> Iterat
     """What a list in `at` names and nothing meets, for none of the kinds of its entry."""
     entries: dict[int, tuple[HookSpec, set[int]]] = {}
     for spec, targets in resolved:
-        _, common = entries.setdefault(spec.index, (spec, targets.missed))
+        _, common = entries.setdefault(spec.index, (spec, {*targets.missed}))
         common &= targets.missed
     for spec, numbers in entries.values():
-        for number in sorted(numbers if spec.at and spec.at.texts else ()):
-            at: Any = spec.at
-            one = Selector((at.any[number],), at.texts[number])
+        if spec.at is None or len(spec.at.texts) < 2:
+            continue
+        for number in sorted(numbers):
+            one = Selector((spec.at.any[number],), spec.at.texts[number])
+            if _is_everything(one.any[0]):
+                continue
             message = f"nothing matches '{one.text}', one of several in at"
             hint = _hint(spec, one, known)
             yield Finding("hook_misuse", one.text, f"{message}: {hint}", spec.place, "warning")
@@ -120,7 +123,7 @@ def _values(match: Match, known: Known) -> list[tuple[str, nn.Module, Match]]:
 def _check(spec: HookSpec, at: Selector, targets: Targets, known: Known) -> None:
     if targets.modules or targets.parameters or targets.values:
         return
-    if all(one.pattern == "*" and one.part is None for one in at.any):
+    if all(map(_is_everything, at.any)):
         return  # every one of none
     what = "parameter" if _of_parameters(spec, at) else "module"
     raise RequestError(
@@ -128,6 +131,10 @@ def _check(spec: HookSpec, at: Selector, targets: Targets, known: Known) -> None
         place=f"{spec.place}.at  |  at: {at.text}" if spec.place else f"at: {at.text}",
         hint=_hint(spec, at, known),
     )
+
+
+def _is_everything(match: Match) -> bool:
+    return match.pattern == "*" and match.part is None
 
 
 def _of_parameters(spec: HookSpec, at: Selector) -> bool:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 import hookcli
 from hookcli.errors import RequestError
 from tests.hooks import models
 
 
-def found(tmp_path, text):
+def found(tmp_path, text, model=None, batch=None):
     config = tmp_path / "hooks.yaml"
     config.write_text(f"preset: none\nhooks:\n{text}\n")
-    return hookcli.trace(models.Plain(), models.batch(), config=config)
+    return hookcli.trace(
+        model or models.Plain(), models.batch() if batch is None else batch, config=config
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,3 +50,20 @@ def test_what_one_of_the_kinds_finds_is_found(tmp_path):
 def test_a_list_of_nothing_is_refused(tmp_path):
     with pytest.raises(RequestError, match="no module matches"):
         found(tmp_path, "  - {kind: forward, at: [cf, haed]}")
+
+
+class Bare(torch.nn.Module):
+    """Without a parameter."""
+
+    def __init__(self):
+        super().__init__()
+        self.act = torch.nn.Tanh()
+
+    def forward(self, x):
+        return self.act(x)
+
+
+@pytest.mark.parametrize("at", ['"*"', '["*", "*"]'])
+def test_every_one_of_none_is_no_typo(at, tmp_path):
+    entry = f"  - {{kind: tensor, at: {at}}}"
+    assert found(tmp_path, entry, Bare(), torch.ones(2, requires_grad=True)).checks == ()

@@ -9,7 +9,7 @@ from typing import Any
 
 from hookcli.cli.files import files_read
 from hookcli.cli.output import TIMED, Target, check_stream, parse_targets
-from hookcli.cli.values import parse_device, parse_dtype, positive
+from hookcli.cli.values import parse_device, parse_dtype, parse_loss, positive
 from hookcli.cli.views import view_of
 from hookcli.config.arguments import parse_arguments
 from hookcli.config.config import Config, FailOn
@@ -83,7 +83,7 @@ def _flags(given: Mapping[str, Any]) -> Flags:
         tensors=given.get("tensors"),
         mode=given["mode"],
         seed=given["seed"],
-        loss=given.get("loss"),
+        loss=parse_loss(given.get("loss")),
         steps=given.get("steps"),
         no_grad=given["no_grad"],
         timeout=positive(given["timeout"], "--timeout"),

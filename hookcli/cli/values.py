@@ -11,6 +11,7 @@ from hookcli.formats.names import DEFAULT_COLUMNS, columns_of
 
 _MOST = 1e9  # seconds or gigabytes
 _DEVICES = ("cpu", "cuda", "mps", "xpu")
+_LOSSES = ("probe", "sum", "mean")
 
 
 def near(word: str, known: Iterable[str]) -> str | None:
@@ -82,7 +83,7 @@ def parse_device(text: str | None) -> str | None:
         return None
     kind, _, index = text.partition(":")
     if kind not in _DEVICES or (index and not index.isdigit()):
-        guess = near(kind, _DEVICES)
+        guess = "cuda" if kind == "gpu" else near(kind, _DEVICES)
         raise RequestError(
             f"'{text}' is no device",
             place=f"--device {text}",
@@ -91,6 +92,26 @@ def parse_device(text: str | None) -> str | None:
             else f"devices are {', '.join(_DEVICES)}, cuda:1",
         )
     return text
+
+
+def parse_loss(text: str | None) -> str | None:
+    """What backward starts from: a word, output:PATH, or a function, which the run finds.
+
+    Raises
+    ------
+    RequestError : it is none of them.
+
+    """
+    if text is None or text in _LOSSES or ":" in text or text.startswith("torch.ops."):
+        return text
+    guess = near(text, _LOSSES)
+    raise RequestError(
+        f"'{text}' is no loss",
+        place=f"--loss {text}",
+        hint=f"did you mean {guess}?"
+        if guess
+        else "write probe, sum, mean, output:PATH or file.py:function",
+    )
 
 
 def parse_dtype(text: str | None) -> str | None:

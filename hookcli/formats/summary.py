@@ -58,11 +58,14 @@ def _extent(run: RunInfo) -> str:
     return "".join(f", {count} {what}" for count, what in counts if count > 1)
 
 
-def _uncounted(report: Report) -> tuple[int, int] | None:
-    """Elements of parameters in modules that never ran, and of those that rows show again."""
+def _uncounted(report: Report) -> tuple[int, int, int] | None:
+    """Elements of parameters that no row shows, and of those that rows show again.
+
+    The former stand in modules that never ran, or that others used without a call.
+    """
     seen = {row.name: row for row in report.layers if row.registered and row.call == 0}
     homes = {name for row in seen.values() for name in (row.name, *row.aliases)}
-    idle = shown = 0
+    idle = used = shown = 0
     for row in seen.values():
         if row.own_parameters is None:
             return None
@@ -70,13 +73,16 @@ def _uncounted(report: Report) -> tuple[int, int] | None:
     for parameter in report.parameters:
         if parameter.numel is None:
             return None
-        if parameter.module_type == _FUNCTIONAL:
-            continue
         owners = {n.rpartition(".")[0] for n in (parameter.name, *parameter.shared_with)}
-        if not owners & homes:
+        if owners & homes:
+            continue
+        above = {owner.rpartition(".")[0] for owner in owners}
+        if parameter.module_type == _FUNCTIONAL and above & homes:
+            used += parameter.numel
+        else:
             idle += parameter.numel
     total = report.totals.parameters
-    return None if total is None else (idle, shown + idle - total)
+    return None if total is None else (idle, used, shown + idle + used - total)
 
 
 def totals(report: Report) -> list[tuple[str, str]]:
@@ -89,9 +95,11 @@ def totals(report: Report) -> list[tuple[str, str]]:
         if trainable is not None:
             lines.append(("Trainable params", number(trainable)))
             lines.append(("Non-trainable params", number(model.parameters - trainable)))
-        idle, again = _uncounted(report) or (0, 0)
+        idle, used, again = _uncounted(report) or (0, 0, 0)
         if idle and report.error is None:
             lines.append(("  in modules never called", number(idle)))
+        if used and report.error is None:
+            lines.append(("  used without a call", number(used)))
         if again:
             lines.append(("  shared, counted once", number(again)))
     if report.totals.macs is not None:

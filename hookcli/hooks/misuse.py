@@ -175,6 +175,8 @@ def never_fired(hook: Hook) -> Finding:
         why = "torch's backward hooks see only a tensor, or a flat tuple of them, as output"
     elif "backward" in kind.phases:
         why = "no gradient came there: the loss does not reach it, or it does not require grad"
+        if spec.kind in {"post_accumulate_grad", "accumulate_grad"}:
+            why += "; with run.backward.inputs nothing is added to .grad"
     else:
         why = "what it waits for did not happen: the module never ran"
     return Finding("hooks_fired", target, f"kind {spec.kind} never fired: {why}", spec.place)

@@ -14,7 +14,8 @@ from hookcli.models.functions import function_of
 
 
 def refuse(problems: list[RequestError]) -> None:
-    """Raise what was found wrong, all at once."""
+    """Raise what was found wrong, all at once; what two kinds of an entry share, once."""
+    problems = [*{(one.message, one.place, one.hint): one for one in problems}.values()]
     if problems:
         raise problems[0] if len(problems) == 1 else ProblemsError(tuple(problems))
 

@@ -27,7 +27,8 @@ def explain(
     if not guilty:
         return
     one = guilty[0]
-    layer = "the model's own code" if failure.call is None else f"'{failure.call.name or 'model'}'"
+    name = failure.call.name if failure.call is not None else None
+    layer = f"'{name}'" if name else "the model's own code"
     where = f" at {failure.place}" if failure.place else ""
     failure.message = (
         f"{layer} changes a tensor in place{where}, and kind {one.kind} ({one.place}) has made it "

@@ -100,6 +100,7 @@ CASES = {
         ["ok.py", "--weights", "broken.safetensors", "-i", "2x4"], 3, "cannot be read",
         "--weights broken.safetensors", "whole",
     ),
+    "device gpu": (["ok.py", "--device", "gpu"], 2, "no device", "--device gpu", "cuda?"),
     "unknown device": (["ok.py", "--device", "cdua"], 2, "no device", "--device cdua", "cuda?"),
     "integer model": (["ok.py", "--dtype", "int8"], 2, "floating", "--dtype int8", "float"),
     "endless memory": (
@@ -145,6 +146,7 @@ def test_a_mistake_is_said_in_three_lines(case, cli, tmp_path):
         (["inspect", "x.py", "--seed", "1.5"], "it should be a valid integer", "--help"),
         (["inspect", "x.py", "--mode", "evil"], "'--mode': 'evil' is not one of", "eval?"),
         (["inspect", "x.py", "--colums", "name"], "no such option: --colums", "--columns?"),
+        (["grads", "x.py", "--loss", "smu"], "'smu' is no loss", "did you mean sum?"),
         (["inspect", "x.py", "--zzz"], "no such option: --zzz", "hookcli inspect --help"),
     ],
 )

@@ -156,6 +156,23 @@ def test_frozen_shared_and_reused_parameters_are_marked():
     assert re.search(r"shared, counted once +4$", text, re.MULTILINE)
 
 
+def test_what_attention_uses_without_a_call_stands_in_the_totals():
+    class Attends(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attention, self.idle = nn.MultiheadAttention(4, 2), nn.MultiheadAttention(4, 2)
+
+        def forward(self, x):
+            return self.attention(x, x, x)[0]
+
+    text = draw(Attends(), torch.ones(3, 4), columns=PLAIN)
+    assert re.search(r"attention \(MultiheadAttention\) .* 60$", text, re.MULTILINE)
+    assert re.search(r"used without a call +20$", text, re.MULTILINE)
+    assert re.search(r"in modules never called +80$", text, re.MULTILINE)
+    assert re.search(r"Total params +160$", text, re.MULTILINE)
+    assert "shared" not in text
+
+
 @pytest.mark.parametrize("width", [50, 80, 120, 200])
 @pytest.mark.parametrize("model", [Looped(), Growing()], ids=["looped", "growing"])
 def test_no_line_is_wider_than_the_terminal(model, width):

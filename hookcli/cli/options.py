@@ -221,7 +221,7 @@ Output = Annotated[
     str | None,
     typer.Option("-o", "--output", metavar="FILE", help="Write the single format to this file."),
 ]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Leave notes out.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No notes on stderr.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Add tracebacks to errors.")]
 Color = Annotated[
     ColorOption, typer.Option("--color", help="Colour: auto is on a terminal without NO_COLOR.")

@@ -95,8 +95,11 @@ def columns(report: Report, view: View) -> list[str]:
     return [c for c in asked if not default or counted.get(c, True)]
 
 
+_SHAPES = {"input", "output"}
+
+
 def _widths(drawn: list[Line], names: list[str], width: int) -> dict[str, int]:
-    """How wide each flexible column may be, so that the table fits."""
+    """How wide each flexible column may be; what short forms of shapes leave over, others get."""
     natural = {
         name: max(
             [len(COLUMNS[name]) + MIN_PADDING]
@@ -109,11 +112,22 @@ def _widths(drawn: list[Line], names: list[str], width: int) -> dict[str, int]:
         )
         for name in names
     }
+    widths = _allot(natural, names, width)
+    for name in _SHAPES & natural.keys():
+        if widths[name] < natural[name]:
+            used = max(len(line.cell(name, widths[name])) for line in drawn)
+            natural[name] = min(widths[name], max(used, len(COLUMNS[name]) + MIN_PADDING))
+    return _allot(natural, names, width)
+
+
+def _allot(natural: dict[str, int], names: list[str], width: int) -> dict[str, int]:
+    """The columns' widths, made smaller in a stated order until the table fits."""
+    natural = dict(natural)
     room = width - _GAP * (len(names) - 1)
     excess = sum(natural.values()) - room
     if excess <= 0:
         return natural
-    shapes = [n for n in names if n in {"input", "output"}]
+    shapes = [n for n in names if n in _SHAPES]
     texts = [n for n in names if n in {"place", "notes", "aliases", "name"}]
     for group, least in (
         (texts, 16),

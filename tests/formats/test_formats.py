@@ -180,6 +180,31 @@ def test_no_line_is_wider_than_the_terminal(model, width):
     assert max(map(len, text.splitlines())) <= width
 
 
+class Encoder(nn.Module):
+    """Long names, and shapes that have a short form."""
+
+    def __init__(self, depth=3):
+        super().__init__()
+        self.intermediate_projection = nn.Linear(3, 3)
+        self.following_encoder_layer = Encoder(depth - 1) if depth else nn.Identity()
+
+    def forward(self, x):
+        hidden = self.intermediate_projection(x)
+        inner = self.following_encoder_layer(hidden)
+        last = inner if isinstance(inner, torch.Tensor) else inner[0]
+        return last, hidden, x, last.sum()
+
+
+@pytest.mark.parametrize("width", range(84, 150, 6))
+def test_no_name_is_cut_where_the_line_has_room(width):
+    text = draw(Encoder(), torch.ones(2, 3), width=width, columns=PLAIN)
+    [rule] = [line for line in text.splitlines() if line.startswith("---")]
+    if any("…" in cell for cell in table_rows(text)):
+        assert len(rule) == width
+    else:
+        assert len(rule) <= width
+
+
 def test_many_leaves_are_cut_to_fit_and_counted():
     class Many(nn.Module):
         def forward(self, x):

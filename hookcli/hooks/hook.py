@@ -14,13 +14,12 @@ from hookcli.config.hooks import HookSpec, is_average
 from hookcli.hooks.context import Context
 from hookcli.hooks.misuse import (
     check_edits,
-    check_return,
-    is_of_optimizer,
     unchanged_attributes,
     versions,
 )
 from hookcli.hooks.portable import Portable
 from hookcli.hooks.retention import Retention
+from hookcli.hooks.returns import check_return, is_of_optimizer
 from hookcli.hooks.values import copies_of, tensors_in, value_notes
 from hookcli.report.recording import EventNote, LeafNote
 

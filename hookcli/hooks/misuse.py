@@ -1,4 +1,4 @@
-"""What a hook of the user's does wrong: an argument edited in place, a return that does not fit."""
+"""What a hook of the user's does wrong, or does not do: edits in place, hooks that never fired."""
 
 from __future__ import annotations
 
@@ -56,89 +56,6 @@ def check_edits(
         "; a gradient may be shared, and then its siblings changed too" if gradient else ""
     )
     context.find(Finding("hook_misuse", event.target, message, spec.place))
-    return True
-
-
-def check_return(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
-    """Whether torch may have this value; what it cannot mean is told as a finding.
-
-    Torch takes every return that is not None. What no kind of this hook may return is dropped, as
-    the run could not go on; what merely looks wrong goes on, as in plain PyTorch.
-    """
-    kind = CATALOGUE[spec.kind]
-    what = type(result).__name__
-    if is_of_optimizer(spec) and spec.kind.endswith("_pre") and _are_arguments(result):
-        return True
-    if kind.family == "state" and not _are_entries(result, event.value):
-        message = f"the hook returned {what}, where nothing may be returned"
-        _tell(spec, event, context, message + ": change the dictionary in place" * kind.replaces)
-        return False
-    if not kind.replaces:
-        _tell(spec, event, context, f"the hook returned {what}, where nothing may be returned")
-        return False
-    if isinstance(event.value, torch.Tensor) and kind.target in {"tensor", "run"}:
-        return _fits(spec, event, result, context)
-    if isinstance(event.value, torch.Tensor) and leaves(result) and not _is_tensor(result):
-        _tell(
-            spec,
-            event,
-            context,
-            f"the hook returned {what} in place of a tensor: what follows gets that",
-        )
-        return True
-    given, got = leaves(event.value), leaves(result)
-    if given and not got and not isinstance(result, tuple):
-        _tell(
-            spec,
-            event,
-            context,
-            f"the hook returned {what} without a tensor, and PyTorch puts it in place of the "
-            f"{type(event.value).__name__}: return None to change nothing",
-        )
-    return True
-
-
-def is_of_optimizer(spec: HookSpec) -> bool:
-    """Whether it fires around an optimizer's step."""
-    return CATALOGUE[spec.kind].family == "optimizer"
-
-
-def _are_arguments(result: Any) -> bool:
-    """Whether this is (args, kwargs) of step."""
-    return isinstance(result, tuple) and list(map(type, result)) == [tuple, dict]
-
-
-def _are_entries(result: Any, own: Any) -> bool:
-    """Whether these are new values for entries of a state dict."""
-    return isinstance(result, dict) and isinstance(own, dict) and result.keys() <= own.keys()
-
-
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, torch.Tensor)
-
-
-def _fits(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
-    if not isinstance(result, torch.Tensor):
-        if spec.kind == "saved_tensors":
-            return True
-        _tell(
-            spec,
-            event,
-            context,
-            f"the hook returned {type(result).__name__}, where a tensor or None is wanted: it was "
-            "not used",
-        )
-        return False
-    value = event.value
-    if spec.kind == "tensor" and (result.shape != value.shape or result.dtype != value.dtype):
-        _tell(
-            spec,
-            event,
-            context,
-            f"the hook returned {result.dtype} of shape {list(result.shape)}, where "
-            f"{value.dtype} of shape {list(value.shape)} is wanted: it was not used",
-        )
-        return False
     return True
 
 
@@ -242,7 +159,3 @@ def kept_alive(hook: Hook, others: list[torch.Tensor]) -> Finding | None:
         "detached clone of what is small"
     )
     return Finding("hook_misuse", target, message, hook.spec.place, "warning")
-
-
-def _tell(spec: HookSpec, event: Event, context: Context, message: str) -> None:
-    context.find(Finding("hook_misuse", event.target, message, spec.place))

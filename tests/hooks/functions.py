@@ -187,3 +187,27 @@ def interrupt(event):
 
 def event_thing(event):
     return [object()]
+
+
+def _gradients(given):
+    return next(one for one in given if isinstance(one, tuple))
+
+
+def gradients_longer(*given):
+    return (*_gradients(given), None)
+
+
+def gradients_summed(*given):
+    return tuple(one if one is None else one.sum() for one in _gradients(given))
+
+
+def gradients_doubled_in_width(*given):
+    return tuple(one if one is None else one.double() for one in _gradients(given))
+
+
+def gradients_as_numbers(*given):
+    return tuple(1.0 for _ in _gradients(given))
+
+
+def gradients_left_out(*given):
+    return tuple(None for _ in _gradients(given))

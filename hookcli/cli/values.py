@@ -6,12 +6,11 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from hookcli.config.spec import DEVICES, LOSS_HINT, LOSSES
 from hookcli.errors import RequestError
 from hookcli.formats.names import DEFAULT_COLUMNS, columns_of
 
 _MOST = 1e9  # seconds or gigabytes
-_DEVICES = ("cpu", "cuda", "mps", "xpu")
-_LOSSES = ("probe", "sum", "mean")
 
 
 def near(word: str, known: Iterable[str]) -> str | None:
@@ -82,14 +81,12 @@ def parse_device(text: str | None) -> str | None:
     if text is None:
         return None
     kind, _, index = text.partition(":")
-    if kind not in _DEVICES or (index and not index.isdigit()):
-        guess = "cuda" if kind == "gpu" else near(kind, _DEVICES)
+    if kind not in DEVICES or (index and not index.isdigit()):
+        guess = "cuda" if kind == "gpu" else near(kind, DEVICES)
         raise RequestError(
             f"'{text}' is no device",
             place=f"--device {text}",
-            hint=f"did you mean {guess}?"
-            if guess
-            else f"devices are {', '.join(_DEVICES)}, cuda:1",
+            hint=f"did you mean {guess}?" if guess else f"devices are {', '.join(DEVICES)}, cuda:1",
         )
     return text
 
@@ -102,15 +99,13 @@ def parse_loss(text: str | None) -> str | None:
     RequestError : it is none of them.
 
     """
-    if text is None or text in _LOSSES or ":" in text or text.startswith("torch.ops."):
+    if text is None or text in LOSSES or ":" in text or text.startswith("torch.ops."):
         return text
-    guess = near(text, _LOSSES)
+    guess = near(text, LOSSES)
     raise RequestError(
         f"'{text}' is no loss",
         place=f"--loss {text}",
-        hint=f"did you mean {guess}?"
-        if guess
-        else "write probe, sum, mean, output:PATH or file.py:function",
+        hint=f"did you mean {guess}?" if guess else LOSS_HINT,
     )
 
 

@@ -13,6 +13,9 @@ from hookcli.rules.check import CheckSpec, Suppression
 Mode: TypeAlias = Literal["train", "eval", "as-is"]
 TensorsOption: TypeAlias = Literal["auto", "fake", "real"]
 Command: TypeAlias = Literal["inspect", "grads", "trace", "check"]
+DEVICES = ("cpu", "cuda", "mps", "xpu")
+LOSSES = ("probe", "sum", "mean")  # beside output:PATH and functions
+LOSS_HINT = "write probe, sum, mean, output:PATH or file.py:function"
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,10 +187,7 @@ class Session:
         return Candidate("inferred", command(hypothesis), batch, hypothesis)
 
     def _runs_bare(self, model: Model, candidate: Candidate) -> bool:
-        """Whether a batch that failed does well where no hook changes anything.
-
-        Torch's backward hooks of modules change the graph, whatever they do.
-        """
+        """Whether a batch that failed does well without hooks that change values or the graph."""
         if not any(hook.changing or "backward" in hook.spec.kind for hook in self._built.hooks):
             return False
         bare = replace(self._spec, hooks=())

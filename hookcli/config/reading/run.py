@@ -24,21 +24,19 @@ from hookcli.config.reading.shapes import (
     misfit,
 )
 from hookcli.config.selectors import match_of
+from hookcli.config.spec import DEVICES, LOSS_HINT, LOSSES
 from hookcli.inputs.grammar import FLOATING, TensorSpec, canonical_dtype
 
 MOST = 1e9  # seconds or gigabytes
-DEVICES = ("cpu", "cuda", "mps", "xpu")
 OPTIMIZERS = (
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam",
     "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam",
 )  # fmt: skip
-_LOSSES = ("probe", "sum", "mean")
-_LOSS_HINT = "write probe, sum, mean, output:PATH or file.py:function"
 _OUTPUT = re.compile(r"output:.+", re.DOTALL)
 
 
 def _loss(item: Item, text: str) -> str:
-    if text in _LOSSES:
+    if text in LOSSES:
         return text
     if _OUTPUT.fullmatch(text):
         path = text.removeprefix("output:")
@@ -49,7 +47,7 @@ def _loss(item: Item, text: str) -> str:
         return text
     if ".py:" in text:
         return paths.code(item, text)
-    raise FaultError(item, f"'{text}' is no loss", suggestion(text, _LOSSES, _LOSS_HINT + ";"))
+    raise FaultError(item, f"'{text}' is no loss", suggestion(text, LOSSES, LOSS_HINT + ";"))
 
 
 def _device(item: Item, text: str) -> str:
@@ -187,7 +185,7 @@ RUN = Keys(
         "mode": Key(Choice(("train", "eval", "as-is")), "the mode to run in"),
         "seed": Key(Whole(0, 2**63 - 1), "of torch, random and numpy"),
         "loss": Key(
-            Checked(Text(f"a text: {', '.join(_LOSSES)}, output:PATH or file.py:fn"), _loss),
+            Checked(Text(f"a text: {', '.join(LOSSES)}, output:PATH or file.py:fn"), _loss),
             "what backward starts from: probe, sum, mean, output:PATH or file.py:function",
         ),
         "steps": Key(Whole(1), "how many steps: forward, backward and, where asked, optimizer"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
@@ -11,8 +11,8 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.actions.event import Event
+from hookcli.actions.folder import open_folder
 from hookcli.actions.tools import Tools
-from hookcli.errors import RequestError
 from hookcli.models.trees import dtype_name, leaves, shape_of
 
 Do: TypeAlias = Callable[[Event], None]
@@ -101,6 +101,20 @@ def assert_finite(_argument: None, tools: Tools) -> Do:
     return do
 
 
+def _encodable(text: str) -> str:
+    """The text with lone surrogates, which no file can hold, spelled out."""
+    return text.encode(errors="backslashreplace").decode()
+
+
+def _key(path: str, taken: Collection[str]) -> str:
+    """The name of a tensor in a file: its path, or "value" of a tensor that stands alone."""
+    plain = _encodable(path)
+    key = plain.lstrip(".") or "value"
+    while key in taken or key == "__metadata__":  # which the format keeps for itself
+        key = plain = f".{plain}"
+    return key
+
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -109,32 +123,23 @@ def save(directory: str | None, tools: Tools) -> Do:
 
     Raises
     ------
-    RequestError : the directory cannot be made.
+    RequestError : the directory cannot be made, or with --data-only is not to be written to.
     """
-    from safetensors.torch import save_file  # only here: every run would wait for it
-
-    folder = Path(directory or "hookcli-saved")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RequestError(
-            f"the directory {folder} cannot be made: {error.strerror}",
-            place=tools.place,
-            hint="name another one: {save: DIRECTORY}",
-        ) from None
+    folder = open_folder(directory or "hookcli-saved", tools)
 
     def do(event: Event) -> None:
         with torch.no_grad(), _disable_current_modes():
-            tensors = {
-                path.lstrip(".") or "value": t.detach().to_dense().contiguous().clone()
-                for path, t, _ in leaves(event.value)
-            }
+            tensors: dict[str, torch.Tensor] = {}
+            for path, t, _ in leaves(event.value):
+                tensors[_key(path, tensors)] = t.detach().to_dense().contiguous().clone()
         parts = [f"{event.seq:07d}", event.phase, event.kind, event.target or "model"]
         if event.call is not None:
             parts.append(f"call{event.call}")
         name = _UNSAFE.sub("_", "-".join(parts))[:200]
+        if tools.rank:  # ranks count alike: without it they would write over each other's files
+            name += f"-rank{tools.rank}"
         if tensors:
-            save_file(tensors, folder / f"{name}.safetensors", metadata={"target": event.target})
+            folder.write(f"{name}.safetensors", tensors, {"target": _encodable(event.target)})
 
     return do
 
@@ -143,15 +148,17 @@ def breakpoint_(_argument: None, tools: Tools) -> Do:
     """Open the debugger on the user's terminal, with `event` at hand."""
     import pdb  # only here: every run would wait for it
 
+    trusted = not tools.data_only  # a .pdbrc in the working folder is code
+
     def do(event: Event) -> None:
         if tools.terminal is None:
-            pdb.Pdb().set_trace()
+            pdb.Pdb(readrc=trusted).set_trace()
             return
         path = Path(tools.terminal)
         keyboard: TextIO = path.open()
         screen: TextIO = path.open("w")
         # It stays open: the debugger asks after this function has returned.
-        pdb.Pdb(stdin=keyboard, stdout=screen).set_trace()
+        pdb.Pdb(stdin=keyboard, stdout=screen, readrc=trusted).set_trace()
         _ = event
 
     return do

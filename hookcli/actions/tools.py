@@ -15,7 +15,8 @@ class Tools:
 
     `norm` gives the same with its norm alone, where that is finite.
     `say` prints a line to stderr; `function` finds what a CallRef names; `terminal` is the path of
-    the user's terminal, None where there is none.
+    the user's terminal, None where there is none. With `data_only` a stranger configured the
+    action. `rank` is the number of this process among several that run together.
     """
 
     place: str
@@ -25,3 +26,5 @@ class Tools:
     say: Callable[[str], None]
     function: Callable[[str, str], Callable[..., Any]]
     terminal: str | None = None
+    data_only: bool = False
+    rank: int = 0

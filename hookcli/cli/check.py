@@ -137,21 +137,17 @@ def _names_no_model(given: Mapping[str, Any]) -> bool:
         return False
     if given["config"] is None:
         return True
-    from hookcli.config.read import read_config
+    from hookcli.cli.requests import config_of
 
-    return read_config(given["config"]).model is None
+    return config_of(given).model is None
 
 
 def _of_report(given: Mapping[str, Any], console: Console) -> _Asked:
     """A saved report, judged again. Nothing is run."""
-    from hookcli.config.config import Config
+    from hookcli.cli.requests import config_of
     from hookcli.rules.catalogue import with_safe_set
 
-    config = Config()
-    if given["config"] is not None:
-        from hookcli.config.read import read_config
-
-        config = read_config(given["config"])
+    config = config_of(given)
     read = [name for name in (given["against"], given["config"], given["baseline"]) if name]
     targets = parse_targets(given["formats"], given["output"], read=read)
     report = read_report(given["against"])

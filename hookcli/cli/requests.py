@@ -40,7 +40,7 @@ def request_of(command: Command, given: Mapping[str, Any], console: Console) -> 
     RequestError : it cannot be. Of a configuration all problems are said at once.
 
     """
-    config = _config(given)
+    config = config_of(given)
     spec = spec_of(command, config, _flags(given))
     more = (given.get("baseline"), given.get("against"))
     read = [*files_read(spec, given["config"]), *(name for name in more if name)]
@@ -56,7 +56,13 @@ def request_of(command: Command, given: Mapping[str, Any], console: Console) -> 
     return Request(spec, targets, view, level)
 
 
-def _config(given: Mapping[str, Any]) -> Config:
+def config_of(given: Mapping[str, Any]) -> Config:
+    """What the configuration says that a command's parameters name; nothing without one.
+
+    Raises
+    ------
+    RequestError, ProblemsError : it is wrong, or --data-only refuses what it says.
+    """
     path = given["config"]
     if path is None:
         return Config()
@@ -76,6 +82,7 @@ def _flags(given: Mapping[str, Any]) -> Flags:
         args=parse_arguments(tuple(given["arg"] or ())) or None,
         weights=given["weights"],
         trust=bool(given.get("trust")),
+        data_only=bool(given.get("data_only")),
         inputs=parse_inputs(tuple(given["inputs"] or ())) or None,
         batch_size=given["batch_size"],
         device=parse_device(given["device"]),

@@ -101,9 +101,9 @@ def _check_model(given: Mapping[str, Any]) -> None:
     """Of two models, the arguments of one must not become the other's."""
     if given["model"] is None:
         return
-    from hookcli.config.read import read_config
+    from hookcli.cli.requests import config_of
 
-    base = read_config(given["config"]).model
+    base = config_of(given).model
     if base is None or not (base.args or base.weights):
         return
     if os.path.abspath(given["model"]) != base.source and given["model"] != base.source:  # noqa: PTH100

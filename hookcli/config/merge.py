@@ -38,6 +38,7 @@ class Flags:
     args: tuple[Argument, ...] | None = None
     weights: str | None = None
     trust: bool = False
+    data_only: bool = False
     inputs: tuple[InputSpec, ...] | None = None
     batch_size: int | None = None
     device: str | None = None
@@ -91,6 +92,7 @@ def spec_of(command: Command, config: Config | None, flags: Flags) -> Spec:
         checks=checks,
         suppressions=config.suppress,
         probes=probes,
+        data_only=flags.data_only,
     )
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from hookcli.config.config import Config
+from hookcli.config.confined import may_show
 from hookcli.config.conflicts import conflicts
-from hookcli.config.reading.code import Judge, refuse_code
+from hookcli.config.reading.code import Judge, refuse
 from hookcli.config.reading.document import read_document
 from hookcli.config.reading.hooks import Read
 from hookcli.config.reading.items import Item, Problems
@@ -20,8 +21,9 @@ from hookcli.config.reading.run import run_of
 def read_config(path: str, *, code: Judge | None = None) -> Config:
     """What a configuration says, with what it extends. Paths come out absolute.
 
-    With `code` every reference to code is a problem; it judges what a model's source is, and
-    gives None where that is none.
+    With `code` it is a stranger's: every reference to code is a problem, and every folder to write
+    to that is not below the working folder; errors show no other files. `code` judges what a
+    model's source is, and gives None where that is none.
 
     Raises
     ------
@@ -29,7 +31,7 @@ def read_config(path: str, *, code: Judge | None = None) -> Config:
     ProblemsError : several things are; all are said, in the order of the file.
 
     """
-    problems = Problems()
+    problems = Problems() if code is None else Problems(lambda file: may_show(file, path))
     document = read_layers(path, problems)
     return _config(document, problems, str(Path(path).absolute()), code)
 
@@ -51,7 +53,7 @@ def _config(
 ) -> Config:
     found = read_root(document, problems)
     if code is not None:
-        refuse_code(found, code, problems)
+        refuse(found, code, problems)
     hooks: tuple[Read, ...] = found.get("hooks", ())
     for one in conflicts(tuple(hook.spec for hook in hooks)):
         item = hooks[one.second].item

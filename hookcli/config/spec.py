@@ -143,6 +143,7 @@ class Spec:
     suppressions: tuple[Suppression, ...] = ()
     probes: tuple[str, ...] = ()  # what the checks need of the run
     side: SideSpec | None = None  # this run is one of two that are compared
+    data_only: bool = False  # a stranger wrote the configuration: it writes below the start alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,8 @@ def build_hook(one: HookSpec, spec: Spec, context: Context) -> Hook:
             norm=context.norm,
             say=lambda text: Console().err(escape(text)),
             function=function_of,
+            data_only=spec.data_only,
+            rank=spec.run.rank,
         )
         actions.append(build(action, tools))
     return Hook(one, actions, context)

@@ -129,7 +129,7 @@ ARGUMENTS: dict[str, Shape] = {
     "number": Number(),
     "positive": Number(above=0),
     "range": _Range(),
-    "directory": Checked(Text("a directory"), paths.absolute),
+    "directory": Checked(Text("a directory"), paths.written),
     "file": Checked(Text("a file of tensors, with #name for one of them"), _tensor_file),
     "function": _Function(),
     "comm": Comm(_Function()),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from hookcli.errors import ProblemsError, RequestError
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _LONGEST = 80  # characters of a source line that an error shows
 _SENTENCE = 300  # characters of a message, a hint or a place
+_WITHHELD = "this file is not a valid configuration, and --data-only does not show what is in it"
+_WITHHELD_HINT = "extend a .yaml file below the working folder that is not hidden"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +66,14 @@ class Item:
 
 
 class FaultError(Exception):
-    """A value cannot be read. Whoever reads the values around it notes it and goes on."""
+    """A value cannot be read. Whoever reads the values around it notes it and goes on.
 
-    def __init__(self, item: Item, message: str, hint: str) -> None:
+    `listed` is the folder whose files the hint names, if it names any.
+    """
+
+    def __init__(self, item: Item, message: str, hint: str, *, listed: Path | None = None) -> None:
         super().__init__(message)
+        self.listed = listed
         self.item = item
         self.message = message
         self.hint = hint
@@ -77,17 +84,31 @@ class NotedError(Exception):
 
 
 class Problems:
-    """All that is wrong with a configuration."""
+    """All that is wrong with a configuration.
 
-    def __init__(self) -> None:
+    `may_show` says of a file's name whether errors may show what is in the file, and of a folder's
+    whether they may name its files; by default they may.
+    """
+
+    def __init__(self, may_show: Callable[[str], bool] = lambda _: True) -> None:
         self._found: list[tuple[tuple[int, int, int], RequestError]] = []
+        self._may_show = functools.cache(may_show)
 
     def __len__(self) -> int:
         return len(self._found)
 
-    def add(self, item: Item, message: str, hint: str) -> None:
-        """Note one: the place says the file, the line, the key path, and shows the line."""
+    def add(self, item: Item, message: str, hint: str, *, listed: Path | None = None) -> None:
+        """Note one: the place says the file, the line, the key path, and shows the line.
+
+        Of a file that errors may not show they say that something is wrong with it.
+        """
         mark = item.mark
+        if not self._may_show(mark.file):
+            error = RequestError(_WITHHELD, place=_sentence(mark.file), hint=_WITHHELD_HINT)
+            self._found.append(((mark.order, 0, 0), error))
+            return
+        if listed is not None and not self._may_show(str(listed / "any.yaml")):
+            hint = "paths are relative to the configuration that names them"
         place = _sentence(item.place) + (f"  |  {mark.text}" if mark.text else "")
         error = RequestError(_sentence(message), place=place, hint=_sentence(hint))
         self._found.append(((mark.order, mark.line, mark.column), error))
@@ -105,7 +126,11 @@ class Problems:
         ProblemsError : there are several; the file's own in its order, then those it extends.
 
         """
-        errors = tuple(error for _, error in sorted(self._found, key=lambda one: one[0]))
+        found = [error for _, error in sorted(self._found, key=lambda one: one[0])]
+        withheld = {one.place: one for one in found if one.message is _WITHHELD}
+        errors = tuple(
+            one for one in found if one.message is not _WITHHELD or withheld[one.place] is one
+        )
         if len(errors) > 1:
             raise ProblemsError(errors)
         if errors:
@@ -124,7 +149,7 @@ class Catching:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         """Note a fault."""
         if isinstance(error, FaultError):
-            self._problems.add(error.item, error.message, error.hint)
+            self._problems.add(error.item, error.message, error.hint, listed=error.listed)
         return isinstance(error, FaultError | NotedError)
 
 

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from hookcli.config.hooks import CallRef
-from hookcli.config.reading.code import Code
+from hookcli.config.reading.code import Code, Written
 from hookcli.config.reading.items import FaultError, Item
 
 _MODEL_FILE = re.compile(r"(.+?\.(?:py|pt|pth|ts|pt2))(?::(.+))?", re.DOTALL)
@@ -21,6 +21,11 @@ _FUNCTION_HINT = 'write "my_hooks.py:halve", "package.module:attr" or "torch.ops
 def absolute(item: Item, text: str) -> str:
     """A path as an absolute one."""
     return os.path.normpath(item.mark.folder / text)
+
+
+def written(item: Item, text: str) -> Written:
+    """A folder that files are written to, as an absolute path."""
+    return Written(absolute(item, text), item)
 
 
 def existing(item: Item, text: str) -> str:
@@ -36,7 +41,7 @@ def existing(item: Item, text: str) -> str:
         ) from None
     if here:
         raise FaultError(item, f"{text} is a directory", "name a file in it")
-    raise FaultError(item, f"there is no file {text}", _near(path, text))
+    raise FaultError(item, f"there is no file {text}", _near(path, text), listed=path.parent)
 
 
 def _near(path: Path, text: str) -> str:

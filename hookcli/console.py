@@ -24,17 +24,30 @@ ColorOption: TypeAlias = Literal["auto", "always", "never"]
 # C0, DEL, C1, zero width and bidi marks, line and paragraph separators, BOM, lone surrogates, tags
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
+    "\ud800-\udfff\U000e0000-\U000e007f]+"
 )
 _COMMANDS = re.compile(r"(?<![\w:])::|##\[")  # where a command could begin
 _PIPE_WIDTH = 120  # columns, where the output is no terminal and COLUMNS does not say
 
 
+class _Spellings(dict[str, str]):
+    """Each unsafe character spelled out, made when it is first met: a name may hold a million."""
+
+    def __missing__(self, letter: str) -> str:
+        code = ord(letter)
+        if code < 0x100:
+            said = {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}.get(code, f"\\x{code:02x}")
+        else:
+            said = f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+        self[letter] = said
+        return said
+
+
+_SPELLINGS = _Spellings()
+
+
 def _spelled(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 0x100:
-        return {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}.get(code, f"\\x{code:02x}")
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return "".join(map(_SPELLINGS.__getitem__, match[0]))
 
 
 def escape(text: str) -> str:

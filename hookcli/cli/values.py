@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hookcli.config.spec import DEVICES, LOSS_HINT, LOSSES
-from hookcli.errors import RequestError
+from hookcli.errors import RequestError, closest
 from hookcli.formats.names import DEFAULT_COLUMNS, columns_of
 
 _MOST = 1e9  # seconds or gigabytes
@@ -15,7 +14,7 @@ _MOST = 1e9  # seconds or gigabytes
 
 def near(word: str, known: Iterable[str]) -> str | None:
     """The known word that `word` is likely meant to be."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    found = closest(word, list(known), count=1, cutoff=0.5)
     return found[0] if found else None
 
 

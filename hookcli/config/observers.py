@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
-
 from hookcli.config.hooks import ActionSpec, HookSpec
 from hookcli.config.reading.targets import takes
 from hookcli.config.selectors import selector_of
-from hookcli.errors import RequestError
+from hookcli.errors import RequestError, closest
 from hookcli.hooks.catalogue import CATALOGUE
 from hookcli.hooks.kind import Kind
 
@@ -38,7 +36,7 @@ def observers(text: str) -> tuple[HookSpec, ...]:
         raise RequestError("no kind is named", place=place, hint="hookcli list hooks shows them")
     for name in names:
         if name not in CATALOGUE:
-            near = difflib.get_close_matches(name, [*CATALOGUE, "all"], n=1, cutoff=0.5)
+            near = closest(name, [*CATALOGUE, "all"], count=1, cutoff=0.5)
             raise RequestError(
                 f"there is no kind of hook '{name}'",
                 place=place,

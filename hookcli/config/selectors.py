@@ -7,7 +7,6 @@ first input. The mapping form is read in hookcli/config/reading/at.py.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,6 +14,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from hookcli.config.hooks import Match, Part, Selector
+from hookcli.errors import closest
 
 STEP = r'(?:\[[0-9]+\]|\.[^\W\d]\w*|\["(?:[^"\\]|\\.)*"\])'
 _PATH = re.compile(f"{STEP}*")
@@ -49,7 +49,7 @@ def part_of(text: str) -> tuple[Part, str]:
 
 
 def _nearest_part(word: str) -> str | None:
-    near = difflib.get_close_matches(word, [*_PARTS, "in", "out", "inputs", "outputs"], 1, 0.6)
+    near = closest(word, [*_PARTS, "in", "out", "inputs", "outputs"], 1, 0.6)
     return ("input" if near[0].startswith("in") else "output") if near else None
 
 
@@ -197,10 +197,10 @@ def _near(wanted: str, known: list[str], count: int) -> list[str]:
     found = [name for name in known if fnmatchcase(name.casefold(), folded)]
     found += [name for name in known if bare and name.endswith(f".{bare}")]
     found += [name for name in known if wanted.endswith(f".{name}")]
-    found += difflib.get_close_matches(bare, known, count, 0.6)
+    found += closest(bare, known, count, 0.6)
     if not found:
         last = {name.rpartition(".")[2]: name for name in reversed(known)}
-        near_last = difflib.get_close_matches(bare.rpartition(".")[2], list(last), count, 0.6)
+        near_last = closest(bare.rpartition(".")[2], list(last), count, 0.6)
         found = [last[word] for word in near_last]
     return found
 

@@ -9,25 +9,46 @@ from hookcli.formats.text import leaf_text, number, place
 from hookcli.report.model import LayerRow
 
 
-def short_name(row: LayerRow, above: LayerRow | None) -> str:
+class Caller:
+    """A calling row, whose name its callees' names leave out."""
+
+    def __init__(self, row: LayerRow) -> None:
+        self._name = row.name or ""
+        names = (self._name, *row.aliases)
+        self._ranks = {name: i for i, name in reversed([*enumerate(names)])}
+        self._lengths = sorted({len(name) for name in names})
+
+    def below(self, name: str) -> str | None:
+        """What follows the caller's name, or else one of its aliases; None if none is before it.
+
+        Each length is looked up once: a module may have a name in each of ten thousand places.
+        """
+        if not self._name:
+            return None
+        if name.startswith(f"{self._name}."):
+            return name[len(self._name) + 1 :]
+        ends = [n for n in self._lengths if name[n : n + 1] == "." and name[:n] in self._ranks]
+        return name[min(ends, key=lambda n: self._ranks[name[:n]]) + 1 :] if ends else None
+
+
+def short_name(row: LayerRow, caller: Caller | None) -> str:
     """The name below the calling row's: `attn` under `h.0` for `h.0.attn`."""
     if row.name is None:
         return "(not registered)"
-    if above is not None and above.name:
-        homes = tuple(f"{name}." for name in (above.name, *above.aliases))
+    if caller is not None:
         for name in (row.name, *row.aliases):
-            for home in homes:
-                if name.startswith(home):
-                    return escape(name[len(home) :])
+            short = caller.below(name)
+            if short is not None:
+                return escape(short)
     return escape(row.name)
 
 
 def label(
-    row: LayerRow, above: LayerRow | None, times: int, *, unicode: bool, in_turn: bool = False
+    row: LayerRow, caller: Caller | None, times: int, *, unicode: bool, in_turn: bool = False
 ) -> str:
     """Name and type: `conv1 (Conv2d) ×3`, and `×3 in turn` where its neighbours repeat with it."""
     kind = escape(row.original_name or row.type)
-    text = kind if row.name == "" else f"{short_name(row, above)} ({kind})"
+    text = kind if row.name == "" else f"{short_name(row, caller)} ({kind})"
     if times > 1:
         text += f" {'×' if unicode else 'x'}{times}{' in turn' if in_turn else ''}"
     return text

@@ -12,12 +12,16 @@ from typing import TypeAlias
 
 from hookcli.report.model import LayerRow
 
+DEEPEST = 500  # levels of guides: all of them, on every row, would take the depth squared
 _LONGEST = 8  # rows in a repeating group: a loop body that calls up to so many modules
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A row of the tree. `guides` are the levels above: True where their line goes on."""
+    """A row of the tree. `guides` are the levels above: True where their line goes on.
+
+    Those beyond `DEEPEST`, the outermost, are one or two that stand for all.
+    """
 
     row: LayerRow
     times: int
@@ -118,5 +122,5 @@ def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[Node]:
             Node(row, times, in_turn, guides, last, hidden, _times(macs, runs), _times(flops, runs))
         )
         if below and not hidden:
-            push(below, (*guides, not last), runs)
+            push(below, (*guides, not last)[-DEEPEST - 2 :], runs)
     return nodes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 
 from hookcli.console import escape
@@ -51,9 +52,12 @@ def alarms(report: Report) -> list[tuple[str, str]]:
 
 def _apart(one: str, other: str) -> tuple[str, str]:
     """Two names without the last parts that they have in common; never without all of them."""
-    while "." in one and "." in other and one.rpartition(".")[2] == other.rpartition(".")[2]:
-        one, other = one.rpartition(".")[0], other.rpartition(".")[0]
-    return one, other
+    ours, theirs = one.split("."), other.split(".")
+    most = min(len(ours), len(theirs)) - 1
+    pairs = zip(reversed(ours), reversed(theirs), strict=False)
+    same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+    common = min(same, most)
+    return ".".join(ours[: len(ours) - common]), ".".join(theirs[: len(theirs) - common])
 
 
 def shared_names(report: Report) -> list[str]:

@@ -13,6 +13,9 @@ from hookcli.formats.text import figure, shape
 from hookcli.formats.view import View
 from hookcli.report.model import ParameterRow, Report
 
+_DEEPEST = 100  # levels: the guides of all of them would take their square
+_WIDEST = 1000  # characters that lines are filled up to
+
 
 @dataclass(slots=True)
 class Branch:
@@ -47,6 +50,11 @@ class Line:
     row: ParameterRow | None = None
 
 
+def _parts(name: str) -> list[str]:
+    """The parts of a name; of one with very many the first ones are one."""
+    return name.rsplit(".", _DEEPEST)
+
+
 def _lines(root: Branch, types: dict[str, str], *, unicode: bool) -> Iterator[Line]:
     """All below the root, each with its guides."""
     bar, tee, end = ("│  ", "├─ ", "└─ ") if unicode else ("|  ", "|- ", "`- ")
@@ -78,13 +86,13 @@ def render(report: Report, view: View) -> str:
     root = Branch()
     types = {row.name: row.type for row in report.layers if row.name is not None}
     for row in rows:
-        root.add(row.name.split("."), row)
+        root.add(_parts(row.name), row)
         types.setdefault(row.name.rpartition(".")[0], row.module_type)
     out = [f"{name:<6} {text}" for name, text in summary.head(report)]
     if rows:
         title = escape(report.model.type or report.model.source)
         drawn = [Line(title, root.norm()), *_lines(root, types, unicode=view.unicode)]
-        wide = max(len(line.label) for line in drawn)
+        wide = min(max(len(line.label) for line in drawn), _WIDEST)
         most = max(len(line.norm) for line in drawn)
         scale = Scale.over(
             (grads_rows.stat(row.grad, "norm") for row in rows), unicode=view.unicode

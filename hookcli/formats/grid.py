@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from hookcli.formats.text import cut
+from hookcli.formats.widths import shrink
 
 Row = TypeVar("Row")
 _GAP = 2  # between columns
 _LEAST_ASKED = 8  # a column that was asked for never goes away, and shrinks to this
+_WIDEST = 1000  # of a column that does not shrink: all rows are as wide as its widest cell
 MARKDOWN_WIDTH = 60  # of a cell in Markdown
 
 
@@ -57,9 +59,10 @@ class _Drawn(Generic[Row]):
         return text if len(text) <= width else self.column.within(row, width)
 
 
-def _drawn(name: str, column: Column[Row], rows: Sequence[Row]) -> _Drawn[Row]:
+def _drawn(name: str, column: Column[Row], rows: Sequence[Row], width: int) -> _Drawn[Row]:
     cells = [column.text(row) for row in rows]
-    return _Drawn(name, column, cells, max(len(column.title), *map(len, cells)))
+    natural = max(len(column.title), min(max(width, _WIDEST), max(map(len, cells))))
+    return _Drawn(name, column, cells, natural)
 
 
 def _over(widths: Sequence[int], width: int) -> int:
@@ -67,24 +70,16 @@ def _over(widths: Sequence[int], width: int) -> int:
     return sum(widths) + _GAP * (len(widths) - 1) - width
 
 
-def _shrink(widths: list[int], least: list[int], width: int) -> None:
-    """Take from the widest that may shrink until the table fits, or none may."""
-    excess = _over(widths, width)
-    while excess > 0 and (wide := [i for i, w in enumerate(widths) if w > least[i]]):
-        widest = max(wide, key=lambda i: widths[i])
-        widths[widest] -= 1
-        excess -= 1
-
-
 def _allot(drawn: list[_Drawn[Row]], natural: list[int], width: int) -> list[int]:
     """The columns' widths: those to spare give first, those that were asked for at last."""
     least = [min(n, one.least) for n, one in zip(natural, drawn, strict=True)]
     widths = [min(n, max(width, few)) for n, few in zip(natural, least, strict=True)]
     spare = [f if d.column.spare else w for f, d, w in zip(least, drawn, widths, strict=True)]
-    _shrink(widths, spare, width)
-    _shrink(widths, least, width)
+    for limits in (spare, least):
+        shrink(widths, limits, _over(widths, width))
     hard = [_LEAST_ASKED if one.column.least is not None else one.natural for one in drawn]
-    _shrink(widths, [min(h, w) for h, w in zip(hard, widths, strict=True)], width)
+    hard = [min(h, w) for h, w in zip(hard, widths, strict=True)]
+    shrink(widths, hard, _over(widths, width))
     return widths
 
 
@@ -114,7 +109,7 @@ def draw(
     """
     if not rows or not columns:
         return ""
-    drawn = [_drawn(name, column, rows) for name, column in columns.items()]
+    drawn = [_drawn(name, column, rows, width) for name, column in columns.items()]
     for name in give_way:
         if _over([one.least for one in drawn], width) <= 0:
             break

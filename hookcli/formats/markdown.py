@@ -13,26 +13,29 @@ from hookcli.formats.cells import RIGHT
 from hookcli.formats.grid import Column, Row, cells_of
 from hookcli.formats.names import COLUMNS
 from hookcli.formats.table import Line, columns, lines
+from hookcli.formats.text import cut
 from hookcli.formats.view import View
 from hookcli.report.model import Report
 
 # A shape is no link, and an underscore inside a word no emphasis: they stay readable as they are.
-_MARKS = re.compile(r"(\[[0-9, *]*\](?![\[(:]))|(?<=\w)_(?=\w)|([\\`*_~\[\]|#$!])")
+# Runs are taken at once, but for the bracket that may begin a shape.
+_MARKS = re.compile(r"(\[[0-9, *]*\](?![\[(:]))|(?<=\w)_(?=\w)|((?:[\\`*~\]|#$!]|\[(?=\[))+|[_\[])")
 _BULLET = re.compile(r"^(\d*)([-+.)])(?=\s|$)")  # at its start a text could begin a list
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"})
 _INDENT = "&emsp;"
+_LONGEST = 1000  # characters of a label: the source of the table is as wide as the widest
 
 
 def quote(text: str) -> str:
     """Text that renders as itself: no markup, HTML, mention or link of it takes effect."""
-    text = _MARKS.sub(lambda m: f"\\{m[2]}" if m[2] else m[0], text)
+    text = _MARKS.sub(lambda m: "\\" + "\\".join(m[2]) if m[2] else m[0], text)
     text = _BULLET.sub(r"\1\\\2", text)
-    return "".join(_ENTITIES.get(c, c) for c in text)
+    return text.translate(_ENTITIES)
 
 
 def _layer(line: Line) -> str:
     """Tree guides as indentation: box glyphs do not align in proportional type."""
-    return _INDENT * (len(line.guides) // 3) + quote(line.label)
+    return _INDENT * (len(line.guides) // 3) + quote(cut(line.label, _LONGEST))
 
 
 def render(report: Report, view: View) -> str:

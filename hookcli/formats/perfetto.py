@@ -10,7 +10,8 @@ import json
 from collections.abc import Iterable, Iterator
 
 from hookcli.console import escape
-from hookcli.formats.text import shape
+from hookcli.formats.fold import DEEPEST
+from hookcli.formats.text import cut_end, shape
 from hookcli.formats.timeline import OfRank, Span, Timeline, timelines
 from hookcli.formats.trace_rows import recorded
 from hookcli.formats.tracks import (
@@ -30,6 +31,7 @@ from hookcli.report.model import LayerRow, Report
 
 _TIDS = {"phases": 1, "forward": 2, "backward": 3}  # of the main thread; others come after
 _BUCKETS = 1_000_000  # of the tracks of buckets
+_LONGEST = 1000  # characters of a name
 _ARROWS = 1_000_000_000  # most of a rank
 
 # Made now: a model may replace the functions of `json`.
@@ -41,12 +43,17 @@ def _leaves(leaves: Iterable[Leaf]) -> list[str]:
             for leaf in leaves]  # fmt: skip
 
 
+def _short(name: str) -> str:
+    """A name as a label: it stands in the slices of every node that its module made."""
+    return cut_end(escape(name), _LONGEST)
+
+
 def _label(row: LayerRow) -> Label:
     """A call's slices: name and type, then what a click shows."""
-    kind = escape(row.original_name or row.type)
-    name = f"{escape(row.name)} ({kind})" if row.name else kind
+    kind = _short(row.original_name or row.type)
+    name = f"{_short(row.name)} ({kind})" if row.name else kind
     args: Event = {
-        "name": escape(row.name or ""),
+        "name": _short(row.name or ""),
         "type": kind,
         "order": row.order,
         "call": row.call,
@@ -62,7 +69,8 @@ def _paths(calls: Iterable[tuple[int, int | None]]) -> dict[int, tuple[int, ...]
     paths: dict[int, tuple[int, ...]] = {}
     for order, parent in calls:
         above = () if parent is None else paths.get(parent, ())
-        paths[order] = (*above, order)
+        # What lies deeper than any model stands in the slice above it.
+        paths[order] = above if len(above) >= DEEPEST else (*above, order)
     return paths
 
 
@@ -137,8 +145,8 @@ def _labels(report: Report, one: OfRank) -> tuple[dict[int, Label], dict[int, tu
         return {row.order: _label(row) for row in report.layers}, _paths(rows)
     labels = {}
     for order, _, name, kind in one.layers:
-        shown = f"{escape(name)} ({escape(kind)})" if name else escape(kind)
-        labels[order] = Label(shown, {"name": escape(name or ""), "type": escape(kind)})
+        shown = f"{_short(name)} ({_short(kind)})" if name else _short(kind)
+        labels[order] = Label(shown, {"name": _short(name or ""), "type": _short(kind)})
     return labels, _paths([(order, parent) for order, parent, _, _ in one.layers])
 
 

@@ -117,8 +117,10 @@ def alarms(report: Report) -> list[tuple[str, str]]:
     if found is None:
         return []
     lines = []
-    for ranks in dict.fromkeys(row.ranks for row in found.unreached):
-        rows = [row.parameter for row in found.unreached if row.ranks == ranks]
+    unreached: dict[tuple[int, ...], list[str]] = {}
+    for row in found.unreached:
+        unreached.setdefault(row.ranks, []).append(row.parameter)
+    for ranks, rows in unreached.items():
         lines.append(("no gradient", f"on {_on(ranks, found.world_size)}: {names(rows, _MOST)}"))
     alike = report.error is not None and report.error.message.startswith("all ranks")
     for rank in () if alike else found.ranks:
@@ -140,8 +142,10 @@ def _differing(rank: RankRow) -> list[str]:
         return [f"rank {rank.rank} {'left no report' if rank.status == 'dead' else 'failed'}: "
                 f"{escape(rank.error)}"]  # fmt: skip
     said = []
-    for what in dict.fromkeys(row.what for row in rank.differs):
-        rows = [row for row in rank.differs if row.what == what]
+    sorts: dict[str, list[DifferenceRow]] = {}
+    for row in rank.differs:
+        sorts.setdefault(row.what, []).append(row)
+    for rows in sorts.values():
         more = f", and {len(rows) - 1} more" if len(rows) > 1 else ""
         said.append(f"rank {rank.rank}: {sentence(rows[0])}{more}")
     return said

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from tabulate import MIN_PADDING, tabulate
 
 from hookcli.formats import page, summary
-from hookcli.formats.cells import RIGHT, cell, cost, label
-from hookcli.formats.fold import Node, fold
+from hookcli.formats.cells import RIGHT, Caller, cell, cost, label
+from hookcli.formats.fold import DEEPEST, Node, fold
 from hookcli.formats.names import COLUMNS, DEFAULT_COLUMNS
 from hookcli.formats.text import cut
 from hookcli.formats.view import View, shown_rows
+from hookcli.formats.widths import shrink
 from hookcli.report.model import LayerRow, Report
 
 _GAP = 2  # tabulate's columns stand two apart
@@ -44,7 +45,10 @@ def guides(node: Node, *, unicode: bool) -> str:
     if not node.guides:
         return ""
     bar, tee, end = ("│  ", "├─ ", "└─ ") if unicode else ("|  ", "|- ", "`- ")
-    above = "".join(bar if goes_on else "   " for goes_on in node.guides[1:])
+    levels = node.guides[1:]
+    above = "".join(bar if goes_on else "   " for goes_on in levels[-DEEPEST:])
+    if len(levels) > DEEPEST:
+        above = "…" + above[1:]
     return above + (end if node.last else tee)
 
 
@@ -64,14 +68,15 @@ def lines(report: Report, view: View) -> list[Line]:
             Line(row, "", label(row, None, 1, unicode=view.unicode), False, row.macs, row.flops)
             for row in shown_rows(report, view)
         ]
-    rows = {row.order: row for row in report.layers}
+    parents = {row.parent for row in report.layers}
+    callers = {row.order: Caller(row) for row in report.layers if row.order in parents}
     return [
         Line(
             node.row,
             guides(node, unicode=view.unicode),
             label(
                 node.row,
-                None if node.row.parent is None else rows.get(node.row.parent),
+                None if node.row.parent is None else callers.get(node.row.parent),
                 node.times,
                 unicode=view.unicode,
                 in_turn=node.in_turn,
@@ -138,10 +143,9 @@ def _allot(natural: dict[str, int], names: list[str], width: int) -> dict[str, i
         (texts, 8),
     ):
         present = [n for n in group if n in natural]
-        while excess > 0 and (wide := [n for n in present if natural[n] > least]):
-            widest = max(wide, key=lambda n: natural[n])
-            natural[widest] -= 1
-            excess -= 1
+        widths = [natural[n] for n in present]
+        excess = shrink(widths, [least] * len(present), excess)
+        natural.update(zip(present, widths, strict=True))
     return natural
 
 

@@ -71,7 +71,7 @@ def leaf_text(leaves: Sequence[Leaf], width: int, *, inputs: bool = False) -> st
 
 def _head_of(value: Shape, width: int) -> str:
     """The first sizes of a shape, whole ones: half a number would be another."""
-    for shown in range(len(value), 0, -1):
+    for shown in range(min(len(value), width), 0, -1):  # each takes two characters
         text = shape(value[:shown], tight=True)
         text = text if shown == len(value) else f"{text[:-1]},…]"
         if len(text) <= width:
@@ -102,12 +102,21 @@ def leaves_full(leaves: Sequence[Leaf], *, inputs: bool = False) -> str:
     return leaf_text(leaves, 1 << 30, inputs=inputs)
 
 
-_INSTALLED = re.compile(r".*[/\\](?:site|dist)-packages[/\\]")
+# Without `.*` before it, which a search would try again at each character; the slash behind it may
+# be the one before the next.
+_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages(?=[/\\])")
 
 
 def place(text: str | None) -> str:
     """A place for a person: an installed package's file without the way to it."""
-    return "–" if text is None else escape(_INSTALLED.sub("", text))
+    if text is None:
+        return "–"
+    return escape("\n".join(_below_packages(line) for line in text.split("\n")))
+
+
+def _below_packages(line: str) -> str:
+    ends = [match.end() for match in _INSTALLED.finditer(line)]
+    return line[ends[-1] + 1 :] if ends else line
 
 
 def cut(text: str, width: int, *, mark: str = "…") -> str:

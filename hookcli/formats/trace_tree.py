@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from hookcli.console import escape
 from hookcli.formats import page, summary, trace_rows
+from hookcli.formats.fold import DEEPEST
 from hookcli.formats.text import leaves_full
 from hookcli.formats.view import View
 from hookcli.report.events import EventRow
@@ -43,17 +44,25 @@ def guides(events: list[EventRow], glyphs: Glyphs) -> Iterator[tuple[EventRow, s
     (a view left it out, or the forward raised) does not disturb the levels around it.
     """
     last = {_call(event): i for i, event in enumerate(events) if event.kind in _CLOSES}
-    levels: list[_Call] = []
+    levels: dict[_Call, None] = {}  # in the order in which they opened
     for i, event in enumerate(events):
         call = _call(event)
         if event.kind in _OPENS and call not in levels and last.get(call, -1) > i:
-            yield event, glyphs.goes_on * len(levels) + glyphs.opens
-            levels.append(call)
+            yield event, _above(len(levels), glyphs) + glyphs.opens
+            levels[call] = None
         elif event.kind in _CLOSES and call in levels and last[call] == i:
-            del levels[levels.index(call) :]
-            yield event, glyphs.goes_on * len(levels) + glyphs.closes
+            while levels.popitem()[0] != call:
+                pass
+            yield event, _above(len(levels), glyphs) + glyphs.closes
         else:
-            yield event, glyphs.goes_on * len(levels)
+            yield event, _above(len(levels), glyphs)
+
+
+def _above(levels: int, glyphs: Glyphs) -> str:
+    """The guides of the levels above, the innermost ones of very many."""
+    if levels <= DEEPEST:
+        return glyphs.goes_on * levels
+    return "… " + glyphs.goes_on * (DEEPEST - 1)
 
 
 def line(event: EventRow, above: str, wide: int, *, hooks: bool) -> str:

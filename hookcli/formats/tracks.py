@@ -171,11 +171,18 @@ class Backward:
             self._track.end(self._active)
 
     def _close_ended(self, now: float) -> None:
-        """Close the nodes that have ended, with all that is open inside them."""
-        for index, frame in enumerate(self._frames):
-            if frame.end is not None and frame.end <= now:
-                self._close(index)
-                return
+        """Close the nodes that have ended, with all that is open inside them.
+
+        A node ends no later than the one that it stands in: the innermost that runs ends it.
+        """
+        keep = len(self._frames)
+        for index in range(keep - 1, -1, -1):
+            end = self._frames[index].end
+            if end is not None and end > now:
+                break
+            if end is not None:
+                keep = index
+        self._close(keep)
 
     def _open(self, node: Span, path: tuple[int, ...] | None, after: tuple[int, ...]) -> None:
         running = [i for i, frame in enumerate(self._frames) if frame.end is not None]

@@ -191,7 +191,10 @@ def try_out(spec: HookSpec, steps: int) -> None:
             ) from None
 
 
-_CAUSE = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception)): (.*?)(?:\s+At:|$)", re.DOTALL)
+# The text that it searches has one blank at most between words.
+_CAUSE = re.compile(
+    r"(?<![\w.])[\d.]*([A-Za-z_][\w.]*(?:Error|Exception)): (.*?)(?: At:|$)", re.DOTALL
+)
 
 
 def _innermost(error: Exception) -> str:

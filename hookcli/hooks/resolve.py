@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ from torch import nn
 
 from hookcli.config import selectors
 from hookcli.config.hooks import HookSpec, Match, Selector
-from hookcli.errors import RequestError
+from hookcli.errors import RequestError, closest
 from hookcli.hooks.catalogue import CATALOGUE
 from hookcli.models import walk
 from hookcli.models.base import Model, TensorInfo
@@ -161,6 +160,6 @@ def _other(at: Selector, known: Known, of_parameters: bool) -> str | None:
             return f"{name} is a parameter: kind tensor and post_accumulate_grad stand on those"
         if match.type is not None:
             types = sorted({type_of(module) for module, _ in known.modules})
-            near = difflib.get_close_matches(match.type, types, n=1)
+            near = closest(match.type, types, count=1)
             return f"did you mean {near[0]}?" if near else f"types are {', '.join(types[:8])}"
     return None

@@ -9,12 +9,11 @@ FILE   = *.pt | *.pth | *.npy | *.safetensors
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, TypeAlias
 
-from hookcli.errors import RequestError
+from hookcli.errors import RequestError, closest
 
 _ALIASES = {
     "float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32",
@@ -115,6 +114,7 @@ _FUNCTION = re.compile(r"(.+\.py):([A-Za-z_][\w.]*)")
 _BRACKETS = re.compile(r"([a-z][a-z0-9_]*)\[([0-9, ]*)\](?::(.*))?")
 _SHAPE = re.compile(r"[0-9]+(?:x[0-9]+)*")
 _RANGE = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)\.\.([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)", re.I)
+_LONGEST = 1000  # characters of a range: the dots can be parted in so many ways
 _FILES = (".pt", ".pth", ".npy", ".safetensors")
 
 
@@ -132,7 +132,7 @@ def canonical_dtype(name: str) -> str | None:
 def _dtype(text: str, name: str) -> str:
     found = canonical_dtype(name)
     if found is None:
-        near = difflib.get_close_matches(name, [*DTYPES, *_ALIASES], n=1, cutoff=0.5)
+        near = closest(name, [*DTYPES, *_ALIASES], count=1, cutoff=0.5)
         _refuse(
             text,
             f"'{name}' is no dtype",
@@ -149,7 +149,7 @@ def _number(word: str) -> int | float:
 
 
 def _fill(text: str, word: str, dtype: str) -> Fill:
-    if match := _RANGE.fullmatch(word):
+    if len(word) <= _LONGEST and (match := _RANGE.fullmatch(word)):
         try:
             low, high = _number(match[1]), _number(match[2])
         except ValueError:

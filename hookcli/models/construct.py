@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from typing import Any
 from torch import nn
 
 from hookcli.config.spec import Argument
-from hookcli.errors import ModelError, RequestError
+from hookcli.errors import ModelError, RequestError, closest
 from hookcli.models import places
 from hookcli.models.failures import failure_of
 from hookcli.models.source import import_file
@@ -117,7 +116,7 @@ def _misfit(
     anything = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
     for argument in args:
         if argument.name and argument.name not in names and not anything:
-            near = difflib.get_close_matches(argument.name, names, n=1)
+            near = closest(argument.name, names, count=1)
             return RequestError(
                 f"{label} takes no argument '{argument.name}'",
                 place=f"--arg {argument.text}",

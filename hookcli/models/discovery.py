@@ -7,7 +7,6 @@ defined in the file that no other class there uses, ranked.
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 import shlex
 from collections.abc import Iterable
@@ -19,7 +18,7 @@ from typing import Any
 from torch import nn
 
 from hookcli.config.spec import Argument
-from hookcli.errors import RequestError
+from hookcli.errors import RequestError, closest
 from hookcli.models.construct import can_build
 from hookcli.models.eager import has_forward
 
@@ -50,7 +49,7 @@ def attribute(module: ModuleType, path: str, source: str) -> Any:
             value = getattr(value, step)
         except AttributeError:
             names = [name for name in dir(value) if not name.startswith("_")]
-            near = difflib.get_close_matches(step, names, n=1)
+            near = closest(step, names, count=1)
             models = [n for n, v in getattr(value, "__dict__", {}).items() if _is_model_class(v)]
             if near:
                 hint = f"did you mean {near[0]}?"

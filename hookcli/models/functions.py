@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import torch
 
-from hookcli.errors import ModelError, RequestError
+from hookcli.errors import ModelError, RequestError, closest
 from hookcli.models import places
 from hookcli.models.failures import failure_of
 from hookcli.models.source import import_file, own_path
@@ -47,7 +46,7 @@ def _named(module: Any, name: str, source: str, place: str) -> Any:
     for step in name.split("."):
         if not hasattr(value, step):
             names = [one for one in dir(value) if callable(getattr(value, one, None))]
-            near = difflib.get_close_matches(step, [n for n in names if n[:1] != "_"], n=1)
+            near = closest(step, [n for n in names if n[:1] != "_"], count=1)
             raise RequestError(
                 f"there is no {step} in {Path(source).name}",
                 place=place,

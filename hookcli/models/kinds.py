@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Literal, NoReturn, TypeAlias
 
 from hookcli.config.spec import ModelSpec
-from hookcli.errors import ModelError, RequestError
+from hookcli.errors import ModelError, RequestError, closest
 from hookcli.models.content import Content, identify, identify_folder
 from hookcli.models.refused import refusal
 from hookcli.models.resources import resources
@@ -212,7 +211,7 @@ def _only(path: Path, names: Sequence[str], what: str, source: str) -> str:
 
 
 def _nothing(path: Path, after: str, names: Sequence[str], source: str) -> NoReturn:
-    near = difflib.get_close_matches(after, names, n=1)
+    near = closest(after, names, count=1)
     shown = near or names[:6]
     commands = " or ".join(f"{path.as_posix()}:{name}" for name in shown) or path.as_posix()
     raise RequestError(
@@ -239,7 +238,7 @@ def _missing(source: str, path: Path) -> RequestError:
     near: list[str] = []
     if path.parent.is_dir():
         names = [entry.name for entry in path.parent.iterdir() if entry.suffix == path.suffix]
-        near = difflib.get_close_matches(path.name, names, n=1)
+        near = closest(path.name, names, count=1)
     hint = (
         f"did you mean {(path.parent / near[0]).as_posix()}?"
         if near

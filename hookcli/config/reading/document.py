@@ -82,9 +82,13 @@ class _Document:
     ) -> None:
         self._top = Item(None, Mark(file, folder, order, 1, 0, ""), "")
         self._problems = problems
+        self._margins: list[int] = []
         self._lines: list[str] = []
         self._text = self._decoded(data)
-        self._lines = self._text.splitlines()
+        # Stripped once: a file of one line shows a piece of it for each of its values.
+        lines = self._text.splitlines()
+        self._margins = [len(line) - len(line.lstrip()) for line in lines]
+        self._lines = [line.strip() for line in lines]
         self._above: set[int] = set()
         self._seen: set[int] = set()
         self._expanded = 0
@@ -110,7 +114,9 @@ class _Document:
 
     def _at(self, line: int, column: int, path: str = "") -> Item:
         top = self._top.mark
-        text = shown(self._lines[line - 1], column) if line <= len(self._lines) else ""
+        text = ""
+        if line <= len(self._lines):
+            text = shown(self._lines[line - 1], column - self._margins[line - 1])
         return Item(None, Mark(top.file, top.folder, top.order, line, column, text), path)
 
     def read(self) -> Item:

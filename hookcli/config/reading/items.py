@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from collections.abc import Callable, Iterable
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hookcli.config.yaml import flow
-from hookcli.errors import ProblemsError, RequestError
+from hookcli.errors import ProblemsError, RequestError, closest
 
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _LONGEST = 80  # characters of a source line that an error shows
@@ -160,7 +159,7 @@ def shown(line: str, column: int = 0) -> str:
     if len(line) <= _LONGEST:
         return line
     start = max(0, min(column - _LONGEST // 3, len(line) - _LONGEST + 1))
-    cut = ("…" if start else "") + line[start:]
+    cut = ("…" if start else "") + line[start : start + _LONGEST + 1]
     return cut if len(cut) <= _LONGEST else cut[: _LONGEST - 1] + "…"
 
 
@@ -205,7 +204,7 @@ def plain(item: Item) -> Any:
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that `word` is likely meant to be; case does not count."""
     folded = {one.casefold(): one for one in known}
-    near = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.5)
+    near = closest(word.casefold(), folded, count=1, cutoff=0.5)
     return folded[near[0]] if near else None
 
 

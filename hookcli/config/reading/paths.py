@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from pathlib import Path
@@ -10,11 +9,13 @@ from pathlib import Path
 from hookcli.config.hooks import CallRef
 from hookcli.config.reading.code import Code, Written
 from hookcli.config.reading.items import FaultError, Item
+from hookcli.errors import closest
 
 _MODEL_FILE = re.compile(r"(.+?\.(?:py|pt|pth|ts|pt2))(?::(.+))?", re.DOTALL)
 _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _SOURCE = re.compile(r"(.+\.py):([^\W\d]\w*(?:\.[^\W\d]\w*)*)", re.DOTALL)
 _OPERATOR = re.compile(r"torch\.ops(?:\.[^\W\d]\w*){2,3}")
+_KERNEL = ("/proc/", "/sys/")
 _FUNCTION_HINT = 'write "my_hooks.py:halve", "package.module:attr" or "torch.ops.namespace.name"'
 
 
@@ -33,6 +34,7 @@ def existing(item: Item, text: str) -> str:
     path = Path(absolute(item, text))
     try:
         if path.is_file():
+            _refuse_kernel_file(item, path, text)
             return str(path)
         here = path.is_dir()
     except (OSError, ValueError) as error:  # a name that is too long; a NUL in it
@@ -44,12 +46,18 @@ def existing(item: Item, text: str) -> str:
     raise FaultError(item, f"there is no file {text}", _near(path, text), listed=path.parent)
 
 
+def _refuse_kernel_file(item: Item, path: Path, text: str) -> None:
+    """Refuse what reads like a file and is none: some block for ever, others have no end."""
+    if os.path.realpath(path).startswith(_KERNEL):
+        raise FaultError(item, f"{text} is not a file on a disk", "name a file outside /proc")
+
+
 def _near(path: Path, text: str) -> str:
     try:
         names = [entry.name for entry in path.parent.iterdir()]
     except OSError:
         return f"there is no folder {path.parent}; paths are relative to the configuration"
-    near = difflib.get_close_matches(path.name, names, n=1)
+    near = closest(path.name, names, count=1)
     near = near or sorted(name for name in names if Path(name).stem == path.stem)
     if near:
         return f"did you mean {(Path(text).parent / near[0]).as_posix()}?"

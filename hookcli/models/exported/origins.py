@@ -11,7 +11,7 @@ from torch import fx
 
 from hookcli.models import places
 
-_FRAME = re.compile(r'^\s*File "(.+?)", line (\d+), in (.+)$', re.MULTILINE)
+_FRAME = re.compile(r'^[^\S\n]*File "(.+?)", line (\d+), in (.+)$', re.MULTILINE)
 _TORCH = re.compile(r"[/\\](?:site|dist)-packages[/\\]torch[/\\]|[/\\]torch[/\\](?:nn|_\w+)[/\\]")
 Exported: TypeAlias = Literal["train", "eval", "mixed"]
 

@@ -12,7 +12,7 @@ from hookcli.models import places
 from hookcli.models.base import Call
 from hookcli.models.torchscript.graphs import nodes_of
 
-_FILE = re.compile(r'File "(.+?)", line (\d+)')
+_FILE = re.compile(r'File "(.{1,4096}?)", line (\d+)')
 
 
 def line_of(node: Any) -> tuple[str, int] | None:

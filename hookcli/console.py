@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from hookcli.errors import HookcliError, ProblemsError
@@ -27,6 +28,7 @@ _UNSAFE = re.compile(
     "\ud800-\udfff\U000e0000-\U000e007f]+"
 )
 _COMMANDS = re.compile(r"(?<![\w:])::|##\[")  # where a command could begin
+_LONG = 1000  # characters
 _PIPE_WIDTH = 120  # columns, where the output is no terminal and COLUMNS does not say
 
 
@@ -54,8 +56,16 @@ def escape(text: str) -> str:
     """The text with control characters, bidi marks and CI commands spelled out, on one line."""
     if text.isascii() and text.isprintable() and "::" not in text and "##[" not in text:
         return text
+    return _escaped_long(text) if len(text) > _LONG else _escaped(text)
+
+
+def _escaped(text: str) -> str:
     text = _UNSAFE.sub(_spelled, text)
     return _COMMANDS.sub(lambda m: m[0][0] + f"\\x{ord(m[0][1]):02x}" + m[0][2:], text)
+
+
+# A name stands in many cells, and one that was made to be hostile is a megabyte long.
+_escaped_long = lru_cache(maxsize=32)(_escaped)
 
 
 @dataclass(frozen=True, slots=True)

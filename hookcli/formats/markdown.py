@@ -18,19 +18,23 @@ from hookcli.formats.view import View
 from hookcli.report.model import Report
 
 # A shape is no link, and an underscore inside a word no emphasis: they stay readable as they are.
+_MARK = re.compile(r"[\\`*_~\[\]|#$!]")
 # Runs are taken at once, but for the bracket that may begin a shape.
 _MARKS = re.compile(r"(\[[0-9, *]*\](?![\[(:]))|(?<=\w)_(?=\w)|((?:[\\`*~\]|#$!]|\[(?=\[))+|[_\[])")
 _BULLET = re.compile(r"^(\d*)([-+.)])(?=\s|$)")  # at its start a text could begin a list
-_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"})
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}  # the first is in the others
 _INDENT = "&emsp;"
 _LONGEST = 1000  # characters of a label: the source of the table is as wide as the widest
 
 
 def quote(text: str) -> str:
     """Text that renders as itself: no markup, HTML, mention or link of it takes effect."""
-    text = _MARKS.sub(lambda m: "\\" + "\\".join(m[2]) if m[2] else m[0], text)
+    if _MARK.search(text):
+        text = _MARKS.sub(lambda m: "\\" + "\\".join(m[2]) if m[2] else m[0], text)
     text = _BULLET.sub(r"\1\\\2", text)
-    return text.translate(_ENTITIES)
+    for letter, entity in _ENTITIES.items():
+        text = text.replace(letter, entity)
+    return text
 
 
 def _layer(line: Line) -> str:

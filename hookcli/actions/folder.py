@@ -66,7 +66,7 @@ class ConfinedFolder:
 
     def __init__(self, path: str, place: str) -> None:
         self._name, self._place = path, place
-        self._own: dict[str, tuple[int, int]] = {}  # the files of this run, by device and inode
+        self._own: dict[str, tuple[int, ...]] = {}  # the files of this run
         parts = parts_below(places.START, os.path.join(places.START, path))  # noqa: PTH118
         if parts is None:
             raise self._refusal("it is not below the working folder")
@@ -103,9 +103,9 @@ class ConfinedFolder:
                 hint="remove the files of the last run, or name another folder",
             ) from None
         with os.fdopen(file, "wb") as stream:
-            found = os.fstat(file)
-            self._own[name] = (found.st_dev, found.st_ino)
             stream.write(data)
+            stream.flush()
+            self._own[name] = _identity(os.fstat(file))
 
     def _remove_own(self, name: str) -> None:
         """Remove what an earlier batch of this run, which did not fit, wrote by this name."""
@@ -115,8 +115,13 @@ class ConfinedFolder:
             found = os.stat(name, dir_fd=self._folder, follow_symlinks=False)
         except FileNotFoundError:
             return
-        if (found.st_dev, found.st_ino) == self._own[name]:
+        if _identity(found) == self._own[name]:
             os.unlink(name, dir_fd=self._folder)
+
+
+def _identity(found: os.stat_result) -> tuple[int, ...]:
+    """What tells a file from another one, to which the number of its inode may have passed."""
+    return found.st_dev, found.st_ino, found.st_mode, found.st_ctime_ns
 
 
 def _opened(parts: tuple[str, ...]) -> int:

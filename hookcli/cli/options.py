@@ -55,7 +55,10 @@ Trust = Annotated[
 ]
 DataOnly = Annotated[
     bool,
-    typer.Option("--data-only", help="Refuse a configuration that names code of its own."),
+    typer.Option(
+        "--data-only",
+        help="Refuse a configuration that names code of its own or writes outside this folder.",
+    ),
 ]
 Inputs = Annotated[
     list[str] | None,

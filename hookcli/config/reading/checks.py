@@ -8,6 +8,7 @@ from hookcli.config.reading import paths
 from hookcli.config.reading.containers import ByType, Key, Keys, Many
 from hookcli.config.reading.items import FaultError, Item, NotedError, Problems, suggestion
 from hookcli.config.reading.shapes import (
+    LARGEST,
     Checked,
     Choice,
     Flag,
@@ -51,7 +52,7 @@ class _Sizes:
     def _size(self, item: Item) -> int | str:
         value = item.value
         named = isinstance(value, str) and (value == "*" or value.isidentifier())
-        sized = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        sized = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
         if not (named or sized):
             misfit(item, "a size from 0, '*' or a name", _SHAPE_HINT)
         return value  # type: ignore[no-any-return]  # an int or a str, as was just seen
@@ -59,7 +60,7 @@ class _Sizes:
     def schema(self) -> Schema:
         """JSON Schema."""
         name = {"type": "string", "pattern": r"^(\*|[^\W\d]\w*)$"}
-        return {"type": "array", "items": {"anyOf": [{"type": "integer", "minimum": 0}, name]}}
+        return {"type": "array", "items": {"anyOf": [{"type": "integer", "minimum": 0, "maximum": LARGEST}, name]}}
 
 
 def _dtype(item: Item, text: str) -> str:

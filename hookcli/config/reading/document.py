@@ -146,11 +146,7 @@ class _Document:
                     f"the aliases stand for more than {EXPANDED} values",
                     "write fewer; lists of patterns are often one pattern",
                 )
-        own = _COLLECTIONS.get(node.id)  # constructors check the tags of scalars
-        if node.tag not in _TAGS or own not in {None, node.tag}:
-            raise FaultError(
-                item, f"the tag {shown(node.tag)} is not taken", "write plain texts and numbers"
-            )
+        _check_tag(node, item)
         self._seen.add(id(node))
         self._above.add(id(node))
         try:
@@ -178,6 +174,7 @@ class _Document:
                 raise FaultError(
                     at, "a key is a list or a mapping", "write a text before the colon"
                 )
+            _check_tag(key_node, at)
             key: Hashable = self._scalar(key_node, at, loader)
             one = self._item(value_node, mark, below(item.path, key), loader)
             if key in found:
@@ -196,3 +193,12 @@ class _Document:
         except yaml.constructor.ConstructorError as error:
             hint = error.note or "remove the tag"
             raise FaultError(item, error.problem or "this cannot be read", hint) from None
+
+
+def _check_tag(node: yaml.Node, item: Item) -> None:
+    """Refuse other tags than the core schema's; constructors check those of scalars."""
+    own = _COLLECTIONS.get(node.id)
+    if node.tag not in _TAGS or own not in {None, node.tag}:
+        raise FaultError(
+            item, f"the tag {shown(node.tag)} is not taken", "write plain texts and numbers"
+        )

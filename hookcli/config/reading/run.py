@@ -9,9 +9,10 @@ from hookcli.config.hooks import BackwardSpec, OptimizerSpec, PackagePattern
 from hookcli.config.reading import paths
 from hookcli.config.reading.containers import ByType, Key, Keys, Many
 from hookcli.config.reading.distributed import DISTRIBUTED
-from hookcli.config.reading.items import FaultError, Item, Problems, plain, suggestion
+from hookcli.config.reading.items import FaultError, Item, Problems, suggestion
 from hookcli.config.reading.model import INPUT
 from hookcli.config.reading.shapes import (
+    LARGEST,
     Checked,
     Choice,
     Data,
@@ -104,19 +105,18 @@ class _Gradient:
     def read(self, item: Item, problems: Problems) -> Any:
         """The plain data."""
         if not isinstance(item.value, str):
-            self._check(item)
-            return plain(item)
+            return self._numbers(item, problems)
         one = INPUT.read(item, problems)
         if one.name is not None or not isinstance(one.spec, TensorSpec):
             raise FaultError(item, f"'{item.value}' is no tensor to draw", _GRADIENT_HINT)
         return item.value
 
-    def _check(self, item: Item) -> None:
+    def _numbers(self, item: Item, problems: Problems) -> Any:
         if isinstance(item.value, list):
-            for one in item.value:
-                self._check(one)
-        elif isinstance(item.value, bool) or not isinstance(item.value, int | float):
+            return [self._numbers(one, problems) for one in item.value]
+        if isinstance(item.value, bool) or not isinstance(item.value, int | float):
             misfit(item, self.wants, _GRADIENT_HINT)
+        return Number().read(item, problems)
 
     def schema(self) -> Schema:
         """JSON Schema; lists within lists are not looked into."""
@@ -183,7 +183,7 @@ def _made(make: Any) -> Any:
 RUN = Keys(
     {
         "mode": Key(Choice(("train", "eval", "as-is")), "the mode to run in"),
-        "seed": Key(Whole(0, 2**63 - 1), "of torch, random and numpy"),
+        "seed": Key(Whole(0, LARGEST), "of torch, random and numpy"),
         "loss": Key(
             Checked(Text(f"a text: {', '.join(LOSSES)}, output:PATH or file.py:fn"), _loss),
             "what backward starts from: probe, sum, mean, output:PATH or file.py:function",

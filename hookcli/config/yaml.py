@@ -58,9 +58,9 @@ class CoreLoader(yaml.SafeLoader):
     def fetch_more_tokens(self) -> Any:
         """The next tokens. Escapes beyond Unicode and endless version numbers are errors too."""
         try:
-            return super().fetch_more_tokens()  # type: ignore[no-untyped-call]
+            return super().fetch_more_tokens()
         except (ValueError, OverflowError) as error:
-            mark = self.get_mark()  # type: ignore[no-untyped-call]
+            mark = self.get_mark()
             raise yaml.scanner.ScannerError(None, None, f"malformed: {error}", mark) from None
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
@@ -97,7 +97,7 @@ class CoreLoader(yaml.SafeLoader):
 
 def _check_kind(node: yaml.Node, kind: type[yaml.Node], word: str) -> None:
     if not isinstance(node, kind):
-        raise _refused(node, f"expected a {word}, got a {node.id}", "remove the tag")
+        raise _refused(node, f"the tag of a {word} cannot stand here", "remove the tag")
 
 
 def _scalar(name: str, pattern: re.Pattern[str], value: Callable[[str], Any]) -> Any:
@@ -148,9 +148,7 @@ def _timestamp(loader: CoreLoader, node: yaml.ScalarNode) -> Any:
 
 for _name, _pattern, _first, _value in _SCALARS:
     _regex = re.compile(f"^(?:{_pattern})$")
-    CoreLoader.add_implicit_resolver(
-        _TAG + _name, _regex, ["" if c == "\0" else c for c in _first]
-    )
+    CoreLoader.add_implicit_resolver(_TAG + _name, _regex, ["" if c == "\0" else c for c in _first])
     CoreLoader.add_constructor(_TAG + _name, _scalar(_name, _regex, _value))
 for _name, _construct in (("str", _str), ("map", _map), ("seq", _seq), ("timestamp", _timestamp)):
     CoreLoader.add_constructor(_TAG + _name, _construct)
@@ -160,7 +158,7 @@ class _ValueLoader(CoreLoader):
     """Without aliases: a line needs none."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):  # type: ignore[no-untyped-call]
+        if self.check_event(yaml.AliasEvent):
             raise yaml.MarkedYAMLError(problem="an alias is not taken here")
         return super().compose_node(parent, index)
 

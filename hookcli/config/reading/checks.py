@@ -8,7 +8,6 @@ from hookcli.config.reading import paths
 from hookcli.config.reading.containers import ByType, Key, Keys, Many
 from hookcli.config.reading.items import FaultError, Item, NotedError, Problems, suggestion
 from hookcli.config.reading.shapes import (
-    LARGEST,
     Checked,
     Choice,
     Flag,
@@ -21,7 +20,7 @@ from hookcli.config.reading.shapes import (
     misfit,
 )
 from hookcli.hooks.catalogue import CATALOGUE as KINDS
-from hookcli.inputs.grammar import DTYPES
+from hookcli.inputs.grammar import DTYPES, LARGEST
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.check import CheckSpec, Suppression
 from hookcli.rules.judge import UNUSED
@@ -60,7 +59,8 @@ class _Sizes:
     def schema(self) -> Schema:
         """JSON Schema."""
         name = {"type": "string", "pattern": r"^(\*|[^\W\d]\w*)$"}
-        return {"type": "array", "items": {"anyOf": [{"type": "integer", "minimum": 0, "maximum": LARGEST}, name]}}
+        size = {"type": "integer", "minimum": 0, "maximum": LARGEST}
+        return {"type": "array", "items": {"anyOf": [size, name]}}
 
 
 def _dtype(item: Item, text: str) -> str:

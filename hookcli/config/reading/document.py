@@ -16,7 +16,10 @@ EXPANDED = 10_000  # values that aliases may stand for
 _TAGS = {
     f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "map", "seq")
 }
-_COLLECTIONS = {"mapping": "tag:yaml.org,2002:map", "sequence": "tag:yaml.org,2002:seq"}
+_COLLECTIONS: dict[type, str] = {
+    yaml.MappingNode: "tag:yaml.org,2002:map",
+    yaml.SequenceNode: "tag:yaml.org,2002:seq",
+}
 _SYNTAX = (
     (r"'\t'", "a tab stands where YAML wants spaces", "indent with spaces"),
     (
@@ -197,8 +200,7 @@ class _Document:
 
 def _check_tag(node: yaml.Node, item: Item) -> None:
     """Refuse other tags than the core schema's; constructors check those of scalars."""
-    own = _COLLECTIONS.get(node.id)
-    if node.tag not in _TAGS or own not in {None, node.tag}:
+    if node.tag not in _TAGS or node.tag != _COLLECTIONS.get(type(node), node.tag):
         raise FaultError(
             item, f"the tag {shown(node.tag)} is not taken", "write plain texts and numbers"
         )

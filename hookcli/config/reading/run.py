@@ -12,7 +12,6 @@ from hookcli.config.reading.distributed import DISTRIBUTED
 from hookcli.config.reading.items import FaultError, Item, Problems, suggestion
 from hookcli.config.reading.model import INPUT
 from hookcli.config.reading.shapes import (
-    LARGEST,
     Checked,
     Choice,
     Data,
@@ -26,7 +25,7 @@ from hookcli.config.reading.shapes import (
 )
 from hookcli.config.selectors import match_of
 from hookcli.config.spec import DEVICES, LOSS_HINT, LOSSES
-from hookcli.inputs.grammar import FLOATING, TensorSpec, canonical_dtype
+from hookcli.inputs.grammar import FLOATING, LARGEST, TensorSpec, canonical_dtype
 
 MOST = 1e9  # seconds or gigabytes
 OPTIMIZERS = (
@@ -53,7 +52,7 @@ def _loss(item: Item, text: str) -> str:
 
 def _device(item: Item, text: str) -> str:
     kind, colon, index = text.partition(":")
-    if kind not in DEVICES or (colon and not (index.isascii() and index.isdigit())):
+    if kind not in DEVICES or (colon and not re.fullmatch("[0-9]{1,3}", index)):
         raise FaultError(
             item,
             f"'{text}' is no device",

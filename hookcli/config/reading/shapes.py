@@ -24,9 +24,9 @@ from hookcli.config.reading.items import (
     shown,
     suggestion,
 )
+from hookcli.inputs.grammar import LARGEST
 
 Schema = dict[str, Any]
-LARGEST = 2**63 - 1  # of torch's integers: sizes, seeds, counts
 
 
 class Shape(Protocol):

@@ -37,7 +37,7 @@ class HookcliError(Exception):
     def __init__(self, message: str, *, place: str, hint: str, details: str = "") -> None:
         super().__init__(message)
         self.message = message
-        self.place = place
+        self.place = place if place.strip() else repr(place)  # an empty argument as it was typed
         self.hint = hint
         self.details = details  # a traceback, shown with -v
 

@@ -29,6 +29,7 @@ _UNSAFE = re.compile(
 )
 _COMMANDS = re.compile(r"(?<![\w:])::|##\[")  # where a command could begin
 _LONG = 1000  # characters
+_WIDEST = 100_000  # columns: all that a table could fill
 _PIPE_WIDTH = 120  # columns, where the output is no terminal and COLUMNS does not say
 
 
@@ -78,8 +79,9 @@ class Console:
 
     def width(self) -> int:
         """Columns to fill: the terminal's, or those of COLUMNS, or 120 in a pipe."""
-        if os.environ.get("COLUMNS", "").isdigit() and int(os.environ["COLUMNS"]) > 0:
-            return int(os.environ["COLUMNS"])
+        columns = os.environ.get("COLUMNS", "").lstrip("0")
+        if columns.isascii() and columns.isdigit():
+            return int(columns) if len(columns) < len(str(_WIDEST)) else _WIDEST
         if self._is_terminal(sys.stdout):
             return shutil.get_terminal_size((80, 24)).columns
         return _PIPE_WIDTH

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import heapq
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
 from enum import IntEnum
+from types import TracebackType
 
 _LONGEST = 200  # characters of a name that anyone mistypes
 _MOST = 20_000_000  # pairs of characters that are compared for a hint: a second or two
@@ -40,7 +42,7 @@ class HookcliError(Exception):
     def __init__(self, message: str, *, place: str, hint: str, details: str = "") -> None:
         super().__init__(message)
         self.message = message
-        self.place = place
+        self.place = place if place.strip() else repr(place)  # an empty argument as it was typed
         self.hint = hint
         self.details = details  # a traceback, shown with -v
 
@@ -86,6 +88,38 @@ class BugError(HookcliError):
     """hookcli itself is wrong."""
 
     status = Status.BUG
+
+
+OWN = frozenset((HookcliError, RequestError, ProblemsError, NoBatchError, ModelError, BugError))
+_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep  # noqa: PTH100, PTH120  # fast
+_ENTRIES = f"{_FOLDER}api"  # how the functions of hookcli's Python API begin
+
+
+def is_own(error: BaseException) -> bool:
+    """Whether hookcli itself says something by this error, and not code of the user's.
+
+    That code may raise errors of the same name, of these very classes, or of classes below them,
+    and may call hookcli's API, which raises them in hookcli's own lines. Nothing that a class can
+    override is asked.
+    """
+    if type(error) not in OWN:
+        return False
+    files = []
+    step = trace_of(error)
+    while step is not None:
+        files.append(step.tb_frame.f_code.co_filename)
+        step = step.tb_next
+    called_again = any(file.startswith(_ENTRIES) for file in files[1:])
+    return not files or (files[-1].startswith(_FOLDER) and not called_again)
+
+
+def trace_of(error: BaseException) -> TracebackType | None:
+    """The traceback that Python keeps, whatever a property of the class says."""
+    return _trace(error)
+
+
+_trace: Callable[[BaseException], TracebackType | None]
+_trace = vars(BaseException)["__traceback__"].__get__
 
 
 class InterruptedRun(BaseException):

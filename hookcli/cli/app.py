@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -22,7 +23,7 @@ from hookcli.cli import (
 )
 from hookcli.cli.usage import usage_error
 from hookcli.console import Console, stdout_is_closed
-from hookcli.errors import Status
+from hookcli.errors import RequestError, Status
 
 app = typer.Typer(
     name="hookcli",
@@ -67,6 +68,14 @@ app.command("schema")(schema.schema)
 
 def run(arguments: list[str]) -> int:
     """The exit status of a command line."""
+    if any("\0" in one for one in arguments):  # no system passes it on; one that calls us may
+        refused = RequestError(
+            "an argument holds a NUL character",
+            place=shlex.join(["hookcli", *arguments]),
+            hint="take the character out",
+        )
+        Console().error(refused)
+        return refused.status
     try:
         status = app(arguments or ["--help"], prog_name="hookcli", standalone_mode=False)
     except SystemExit as leaving:  # typer's way with a closed stdout, for help

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hookcli.cli.output import write_file
 from hookcli.errors import RequestError
+from hookcli.saved import read_file
 
 if TYPE_CHECKING:
     from hookcli.report.model import Report
@@ -25,7 +26,7 @@ def known(file: str) -> frozenset[str]:
     """
     hint = f"write one with --baseline {file} --update-baseline"
     try:
-        text = Path(file).read_bytes()
+        text = read_file(file)
     except OSError as error:
         raise RequestError(
             f"{file} cannot be read: {error.strerror}", place=f"--baseline {file}", hint=hint

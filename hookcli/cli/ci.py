@@ -27,8 +27,8 @@ def source_root() -> tuple[str, str]:
     except OSError:  # the folder is gone
         return "", ""
     around = (start, *start.parents)
-    named = [Path(os.environ[key]).resolve() for key in _CHECKOUTS if os.environ.get(key)]
-    homes = [folder for folder in around if (folder / ".git").exists()]
+    named = [Path(os.path.realpath(os.environ[key])) for key in _CHECKOUTS if os.environ.get(key)]
+    homes = [folder for folder in around if os.path.exists(folder / ".git")]  # noqa: PTH110  # never raises
     homes += [folder for folder in named if folder in around]
     return str(homes[0] if homes else start), str(start)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ def parse_targets(
             place=" ".join(f"-f {text}" for text in formats or []),
             hint="give all but one a file: -f json=report.json",
         )
-    files = [target.file.resolve() for target in targets if target.file is not None]
+    files = [os.path.realpath(target.file) for target in targets if target.file is not None]
     if len(set(files)) < len(files):
         raise RequestError(
             "two formats cannot share a file",
@@ -68,11 +69,8 @@ def parse_targets(
         )
     for target in targets:
         if target.file is not None:
-            try:
-                check_writable(target.file)
-                _check_not_read(target.file, read)
-            except OSError as error:  # a name that is too long, a loop of links
-                raise _unwritable(target.file, error.strerror or str(error)) from None
+            check_writable(target.file)
+            _check_not_read(target.file, read)
     return tuple(targets)
 
 
@@ -111,13 +109,19 @@ def check_writable(file: Path) -> None:
 
     """
     folder = file.parent
-    if not folder.is_dir():
-        raise _unwritable(file, f"there is no folder {folder}")
-    if file.is_dir():
+    try:
+        if not folder.is_dir():
+            raise _unwritable(file, f"there is no folder {folder}")
+        mode = file.stat().st_mode
+    except FileNotFoundError:
+        mode = None
+    except OSError as error:  # a name that is too long, a loop of links
+        raise _unwritable(file, error.strerror or str(error)) from None
+    if mode is not None and stat.S_ISDIR(mode):
         raise _unwritable(file, "it is a directory")
-    if file.exists() and not file.is_file():
+    if mode is not None and not stat.S_ISREG(mode):
         return  # a device or a pipe, such as /dev/null: written in place
-    if not os.access(folder, os.W_OK) or (file.exists() and not os.access(file, os.W_OK)):
+    if not os.access(folder, os.W_OK) or (mode is not None and not os.access(file, os.W_OK)):
         raise _unwritable(file, "permission denied")
 
 
@@ -138,21 +142,19 @@ def check_stream(name: str | None, targets: Sequence[Target], read: Sequence[str
             hint="name a file, or leave --stream out and take -f json",
         )
     file = Path(name)
-    try:
-        check_writable(file)
-        _check_not_read(file, read)
-    except OSError as error:
-        raise _unwritable(file, error.strerror or str(error)) from None
-    if any(
-        target.file is not None and target.file.resolve() == file.resolve() for target in targets
-    ):
+    check_writable(file)
+    _check_not_read(file, read)
+    files = [target.file for target in targets if target.file is not None]
+    if any(os.path.realpath(one) == os.path.realpath(file) for one in files):
         raise _unwritable(file, "a format goes there too")
 
 
 def _check_not_read(file: Path, read: Sequence[str]) -> None:
     for name in read:
-        other = Path(name)
-        if file.exists() and other.exists() and file.samefile(other):
+        same = False
+        with contextlib.suppress(OSError):  # one of the two is not there
+            same = file.samefile(name)
+        if same:
             raise _unwritable(file, f"the command reads {name}, which is the same file")
 
 
@@ -169,7 +171,7 @@ def write_file(file: Path, text: str) -> None:
         if file.exists() and not file.is_file():
             file.write_bytes(data)
             return
-        target = file.resolve()  # a link keeps its place; what it names changes
+        target = Path(os.path.realpath(file))  # a link keeps its place; what it names changes
         handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
     except OSError as error:
         raise _unwritable(file, error.strerror or str(error)) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from hookcli.console import Console, stdout_is_closed
@@ -20,6 +21,17 @@ def watch_stdout() -> None:
         raise InterruptedRun(Status.CLOSED_STDOUT)
 
 
+def _unusable(error: OSError) -> RequestError:
+    """A file that was named, and that the system does not let be looked at; else stdout."""
+    why = error.strerror or str(error)
+    if error.filename is None:
+        hint = "is the disk full? write elsewhere with -o FILE"
+        return RequestError(f"stdout cannot be written: {why}", place="stdout", hint=hint)
+    name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
+    hint = "check the name, and the permissions of its folders"
+    return RequestError(f"{name} cannot be used: {why}", place=str(name), hint=hint)
+
+
 def reporting(console: Console, command: Callable[[], int]) -> int:
     """The status of a command; its errors said in three lines."""
     try:
@@ -30,13 +42,7 @@ def reporting(console: Console, command: Callable[[], int]) -> int:
     except BrokenPipeError:  # typer would make it status 1
         raise InterruptedRun(Status.CLOSED_STDOUT) from None
     except OSError as error:
-        if error.filename is not None:
-            raise
-        refused = RequestError(
-            f"stdout cannot be written: {error.strerror}",
-            place="stdout",
-            hint="is the disk full? write elsewhere with -o FILE",
-        )
+        refused = _unusable(error)
         console.error(refused)
         return refused.status
     except Exception as error:  # noqa: BLE001  # the last resort: it is our bug

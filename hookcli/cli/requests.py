@@ -9,7 +9,7 @@ from typing import Any
 
 from hookcli.cli.files import files_read
 from hookcli.cli.output import TIMED, Target, check_stream, parse_targets
-from hookcli.cli.values import parse_device, parse_dtype, parse_loss, positive
+from hookcli.cli.values import counted, parse_device, parse_dtype, parse_loss, positive
 from hookcli.cli.views import view_of
 from hookcli.config.arguments import parse_arguments
 from hookcli.config.config import Config, FailOn
@@ -84,14 +84,14 @@ def _flags(given: Mapping[str, Any]) -> Flags:
         trust=bool(given.get("trust")),
         data_only=bool(given.get("data_only")),
         inputs=parse_inputs(tuple(given["inputs"] or ())) or None,
-        batch_size=given["batch_size"],
+        batch_size=counted(given["batch_size"], "--batch-size"),
         device=parse_device(given["device"]),
         dtype=parse_dtype(given["dtype"]),
         tensors=given.get("tensors"),
         mode=given["mode"],
         seed=given["seed"],
         loss=parse_loss(given.get("loss")),
-        steps=given.get("steps"),
+        steps=counted(given.get("steps"), "--steps"),
         no_grad=given["no_grad"],
         timeout=positive(given["timeout"], "--timeout"),
         max_memory=positive(given["max_memory"], "--max-memory"),

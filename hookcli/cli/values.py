@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from hookcli.errors import RequestError, closest
 from hookcli.formats.names import DEFAULT_COLUMNS, columns_of
 
 _MOST = 1e9  # seconds or gigabytes
+_INDEX = re.compile("[0-9]{1,3}")  # of a device: torch's are of 8 bits
 
 
 def near(word: str, known: Iterable[str]) -> str | None:
@@ -80,7 +82,7 @@ def parse_device(text: str | None) -> str | None:
     if text is None:
         return None
     kind, _, index = text.partition(":")
-    if kind not in DEVICES or (index and not index.isdigit()):
+    if kind not in DEVICES or (index and not _INDEX.fullmatch(index)):
         guess = "cuda" if kind == "gpu" else near(kind, DEVICES)
         raise RequestError(
             f"'{text}' is no device",
@@ -129,6 +131,23 @@ def parse_dtype(text: str | None) -> str | None:
             hint=f"did you mean {guess}?" if guess else "dtypes are float32, float16, bfloat16",
         )
     return found
+
+
+def counted(value: int | None, flag: str) -> int | None:
+    """A number of steps or samples.
+
+    Raises
+    ------
+    RequestError : it is more than torch counts.
+
+    """
+    from hookcli.inputs.grammar import LARGEST
+
+    if value is not None and value > LARGEST:
+        raise RequestError(
+            f"{flag} must be at most {LARGEST}", place=f"{flag} {value}", hint=f"write {flag} 2"
+        )
+    return value
 
 
 def positive(value: float | None, flag: str) -> float | None:

@@ -1,37 +1,84 @@
 """YAML with the 1.2 core schema: only true and false are booleans, 1e-4 is a float, 010 is ten.
 
 PyYAML's own loader follows YAML 1.1, where `no` is false, `1:30` is ninety and `1e-4` is a string.
+Text that is not YAML raises `yaml.YAMLError` alone: PyYAML's scanner and constructors raise what
+Python's own functions raise, and trust an explicit tag.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import yaml
 
+DEEPEST = 40  # levels of nesting
+NESTED = "nested deeper"  # the problem of what is
 _TAG = "tag:yaml.org,2002:"
-_SCALARS: tuple[tuple[str, str, str], ...] = (
-    ("null", r"~|null|Null|NULL|", "~nN\0"),
-    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
+_SHOWN = 40  # characters of a scalar that an error shows
+
+
+def _int(text: str) -> int:
+    base = {"0o": 8, "0x": 16}.get(text[:2], 10)
+    value = int(text[2:] if base != 10 else text, base)
+    str(value)  # hexadecimal digits have no limit as they are read, but as they are printed
+    return value
+
+
+def _float(text: str) -> float:
+    return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+
+
+# The name of the tag, what the text is, the first characters of it, and what it becomes.
+_SCALARS: tuple[tuple[str, str, str, Callable[[str], Any]], ...] = (
+    ("null", r"~|null|Null|NULL|", "~nN\0", lambda _: None),
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF", lambda text: text.lower() == "true"),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789", _int),
     (
         "float",
         r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
         r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
         "-+.0123456789",
+        _float,
     ),
 )
 
 
+def _refused(node: yaml.Node, problem: str, hint: str) -> yaml.constructor.ConstructorError:
+    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark, hint)
+
+
 class CoreLoader(yaml.SafeLoader):
-    """Safe loading, core schema, duplicate keys refused."""
+    """Safe loading, core schema; duplicate keys and what is nested too deep are refused."""
 
     yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012  # PyYAML's own protocol
+    depth = 0
+
+    def fetch_more_tokens(self) -> Any:
+        """The next tokens. Escapes beyond Unicode and endless version numbers are errors too."""
+        try:
+            return super().fetch_more_tokens()
+        except (ValueError, OverflowError) as error:
+            mark = self.get_mark()
+            raise yaml.scanner.ScannerError(None, None, f"malformed: {error}", mark) from None
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """The node, not deeper than `DEEPEST`: each level takes some of Python's stack."""
+        if self.depth >= DEEPEST:
+            raise yaml.MarkedYAMLError(
+                problem=NESTED,
+                problem_mark=self.peek_event().start_mark,  # type: ignore[no-untyped-call]
+            )
+        self.depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.depth -= 1
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """The mapping; a key that stands twice raises."""
+        """The mapping; a duplicate key raises."""
+        _check_kind(node, yaml.MappingNode, "mapping")
         seen: set[Hashable] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
@@ -48,24 +95,72 @@ class CoreLoader(yaml.SafeLoader):
         """Leave `<<` an ordinary key: the merge key is no part of the core schema."""
 
 
-def _int(loader: CoreLoader, node: yaml.ScalarNode) -> int:
+def _check_kind(node: yaml.Node, kind: type[yaml.Node], word: str) -> None:
+    if not isinstance(node, kind):
+        raise _refused(node, f"the tag of a {word} cannot stand here", "remove the tag")
+
+
+def _scalar(name: str, pattern: re.Pattern[str], value: Callable[[str], Any]) -> Any:
+    """The constructor of a scalar of the core schema."""
+
+    def construct(loader: CoreLoader, node: yaml.ScalarNode) -> Any:
+        text = str(loader.construct_scalar(node))
+        if pattern.fullmatch(text):
+            try:
+                return value(text)
+            except ValueError:  # Python reads and prints integers of some thousands of digits
+                pass
+        elif name in {"null", "bool"}:
+            shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+            raise _refused(node, f"'{shown}' is not a YAML {name}", "remove the tag")
+        raise _refused(node, "this number cannot be read", "quote it for a text")
+
+    return construct
+
+
+def _str(loader: CoreLoader, node: yaml.ScalarNode) -> str:
     text = str(loader.construct_scalar(node))
-    base = {"0o": 8, "0x": 16}.get(text[:2], 10)
-    return int(text[2:] if base != 10 else text, base)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        problem = "this text holds half a character (a surrogate)"
+        raise _refused(node, problem, "write the whole character") from None
+    return text
 
 
-def _float(loader: CoreLoader, node: yaml.ScalarNode) -> float:
-    return float(
-        str(loader.construct_scalar(node)).lower().replace(".inf", "inf").replace(".nan", "nan")
-    )
+def _map(loader: CoreLoader, node: yaml.MappingNode) -> Any:
+    _check_kind(node, yaml.MappingNode, "mapping")
+    yield from loader.construct_yaml_map(node)
 
 
-for _name, _pattern, _first in _SCALARS:
-    CoreLoader.add_implicit_resolver(
-        _TAG + _name, re.compile(f"^(?:{_pattern})$"), ["" if c == "\0" else c for c in _first]
-    )
-CoreLoader.add_constructor(_TAG + "int", _int)
-CoreLoader.add_constructor(_TAG + "float", _float)
+def _seq(loader: CoreLoader, node: yaml.SequenceNode) -> Any:
+    _check_kind(node, yaml.SequenceNode, "sequence")
+    yield from loader.construct_yaml_seq(node)
+
+
+def _timestamp(loader: CoreLoader, node: yaml.ScalarNode) -> Any:
+    try:
+        return loader.construct_yaml_timestamp(node)
+    except (ValueError, OverflowError, AttributeError):  # the text does not match PyYAML's pattern
+        problem = "this is not a YAML timestamp"
+        raise _refused(node, problem, "write 2001-12-31, or remove the tag") from None
+
+
+for _name, _pattern, _first, _value in _SCALARS:
+    _regex = re.compile(f"^(?:{_pattern})$")
+    CoreLoader.add_implicit_resolver(_TAG + _name, _regex, ["" if c == "\0" else c for c in _first])
+    CoreLoader.add_constructor(_TAG + _name, _scalar(_name, _regex, _value))
+for _name, _construct in (("str", _str), ("map", _map), ("seq", _seq), ("timestamp", _timestamp)):
+    CoreLoader.add_constructor(_TAG + _name, _construct)
+
+
+class _ValueLoader(CoreLoader):
+    """Without aliases: a line needs none."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(problem="an alias is not taken here")
+        return super().compose_node(parent, index)
 
 
 def load_value(text: str) -> Any:
@@ -77,13 +172,12 @@ def load_value(text: str) -> Any:
 
     """
     try:
-        for event in yaml.parse(text, Loader=CoreLoader):
-            if isinstance(event, yaml.AliasEvent):
-                raise ValueError("an alias is not taken here")
-        return yaml.load(text, Loader=CoreLoader)  # a SafeLoader by inheritance
+        return yaml.load(text, Loader=_ValueLoader)  # a SafeLoader by inheritance
     except yaml.MarkedYAMLError as error:
-        raise ValueError(error.problem or "not YAML") from None
-    except (yaml.YAMLError, RecursionError) as error:
+        problem = error.problem or "not YAML"
+        deep = problem == NESTED
+        raise ValueError(f"nested deeper than {DEEPEST} levels" if deep else problem) from None
+    except yaml.YAMLError as error:
         raise ValueError(str(error).split("\n", 1)[0] or "not YAML") from None
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from hookcli.inputs.batch import Batch, as_batch, misfit
-from hookcli.models.failures import message_of
+from hookcli.models.failures import message_of, type_name
 
 _ATTRIBUTES = ("example_inputs", "example_input_array", "dummy_inputs")
 
@@ -61,7 +61,7 @@ def declarations(
         try:
             value = make()
         except Exception as error:  # noqa: BLE001  # the user's property may raise anything
-            drop(name, f"{type(error).__name__}: {message_of(error)}")
+            drop(name, f"{type_name(error)}: {message_of(error)}")
             continue
         if value is None:  # Lightning's example_input_array stands at None unless set
             continue

@@ -9,6 +9,7 @@ FILE   = *.pt | *.pth | *.npy | *.safetensors
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, TypeAlias
@@ -115,6 +116,8 @@ _BRACKETS = re.compile(r"([a-z][a-z0-9_]*)\[([0-9, ]*)\](?::(.*))?")
 _SHAPE = re.compile(r"[0-9]+(?:x[0-9]+)*")
 _RANGE = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)\.\.([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)", re.I)
 _LONGEST = 1000  # characters of a range: the dots can be parted in so many ways
+LARGEST = 2**63 - 1  # of torch's integers
+_SHOWN = 80  # characters of a number that an error shows
 _FILES = (".pt", ".pth", ".npy", ".safetensors")
 
 
@@ -141,23 +144,38 @@ def _dtype(text: str, name: str) -> str:
     return found
 
 
-def _number(word: str) -> int | float:
+def _end(text: str, word: str) -> int | float:
+    """One end of a range: an integer, or a float that is finite."""
     try:
-        return int(word)
-    except ValueError:
-        return float(word)
+        number = float(word) if re.search("[.e]", word, re.I) else int(word)
+        if math.isfinite(float(number)):
+            return number
+    except (ValueError, OverflowError):  # two points; an int that no float holds
+        pass
+    _refuse(text, f"'{_short(word)}' is no number that fits", "write LOW..HIGH, as in 0..50257")
+
+
+def _sizes(text: str, words: list[str]) -> tuple[int, ...]:
+    """The sizes of a shape. Neither one nor their product may be more than torch counts."""
+    sizes = [int((word.lstrip("0") or "0")[:20]) for word in words]  # 20 digits are beyond it
+    what = "a size" if max(sizes, default=0) > LARGEST else "a number of elements"
+    if max(sizes, default=0) > LARGEST or math.prod(sizes) > LARGEST:
+        shape = _short("x".join(words))
+        _refuse(text, f"'{shape}' has {what} past 2^63", "give smaller sizes")
+    return tuple(sizes)
+
+
+def _short(word: str) -> str:
+    return word if len(word) <= _SHOWN else f"{word[: _SHOWN - 1]}…"
 
 
 def _fill(text: str, word: str, dtype: str) -> Fill:
     if len(word) <= _LONGEST and (match := _RANGE.fullmatch(word)):
-        try:
-            low, high = _number(match[1]), _number(match[2])
-        except ValueError:
-            _refuse(text, f"'{word}' is no range of numbers", "write LOW..HIGH, as in 0..50257")
+        low, high = _end(text, match[1]), _end(text, match[2])
         if not low < high:
             _refuse(
                 text,
-                f"the range {word} is empty",
+                f"the range {_short(word)} is empty",
                 "HIGH is excluded: write LOW..HIGH with LOW < HIGH",
             )
         if dtype == "bool" or dtype in COMPLEX:
@@ -188,20 +206,18 @@ def _tensor(text: str, body: str) -> TensorSpec:
     if match := _BRACKETS.fullmatch(body):
         dtype = _dtype(text, match[1])
         sizes = [part.strip() for part in match[2].split(",")] if match[2].strip() else []
-        if not all(part.isdigit() for part in sizes):
+        if not all(part.isascii() and part.isdigit() for part in sizes):
             _refuse(
                 text,
                 f"'[{match[2]}]' is no shape",
                 "write sizes between commas, as in float32[2,3]",
             )
         fill = _fill(text, match[3], dtype) if match[3] is not None else Fill()
-        return TensorSpec(tuple(int(part) for part in sizes), dtype, fill)
+        return TensorSpec(_sizes(text, sizes), dtype, fill)
     shape, *rest = body.split(":", 2)
     if not _SHAPE.fullmatch(shape):
         _refuse(text, f"'{body}' is no input")
-    sizes_ = tuple(int(part) for part in shape.split("x"))
-    if any(size >= 2**63 for size in sizes_):
-        _refuse(text, f"'{shape}' has a size past 2^63", "give smaller sizes")
+    sizes_ = _sizes(text, shape.split("x"))
     if not rest:
         return TensorSpec(sizes_)
     dtype = _dtype(text, rest[0])

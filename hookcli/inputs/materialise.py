@@ -106,7 +106,7 @@ def given_batch(
 def _tensor(spec: TensorSpec, place: str, floating: torch.dtype, device: str) -> torch.Tensor:
     try:
         return make_tensor(spec, floating, device)
-    except (RuntimeError, OverflowError) as error:
+    except (RuntimeError, OverflowError, ValueError, TypeError) as error:
         first = str(error).strip().splitlines()[0]
         kind = "integers" if spec.dtype in INTEGERS else "numbers"
         raise RequestError(

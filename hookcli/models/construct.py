@@ -95,7 +95,7 @@ def _named(where: str, text: str) -> Callable[..., Any]:
             value = importlib.import_module(module_name)
         for step in attr.split("."):
             value = getattr(value, step)
-    except (ImportError, AttributeError, OSError) as error:
+    except (ImportError, AttributeError, OSError, ValueError, TypeError) as error:  # "", ".a", NUL
         raise RequestError(
             f"{where} cannot be found: {error}", place=f"--arg {text}", hint=_CALL_HINT
         ) from None

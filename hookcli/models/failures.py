@@ -5,17 +5,53 @@ from __future__ import annotations
 import re
 import traceback
 
+from hookcli.errors import OWN, is_own
 from hookcli.models import places
 from hookcli.report.recording import Failure
+
+# What the type of a failure means beside the names of Python's own exceptions.
+_TAKEN = {kind.__name__ for kind in OWN} | {"died", "timeout", "memory"}  # those of a crash
+_name = type.__dict__["__name__"].__get__  # a metaclass may have its own
+_module = type.__dict__["__module__"].__get__
+
+
+def type_name(error: BaseException) -> str:
+    """The name of the exception's class; with its module, where the bare name means another."""
+    kind = type(error)
+    name: str = _name(kind)
+    if name not in _TAKEN or is_own(error):
+        return name
+    module = _module(kind)
+    return f"{module}.{name}" if type(module) is str else f"model.{name}"
+
+
+def is_a(error: BaseException, *kinds: type[BaseException]) -> bool:
+    """isinstance, without asking the exception for its class, which may lie or raise."""
+    return issubclass(type(error), kinds)
+
+
+def missing_module(error: BaseException) -> str | None:
+    """The name of the module that is not there; None where the error is another."""
+    if not is_a(error, ModuleNotFoundError):
+        return None
+    try:
+        name = error.name  # type: ignore[attr-defined]  # is_a has seen that it is one
+    except BaseException:  # noqa: BLE001  # a property of the user's
+        return None
+    return name if type(name) is str and name else None
+
+
+def text_of(value: object) -> str:
+    """Str of what may be the user's; "" where that raises."""
+    try:
+        return str.__str__(str(value))  # no subclass, whose methods may raise too
+    except BaseException:  # noqa: BLE001  # the user's __str__ may raise anything
+        return ""
 
 
 def message_of(error: BaseException) -> str:
     """The exception's text; a phrase where the text cannot be had or is empty."""
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001  # the user's __str__ may raise anything
-        text = ""
-    return places.bare(text) or f"{type(error).__name__} without a message"
+    return places.bare(text_of(error)) or f"{type_name(error)} without a message"
 
 
 _ORIGINAL = "Traceback of TorchScript, original code"
@@ -45,13 +81,13 @@ def _scripted(text: str) -> tuple[str, str, str | None] | None:
 def failure_of(error: BaseException, phase: str) -> Failure:
     """Type, message, place and traceback of an exception."""
     message = message_of(error)
-    kind, place = type(error).__name__, places.of_error(error)
+    kind, place = type_name(error), places.of_error(error)
     scripted = _scripted(message)
     if scripted is not None:
         kind, message, place = scripted
     try:
         details = "".join(traceback.format_exception(error))
-    except Exception:  # noqa: BLE001  # formatting calls the user's __str__ too
+    except BaseException:  # noqa: BLE001  # formatting calls the user's __str__ too
         details = ""
     return Failure(
         phase=phase,

@@ -11,7 +11,7 @@ import torch
 
 from hookcli.errors import ModelError, RequestError, closest
 from hookcli.models import places
-from hookcli.models.failures import failure_of
+from hookcli.models.failures import failure_of, missing_module
 from hookcli.models.source import import_file, own_path
 
 
@@ -61,7 +61,7 @@ def _module(source: str, place: str) -> Any:
         try:
             return importlib.import_module(source)
         except Exception as error:  # noqa: BLE001  # the user's module may raise anything
-            if isinstance(error, ModuleNotFoundError) and error.name == source.partition(".")[0]:
+            if missing_module(error) == source.partition(".")[0]:
                 raise RequestError(
                     f"there is no module {source}", place=place, hint="is it installed here?"
                 ) from None

@@ -66,6 +66,15 @@ def parse_source(source: str) -> Source:
     RequestError : nothing is there, or it is of a kind that is refused.
     ModelError : it is damaged.
     """
+    try:
+        return _parsed(source)
+    except OSError as error:  # a name that is too long, a folder that may not be searched
+        why = error.strerror or str(error)
+        hint = "check the name, and the permissions of its folders"
+        raise RequestError(f"{source} cannot be read: {why}", place=source, hint=hint) from None
+
+
+def _parsed(source: str) -> Source:
     path, after = _parted(source)
     if path.is_dir():
         raise _folder(path, source)

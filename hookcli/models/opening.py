@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 
 from hookcli.errors import HookcliError, ModelError
+from hookcli.models.failures import text_of
 from hookcli.models.zips import unzipped
 
 _OF_FILES = re.compile(
@@ -49,10 +50,9 @@ def opening(path: Path, source: str) -> Iterator[None]:
 
 def is_of_file(error: BaseException) -> bool:
     """Whether an exception tells of a damaged file, and not of the code in it."""
-    told = isinstance(error, RuntimeError | ValueError) or type(error).__name__.endswith(
-        "UnpicklingError"
-    )
-    return isinstance(error, _DAMAGE) or (told and _OF_FILES.search(str(error)) is not None)
+    kind = type(error)
+    told = issubclass(kind, RuntimeError | ValueError) or kind.__name__.endswith("UnpicklingError")
+    return issubclass(kind, _DAMAGE) or (told and _OF_FILES.search(text_of(error)) is not None)
 
 
 def damaged(path: Path, source: str, error: BaseException) -> ModelError:

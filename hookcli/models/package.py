@@ -13,7 +13,7 @@ from torch.package.package_importer import PackageImporter
 from hookcli.config.spec import ModelSpec
 from hookcli.errors import HookcliError, ModelError, RequestError
 from hookcli.models import places
-from hookcli.models.failures import failure_of
+from hookcli.models.failures import failure_of, missing_module
 from hookcli.models.kinds import Archive, check_opening
 from hookcli.models.loaded import Loaded
 from hookcli.models.opening import is_of_file
@@ -58,8 +58,9 @@ def _unpickled(path: Path, package: str, resource: str) -> Any:
 
 def _failed(error: BaseException, archive: Archive, source: str) -> HookcliError:
     failure = failure_of(error, "import")
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        name = places.bare(error.name)
+    missing = missing_module(error)
+    if missing is not None:
+        name = places.bare(missing)
         message = f"{archive.inner} wants {name}, which is neither in the archive nor installed"
         hint = f"install {name.partition('.')[0]}, or make the archive anew with it interned"
     else:

@@ -15,7 +15,7 @@ from torch import nn
 from hookcli.config.spec import ModelSpec
 from hookcli.errors import HookcliError, ModelError, RequestError
 from hookcli.models import places
-from hookcli.models.failures import failure_of
+from hookcli.models.failures import failure_of, missing_module
 from hookcli.models.kinds import Archive, check_opening
 from hookcli.models.loaded import Loaded
 from hookcli.models.opening import is_of_file
@@ -69,7 +69,7 @@ def _failed(error: BaseException, path: str, source: str) -> HookcliError:
     if script:
         message = f"{path} wants {script[1]}, of the script that saved it"
         hint = "save model.state_dict() there, and name the script with these as --weights"
-    elif isinstance(error, ModuleNotFoundError) and error.name:
-        message = f"{path} wants the module {error.name}, which is not there"
-        hint = f"install {error.name.partition('.')[0]}, or run hookcli in the folder that has it"
+    elif (missing := missing_module(error)) is not None:
+        message = f"{path} wants the module {missing}, which is not there"
+        hint = f"install {missing.partition('.')[0]}, or run hookcli in the folder that has it"
     return ModelError(message, place=failure.place or source, hint=hint, details=failure.details)

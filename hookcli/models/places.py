@@ -22,6 +22,8 @@ from torch.nn.modules.module import (
     register_module_parameter_registration_hook,
 )
 
+from hookcli.errors import trace_of
+
 _TORCH = str(Path(torch.__file__).parent) + os.sep
 _OURS = str(Path(__file__).parent.parent) + os.sep
 _STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
@@ -32,6 +34,7 @@ _kinds: dict[str, int] = {}
 _shown: dict[str, str] = {}
 _archives: dict[str, str] = {}  # what torch.package puts before names → the archive's file
 _MANGLED = re.compile(r"(<torch_package_\d+>)\.?")
+SYNTAX = (SyntaxError, IndentationError, TabError)
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -119,9 +122,11 @@ def of_error(error: BaseException) -> str | None:
 
     A syntax error has its own line.
     """
-    if isinstance(error, SyntaxError) and error.filename and error.lineno:
-        return f"{show(error.filename)}:{error.lineno}"
-    own, installed, step = None, None, error.__traceback__
+    if type(error) in SYNTAX:  # the user's classes below them may hold anything
+        syntax: Any = error
+        if type(syntax.filename) is str and type(syntax.lineno) is int and syntax.filename:
+            return f"{show(syntax.filename)}:{syntax.lineno}"
+    own, installed, step = None, None, trace_of(error)
     while step is not None:
         filename = step.tb_frame.f_code.co_filename
         if _kind(filename) == _USER:

@@ -14,7 +14,9 @@ from types import ModuleType
 
 from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
-from hookcli.models.failures import failure_of
+from hookcli.models.failures import failure_of, is_a, missing_module, text_of
+
+_CODES = (int, str, type(None))  # of sys.exit; another's repr is the user's code
 
 
 @contextmanager
@@ -29,14 +31,15 @@ def own_path() -> Iterator[None]:
 
 def _failed(what: str, error: BaseException) -> ModelError:
     failure = failure_of(error, "import")
-    if isinstance(error, SystemExit):
+    if type(error) is SystemExit and type(error.code) in _CODES:
         message = f"{what} called sys.exit({error.code!r}) while it was imported"
         hint = 'keep what runs as a script below `if __name__ == "__main__":`'
-    elif isinstance(error, SyntaxError):
-        message, hint = f"{what} is not valid Python: {error.msg}", "mend the syntax"
-    elif isinstance(error, ModuleNotFoundError) and error.name:
+    elif is_a(error, SyntaxError):
+        said = text_of(getattr(error, "msg", "")) if type(error) in places.SYNTAX else ""
+        message, hint = f"{what} is not valid Python: {said or failure.message}", "mend the syntax"
+    elif (missing := missing_module(error)) is not None:
         message = f"{what} could not be imported: {failure.type}: {failure.message}"
-        hint = f"install {error.name.partition('.')[0]}, or run hookcli in the model's environment"
+        hint = f"install {missing.partition('.')[0]}, or run hookcli in the model's environment"
     else:
         message = f"{what} could not be imported: {failure.type}: {failure.message}"
         hint = "run with -v for the traceback"
@@ -159,9 +162,10 @@ def import_module(name: str, source: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name and (name == error.name or name.startswith(error.name + ".")):
+        missing = missing_module(error)
+        if missing and (name == missing or name.startswith(missing + ".")):
             raise RequestError(
-                f"there is no module {error.name}",
+                f"there is no module {missing}",
                 place=source,
                 hint="MODEL is path.py, path.py:Net or package.module:Net; is it installed here?",
             ) from None

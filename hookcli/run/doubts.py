@@ -43,7 +43,7 @@ _WORDS = ("FakeTensor", "meta tensor", "Expected inputs of BF16 type")
 def is_inconclusive(error: BaseException) -> bool:
     """Whether this error comes from fake tensors rather than from the model."""
     text = message_of(error)
-    return isinstance(error, _LIMITS) or any(words in text for words in _WORDS)
+    return issubclass(type(error), _LIMITS) or any(words in text for words in _WORDS)
 
 
 class Doubts:

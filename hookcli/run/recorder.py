@@ -14,6 +14,7 @@ from hookcli.hooks.context import Context
 from hookcli.hooks.values import argument_notes, value_notes
 from hookcli.models import walk
 from hookcli.models.base import Call
+from hookcli.models.failures import type_name
 from hookcli.report.recording import BackwardNote, CallNote, EventNote, Ledger, Recording
 from hookcli.run.counter import Activations
 from hookcli.run.doubts import Doubts
@@ -106,7 +107,7 @@ class Recorder:
         parent = None if call.parent is None else self._running.get(call.parent)
         self.running = parent
         if error is not None:
-            note.notes.append(f"raised {type(error).__name__}")
+            note.notes.append(f"raised {type_name(error)}")
             if self._failed is None or self._failed[0] is not error:
                 self._failed = (error, note)
         else:

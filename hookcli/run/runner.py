@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hookcli.errors import HookcliError, ModelError
+from hookcli.errors import ModelError, is_own
 from hookcli.inputs.batch import Batch
 from hookcli.models.base import Model
 from hookcli.models.failures import failure_of
@@ -88,7 +88,7 @@ def run(model: Model, batch: Batch, plan: Plan, engine: Engine, around: Around) 
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit and the like: failure is data
-        if isinstance(error, HookcliError) and not isinstance(error, ModelError):
+        if is_own(error) and type(error) is not ModelError:
             raise
         error = error if together is None else together.original(error)
         recording.error = error
@@ -129,7 +129,7 @@ def _attach(
 def _failure(error: BaseException, watch: Watch) -> Failure:
     failure = failure_of(error, watch.recorder.phase)
     failure.call = watch.recorder.failed_in(error)
-    if isinstance(error, ModelError):
+    if type(error) is ModelError and is_own(error):
         failure.message = error.message
         failure.place = None if error.place == failure.phase else error.place  # "loss" is no place
     if failure.place is None and failure.call is not None:

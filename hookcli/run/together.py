@@ -20,6 +20,7 @@ from hookcli.hooks.context import Context
 from hookcli.hooks.hook import Hook
 from hookcli.inputs.batch import Batch
 from hookcli.models.base import Model
+from hookcli.models.failures import text_of
 from hookcli.report.distributed import Distributed, UnitRow, UnreachedRow
 from hookcli.report.recording import Recording
 from hookcli.run.plan import Plan
@@ -152,7 +153,7 @@ class Together:
     def original(self, error: BaseException) -> BaseException:
         """What a callback of a communication hook raised, where the error tells of that."""
         raised = None if self._buckets is None else self._buckets.wire.raised
-        return error if raised is None or "running the callback" not in str(error) else raised
+        return error if raised is None or "running the callback" not in text_of(error) else raised
 
     def conclude(self, model: Model, recording: Recording) -> None:
         """Leave in the recording what this rank saw."""

@@ -13,7 +13,7 @@ from hookcli.inputs.infer.hypothesis import Hypothesis
 from hookcli.inputs.infer.trial import Reached, Trial
 from hookcli.inputs.materialise import make_tensor
 from hookcli.models.base import Call, Model
-from hookcli.models.failures import message_of
+from hookcli.models.failures import message_of, type_name
 from hookcli.models.trees import argument_leaves, dtype_name
 from hookcli.models.twins import twin_of
 from hookcli.run.doubts import Doubts, FakeDoubtError, is_inconclusive
@@ -98,13 +98,13 @@ def trier(
             ):
                 model.call(args, kwargs)
         except Exception as error:  # noqa: BLE001  # what it raises is what we learn from
-            limit = is_inconclusive(error) and not isinstance(error, FakeDoubtError)
+            limit = is_inconclusive(error) and type(error) is not FakeDoubtError
             return Trial(
                 hypothesis,
                 ran=limit and bool(watch.reached),
                 lost=limit,
                 error=message_of(error)[:2000],
-                kind=type(error).__name__,
+                kind=type_name(error),
                 failed=watch.of(error),
                 reached=watch.reached,
             )

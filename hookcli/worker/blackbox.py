@@ -109,6 +109,11 @@ def _unescaped(filename: str) -> str:
     return _ESCAPE.sub(lambda match: chr(int(match[1] or match[2] or match[3], 16)), filename)
 
 
+def is_ours(filename: str) -> bool:
+    """Whether a file is one of hookcli's."""
+    return filename.startswith(_OURS)
+
+
 def user_line(frames: Iterable[tuple[str, int | None]]) -> str | None:
     """The first of the user's own lines, as "file.py:12"; an installed package's without one.
 
@@ -120,7 +125,7 @@ def user_line(frames: Iterable[tuple[str, int | None]]) -> str | None:
     installed = None
     for filename, line in frames:
         package = next((part for part in _PACKAGES if part in filename), None)
-        if filename.startswith(("<", _OURS)):
+        if filename.startswith("<") or is_ours(filename):
             continue
         if package is None and not filename.startswith(_STDLIB):
             return f"{_shown(filename)}:{line}"

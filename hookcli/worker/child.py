@@ -8,11 +8,11 @@ import os
 import signal
 import sys
 import traceback
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
-from hookcli.errors import BugError, HookcliError, ModelError
+from hookcli.errors import BugError, HookcliError, ModelError, is_own, trace_of
 from hookcli.worker import guard
-from hookcli.worker.blackbox import LastEvent, Writer, user_line
+from hookcli.worker.blackbox import LastEvent, Writer, is_ours, user_line
 from hookcli.worker.protocol import (
     PIPE_LOST,
     FailureMessage,
@@ -111,17 +111,21 @@ def _as_ours(error: BaseException, last: LastEvent, job: Job) -> HookcliError:
     The user's code is also called where nobody expects it to raise: a `train` of its own, a
     property. And hookcli itself never raises what is no `Exception`.
     """
-    if isinstance(error, HookcliError):
-        return error
+    if is_own(error):
+        return cast(HookcliError, error)
     from hookcli.models.failures import failure_of
 
     failure = failure_of(error, last.phase)
-    frames = traceback.extract_tb(error.__traceback__)
-    place = user_line((frame.filename, frame.lineno) for frame in reversed(frames))
-    if place is None and isinstance(error, Exception):
+    frames = _frames(error)
+    place = user_line(reversed(frames))
+    before = vars(BaseException)["__context__"].__get__(error)
+    if place is None and before is not None and not (frames and is_ours(frames[-1][0])):
+        place = user_line(reversed(_frames(before)))  # one that Python's own code cannot handle
+    if place is None and issubclass(type(error), Exception):
+        file, line = frames[-1] if frames else (__file__, 0)
         return BugError(
             f"hookcli failed: {failure.type}: {' '.join(failure.message.split())}",
-            place=f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}",  # noqa: PTH119
+            place=f"{os.path.basename(file)}:{line}",  # noqa: PTH119
             hint="this is a bug in hookcli: please report it with the output of -v",
             details=failure.details,
         )
@@ -131,6 +135,11 @@ def _as_ours(error: BaseException, last: LastEvent, job: Job) -> HookcliError:
         hint="run with -v for the traceback",
         details=failure.details,
     )
+
+
+def _frames(error: BaseException) -> list[tuple[str, int]]:
+    """Files and lines, outermost first."""
+    return [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(trace_of(error))]
 
 
 def _answer(outlet: guard.Outlet, message: ReportMessage | FailureMessage) -> NoReturn:

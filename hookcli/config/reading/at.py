@@ -37,7 +37,7 @@ def _part(item: Item, text: str) -> Any:
 def _regex(item: Item, text: str) -> str:
     try:
         re.compile(text)
-    except (re.error, RecursionError, OverflowError) as error:
+    except (re.error, RecursionError, OverflowError, ValueError) as error:  # a{9…9} of digits
         raise FaultError(
             item, f"this regex is malformed: {error}", "it is one of Python's, in a full match"
         ) from None

@@ -20,7 +20,7 @@ from hookcli.config.reading.shapes import (
     misfit,
 )
 from hookcli.hooks.catalogue import CATALOGUE as KINDS
-from hookcli.inputs.grammar import DTYPES
+from hookcli.inputs.grammar import DTYPES, LARGEST
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.check import CheckSpec, Suppression
 from hookcli.rules.judge import UNUSED
@@ -51,7 +51,7 @@ class _Sizes:
     def _size(self, item: Item) -> int | str:
         value = item.value
         named = isinstance(value, str) and (value == "*" or value.isidentifier())
-        sized = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        sized = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
         if not (named or sized):
             misfit(item, "a size from 0, '*' or a name", _SHAPE_HINT)
         return value  # type: ignore[no-any-return]  # an int or a str, as was just seen
@@ -59,7 +59,8 @@ class _Sizes:
     def schema(self) -> Schema:
         """JSON Schema."""
         name = {"type": "string", "pattern": r"^(\*|[^\W\d]\w*)$"}
-        return {"type": "array", "items": {"anyOf": [{"type": "integer", "minimum": 0}, name]}}
+        size = {"type": "integer", "minimum": 0, "maximum": LARGEST}
+        return {"type": "array", "items": {"anyOf": [size, name]}}
 
 
 def _dtype(item: Item, text: str) -> str:

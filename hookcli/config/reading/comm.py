@@ -15,7 +15,7 @@ _POWER_SGD = {
     "use_error_feedback": Key(Flag(), "add what was lost to the next step's gradient"),
     "warm_start": Key(Flag(), "begin with the last step's matrices"),
     "orthogonalization_epsilon": Key(Number(), "added where columns are orthogonalised"),
-    "random_seed": Key(Whole(0), "of the first matrices"),
+    "random_seed": Key(Whole(0, 2**32 - 1), "of the first matrices"),
     "compression_stats_logging_frequency": Key(Whole(1), "steps between two log lines"),
     "batch_tensors_with_same_shape": Key(Flag(), "compress tensors of one shape together"),
 }

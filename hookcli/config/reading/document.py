@@ -9,13 +9,16 @@ from typing import Any
 import yaml
 
 from hookcli.config.reading.items import FaultError, Item, Mark, Problems, below, shown
-from hookcli.config.yaml import CoreLoader
+from hookcli.config.yaml import DEEPEST, NESTED, CoreLoader
 
 LARGEST = 256 * 1024  # bytes of a file
-DEEPEST = 40  # levels of nesting
 EXPANDED = 10_000  # values that aliases may stand for
 _TAGS = {
     f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "map", "seq")
+}
+_COLLECTIONS: dict[type, str] = {
+    yaml.MappingNode: "tag:yaml.org,2002:map",
+    yaml.SequenceNode: "tag:yaml.org,2002:seq",
 }
 _SYNTAX = (
     (r"'\t'", "a tab stands where YAML wants spaces", "indent with spaces"),
@@ -41,26 +44,8 @@ _SYNTAX = (
         "a bracket within { } or [ ] begins a list in YAML",
         'quote patterns with brackets: at: "layer[1-4].*"',
     ),
-    ("nested deeper", f"this is nested deeper than {DEEPEST} levels", "write it flatter"),
+    (NESTED, f"this is nested deeper than {DEEPEST} levels", "write it flatter"),
 )  # fmt: skip
-
-
-class _Loader(CoreLoader):
-    """The core schema, no deeper than `DEEPEST`."""
-
-    depth = 0
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.depth >= DEEPEST:
-            raise yaml.MarkedYAMLError(
-                problem="nested deeper",
-                problem_mark=self.peek_event().start_mark,  # type: ignore[no-untyped-call]
-            )
-        self.depth += 1
-        try:
-            return super().compose_node(parent, index)
-        finally:
-            self.depth -= 1
 
 
 def read_document(data: bytes, file: str, folder: Path, order: int, problems: Problems) -> Item:
@@ -122,7 +107,7 @@ class _Document:
     def read(self) -> Item:
         loader = None
         try:
-            loader = _Loader(self._text)
+            loader = CoreLoader(self._text)
             node = loader.get_single_node()
             if node is not None:
                 found = self._item(node, node.start_mark, "", loader)
@@ -158,7 +143,7 @@ class _Document:
             "check the indentation here and above; quote texts with special characters",
         )
 
-    def _item(self, node: yaml.Node, mark: Any, path: str, loader: _Loader) -> Item:
+    def _item(self, node: yaml.Node, mark: Any, path: str, loader: CoreLoader) -> Item:
         item = self._at(mark.line + 1, mark.column, path)
         if id(node) in self._above:
             raise FaultError(item, "this alias stands for a value that holds it", "write it out")
@@ -170,10 +155,7 @@ class _Document:
                     f"the aliases stand for more than {EXPANDED} values",
                     "write fewer; lists of patterns are often one pattern",
                 )
-        if node.tag not in _TAGS:
-            raise FaultError(
-                item, f"the tag {shown(node.tag)} is not taken", "write plain texts and numbers"
-            )
+        _check_tag(node, item)
         self._seen.add(id(node))
         self._above.add(id(node))
         try:
@@ -182,7 +164,7 @@ class _Document:
             self._above.discard(id(node))
         return Item(value, item.mark, path)
 
-    def _value(self, node: yaml.Node, item: Item, loader: _Loader) -> Any:
+    def _value(self, node: yaml.Node, item: Item, loader: CoreLoader) -> Any:
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, item, loader)
         if isinstance(node, yaml.SequenceNode):
@@ -192,7 +174,7 @@ class _Document:
             ]
         return self._scalar(node, item, loader)
 
-    def _mapping(self, node: yaml.MappingNode, item: Item, loader: _Loader) -> dict[Any, Item]:
+    def _mapping(self, node: yaml.MappingNode, item: Item, loader: CoreLoader) -> dict[Any, Item]:
         found: dict[Any, Item] = {}
         for key_node, value_node in node.value:
             mark = key_node.start_mark
@@ -201,6 +183,7 @@ class _Document:
                 raise FaultError(
                     at, "a key is a list or a mapping", "write a text before the colon"
                 )
+            _check_tag(key_node, at)
             key: Hashable = self._scalar(key_node, at, loader)
             one = self._item(value_node, mark, below(item.path, key), loader)
             if key in found:
@@ -213,15 +196,17 @@ class _Document:
                 found[key] = one
         return found
 
-    def _scalar(self, node: yaml.Node, item: Item, loader: _Loader) -> Any:
+    def _scalar(self, node: yaml.Node, item: Item, loader: CoreLoader) -> Any:
         try:
-            value = loader.construct_object(node)
-            if isinstance(value, str):
-                value.encode()
-        except UnicodeEncodeError:
-            raise FaultError(
-                item, "this text holds half a character (a surrogate)", "write the whole character"
-            ) from None
-        except ValueError:  # an int of thousands of digits, or `!!int abc`
-            raise FaultError(item, "this number cannot be read", "quote it for a text") from None
-        return value
+            return loader.construct_object(node)
+        except yaml.constructor.ConstructorError as error:
+            hint = error.note or "remove the tag"
+            raise FaultError(item, error.problem or "this cannot be read", hint) from None
+
+
+def _check_tag(node: yaml.Node, item: Item) -> None:
+    """Refuse other tags than the core schema's; constructors check those of scalars."""
+    if node.tag not in _TAGS or node.tag != _COLLECTIONS.get(type(node), node.tag):
+        raise FaultError(
+            item, f"the tag {shown(node.tag)} is not taken", "write plain texts and numbers"
+        )

@@ -20,7 +20,9 @@ _FUNCTION_HINT = 'write "my_hooks.py:halve", "package.module:attr" or "torch.ops
 
 
 def absolute(item: Item, text: str) -> str:
-    """A path as an absolute one."""
+    """A path as an absolute one; raises FaultError where no file can have that name."""
+    if "\0" in text:
+        raise FaultError(item, f"'{text}' is no file's name: it holds a NUL", "name a file")
     return os.path.normpath(item.mark.folder / text)
 
 
@@ -37,7 +39,7 @@ def existing(item: Item, text: str) -> str:
             _refuse_kernel_file(item, path, text)
             return str(path)
         here = path.is_dir()
-    except (OSError, ValueError) as error:  # a name that is too long; a NUL in it
+    except OSError as error:  # a name that is too long
         raise FaultError(
             item, f"'{text}' is no file's name: {error}", "name a file that is there"
         ) from None
@@ -73,7 +75,7 @@ def _model_source(item: Item, text: str) -> str:
     try:
         if Path(absolute(item, text)).is_file():
             return absolute(item, text)
-    except (OSError, ValueError):
+    except OSError:
         pass  # said below
     match = _MODEL_FILE.fullmatch(text)
     if match:

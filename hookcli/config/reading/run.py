@@ -9,7 +9,7 @@ from hookcli.config.hooks import BackwardSpec, OptimizerSpec, PackagePattern
 from hookcli.config.reading import paths
 from hookcli.config.reading.containers import ByType, Key, Keys, Many
 from hookcli.config.reading.distributed import DISTRIBUTED
-from hookcli.config.reading.items import FaultError, Item, Problems, plain, suggestion
+from hookcli.config.reading.items import FaultError, Item, Problems, suggestion
 from hookcli.config.reading.model import INPUT
 from hookcli.config.reading.shapes import (
     Checked,
@@ -25,7 +25,7 @@ from hookcli.config.reading.shapes import (
 )
 from hookcli.config.selectors import match_of
 from hookcli.config.spec import DEVICES, LOSS_HINT, LOSSES
-from hookcli.inputs.grammar import FLOATING, TensorSpec, canonical_dtype
+from hookcli.inputs.grammar import FLOATING, LARGEST, TensorSpec, canonical_dtype
 
 MOST = 1e9  # seconds or gigabytes
 OPTIMIZERS = (
@@ -52,7 +52,7 @@ def _loss(item: Item, text: str) -> str:
 
 def _device(item: Item, text: str) -> str:
     kind, colon, index = text.partition(":")
-    if kind not in DEVICES or (colon and not (index.isascii() and index.isdigit())):
+    if kind not in DEVICES or (colon and not re.fullmatch("[0-9]{1,3}", index)):
         raise FaultError(
             item,
             f"'{text}' is no device",
@@ -104,19 +104,18 @@ class _Gradient:
     def read(self, item: Item, problems: Problems) -> Any:
         """The plain data."""
         if not isinstance(item.value, str):
-            self._check(item)
-            return plain(item)
+            return self._numbers(item, problems)
         one = INPUT.read(item, problems)
         if one.name is not None or not isinstance(one.spec, TensorSpec):
             raise FaultError(item, f"'{item.value}' is no tensor to draw", _GRADIENT_HINT)
         return item.value
 
-    def _check(self, item: Item) -> None:
+    def _numbers(self, item: Item, problems: Problems) -> Any:
         if isinstance(item.value, list):
-            for one in item.value:
-                self._check(one)
-        elif isinstance(item.value, bool) or not isinstance(item.value, int | float):
+            return [self._numbers(one, problems) for one in item.value]
+        if isinstance(item.value, bool) or not isinstance(item.value, int | float):
             misfit(item, self.wants, _GRADIENT_HINT)
+        return Number().read(item, problems)
 
     def schema(self) -> Schema:
         """JSON Schema; lists within lists are not looked into."""
@@ -183,7 +182,7 @@ def _made(make: Any) -> Any:
 RUN = Keys(
     {
         "mode": Key(Choice(("train", "eval", "as-is")), "the mode to run in"),
-        "seed": Key(Whole(0, 2**63 - 1), "of torch, random and numpy"),
+        "seed": Key(Whole(0, LARGEST), "of torch, random and numpy"),
         "loss": Key(
             Checked(Text(f"a text: {', '.join(LOSSES)}, output:PATH or file.py:fn"), _loss),
             "what backward starts from: probe, sum, mean, output:PATH or file.py:function",

@@ -24,6 +24,7 @@ from hookcli.config.reading.items import (
     shown,
     suggestion,
 )
+from hookcli.inputs.grammar import LARGEST
 
 Schema = dict[str, Any]
 
@@ -156,7 +157,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number from `low` to `high`."""
+    """A whole number from `low` to `high`; None is as much as torch takes."""
 
     low: int = 0
     high: int | None = None
@@ -170,13 +171,14 @@ class Whole:
         value = item.value
         if not isinstance(value, int) or isinstance(value, bool):
             misfit(item, self.wants, f"write a whole number such as {max(self.low, 1)}")
+        if self.high is None and value > LARGEST:
+            misfit(item, f"{self.wants} to {LARGEST}", "write a smaller one")
         if value < self.low or (self.high is not None and value > self.high):
             misfit(item, self.wants, f"write a whole number such as {max(self.low, 1)}")
         return value
 
     def schema(self) -> Schema:
-        upper = {"maximum": self.high} if self.high is not None else {}
-        return {"type": "integer", "minimum": self.low, **upper}
+        return {"type": "integer", "minimum": self.low, "maximum": self.high or LARGEST}
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,8 @@ class Number:
             misfit(
                 item, "a number that a float holds", "write a smaller one"
             )  # an int of 400 digits
-        return value
+        # torch takes no larger int where a number may be a float
+        return float(value) if LARGEST < abs(value) < math.inf else value
 
     def schema(self) -> Schema:
         lower = {"exclusiveMinimum": self.above} if self.above is not None else {}

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from hookcli.inputs.batch import Batch, map_batch
-from hookcli.models.failures import first_line
+from hookcli.models.failures import first_line, message_of, type_name
 from hookcli.models.trees import argument_leaves, dtype_name
 from hookcli.rules.batch_independent import limit_of
 from hookcli.run.digests import same_bits
@@ -132,7 +132,7 @@ def _along(again: Again, base: Outputs, dim: int) -> _Along | _Not:
     try:
         more = again.forward("eval", _alone(again.batch, dim, size - 1, size + 1))
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything
-        said = f"{type(error).__name__}: {first_line(str(error))}"
+        said = f"{type_name(error)}: {first_line(message_of(error))}"
         return _Not(f"{size + 1} samples along dimension {dim} do not run: {said}", ran=False)
     outputs = {}
     for path, tensor in base.items():

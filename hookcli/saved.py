@@ -24,7 +24,8 @@ def read_report(path: str) -> Report:
     RequestError : there is none, or it is no report.
 
     """
-    from hookcli.report.schema import check_order, from_json
+    from hookcli.report.schema import from_json
+    from hookcli.report.validity import check_valid
 
     try:
         text = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
@@ -34,7 +35,7 @@ def read_report(path: str) -> Report:
         ) from None
     try:
         found = from_json(text)
-        check_order(found)
+        check_valid(found, text)
         return found
     except ValueError as error:
         raise RequestError(

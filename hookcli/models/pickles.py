@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import IO, Any, Literal, TypeAlias
 
+from hookcli.models.bounded import BoundedReader
+
 _MOST = 200_000  # opcodes that are looked at, and values copied: a fifth of a second
-_LONGEST = 1 << 20  # bytes of an argument that are looked at: names and numbers are shorter
 _TENSORS = ("torch._utils._rebuild_", "torch._tensor._rebuild_", "torch.nn.parameter.")
 _MAPPINGS = {"collections.OrderedDict", "collections.defaultdict", "builtins.dict"}
 _OF_MODULES = {"_modules", "_parameters"}  # in the state of every nn.Module
@@ -54,7 +55,7 @@ def read_pickle(file: IO[bytes]) -> Value:
     ValueError : it is damaged, or ends too early.
     """
     machine = _Machine()
-    arguments: Any = _Arguments(file)  # what genops needs of a file
+    arguments: Any = BoundedReader(file)  # what genops needs of a file
     try:
         for count, (opcode, argument, _) in enumerate(pickletools.genops(arguments)):
             if opcode.name == "STOP":
@@ -65,42 +66,6 @@ def read_pickle(file: IO[bytes]) -> Value:
     except (IndexError, KeyError, UnicodeDecodeError) as error:
         raise ValueError(f"no pickle: {error}") from None
     raise ValueError("the pickle does not end")
-
-
-class _Skipped(bytes):
-    """A long argument that was not read: empty, and as long as it was said to be."""
-
-    length = 0
-
-    def __len__(self) -> int:
-        return self.length
-
-
-class _Arguments:
-    """A file for `genops`, which would make room for as many bytes as a pickle declares."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.tell = file.tell
-
-    def read(self, length: int) -> bytes:
-        """So many bytes, or those that are left."""
-        if length <= _LONGEST:
-            return self._file.read(length)
-        start = self._file.tell()
-        try:
-            end = self._file.seek(start + length - 1)
-        except (OverflowError, OSError):  # beyond every file
-            return b""
-        if end < start + length - 1 or not self._file.read(1):
-            return b""
-        skipped = _Skipped()
-        skipped.length = length
-        return skipped
-
-    def readline(self) -> bytes:
-        """The rest of the line; without its end where it is very long."""
-        return self._file.readline(_LONGEST)
 
 
 class _Machine:

@@ -34,7 +34,7 @@ def read_report(path: str) -> Report:
             f"{path} cannot be read: {error.strerror}", place=path, hint=_HINT
         ) from None
     try:
-        found = from_json(text)
+        found = from_json(text, strict=True)
         check_valid(found, text)
         return found
     except ValueError as error:

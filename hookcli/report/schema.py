@@ -35,8 +35,8 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def from_json(text: str | bytes) -> Report:
-    """Read a report.
+def from_json(text: str | bytes, *, strict: bool = False) -> Report:
+    """Read a report. With `strict` no value is converted: "1" is not a number.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def from_json(text: str | bytes) -> Report:
     """
     try:
         with _uncollected():
-            return _adapter().validate_json(text)
+            return _adapter().validate_json(text, strict=strict)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "the document"

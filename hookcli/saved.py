@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookcli.errors import RequestError
+from hookcli.plainfiles import read_bytes
 
 if TYPE_CHECKING:
     from hookcli.report.model import Report
@@ -28,7 +28,7 @@ def read_report(path: str) -> Report:
     from hookcli.report.validity import check_valid
 
     try:
-        text = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        text = sys.stdin.buffer.read() if path == "-" else read_bytes(path)
     except OSError as error:
         raise RequestError(
             f"{path} cannot be read: {error.strerror}", place=path, hint=_HINT

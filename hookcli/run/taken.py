@@ -12,7 +12,7 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.errors import RequestError
 from hookcli.models import places, walk
-from hookcli.models.failures import first_line, message_of
+from hookcli.models.failures import message_of
 from hookcli.models.trees import dtype_name, shape_of
 from hookcli.report.align import align
 from hookcli.run.digests import same_bits
@@ -39,7 +39,7 @@ def take_weights(root: nn.Module, theirs: dict[str, Any]) -> dict[str, Any]:
     alignment = align(theirs, own)
     pairs = alignment.pairs(theirs, own)
     fitting: OrderedDict[str, Any] = OrderedDict()
-    misfits, differed, dtypes = [], [], set()
+    misfits, differed, dtypes, loaded = [], [], set(), 0
     for name, here in pairs.items():
         given, held = theirs[name], own[here]
         taken = given if is_lazy(held) else _cast(given, held)
@@ -47,11 +47,13 @@ def take_weights(root: nn.Module, theirs: dict[str, Any]) -> dict[str, Any]:
             ours, others = (_shape(value) for value in (given, held))
             misfits.append({"name": here, "a_shape": ours, "b_shape": others})
             continue
-        fitting[here] = taken
-        dtypes |= {dtype_name(one.dtype) for one in _tensors(taken)}
-        if not is_lazy(held) and not _are_same(taken, held):
+        same = not is_lazy(held) and _are_same(taken, held)
+        if not same or _is_copied(held):
+            fitting[here] = taken
+        if not same and not is_lazy(held):
             differed.append(here)
-    loaded = len(fitting)
+        loaded += 1
+        dtypes |= {dtype_name(one.dtype) for one in _tensors(taken)}
     fitting._metadata = getattr(whole, "_metadata", None)  # type: ignore[attr-defined]
     for name in _quantized(root, whole):
         fitting.setdefault(name, whole[name])
@@ -76,14 +78,20 @@ def _quantized(root: nn.Module, state: Iterable[str]) -> list[str]:
     return [name for name in state if name.startswith(homes)]
 
 
+def _is_copied(value: Any) -> bool:
+    """Whether torch copies any such entry into another: it does not, of all nested tensors."""
+    return not (isinstance(value, torch.Tensor) and value.is_nested)
+
+
 def _load(root: nn.Module, state: dict[str, Any]) -> Any:
     try:
         return root.load_state_dict(state, strict=False)
     except Exception as error:  # the model's own code may raise anything
         if places.of_error(error) is not None:
             raise
+        why = message_of(error).strip().splitlines()[-1].strip()
         raise RequestError(
-            f"A's weights cannot be loaded into B: {first_line(message_of(error))}",
+            f"A's weights cannot be loaded into B: {why}",
             place=type(root).__name__,
             hint="take --own-weights: each side keeps its own",
         ) from None

@@ -20,9 +20,10 @@ from torch import nn
 from hookcli.errors import HookcliError, RequestError
 from hookcli.inputs.batch import as_batch, map_batch, misfit
 from hookcli.models.kinds import parse_source
+from hookcli.models.mapped import map_tensors
 from hookcli.models.pickles import read_pickle
 from hookcli.models.tensorfiles import read_tensors
-from hookcli.models.trees import describe, leaves, map_tensors
+from hookcli.models.trees import describe, leaves
 from hookcli.models.weights import load_weights, read_weights
 
 
@@ -181,7 +182,7 @@ def test_an_archive_with_any_pickle_is_told_or_refused(folder, data):
 
 def test_a_good_file_cut_at_any_length_is_told_or_refused(folder):
     for data in WHOLE:
-        for size in {*range(0, min(len(data), 40)), len(data) // 2, len(data) - 1}:
+        for size in {*range(min(len(data), 40)), len(data) // 2, len(data) - 1}:
             answer(folder, data[:size])
 
 

@@ -84,6 +84,10 @@ class ModelError(HookcliError):
     status = Status.MODEL
 
 
+class NoFakeError(ModelError):
+    """A tensor of the model or its batch has no fake counterpart: a real run can tell more."""
+
+
 class BugError(HookcliError):
     """hookcli itself is wrong."""
 

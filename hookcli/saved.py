@@ -3,38 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import errno
-import os
-import stat
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookcli.errors import RequestError
+from hookcli.plainfiles import read_bytes
 
 if TYPE_CHECKING:
     from hookcli.report.model import Report
     from hookcli.rules.check import CheckSpec
 
-_DEVICE = 1 << 24  # bytes of a device, which may have no end
 _HINT = "write a report with: hookcli inspect MODEL -f json=report.json"
-
-
-def read_file(path: str) -> bytes:
-    """All that a file, a pipe or a device holds.
-
-    Raises
-    ------
-    OSError : it cannot be read, or has no end, as /dev/zero.
-
-    """
-    with Path(path).open("rb") as file:
-        if not stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
-            return file.read()
-        data = file.read(_DEVICE + 1)  # a terminal ends; who types a report there may
-    if len(data) > _DEVICE:
-        raise OSError(errno.EFBIG, "it is a device without an end", path)
-    return data
 
 
 def read_report(path: str) -> Report:
@@ -45,18 +24,19 @@ def read_report(path: str) -> Report:
     RequestError : there is none, or it is no report.
 
     """
-    from hookcli.report.schema import check_order, from_json
+    from hookcli.report.schema import from_json
+    from hookcli.report.validity import check_valid
 
     place = path or "''"
     try:
-        text = sys.stdin.buffer.read() if path == "-" else read_file(path)
+        text = sys.stdin.buffer.read() if path == "-" else read_bytes(path)
     except OSError as error:
         raise RequestError(
             f"{place} cannot be read: {error.strerror}", place=place, hint=_HINT
         ) from None
     try:
-        found = from_json(text)
-        check_order(found)
+        found = from_json(text, strict=True)
+        check_valid(found, text)
         return found
     except ValueError as error:
         raise RequestError(

@@ -10,7 +10,7 @@ import torch
 from hookcli.actions.event import Event
 from hookcli.actions.tools import Tools
 from hookcli.config.hooks import CallRef
-from hookcli.models.trees import map_tensors
+from hookcli.models.mapped import map_tensors
 
 
 def call(argument: CallRef | dict[str, CallRef], tools: Tools) -> Callable[[Event], Any]:

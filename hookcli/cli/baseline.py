@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hookcli.cli.output import write_file
 from hookcli.errors import RequestError
-from hookcli.saved import read_file
+from hookcli.plainfiles import read_bytes
 
 if TYPE_CHECKING:
     from hookcli.report.model import Report
@@ -26,7 +26,7 @@ def known(file: str) -> frozenset[str]:
     """
     hint = f"write one with --baseline {file} --update-baseline"
     try:
-        text = read_file(file)
+        text = read_bytes(file)
     except OSError as error:
         raise RequestError(
             f"{file} cannot be read: {error.strerror}", place=f"--baseline {file}", hint=hint
@@ -36,7 +36,7 @@ def known(file: str) -> frozenset[str]:
         if found["schema"] != SCHEMA:
             raise ValueError(found["schema"])
         return frozenset(str(one["fingerprint"]) for one in found["findings"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise RequestError(
             f"{file} is no baseline of hookcli", place=f"--baseline {file}", hint=hint
         ) from None

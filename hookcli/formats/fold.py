@@ -6,10 +6,11 @@ same shapes, all the way down.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from hookcli.report.leaf import Leaf
 from hookcli.report.model import LayerRow
 
 DEEPEST = 500  # levels of guides: all of them, on every row, would take the depth squared
@@ -39,9 +40,15 @@ def _looks(rows: list[LayerRow], children: dict[int, list[int]]) -> dict[int, in
     looks: dict[int, int] = {}
     for row in reversed(rows):  # a caller's order is below its callees'
         below = tuple(looks[child] for child in children.get(row.order, ()))
-        key = (row.name, row.type, row.inputs, row.outputs, row.notes, row.recomputed, below)
+        inputs, outputs = _tensors(row.inputs), _tensors(row.outputs)
+        key = (row.name, row.type, inputs, outputs, row.notes, row.recomputed, below)
         looks[row.order] = numbers.setdefault(key, len(numbers))
     return looks
+
+
+def _tensors(leaves: Sequence[Leaf]) -> tuple[Hashable, ...]:
+    """Paths, shapes and dtypes; statistics differ from call to call."""
+    return tuple((leaf.path, leaf.shape, leaf.dtype, leaf.via) for leaf in leaves)
 
 
 _Cost: TypeAlias = tuple[int | None, int | None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -12,6 +11,7 @@ from hookcli.report.model import Report
 
 _HINT = "run it with -f perfetto: hookcli trace MODEL -f perfetto=timeline.json"
 _PLACE = "-f perfetto"
+_MOST = 1e18  # microseconds: thirty thousand years, which a float holds to the millisecond
 T = TypeVar("T")
 
 
@@ -51,14 +51,15 @@ class OfRank:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is no time")
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    if not known or not abs(value) < _MOST:
+        raise ValueError(f"{value!r:.40} is no time")
     return float(value)
 
 
 def _whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"{value!r} is no number of anything")
+        raise ValueError(f"{value!r:.40} is no number of anything")
     return value
 
 
@@ -124,12 +125,14 @@ def _parse(timings: dict[str, Any], shift: float = 0.0) -> Timeline:
 
 def _layer(row: Any) -> tuple[int, int | None, str | None, str]:
     order, parent, name, kind = row
-    return _whole(order), parent, name, str(kind)
+    above = None if parent is None else _whole(parent)
+    return _whole(order), above, None if name is None else str(name), str(kind)
 
 
 def _of_ranks(timings: dict[str, Any]) -> list[OfRank]:
     """Each rank's `start` says how long after all had met its own times begin."""
-    all_of = [{"rank": 0, **timings}, *timings.get("ranks", ())]
+    ranks = _read(timings.get("ranks", ()), dict)
+    all_of = [{"rank": 0, **timings}, *ranks]
     starts = [_number(one.get("start", 0.0)) for one in all_of]
     found = []
     for one, start in zip(all_of, starts, strict=True):

@@ -9,8 +9,8 @@ from typing import Any
 
 from torch import nn
 
+from hookcli.models.mapped import map_tensors
 from hookcli.models.scripted import is_scripted, scripted_signature
-from hookcli.models.trees import map_tensors
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from hookcli.models.torchfiles import of_pickle, of_zip
 from hookcli.models.wire import is_onnx
 
 _HEAD = 4096
+_MOST = 1 << 24  # bytes of a text that are looked at
+_PICKLE = re.compile(rb"\x80[\x02-\x05]")
 
 # Where its marks stand in a file, what they are, and which kind that tells.
 _MARKS: tuple[tuple[int, bytes, str], ...] = (
@@ -65,7 +68,7 @@ def identify(path: Path) -> Content:
         return Content("empty" if path.suffix != ".py" else "python")
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return Content(*of_zip(path))
-    if head[0] == 0x80 and 2 <= head[1] <= 5:
+    if _PICKLE.match(head):
         return Content(*of_pickle(path))
     for at, mark, kind in _MARKS:
         if head.startswith(mark, at):
@@ -100,7 +103,7 @@ def _is_safetensors(head: bytes, size: int) -> bool:
 def _of_json(path: Path) -> str | None:
     """What a JSON file is there for; None where it is none."""
     try:
-        found = json.loads(path.read_bytes()[: 1 << 24])
+        found = json.loads(_beginning(path))
     except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict):
@@ -110,9 +113,14 @@ def _of_json(path: Path) -> str | None:
     return "index" if "weight_map" in found else "config"
 
 
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_MOST)
+
+
 def _is_source(path: Path) -> bool:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _beginning(path).decode("utf-8-sig")
         return "\0" not in text and bool(ast.parse(text).body)
     except (SyntaxError, ValueError, OSError, RecursionError, MemoryError):
         return False

@@ -17,7 +17,9 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 from torch.overrides import TorchFunctionMode
 
+from hookcli.errors import NoFakeError
 from hookcli.models import walk
+from hookcli.models.failures import first_line, message_of
 from hookcli.models.scripted import is_scripted, lost
 
 _MOVES = {torch.Tensor.to, torch.Tensor.cpu, torch.Tensor.cuda}
@@ -69,6 +71,15 @@ class _Mode(FakeTensorMode):  # type: ignore[no-untyped-call]
             raise
 
 
+def _no_fake(original: torch.Tensor, error: Exception) -> NoFakeError:
+    why = f"{type(error).__name__}: {first_line(message_of(error))}"
+    return NoFakeError(
+        f"a {type(original).__name__} cannot be made fake: {why}",
+        place="--tensors fake",
+        hint="run with --tensors real",
+    )
+
+
 class Faker:
     """Makes fake tensors in one mode, the same one for the same original (ties are kept)."""
 
@@ -85,7 +96,10 @@ class Faker:
             return original
         fake = self._known.get(id(original))
         if fake is None:
-            fake = self._convert(original)
+            try:
+                fake = self._convert(original)
+            except Exception as error:  # noqa: BLE001  # layouts and subclasses raise anything
+                raise _no_fake(original, error) from None
             self._known[id(original)] = fake
             self._alive.append(original)
         return fake

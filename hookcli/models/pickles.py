@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import IO, Any, Literal, TypeAlias
 
-_MOST = 200_000  # opcodes that are looked at: a fifth of a second
+from hookcli.models.bounded import BoundedReader
+
+_MOST = 200_000  # opcodes that are looked at, and values copied: a fifth of a second
 _TENSORS = ("torch._utils._rebuild_", "torch._tensor._rebuild_", "torch.nn.parameter.")
 _MAPPINGS = {"collections.OrderedDict", "collections.defaultdict", "builtins.dict"}
 _OF_MODULES = {"_modules", "_parameters"}  # in the state of every nn.Module
@@ -46,18 +48,19 @@ class Value:
 def read_pickle(file: IO[bytes]) -> Value:
     """The value of the pickle that begins here; `file` then stands behind it.
 
-    Of a very long one, what its first opcodes tell.
+    Of a very long one, what its first opcodes tell. A long argument is skipped, not read.
 
     Raises
     ------
     ValueError : it is damaged, or ends too early.
     """
     machine = _Machine()
+    arguments: Any = BoundedReader(file)  # what genops needs of a file
     try:
-        for count, (opcode, argument, _) in enumerate(pickletools.genops(file)):
+        for count, (opcode, argument, _) in enumerate(pickletools.genops(arguments)):
             if opcode.name == "STOP":
                 return machine.stack[-1]
-            if count > _MOST:
+            if count + machine.copied > _MOST:
                 return machine.so_far()
             machine.step(opcode, argument)
     except (IndexError, KeyError, UnicodeDecodeError) as error:
@@ -70,6 +73,7 @@ class _Machine:
 
     def __init__(self) -> None:
         self.stack: list[Value] = []
+        self.copied = 0  # values: an object can be given the entries of one dict again and again
         self._marks: list[int] = []
         self._memo: dict[int, Value] = {}
 
@@ -124,10 +128,9 @@ class _Machine:
             items = arguments.items
             own = function.name.endswith("._reconstructor") and items  # of the oldest protocols
             built = Value("object", (items[0] if own else function).name, items)
-            for one in items:
-                if one.kind == "dict" and function.name.startswith(_BUILDERS):
-                    built.entries += one.entries
             self.stack.append(built)
+            if function.name.startswith(_BUILDERS):
+                self._give(built, items)
 
     def called(self, above: list[Value]) -> None:
         """Push what a call of the first with the others gives."""
@@ -146,10 +149,16 @@ class _Machine:
     def build(self, _: Any) -> None:
         """Give an object its state."""
         state = self.pop()
-        parts = [state, *state.items]
+        if self.stack[-1].kind == "object":
+            self._give(self.stack[-1], [state, *state.items])
+
+    def _give(self, built: Value, parts: list[Value]) -> None:
+        """Add the entries of the dicts among `parts` to an object's."""
+        self.copied += len(parts)
         for part in parts:
-            if part.kind == "dict" and self.stack[-1].kind == "object":
-                self.stack[-1].entries += part.entries
+            if part.kind == "dict" and self.copied <= _MOST:
+                built.entries += part.entries
+                self.copied += len(part.entries)
 
     def found(self, argument: Any) -> None:
         """Push a global, named in the opcode."""

@@ -10,8 +10,8 @@ import dataclasses
 import json
 import re
 import types
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -221,40 +221,3 @@ def describe(value: object, above: tuple[int, ...] = ()) -> Tree:
     if kind == "dict":
         return {"dict": named}
     return {"object": named, "type": type(value).__name__}
-
-
-def _like(value: Any, items: list[Any]) -> Any:
-    """A list or set of these items: of the built-in class that `value` is one of."""
-    kind = next(k for k in (list, set, frozenset) if isinstance(value, k))
-    return kind(items)
-
-
-def map_tensors(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """A copy of the plain containers in `value` with every tensor changed; other objects as is."""
-    if isinstance(value, torch.Tensor):
-        return change(value)
-    if isinstance(value, tuple):
-        items = [map_tensors(v, change) for v in value]
-        if hasattr(value, "_fields"):
-            return type(value)(*items)
-        # torch.return_types, of max and sort, take a sequence
-        return type(value)(items) if hasattr(value, "n_sequence_fields") else tuple(items)
-    if isinstance(value, (list, deque, set, frozenset)):
-        items = [map_tensors(v, change) for v in value]
-        return deque(items, value.maxlen) if isinstance(value, deque) else _like(value, items)
-    if type(value) is dict:
-        return {k: map_tensors(v, change) for k, v in value.items()}
-    if isinstance(value, defaultdict):
-        return defaultdict(
-            value.default_factory, {k: map_tensors(v, change) for k, v in value.items()}
-        )
-    if isinstance(value, Mapping):
-        return type(value)({k: map_tensors(v, change) for k, v in value.items()})  # type: ignore[call-arg]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        named = {
-            f.name: map_tensors(getattr(value, f.name), change)
-            for f in dataclasses.fields(value)
-            if f.init
-        }
-        return dataclasses.replace(value, **named)
-    return value

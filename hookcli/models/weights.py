@@ -9,6 +9,8 @@ import torch
 from torch import nn
 
 from hookcli.errors import ModelError, RequestError
+from hookcli.models import places
+from hookcli.models.failures import message_of
 from hookcli.models.tensorfiles import read_tensors
 
 _WRAPPERS = ("state_dict", "model_state_dict", "model")
@@ -30,21 +32,35 @@ def read_weights(path: str, *, sizes_only: bool) -> dict[str, torch.Tensor]:
 
     """
     found = read_tensors(path, f"--weights {path}", device="meta" if sizes_only else "cpu")
-    return _state_dict(found, path)
+    state = _innermost(found)
+    if not isinstance(state, dict) or not state:
+        what = "an empty dict" if isinstance(state, dict) else type(state).__name__
+        raise _refusal(f"{path} holds no state dict but {what}", path)
+    for name, value in state.items():
+        if not isinstance(name, str):
+            wrong = f"its key {name!r:.80} is not a string"
+            raise _refusal(f"{path} holds no state dict: {wrong}", path)
+        if not isinstance(value, torch.Tensor):
+            wrong = f"its entry '{name}' is of {type(value).__name__}"
+            raise _refusal(f"{path} holds no state dict: {wrong}", path)
+    return state
 
 
-def _state_dict(found: Any, path: str) -> dict[str, torch.Tensor]:
-    if isinstance(found, dict):
-        for key in _WRAPPERS:
-            inner = found.get(key)
-            if isinstance(inner, dict) and inner and not isinstance(found.get(key), torch.Tensor):
-                return _state_dict(inner, path)
-        if found and all(isinstance(v, torch.Tensor) for v in found.values()):
-            return found
-    raise RequestError(
-        f"{path} holds no state dict but {type(found).__name__}",
+def _innermost(found: Any) -> Any:
+    """What stands under the keys of a checkpoint. One that contains itself is left as it is."""
+    seen: set[int] = set()
+    while isinstance(found, dict) and id(found) not in seen:
+        seen.add(id(found))
+        inner = (found.get(key) for key in _WRAPPERS)
+        found = next((one for one in inner if isinstance(one, dict) and one), found)
+    return found
+
+
+def _refusal(message: str, path: str) -> RequestError:
+    return RequestError(
+        message,
         place=f"--weights {path}",
-        hint="save it anew: torch.save(model.state_dict(), path)",
+        hint="save it again: torch.save(model.state_dict(), path)",
     )
 
 
@@ -66,10 +82,13 @@ def load_weights(model: nn.Module, state: dict[str, torch.Tensor], path: str) ->
     try:
         result = model.load_state_dict(state, strict=False)
         missing, unexpected = list(result.missing_keys), list(result.unexpected_keys)
-    except RuntimeError as error:
-        misfits = _MISFIT.findall(str(error))
+    except Exception as error:  # quantized modules raise KeyError, the model's own code anything
+        if not isinstance(error, RuntimeError) and places.of_error(error) is not None:
+            raise
+        misfits = _MISFIT.findall(message_of(error))
         if not misfits:
-            problems.append(str(error).strip().splitlines()[-1].strip())
+            kind = "" if isinstance(error, RuntimeError) else f"{type(error).__name__}: "
+            problems.append(kind + message_of(error).strip().splitlines()[-1].strip())
         shown = [f"{name} is [{there}], the model's is [{here}]" for name, there, here in misfits]
         if shown:
             problems.append(f"of another shape: {_listed(shown)}")

@@ -158,8 +158,9 @@ def _reasons(
     differ = sum(not agrees(one.status) for one in graded)
     if differ:
         found.append(f"{differ} of {_plural(len(graded), 'gradient')}")
-    if a.model.parameters != b.model.parameters:
-        found.append(f"{a.model.parameters:,} parameters against {b.model.parameters:,}")
+    ours, theirs = a.model.parameters, b.model.parameters
+    if ours is not None and theirs is not None and ours != theirs:
+        found.append(f"{ours:,} parameters against {theirs:,}")
     if order is not None:
         found.append("the order of calls")
     return found

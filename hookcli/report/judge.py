@@ -125,7 +125,7 @@ def _compared(
             return 0.0, "bits", "same"
         over = isinstance(relative, str) or relative > limit
         return relative, "exact", "different" if over else "close"
-    if one.values is None or other.values is None:
+    if one.values is None or other.values is None or not _are_alike(one.values, other.values):
         return _by_norm(one, other, limit)
     a, b = one.values, other.values
     if a["digest"] == b["digest"]:
@@ -162,12 +162,16 @@ def _by_norm(one: Seen, other: Seen, limit: float) -> tuple[Number | None, _How,
     return _held(abs(a - b), a, limit, "norm")
 
 
+def _are_alike(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Whether two sketches were made with as many vectors, and so can be compared."""
+    return len(a["projections"]) == len(b["projections"]) > 0
+
+
 def _distance(a: dict[str, Any], b: dict[str, Any]) -> float:
     """The estimate of the norm of the difference: see `hookcli.run.sketch`."""
     ours, theirs = a["projections"], b["projections"]
-    return math.sqrt(
-        sum((_float(x) - _float(y)) ** 2 for x, y in zip(ours, theirs, strict=True)) / len(ours)
-    )
+    apart = [_float(x) - _float(y) for x, y in zip(ours, theirs, strict=True)]
+    return math.sqrt(sum(one * one for one in apart) / len(apart))  # `**` raises where it overflows
 
 
 def _float(value: Number) -> float:

@@ -49,7 +49,7 @@ class _Comparison:
     ) -> Iterator[Finding]:
         if not now or not then:
             return
-        a, b = now["norm"], then["norm"]
+        a, b = now.get("norm"), then.get("norm")
         if a is None or b is None or str(a) == str(b):
             return
         one, other = float(a), float(b)

@@ -11,7 +11,7 @@ import torch
 from hookcli.config.spec import Spec
 from hookcli.inputs.batch import Batch, forward_signature
 from hookcli.inputs.grammar import InputSpec, TensorSpec, ValueSpec
-from hookcli.inputs.infer.hypothesis import Guess, Hypothesis, command
+from hookcli.inputs.infer.hypothesis import Guess, HeldSpec, Hypothesis, command
 from hookcli.inputs.infer.search import Search, search
 from hookcli.inputs.materialise import make_tensor
 from hookcli.models.base import Model
@@ -78,8 +78,7 @@ def infer(
         name = one.name if one.name is not None else next(unnamed, None)
         if name is None:
             return None
-        whole = isinstance(one.spec, TensorSpec | ValueSpec)
-        given[name] = one.spec if whole else ValueSpec(value_of(one))  # type: ignore[assignment]
+        given[name] = one.spec if isinstance(one.spec, TensorSpec) else _held(one, value_of)
 
     def known(real: torch.Tensor, doubts: Doubts) -> torch.Tensor:
         return doubts.knowing(real, fake(real))
@@ -88,6 +87,12 @@ def infer(
         model, around, known, floating=floating, device=spec.run.device, grad=spec.run.grad
     )
     return search(model.root, signature, attempt, batch=spec.run.batch_size, given=given)
+
+
+def _held(one: InputSpec, value_of: Callable[[InputSpec], Any]) -> HeldSpec:
+    """A value that stands: what a file holds need not be hashable, nor comparable."""
+    known = isinstance(one.spec, ValueSpec)
+    return HeldSpec(one.spec.value if known else value_of(one))  # type: ignore[union-attr]
 
 
 def batch_of(hypothesis: Hypothesis, floating: torch.dtype, spec: Spec) -> Batch:

@@ -50,8 +50,8 @@ class Keep:
 
     def _copy(self, order: int, part: str, found: list[tuple[str, torch.Tensor, bool]]) -> None:
         for path, tensor, _ in found:
-            with contextlib.suppress(RuntimeError, NotImplementedError):  # what has no elements
-                plain = dense(tensor.detach()).to("cpu", copy=True)
+            with contextlib.suppress(RuntimeError, TypeError):  # what has no elements
+                plain = dense(tensor.detach()).to("cpu", copy=True).as_subclass(torch.Tensor)
                 self.calls[order][part][path] = plain.resolve_conj().resolve_neg().contiguous()
 
 
@@ -61,12 +61,12 @@ def compare_tensors(ours: Tensors, theirs: Tensors) -> list[dict[str, Any]]:
     `max_abs`, `relative` (the norm of the difference over A's norm), `at` (the index of the
     largest difference) with both values there, and how many of `numel` elements differ.
     """
-    pairs = zip(ours.items(), theirs.items(), strict=False)
-    return [
-        {"path": path, "other_path": other, **_figures(one, two)}
-        for (path, one), (other, two) in pairs
-        if one.shape == two.shape
-    ]
+    found = []
+    for (path, one), (other, two) in zip(ours.items(), theirs.items(), strict=False):
+        if one.shape == two.shape:
+            with contextlib.suppress(RuntimeError):  # a dtype without numbers, as of packed bits
+                found.append({"path": path, "other_path": other, **_figures(one, two)})
+    return found
 
 
 def _figures(one: torch.Tensor, two: torch.Tensor) -> dict[str, Any]:

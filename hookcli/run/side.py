@@ -18,16 +18,17 @@ from torch.nn.parameter import is_lazy
 from hookcli.config.spec import SideSpec, Spec
 from hookcli.errors import RequestError
 from hookcli.inputs.batch import Batch, forward_signature, map_batch, misfit
-from hookcli.models.trees import dtype_name, shape_of
-from hookcli.report.align import align
+from hookcli.models.failures import first_line, message_of
 from hookcli.report.findings import Measurement
 from hookcli.report.recording import Recording
 from hookcli.run.batches import Candidate, floating_dtype
 from hookcli.run.kept import Keep, compare_tensors
 from hookcli.run.observer import Observer
 from hookcli.run.sketches import Sketches
+from hookcli.run.taken import is_plain, take_weights
 
 WEIGHTS, EXACT = "weights", "exact"
+_PLAIN = "give --input with tensors and plain values, in tuples, lists and dicts"
 _PARTS = ("inputs", "outputs")
 
 
@@ -56,7 +57,7 @@ class Side:
             if not file.exists():
                 self._write(_state(root), file)
             return
-        state = torch.load(str(file), weights_only=True, mmap=True)
+        state = _read(file, "weights", self._spec.model.source)
         self._found.append(Measurement(WEIGHTS, "", None, take_weights(root, state), None))
 
     def their_batch(self, root: nn.Module) -> Candidate | None:
@@ -69,7 +70,7 @@ class Side:
         file = self._folder / "batch.pt"
         if not self._rerun and self._side.name == "a":
             return None
-        held = torch.load(file, weights_only=True)
+        held = _read(file, "batch", self._spec.model.source)
         batch = Batch(tuple(held["args"]), held["kwargs"])
         theirs: torch.dtype = held["floating"]
         if self._floating != theirs:
@@ -113,7 +114,7 @@ class Side:
             if self._side.name == "a":
                 self._write(kept, exchanged)
                 continue
-            theirs = torch.load(exchanged, weights_only=True)
+            theirs = _read(exchanged, "tensors", self._spec.model.source)
             for part in _PARTS:
                 value = compare_tensors(theirs[part], kept[part])
                 recording.measured.append(Measurement(EXACT, part, number, value, None))
@@ -151,49 +152,32 @@ class Side:
             raise RequestError(
                 f"this batch cannot be handed to the other side: {str(error).splitlines()[0]}",
                 place=self._spec.model.source,
-                hint="give --input with tensors and plain values, in tuples, lists and dicts",
+                hint=_PLAIN,
             ) from None
 
 
-def _state(root: nn.Module) -> dict[str, torch.Tensor]:
-    return {
-        name: tensor
-        for name, tensor in root.state_dict().items()
-        if isinstance(tensor, torch.Tensor) and not is_lazy(tensor)
-    }
+def _read(file: Path, what: str, source: str) -> Any:
+    """What the other side wrote.
 
-
-def take_weights(root: nn.Module, theirs: dict[str, torch.Tensor]) -> dict[str, Any]:
-    """Load what fits by name (below one prefix, at most) and shape; say what did not fit.
-
-    `differed` names tensors that held other values before, in B's own dtype.
+    Raises
+    ------
+    RequestError : it holds tensors of a class that cannot be read without running its code.
     """
-    own = {
-        name: tensor
-        for name, tensor in root.state_dict().items()
-        if isinstance(tensor, torch.Tensor)
-    }
-    alignment = align(theirs, own)
-    pairs = alignment.pairs(theirs, own)
-    fitting, misfits, differed = {}, [], []
-    for name, here in pairs.items():
-        given, held = theirs[name], own[here]
-        if is_lazy(held):
-            fitting[here] = given
-            continue
-        if given.shape != held.shape:
-            shapes = {"a_shape": list(shape_of(given)), "b_shape": list(shape_of(held))}
-            misfits.append({"name": here, **shapes})
-            continue
-        fitting[here] = given.to(held.dtype)
-        if not torch.equal(fitting[here].to(held.device), held):
-            differed.append(here)
-    missing = root.load_state_dict(fitting, strict=False)
+    try:
+        return torch.load(str(file), weights_only=True, mmap=what == "weights")
+    except Exception as error:  # noqa: BLE001  # the classes of tensors raise anything
+        hint = "take --own-weights: each side keeps its own" if what == "weights" else _PLAIN
+        raise RequestError(
+            f"A's {what} cannot be handed over: {first_line(message_of(error))}",
+            place=source,
+            hint=hint,
+        ) from None
+
+
+def _state(root: nn.Module) -> dict[str, Any]:
+    """What a module's state dict holds: tensors, and those that quantized modules pack."""
     return {
-        "loaded": len(fitting) - len(missing.unexpected_keys),
-        "differed": differed,
-        "misfits": misfits,
-        "only_a": [name for name in theirs if name not in pairs],
-        "only_b": [name for name in own if name not in set(pairs.values())],
-        "dtypes": sorted({dtype_name(t.dtype) for t in fitting.values()}),
+        name: value
+        for name, value in root.state_dict().items()
+        if is_plain(value) and not (isinstance(value, torch.Tensor) and is_lazy(value))
     }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from hookcli.config.spec import Attempt, Spec
-from hookcli.errors import InterruptedRun, ModelError, NoBatchError
+from hookcli.errors import InterruptedRun, ModelError, NoBatchError, NoFakeError
 from hookcli.hooks.kind import PHASES
 from hookcli.memory import available, too_large
 from hookcli.report.model import Report
@@ -160,7 +160,9 @@ def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
         declaration = None
     elif isinstance(outcome, FailureMessage):
         confirm = isinstance(outcome.error, ModelError) and (
-            outcome.phase == "build" or attempt.meta_import
+            outcome.phase == "build"
+            or attempt.meta_import
+            or isinstance(outcome.error, NoFakeError)
         )
         reason, declaration = outcome.error.message, None
     else:

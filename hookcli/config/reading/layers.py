@@ -8,6 +8,7 @@ from pathlib import Path
 from hookcli.config.reading import paths
 from hookcli.config.reading.document import LARGEST, read_document
 from hookcli.config.reading.items import FaultError, Item, Mark, Problems, said, with_value
+from hookcli.plainfiles import read_bytes
 
 _LISTS = ("hooks", "checks", "suppress", "libraries")  # the base's first, then the file's own
 _MOST = 16  # files in a chain
@@ -50,14 +51,13 @@ def _layer(asked: Item, path: str, above: tuple[str, ...], problems: Problems) -
 
 def _bytes(asked: Item, path: str) -> bytes:
     try:
-        with Path(path).open("rb") as file:
-            return file.read(LARGEST + 1)
+        return read_bytes(path, LARGEST)
     except FileNotFoundError:
         raise FaultError(
             asked, f"there is no file {path}", "hookcli init MODEL writes one to start from"
         ) from None
-    except (OSError, ValueError) as error:  # a directory, no permission; a NUL in the name
-        why = getattr(error, "strerror", None) or str(error)
+    except OSError as error:  # a directory, no permission; a NUL in the name
+        why = error.strerror or str(error)
         raise FaultError(asked, f"{path} cannot be read: {why}", "name a YAML file") from None
 
 

@@ -16,6 +16,14 @@ class ListSpec:
     items: tuple[Guess, ...]
 
 
+class HeldSpec(ValueSpec):
+    """A value that was made already, of any type: it is equal to itself alone."""
+
+    __slots__ = ()
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
 Guess: TypeAlias = "TensorSpec | ValueSpec | ListSpec"
 
 
@@ -73,13 +81,20 @@ class Hypothesis:
         )
 
 
+def _text(value: object) -> str:
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001  # an integer of too many digits, an object of the user's
+        return f"<{type(value).__name__}>"
+
+
 def text_of(guess: Guess) -> str:
     """The guess in the grammar of `--input`, where it can say it."""
     if isinstance(guess, ListSpec):
         return "[" + ", ".join(text_of(item) for item in guess.items) + "]"
     if isinstance(guess, ValueSpec):
         value = guess.value
-        return "value:" + (str(value).lower() if isinstance(value, bool | None) else str(value))
+        return "value:" + (str(value).lower() if isinstance(value, bool | None) else _text(value))
     if guess.shape:
         shape, dtype = "x".join(map(str, guess.shape)), guess.dtype
         text = shape + (f":{dtype}" if dtype else "")

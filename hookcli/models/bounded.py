@@ -1,0 +1,43 @@
+"""Reading from a file whose declared lengths are not to be believed."""
+
+from __future__ import annotations
+
+from typing import IO
+
+_LONGEST = 1 << 20  # bytes of an argument that are looked at: names and numbers are shorter
+
+
+class _Skipped(bytes):
+    """A long argument that was not read: empty, and as long as it was said to be."""
+
+    length = 0
+
+    def __len__(self) -> int:
+        return self.length
+
+
+class BoundedReader:
+    """A file for `genops`, which would make room for as many bytes as a pickle declares."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.tell = file.tell
+
+    def read(self, length: int) -> bytes:
+        """So many bytes, or those that are left."""
+        if length <= _LONGEST:
+            return self._file.read(length)
+        start = self._file.tell()
+        try:
+            end = self._file.seek(start + length - 1)
+        except (OverflowError, OSError):  # beyond every file
+            return b""
+        if end < start + length - 1 or not self._file.read(1):
+            return b""
+        skipped = _Skipped()
+        skipped.length = length
+        return skipped
+
+    def readline(self) -> bytes:
+        """The rest of the line; without its end where it is very long."""
+        return self._file.readline(_LONGEST)

@@ -1,0 +1,111 @@
+"""Whether a report that was read from a file is one that hookcli can have written.
+
+The types are checked as it is read. Here is what they leave open: the size of numbers, values
+that may be anything, and references from one row to another. Formats and rules rely on it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from hookcli.report.measured import check_measured, check_statistics, check_step
+from hookcli.report.model import Report
+
+_LARGEST = 10**30
+"""No count of a model's comes near; floats, and sums and squares of integers, still hold it."""
+
+_SUSPECT = re.compile(rb"[0-9]{30}|[0-9][eE]\+?[0-9]{3}|NaN|Infinity")
+
+_Found = Iterator[tuple[str, Callable[..., None], tuple[Any, ...]]]
+
+
+def check_valid(report: Report, text: str | bytes) -> None:
+    """Check a report and the text that it was read from.
+
+    Raises
+    ------
+    ValueError : a value is not one that hookcli writes; the message begins with its path.
+    """
+    _check_numbers(text.encode() if isinstance(text, str) else text)
+    for path, check, values in _open_values(report):
+        try:
+            check(*values)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join([path, *map(str, first["loc"])])
+            raise ValueError(f"{where}: {first['msg']}") from None
+    check_order(report)
+
+
+def _check_numbers(text: bytes) -> None:
+    """Check that every number is finite, and no integer is absurd.
+
+    Few texts need a walk: those with a long row of digits or a large exponent, also in a string.
+    """
+    if not _SUSPECT.search(text):
+        return
+    todo: list[tuple[str, Any]] = [("", from_json(text))]
+    while todo:
+        path, value = todo.pop()
+        if isinstance(value, dict):
+            todo += [(f"{path}.{key}", one) for key, one in value.items()]
+        elif isinstance(value, list):
+            todo += [(f"{path}.{i}", one) for i, one in enumerate(value)]
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{path[1:]}: Input should be a finite number")
+        elif isinstance(value, int) and abs(value) > _LARGEST:
+            raise ValueError(f"{path[1:]}: Input should be an integer of at most 30 digits")
+
+
+def _open_values(report: Report) -> _Found:
+    """Each value whose type the report leaves open: its path, and what checks it."""
+    for i, row in enumerate(report.layers):
+        for name in ("output_grad", "input_grad", "stats"):
+            yield from _statistics(f"layers.{i}.{name}", getattr(row, name))
+        yield from _leaves(f"layers.{i}.inputs", row.inputs)
+        yield from _leaves(f"layers.{i}.outputs", row.outputs)
+    for i, parameter in enumerate(report.parameters):
+        for name in ("stats", "grad"):
+            yield from _statistics(f"parameters.{i}.{name}", getattr(parameter, name))
+        for k, step in enumerate(parameter.steps):
+            yield f"parameters.{i}.steps.{k}", check_step, (step,)
+    for i, event in enumerate(report.events if isinstance(report.events, tuple) else ()):
+        yield from _leaves(f"events.{i}.values", event.values)
+    for i, one in enumerate(report.measurements):
+        yield f"measurements.{i}.value", check_measured, (one.probe, one.target, one.value)
+
+
+def _leaves(path: str, leaves: Any) -> _Found:
+    for i, leaf in enumerate(leaves):
+        if leaf.stats is not None or leaf.grad is not None:
+            yield from _statistics(f"{path}.{i}.stats", leaf.stats)
+            yield from _statistics(f"{path}.{i}.grad", leaf.grad)
+
+
+def _statistics(path: str, value: Any) -> _Found:
+    if value is not None:
+        yield path, check_statistics, (value,)
+
+
+def check_order(report: Report) -> None:
+    """Check that each call stands after the one that made it, as every run writes them.
+
+    Raises
+    ------
+    ValueError : one does not; a report that was edited by hand.
+    """
+    before = -1
+    known: set[int] = set()
+    for row in report.layers:
+        if row.order <= before:
+            raise ValueError(f"layers: the call of order {row.order} does not follow {before}")
+        if row.parent is not None and row.parent not in known:
+            raise ValueError(f"layers: the parent {row.parent} of {row.order} is not before it")
+        known.add(row.order)
+        before = row.order

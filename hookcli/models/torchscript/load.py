@@ -45,7 +45,7 @@ def load_script(archive: Archive, spec: ModelSpec, phase: Callable[[str], None])
         warnings.simplefilter("ignore")  # torch says that TorchScript is deprecated
         try:
             root = torch.jit.load(io.BytesIO(data), map_location="cpu")  # type: ignore[no-untyped-call]
-        except (RuntimeError, ValueError, OSError) as error:
+        except Exception as error:  # noqa: BLE001  # no code runs yet: the file is damaged
             raise _refusal(error, spec.source) from None
     _check_callable(root, spec.source)
     return Loaded(root, None, format="torchscript")

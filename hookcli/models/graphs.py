@@ -29,7 +29,8 @@ _DOTTED_OPERATOR = re.compile(
 _OF_EXTENSION = re.compile(r"#\w+:[\w.:]+")
 _DUNDER = re.compile(r"__.*__", re.DOTALL)
 _BITWISE = re.compile(r"__i?(?:and|or|xor|lshift|rshift)__")
-_PATH = re.compile(r"[\w .,:;@+/<>=()\[\]{}#&|~%*!?$^-]*")
+_PATH = re.compile(r"[\w .:@+/<>|&-]*")  # dotted; keys of a ModuleDict are any text
+_STACK = re.compile(r"[\w .:@+/<>|&()\[\],'-]*")  # and slices of a ModuleList: layers.slice(0, 2)
 _VERSION = re.compile(r"[\w.+<>=-]*")
 _FLOATS = {"Infinity", "-Infinity", "NaN"}
 _SHOWN = 60  # characters of a text that a reason quotes
@@ -101,12 +102,9 @@ class _Screen:
     def _notes(self, notes: dict[str, Any]) -> dict[str, str]:
         """What an operator's notes say of the original; a control character becomes a space."""
         kept = {key: notes[key] for key in _KEPT if isinstance(notes.get(key), str)}
-        kept = {
-            key: "".join(c if c.isprintable() or c == "\n" else " " for c in text)
-            for key, text in kept.items()
-        }
+        kept = {key: _lines(text) for key, text in kept.items()}
         for item in filter(None, kept.get("nn_module_stack", "").split(";")):
-            if re.search(r"[\"\\\n]", item) or not all(map(_is_path, _parts(item)[1:2])):
+            if not _STACK.fullmatch(item) or _has_dunder(_parts(item)[1:2]):
                 self._reasons.append(f"a name of its modules is none: {_shown(item)}")
         return kept
 
@@ -147,11 +145,11 @@ def _path(text: str) -> Iterator[str]:
 
 def _is_path(text: str) -> bool:
     """Whether it is a dotted name of a module or tensor. Keys of a ModuleDict are in it."""
-    return (
-        _PATH.fullmatch(text) is not None
-        and text.isprintable()
-        and not any(_DUNDER.fullmatch(part) for part in text.split("."))
-    )
+    return _PATH.fullmatch(text) is not None and text.isprintable() and not _has_dunder([text])
+
+
+def _has_dunder(paths: list[str]) -> bool:
+    return any(_DUNDER.fullmatch(part) for path in paths for part in path.split("."))
 
 
 def _parts(item: str) -> list[str]:
@@ -213,6 +211,14 @@ def _given(text: str) -> Iterator[str]:
 def _any(_: str) -> Iterator[str]:
     """A value that an operator is given: torch writes it with repr."""
     return iter(())
+
+
+def _lines(text: str) -> str:
+    lines = text.split("\n")
+    return "\n".join(
+        line if line.isprintable() else "".join(c if c.isprintable() else " " for c in line)
+        for line in lines
+    )
 
 
 def _shown(text: str) -> str:

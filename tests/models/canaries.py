@@ -15,7 +15,8 @@ from typing import Any
 PROGRAM = "models/model.json"
 LISTS = ("data/weights/model_weights_config.json", "data/constants/model_constants_config.json")
 _CODE = "__import__('os').makedirs({!r}, exist_ok=True)"
-_BREAKS = ("\n", "\r", "\r\n", "\f", "\v", "\x1c", "\x85", "\u2028")
+_BREAKS = ("\n", "\r", "\r\n", "\f", "\n\f", "\v", "\x1c", "\x85", "\u2028")
+_ENDS = ("", '"', "'", '")', "')", "): pass", "]", '"])')  # of what a text may stand in
 
 
 def texts(mark: Path, old: str) -> list[str]:
@@ -44,14 +45,9 @@ def texts(mark: Path, old: str) -> list[str]:
         f"torch.{bare}",
         f"_operator.{bare}",
     ]
-    for end in _BREAKS:
-        found += [f"{word}{end}{bare}{end}", f"{word}): pass{end}{bare}{end}def f(b"]
-    found += [
-        f"{word}): pass\n{bare}\ndef f(self, b",
-        f"{old}\n    {bare}\n    #",
-        f"{old}\r    {bare}\r    #",
-        f"{old}#\f\n{bare}",
-    ]
+    found += [f"{old}{end}{line}{bare}#" for end in _ENDS for line in _BREAKS]
+    found += [f"{old}{end}{line}{bare}{line}def f(b):#" for end in _ENDS for line in _BREAKS]
+    found += [f"{old}{end}\n    {bare}\n    #" for end in _ENDS]
     return found
 
 
@@ -81,9 +77,10 @@ def _places(value: Any, field: str) -> Iterator[Place]:
             yield from _places(item, key)
 
 
-def one_of_each(found: list[Place]) -> list[Place]:
-    """The first of each field, and the first key of each."""
-    return list({(one.field, one.is_key): one for one in reversed(found)}.values())[::-1]
+def one_of_each(found: list[Place], known: set[str]) -> list[Place]:
+    """The first of each field, and the first key of each mapping; `known` are names of fields."""
+    texts = [one for one in found if not (one.is_key and one.text in known)]
+    return list({(one.field, one.is_key): one for one in reversed(texts)}.values())[::-1]
 
 
 def replaced(value: Any, place: Place, new: str, *, everywhere: bool) -> Any:

@@ -6,10 +6,12 @@ import errno
 import os
 import select
 import stat
+import time
 
 _MOST = 4 << 30  # bytes: what is larger would not fit into memory once it is parsed
 _CHUNK = 1 << 20
-_PATIENCE = 10.0  # seconds for which a named pipe is waited for
+_PATIENCE = 10.0  # seconds for which somebody is waited for who opens a named pipe
+_TICK = 0.02
 
 
 def read_bytes(path: str, most: int = _MOST) -> bytes:
@@ -26,10 +28,9 @@ def read_bytes(path: str, most: int = _MOST) -> bytes:
     except ValueError as error:  # a NUL or a lone surrogate, out of a configuration
         raise OSError(errno.EINVAL, f"its name is not one of a file ({error})") from None
     with os.fdopen(handle, "rb", buffering=0) as file:
-        if stat.S_ISFIFO(os.fstat(handle).st_mode):
-            _await_writer(handle)
+        first = _first_of_pipe(handle) if stat.S_ISFIFO(os.fstat(handle).st_mode) else b""
         os.set_blocking(handle, True)
-        chunks, size = [], 0
+        chunks, size = [first], len(first)
         while size <= most and (chunk := file.read(min(_CHUNK, most + 1 - size))):
             chunks.append(chunk)
             size += len(chunk)
@@ -38,11 +39,31 @@ def read_bytes(path: str, most: int = _MOST) -> bytes:
         return b"".join(chunks)
 
 
-def _await_writer(handle: int) -> None:
+def _first_of_pipe(handle: int) -> bytes:
+    """What a pipe holds already; b"" once somebody has it open for writing, however slow they are.
+
+    Raises
+    ------
+    OSError : nobody does, after a while.
+    """
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            data = os.read(handle, _CHUNK)
+        except BlockingIOError:  # a writer is there, and has written nothing yet
+            return b""
+        if data or _writers_left(handle):
+            return data
+        if time.monotonic() > until:
+            raise OSError(errno.EAGAIN, "it is a pipe that nobody writes to")
+        time.sleep(_TICK)
+
+
+def _writers_left(handle: int) -> bool:
+    """Whether a pipe had a writer, and has none now."""
     poll = select.poll()
     poll.register(handle, select.POLLIN)
-    if not poll.poll(_PATIENCE * 1000):
-        raise OSError(errno.EAGAIN, "it is a pipe that nobody writes to")
+    return any(event & select.POLLHUP for _, event in poll.poll(0))
 
 
 def _is_endless(handle: int, size: int) -> bool:

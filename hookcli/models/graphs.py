@@ -1,127 +1,254 @@
-"""Whether the graph of a `.pt2` can act as torch reads and runs it.
+"""Whether the program in a `.pt2` can act as torch reads and runs it, and that program reduced.
 
 torch evaluates its symbolic expressions as Python, imports what its trees name, looks operators up
-by attribute from the module torch on, and writes names of inputs into code.
+by attribute from the module torch on, and writes names into code that it compiles. So each text is
+held to what its field is for, and to a plain name where nothing else is known of the field.
 """
 
 from __future__ import annotations
 
-import ast
-import json
+import enum
 import re
-from collections.abc import Iterator
-from typing import Any
+import types
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Annotated, Any
 
-_OPERATOR = re.compile(
-    r"torch\.ops\.\w+\.\w[\w.]*|torch\._?sym_\w+|math\.\w+|#\w+:[\w.:]+"
-    r"|_operator\.(?!call\b|attrgetter\b|itemgetter\b|methodcaller\b)\w+"
+import torch
+from torch._export.serde import schema  # private: torch describes the format nowhere else
+
+from hookcli.models.expressions import is_expression
+from hookcli.models.treespecs import why_tree_acts
+
+_DOTTED_OPERATOR = re.compile(
+    r"torch\.ops(?:\.\w+){2,3}|torch\._?sym_\w+|math\.\w+"
+    r"|_operator\.(?!call$|attrgetter$|itemgetter$|methodcaller$)\w+"
 )
+_OF_EXTENSION = re.compile(r"#\w+:[\w.:]+")
+_DUNDER = re.compile(r"__.*__", re.DOTALL)
 _BITWISE = re.compile(r"__i?(?:and|or|xor|lshift|rshift)__")
-_NAME = re.compile(r"\w[\w.]*|")
-_CALLED = re.compile(r"[A-Z]\w*|floor|ceiling|sqrt|log|exp|abs")
-_NODES = (
-    ast.Expression, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Constant, ast.Name,
-    ast.Call, ast.keyword, ast.Load, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
-)  # fmt: skip
+_PATH = re.compile(r"[\w .:@+/<>|&-]*")  # dotted; keys of a ModuleDict are any text
+_STACK = re.compile(r"[\w .:@+/<>|&()\[\],'-]*")  # and slices of a ModuleList: layers.slice(0, 2)
+_VERSION = re.compile(r"[\w.+<>=-]*")
+_FLOATS = {"Infinity", "-Infinity", "NaN"}
+_SHOWN = 60  # characters of a text that a reason quotes
+_KEPT = ("stack_trace", "nn_module_stack")  # of an operator's notes: torch and hookcli read these
+
+_Check = Callable[[str], Iterator[str]]
 
 
-def why_graph_acts(program: Any) -> Iterator[str]:
-    """Reasons why a serialized program can run code."""
-    todo: list[Any] = [program]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, list):
-            todo.extend(one)
-        elif isinstance(one, dict):
-            for key, value in one.items():
-                if isinstance(value, str):
-                    yield from _of_text(key, value)
-                else:
-                    todo.append(value)
+def screened(kind: type, value: Any) -> tuple[Any, list[str]]:
+    """What torch reads of a value that should be a `kind` of its schema, and reasons against it.
+
+    Raises
+    ------
+    ValueError : it is not of that kind.
+    """
+    reasons: list[str] = []
+    return _Screen(reasons).walk(kind, value, ""), list(dict.fromkeys(reasons))
 
 
-def _of_text(key: str, text: str) -> Iterator[str]:
-    if key == "expr_str":
-        if not _is_expression(text):
-            yield f"a symbolic expression is more than that: {text[:60]}"
-    elif key in {"target", "as_operator"}:
-        if not _OPERATOR.fullmatch(text) or "__" in _BITWISE.sub("", text):
-            yield f"it calls {text[:60]}, which is no operator"
-    elif key in {"in_spec", "out_spec"}:
-        yield from _of_tree(text)
-    elif key in {"name", "graph_name"} and not _NAME.fullmatch(text):
-        yield f"a name in its graph is none: {text[:60]}"
+class _Screen:
+    """A walk along torch's schema: what it does not name torch does not read."""
+
+    def __init__(self, reasons: list[str]) -> None:
+        self._reasons = reasons
+
+    def walk(self, kind: Any, value: Any, field: str) -> Any:
+        """The value with what is known of it; `field` is `Class.name`."""
+        kind = _bare(kind)
+        origin, inner = typing.get_origin(kind), typing.get_args(kind)
+        if origin in (typing.Union, types.UnionType):
+            return None if value is None else self.walk(inner[0], value, field)
+        if origin is list:
+            return [self.walk(inner[0], one, field) for one in _typed(value, list, field)]
+        if origin is dict:
+            return self._mapping(inner[1], _typed(value, dict, field), field)
+        if is_dataclass(kind):
+            return self._object(kind, _typed(value, dict, field))
+        if kind is str:
+            self._text(_typed(value, str, field), field)
+            return value
+        if kind is float and value in _FLOATS:
+            return value
+        wanted = (int, float) if kind is float else int  # a bool, or a number that is an enum's
+        if not issubclass(kind, int | float | enum.IntEnum):
+            raise ValueError(f"{field} is of a type that is not known")
+        return _typed(value, wanted, field)
+
+    def _object(self, kind: Any, value: dict[str, Any]) -> dict[str, Any]:
+        found = {}
+        for key, hint in _hints(kind).items():
+            field = f"{kind.__name__}.{key}"
+            if key not in value or field in _DROPPED:
+                continue
+            if field in _NOTES:
+                found[key] = self._notes(_typed(value[key], dict, field))
+            else:
+                found[key] = self.walk(hint, value[key], field)
+        return found
+
+    def _mapping(self, inner: Any, value: dict[Any, Any], field: str) -> dict[str, Any]:
+        for key in value:
+            for reason in _KEYS.get(field, _name)(key):
+                self._reasons.append(reason)
+        return {key: self.walk(inner, one, field) for key, one in value.items()}
+
+    def _text(self, text: str, field: str) -> None:
+        self._reasons.extend(_TEXTS.get(field, _name)(text))
+
+    def _notes(self, notes: dict[str, Any]) -> dict[str, str]:
+        """What an operator's notes say of the original; a control character becomes a space."""
+        kept = {key: notes[key] for key in _KEPT if isinstance(notes.get(key), str)}
+        kept = {key: _lines(text) for key, text in kept.items()}
+        for item in filter(None, kept.get("nn_module_stack", "").split(";")):
+            if not _STACK.fullmatch(item) or _has_dunder(_parts(item)[1:2]):
+                self._reasons.append(f"a name of its modules is none: {_shown(item)}")
+        return kept
 
 
-def _is_expression(text: str) -> bool:
-    """Whether it is arithmetic on symbols, with calls of sympy's functions."""
-    try:
-        nodes = list(ast.walk(ast.parse(text, mode="eval")))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    symbols = {
-        id(node.args[0])
-        for node in nodes
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "Symbol"
-        and node.args
-    }
-    for node in nodes:
-        if not isinstance(node, _NODES):
-            return False
-        if isinstance(node, ast.Call) and not (
-            isinstance(node.func, ast.Name) and _CALLED.fullmatch(node.func.id)
-        ):
-            return False
-        if isinstance(node, ast.Constant) and not (
-            isinstance(node.value, int | float)
-            or (id(node) in symbols and str(node.value).isidentifier())
-        ):
-            return False
-    return True
+_DROPPED = {"ExportedProgram.guards_code"}  # Python, which torch runs when it makes a module
+_NOTES = {"Node.metadata", "GraphModule.metadata"}
 
 
-def _of_tree(text: str) -> Iterator[str]:
-    """Reasons in a tree of arguments: an import, or a keyword that is no name."""
-    if not text:
-        return
-    try:
-        _, tree = json.loads(text)
-    except (ValueError, TypeError):
-        yield "a tree of its arguments cannot be read"
-        return
-    todo = [tree]
-    while todo:
-        node = todo.pop()
-        if not isinstance(node, dict):
-            yield "a tree of its arguments cannot be read"
-            return
-        context = node.get("context")
-        yield from _of_context(node.get("type"), context)
-        todo.extend(node.get("children_spec") or ())
-    keywords = (tree.get("children_spec") or [])[1:2]
-    for node in keywords:
-        if node.get("type") == "builtins.dict":
-            keys = _context(node.get("context"))
-            if not all(isinstance(key, str) and key.isidentifier() for key in keys or ()):
-                yield "a keyword of its arguments is no name"
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    hints = typing.get_type_hints(kind, globalns=vars(schema))
+    return {one.name: hints[one.name] for one in fields(kind)}
 
 
-def _of_context(kind: Any, context: Any) -> Iterator[str]:
-    found = _context(context)
-    if "__enum__" in json.dumps(found):
-        yield "a tree of its arguments imports a module"
-    factory = found.get("default_factory_module") if isinstance(found, dict) else None
-    if kind == "collections.defaultdict" and factory != "builtins":
-        yield "a tree of its arguments imports a module"
+def _bare(kind: Any) -> Any:
+    """A type without its notes, and a name of a class as the class."""
+    if typing.get_origin(kind) is Annotated:
+        return _bare(typing.get_args(kind)[0])
+    name = kind.__forward_arg__ if isinstance(kind, typing.ForwardRef) else kind
+    return getattr(schema, name) if isinstance(name, str) else kind
 
 
-def _context(context: Any) -> Any:
-    """The context of a tree's node, which may be JSON in JSON."""
-    if not isinstance(context, str):
-        return context
-    try:
-        return json.loads(context)
-    except ValueError:
-        return context
+def _typed(value: Any, kind: Any, field: str) -> Any:
+    if not isinstance(value, kind):
+        raise ValueError(f"{field or 'the program'} is {type(value).__name__}")
+    return value
+
+
+def _name(text: str) -> Iterator[str]:
+    if text and (not text.isidentifier() or _DUNDER.fullmatch(text)):
+        yield f"a name in its graph is none: {_shown(text)}"
+
+
+def _path(text: str) -> Iterator[str]:
+    if not _is_path(text):
+        yield f"a name of its modules is none: {_shown(text)}"
+
+
+def _is_path(text: str) -> bool:
+    """Whether it is a dotted name of a module or tensor. Keys of a ModuleDict are in it."""
+    return _PATH.fullmatch(text) is not None and text.isprintable() and not _has_dunder([text])
+
+
+def _has_dunder(paths: list[str]) -> bool:
+    return any(_DUNDER.fullmatch(part) for path in paths for part in path.split("."))
+
+
+def _parts(item: str) -> list[str]:
+    """One entry of a stack of modules: its key, path and class, cut at commas as torch does."""
+    found, depth = [""], 0
+    for c in item:
+        depth += (c in "[(") - (c in ")]")
+        if c == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += c
+    return found
+
+
+def _dotted(text: str) -> Iterator[str]:
+    if not all(part.isidentifier() for part in filter(None, re.split(r"[.:]+", text))):
+        yield f"a class in its graph is none: {_shown(text)}"
+
+
+def _version(text: str) -> Iterator[str]:
+    if not _VERSION.fullmatch(text):
+        yield f"a version is none: {_shown(text)}"
+
+
+def _expression(text: str) -> Iterator[str]:
+    if not is_expression(text):
+        yield f"a symbolic expression is more than that: {_shown(text)}"
+
+
+def _operator(text: str) -> Iterator[str]:
+    parts = text.split(".")
+    plain = _DOTTED_OPERATOR.fullmatch(text) and not any(
+        "__" in part and not _BITWISE.fullmatch(part) for part in parts
+    )
+    if not (_OF_EXTENSION.fullmatch(text) or (plain and _calls_operator(parts))):
+        yield f"it calls {_shown(text)}, which is no operator"
+
+
+def _calls_operator(parts: list[str]) -> bool:
+    """Whether a name below torch.ops means an operator, or nothing: torch has helpers there."""
+    if parts[:2] != ["torch", "ops"]:
+        return True
+    value: Any = torch.ops
+    for part in parts[2:]:
+        value = getattr(value, part, None)
+        if value is None:
+            return True
+    return isinstance(value, torch._ops.OpOverload | torch._ops.HigherOrderOperator)
+
+
+def _taken(text: str) -> Iterator[str]:
+    yield from why_tree_acts(text, takes=True)
+
+
+def _given(text: str) -> Iterator[str]:
+    yield from why_tree_acts(text, takes=False)
+
+
+def _any(_: str) -> Iterator[str]:
+    """A value that an operator is given: torch writes it with repr."""
+    return iter(())
+
+
+def _lines(text: str) -> str:
+    lines = text.split("\n")
+    return "\n".join(
+        line if line.isprintable() else "".join(c if c.isprintable() else " " for c in line)
+        for line in lines
+    )
+
+
+def _shown(text: str) -> str:
+    return " ".join(text[:_SHOWN].split())
+
+
+# What a text of a field is; of any other field a name.
+_TEXTS: dict[str, _Check] = {
+    "SymExpr.expr_str": _expression,
+    "Node.target": _operator,
+    "Argument.as_operator": _operator,
+    "Argument.as_string": _any,
+    "Argument.as_strings": _any,
+    "ConstantValue.as_string": _any,
+    "CustomObjArgument.class_fqn": _dotted,
+    "InputToParameterSpec.parameter_name": _path,
+    "InputToBufferSpec.buffer_name": _path,
+    "InputToTensorConstantSpec.tensor_constant_name": _path,
+    "InputToCustomObjSpec.custom_obj_name": _path,
+    "BufferMutationSpec.buffer_name": _path,
+    "ParameterMutationSpec.parameter_name": _path,
+    "GradientToParameterSpec.parameter_name": _path,
+    "GradientToUserInputSpec.user_input_name": _path,
+    "UserInputMutationSpec.user_input_name": _path,
+    "ModuleCallEntry.fqn": _path,
+    "ModuleCallSignature.in_spec": _taken,
+    "ModuleCallSignature.out_spec": _given,
+    "ExportedProgram.torch_version": _version,
+}
+_KEYS: dict[str, _Check] = {
+    "GraphModule.treespec_namedtuple_fields": _path,
+    "PayloadConfig.config": _path,
+}

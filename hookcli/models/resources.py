@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hookcli.models.pickles import read_pickle
-from hookcli.models.zips import below_top, unzipped
+from hookcli.models.zips import below_top, check_expansion, unzipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ def resources(path: Path) -> tuple[Resource, ...]:
     OSError, ValueError, zipfile.BadZipFile : it is damaged.
     """
     with unzipped(path) as archive:
+        check_expansion(archive)
         return tuple(
             _resource(archive, name)
             for name in archive.namelist()

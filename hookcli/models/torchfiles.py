@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from pathlib import Path
 from typing import TypeAlias
 
 from hookcli.models.pickles import Value, read_pickle
-from hookcli.models.zips import below_top, member_named, unzipped
+from hookcli.models.zips import below_top, check_expansion, member_named, unzipped
 
 Told: TypeAlias = tuple[str, str, tuple[str, ...]]  # the kind, a detail, names of modules
 
 _MAGIC = (
     b"\x80\x02\x8a\nl\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"  # what torch's old format begins with
 )
-_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError)
+_OF_TORCH = {"package", "exported", "aotinductor", "torchscript", "mobile", "pickle"}
 _STATES = ("state_dict", "model_state_dict", "model")  # where --weights looks
 
 
@@ -25,11 +23,15 @@ def of_zip(path: Path) -> Told:
         with unzipped(path) as archive:
             whole = archive.namelist()
             kind = _by_names(whole)
+            if kind in _OF_TORCH:
+                check_expansion(archive)
             if kind != "pickle":
                 return kind, "", ()
             with archive.open(member_named(archive, "data.pkl")) as file:
                 return _of_value(read_pickle(file))
-    except _BROKEN as error:
+    except OSError:
+        raise
+    except Exception as error:  # noqa: BLE001  # decompressors raise many things for damage
         return "corrupt", f"a zip archive that cannot be read ({_said(error)})", ()
 
 

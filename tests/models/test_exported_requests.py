@@ -178,8 +178,13 @@ def test_a_newer_format_is_named(fixed):
         return program
 
     with pytest.raises(ModelError, match=r"version 99 .*by torch 9\.9\.9.* reads version") as told:
-        open_program(rewritten(fixed, newer), "m.pt2")
+        opened(rewritten(fixed, newer))
     assert "export it again with this torch" in told.value.hint
+
+
+def opened(path):
+    with path.open("rb") as file:
+        return open_program(file, "m.pt2")
 
 
 def test_a_missing_operator_is_named_with_the_way_out(fixed):
@@ -188,7 +193,7 @@ def test_a_missing_operator_is_named_with_the_way_out(fixed):
         return program
 
     with pytest.raises(ModelError, match="the operator mine::clip, which is not registered") as e:
-        open_program(rewritten(fixed, foreign), "m.pt2")
+        opened(rewritten(fixed, foreign))
     assert "libraries: [libmine.so]" in e.value.hint
 
 
@@ -222,11 +227,11 @@ def test_compiled_code_and_several_programs_are_refused(fixed):
         program = archive.read("fixed/models/model.json")
         archive.writestr("fixed/models/other.json", program)
     with pytest.raises(RequestError, match="holds 2 exported programs"):
-        open_program(fixed, "m.pt2")
+        opened(fixed)
     with zipfile.ZipFile(fixed, "a") as archive:
         archive.writestr("fixed/data/aotinductor/model/x.so", b"")
     with pytest.raises(RequestError, match="compiled code"):
-        open_program(fixed, "m.pt2")
+        opened(fixed)
 
 
 WRITES = """

@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
 import torch
@@ -45,21 +44,22 @@ class _Head:
     made_by: str | None
 
 
-def open_program(path: Path, source: str) -> Opened:
-    """Make the program in a file.
+def open_program(file: IO[bytes], source: str) -> Opened:
+    """Make the program in a file, whose content may be opened.
 
     Raises
     ------
     RequestError : it holds no program, or several, or compiled code.
     ModelError : it is damaged, of another version, or needs an operator that is not here.
     """
-    with path.open("rb") as file:
-        try:
-            head = _head(file, source)
-        except (zipfile.BadZipFile, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise _damaged(error, source, None) from None
-        _check_version(head, source)
-        return Opened(_load(file, head, source), head.made_by)
+    try:
+        head = _head(file, source)
+    except HookcliError:
+        raise
+    except Exception as error:  # noqa: BLE001  # what a damaged file raises is anything
+        raise _damaged(error, source, None) from None
+    _check_version(head, source)
+    return Opened(_load(file, head, source), head.made_by)
 
 
 def _head(file: IO[bytes], source: str) -> _Head:

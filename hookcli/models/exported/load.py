@@ -11,7 +11,7 @@ import torch
 from torch import fx
 
 from hookcli.config.spec import ModelSpec
-from hookcli.errors import ModelError
+from hookcli.errors import HookcliError, ModelError
 from hookcli.models import places, walk
 from hookcli.models.exported.archive import Opened, open_program
 from hookcli.models.exported.model import ExportedModel
@@ -23,7 +23,7 @@ from hookcli.models.exported.tree import Tree
 from hookcli.models.failures import first_line, message_of
 from hookcli.models.kinds import Archive
 from hookcli.models.loaded import Loaded
-from hookcli.models.trust import check_exported
+from hookcli.models.trust import safe_to_open
 
 _SHOWN = 5  # names of modules that a note gives
 
@@ -38,19 +38,14 @@ def load_exported(archive: Archive, spec: ModelSpec, phase: Callable[[str], None
     """
     phase("import")
     path = places.START / archive.path
-    check_exported(path, trusted=spec.trust, source=spec.source)
-    opened = open_program(path, spec.source)
+    with safe_to_open(path, trusted=spec.trust, source=spec.source) as file:
+        opened = open_program(file, spec.source)
     phase("build")
-    program = opened.program
-    inline_regions(program)
-    name_buffers(program)
-    name_inputs(program)
     try:
-        signature = Signature(program)
-        with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore")  # torch warns of what it does itself, and prints it
-            tree = Tree(torch.export.unflatten(program), signature)
-    except (RuntimeError, AssertionError, ValueError, KeyError, AttributeError) as error:
+        return _loaded(opened)
+    except HookcliError:
+        raise
+    except Exception as error:  # noqa: BLE001  # torch takes the file's word for much, and trips
         raise ModelError(
             f"its layers cannot be told apart: {type(error).__name__}: "
             f"{first_line(message_of(error))[:300]}",
@@ -58,6 +53,18 @@ def load_exported(archive: Archive, spec: ModelSpec, phase: Callable[[str], None
             hint="name the Python source that it was exported from",
             details=message_of(error),
         ) from None
+
+
+def _loaded(opened: Opened) -> Loaded:
+    """The modules of a program."""
+    program = opened.program
+    inline_regions(program)
+    name_buffers(program)
+    name_inputs(program)
+    signature = Signature(program)
+    with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")  # torch warns of what it does itself, and prints it
+        tree = Tree(torch.export.unflatten(program), signature)
     said = modes(program.graph)
     if said:
         for module, names in walk.modules(tree.root):

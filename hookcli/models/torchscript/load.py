@@ -45,10 +45,26 @@ def load_script(archive: Archive, spec: ModelSpec, phase: Callable[[str], None])
         warnings.simplefilter("ignore")  # torch says that TorchScript is deprecated
         try:
             root = torch.jit.load(io.BytesIO(data), map_location="cpu")  # type: ignore[no-untyped-call]
-        except (RuntimeError, ValueError, OSError) as error:
+        except Exception as error:  # noqa: BLE001  # no code runs yet: the file is damaged
             raise _refusal(error, spec.source) from None
+    _check_storages(root, spec.source)
     _check_callable(root, spec.source)
     return Loaded(root, None, format="torchscript")
+
+
+def _check_storages(root: Any, source: str) -> None:
+    """A tensor must lie within its storage: torch does not compare them, and reads beyond."""
+    for name, tensor in root.state_dict().items():
+        if tensor.layout != torch.strided or tensor.is_meta or not tensor.numel():
+            continue
+        strides = zip(tensor.shape, tensor.stride(), strict=True)
+        last = tensor.storage_offset() + sum((size - 1) * stride for size, stride in strides)
+        if (last + 1) * tensor.element_size() > tensor.untyped_storage().nbytes():
+            raise ModelError(
+                f"the TorchScript file is damaged: it does not hold all of {name}",
+                place=source,
+                hint="is the file whole? fetch it again",
+            )
 
 
 def _check_callable(root: Any, source: str) -> None:

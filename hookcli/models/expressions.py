@@ -1,0 +1,111 @@
+"""Whether a symbolic expression of a `.pt2` is arithmetic: sympy evaluates it as Python."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+
+_LONGEST = 100_000  # characters
+_LARGEST_POWER = 4096  # of literal exponents, multiplied: sympy computes powers of numbers at once
+_NAME = re.compile(r"(?!.*__)[A-Za-z_][A-Za-z0-9_]*")
+_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
+_OF_NUMBERS = {"Integer", "Float", "Rational"}
+_POWERS = {"Pow", "PowByNatural", "FloatPow"}
+_CALLED = {  # sympy's, as srepr and str print them
+    *_OF_NUMBERS, *_POWERS,
+    "Symbol", "Add", "Mul", "Mod", "Max", "Min", "Abs", "abs", "floor", "ceiling", "sqrt", "exp",
+    "log", "Eq", "Ne", "Lt", "Le", "Gt", "Ge", "Equality", "Unequality", "StrictLessThan",
+    "LessThan", "StrictGreaterThan", "GreaterThan", "And", "Or", "Not", "Xor", "Piecewise",
+    "ExprCondPair", "Tuple",
+    # torch.utils._sympy.functions
+    "FloorDiv", "ModularIndexing", "Where", "PythonMod", "CleanDiv", "CeilToInt", "FloorToInt",
+    "CeilDiv", "LShift", "RShift", "FloatTrueDiv", "IntTrueDiv",
+    "IsNonOverlappingAndDenseIndicator", "TruncToFloat", "TruncToInt", "RoundToInt",
+    "RoundDecimal", "ToFloat", "Identity",
+}  # fmt: skip
+_OPAQUE = re.compile(r"(?:OpaqueUnaryFn|BitwiseFn)_[a-z0-9_]+")
+_NODES = (
+    ast.Expression, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Constant, ast.Name,
+    ast.Call, ast.keyword, ast.Load, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.Tuple,
+)  # fmt: skip
+
+
+def is_expression(text: str) -> bool:
+    """Whether a text is arithmetic on symbols, with calls of sympy's functions and no other.
+
+    Python's grammar decides, and what it accepts sympy reads alike: strings are refused but for a
+    symbol's name and a number's digits, and so is every name of a built-in function.
+    """
+    if len(text) > _LONGEST or not text.isascii() or not text.isprintable():
+        return False
+    try:
+        tree = ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    quoted: set[int] = set()
+    power = 1
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            quoted |= _quoted(node)
+        if not _is_arithmetic(node, quoted):
+            return False
+        power *= _exponent(node)
+        if power > _LARGEST_POWER:
+            return False
+    return True
+
+
+def _is_arithmetic(node: ast.AST, quoted: set[int]) -> bool:
+    if isinstance(node, ast.Call):
+        return _is_call(node)
+    if isinstance(node, ast.Name):
+        return _is_name(node.id)
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float) or id(node) in quoted
+    return isinstance(node, _NODES)
+
+
+def _is_call(node: ast.Call) -> bool:
+    function = node.func
+    return (
+        isinstance(function, ast.Name)
+        and (function.id in _CALLED or _OPAQUE.fullmatch(function.id) is not None)
+        and all(keyword.arg is not None for keyword in node.keywords)
+    )
+
+
+def _is_name(name: str) -> bool:
+    if name in _CALLED or _OPAQUE.fullmatch(name):
+        return True
+    return _NAME.fullmatch(name) is not None and not hasattr(builtins, name)
+
+
+def _quoted(call: ast.Call) -> set[int]:
+    """The strings that a call may have: what a symbol is called, and the digits of a number."""
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    wanted = _NAME if name == "Symbol" else _NUMBER if name in _OF_NUMBERS else None
+    return {
+        id(node)
+        for node in call.args
+        if wanted is not None
+        and isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and wanted.fullmatch(node.value)
+    }
+
+
+def _exponent(node: ast.AST) -> int:
+    """The literal exponent of a power, at least 1; of other nodes 1."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow | ast.BitXor | ast.LShift):
+        return _literal(node.right)
+    if isinstance(node, ast.Call) and len(node.args) == 2 and isinstance(node.func, ast.Name):
+        return _literal(node.args[1]) if node.func.id in {*_POWERS, "LShift"} else 1
+    return 1
+
+
+def _literal(node: ast.AST) -> int:
+    """The largest number below a node, at least 1 and not far above what is refused."""
+    values = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
+    sizes = [abs(value) for value in values if isinstance(value, int | float)]
+    return int(min(max([1, *sizes]), _LARGEST_POWER + 1))

@@ -57,6 +57,7 @@ class Hook(Portable):
         self.fired: Counter[str] = Counter()
         self.again: Counter[str] = Counter()  # of these, in calls that a checkpoint ran again
         self.attached = 0
+        self.on_wrappers = False  # on nothing but modules that torch.compile wrapped
         self._actions = actions
         names = {one.name for one in spec.actions if spec.kind != "ddp_comm" or not is_average(one)}
         self.looks_only = names <= {"record"}

@@ -11,6 +11,7 @@ from torch import nn
 
 from hookcli.config.hooks import HookSpec
 from hookcli.hooks.catalogue import CATALOGUE
+from hookcli.hooks.context import Context
 from hookcli.models.base import Call
 from hookcli.report.recording import Finding
 
@@ -47,6 +48,9 @@ def never_fired(hook: Hook) -> Finding:
         why = "no firing passed its calls, steps or every"
     elif not hook.attached:
         why = "nothing there requires grad" if "backward" in kind.phases else "it was not reached"
+    elif hook.on_wrappers and kind.family == "module":
+        why = "torch.compile wrapped the module, and PyTorch does not call the wrapper's hooks: "
+        why += "put it on the module inside, NAME._orig_mod"
     elif kind.family in {"module", "global module"} and "backward" in kind.phases:
         why = "torch's backward hooks see only a tensor, or a flat tuple of them, as output"
     elif "backward" in kind.phases:
@@ -88,18 +92,19 @@ def ran_again(hook: Hook) -> Finding:
 class Runs:
     """How often each module ran in all steps of a run, recomputation aside, by its identity."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: Context) -> None:
+        self._context = context
         self.began: Counter[int] = Counter()
         self.raised: Counter[int] = Counter()
 
     def enter(self, call: Call) -> None:
         """A call starts."""
-        if not call.recomputed:
+        if not call.recomputed and not self._context.passes_over(call):
             self.began[call.key] += 1
 
     def leave(self, call: Call, *, raised: bool) -> None:
         """It ended."""
-        if raised and not call.recomputed:
+        if raised and not call.recomputed and not self._context.passes_over(call):
             self.raised[call.key] += 1
 
 

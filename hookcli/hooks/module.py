@@ -32,6 +32,8 @@ class ModuleHook(Portable):
         call = self._hook.context.calls.running()
         if call is None or call.key != key:
             return Site(name, module)
+        if call.inlined and self._hook.context.passes_over(call):
+            return None
         site: Site | None = call.site
         if site is None:
             site = call.site = Site(name, module, call.index, call.order, call.recomputed)
@@ -82,6 +84,7 @@ class Backward(ModuleHook):
         super().__init__(hook, names)
         self._origins = Origins()
         self._full = "full" in hook.spec.kind
+        self._silent: set[int] = set()  # orders of calls that torch.compile goes past
         hook.context.restarts.append(self._origins.clear)
         if not self._full:
             hook.context.ended.append(self._ended)
@@ -91,9 +94,12 @@ class Backward(ModuleHook):
         if not self._full:
             self._guard(module, output)
             return
-        call = self._hook.context.calls.running()
+        context = self._hook.context
+        call = context.calls.running()
         if call is not None and call.key == id(module):
             self._origins.note_full(call, args)
+            if context.passes_over(call):
+                self._silent.add(call.order)
 
     def _ended(self, call: Call, output: Any) -> None:
         """What a call gives, after all forward hooks: a legacy hook stands there."""
@@ -106,6 +112,8 @@ class Backward(ModuleHook):
         if name is None:
             return None
         index, order = self._origins.find(id(module)) or (None, None)
+        if order in self._silent:
+            return None
         site = Site(name, module, index, order)
         value, rest = gradients[0], gradients[1:]
         return self._hook.fire(site, value, lambda value: (module, value, *rest))

@@ -57,6 +57,7 @@ class Call:
     late: dict[str, Any] | None = None
     notes: list[str] | None = None
     segment: Segment | None = None  # the checkpoint that it ran in
+    inlined: bool = False  # compiled code calls a wrapper of torch.compile's: it goes past it
     repeats: int = 0  # how often a checkpoint ran it again
 
     def note(self, text: str) -> None:

@@ -28,6 +28,7 @@ from hookcli.hooks.resolve import Known, Targets, missed, resolve
 from hookcli.hooks.state import attach_state
 from hookcli.hooks.taps import Tap, Taps
 from hookcli.models.base import Call, Model, TensorInfo
+from hookcli.models.compiled import is_wrapper, wrappers_around
 from hookcli.models.scripted import format_of
 from hookcli.report.recording import Finding, Recording
 from hookcli.run.building import build_hooks, refuse
@@ -47,7 +48,7 @@ class HookedEngine(Engine):
         self._late: list[Callable[[], None]] = []  # what waits for the end of a forward
         self._operators: list[tuple[Hook, list[tuple[Match, dict[int, str]]] | None]] = []
         self._targets: dict[int, Targets] = {}
-        self._runs = Runs()
+        self._runs = Runs(context)
 
     def after(self, spec: Spec, sink: Sink) -> Engine:
         engine = engine_for(spec, sink)
@@ -92,12 +93,26 @@ class HookedEngine(Engine):
                 check_backend(hook.spec, format_of(model.root))
                 if CATALOGUE[hook.spec.kind].target in {"optimizer", "package"}:
                     continue
-                self._targets[i] = resolve(hook.spec, known)
+                targets = self._targets[i] = resolve(hook.spec, known)
+                wrappers = [is_wrapper(module) for _, module in targets.modules]
+                hook.on_wrappers = bool(wrappers) and all(wrappers)
             except RequestError as problem:
                 problems.append(problem)
         refuse(problems)
+        self.context.called_as_written = wrappers_around(model.root, self._watched_in_backward())
         for finding in missed(((self.hooks[i].spec, t) for i, t in self._targets.items()), known):
             self.context.find(finding)
+
+    def _watched_in_backward(self) -> set[int]:
+        """Identities of the modules at which hooks do more than look at a forward."""
+        found: set[int] = set()
+        for i, targets in self._targets.items():
+            kind = CATALOGUE[self.hooks[i].spec.kind]
+            if "backward" not in kind.phases:
+                continue
+            found.update(id(module) for _, module, _ in targets.values)
+            found.update(id(module) for _, module in targets.modules)
+        return found
 
     @contextmanager
     def attached(self) -> Iterator[None]:

@@ -14,7 +14,6 @@ import hookcli
 from tests.hooks import models
 from tests.hooks.running import finished, hook
 
-
 pytestmark = [  # torch's own
     pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad:UserWarning"),
 ]

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from hookcli.hooks.kind import Phase
-from hookcli.models.base import CallStack
+from hookcli.models.base import Call, CallStack
 from hookcli.report.recording import EventNote, Finding
 
 
@@ -35,7 +35,13 @@ class Context:
     open: bool = True  # False once the run is over: what still hangs in a graph does nothing
     raised: tuple[BaseException, str] | None = None  # by a hook of the user's, and its place
     restarts: list[Callable[[], None]] = field(default_factory=list)  # called as a step begins
+    ended: list[Callable[[Call, Any], None]] = field(default_factory=list)  # after forward hooks
+    called_as_written: set[int] = field(default_factory=set)  # ids of torch.compile's wrappers
     names: dict[int, str] = field(default_factory=dict)  # id of a registered module → name
+
+    def passes_over(self, call: Call) -> bool:
+        """Whether hooks on the module of this call stay silent: torch.compile goes past it."""
+        return call.inlined and call.key not in self.called_as_written
 
     def find(self, finding: Finding) -> None:
         """Note a finding, once."""

@@ -12,15 +12,12 @@ import torch
 from hookcli.actions.event import Event
 from hookcli.config.hooks import HookSpec, is_average
 from hookcli.hooks.context import Context
-from hookcli.hooks.misuse import (
-    check_edits,
-    unchanged_attributes,
-    versions,
-)
+from hookcli.hooks.edits import Given
+from hookcli.hooks.misuse import unchanged_attributes
 from hookcli.hooks.portable import Portable
 from hookcli.hooks.retention import Retention
 from hookcli.hooks.returns import check_return, is_of_optimizer
-from hookcli.hooks.values import copies_of, tensors_in, value_notes
+from hookcli.hooks.values import tensors_in, value_notes
 from hookcli.report.recording import EventNote, LeafNote
 
 
@@ -60,6 +57,7 @@ class Hook(Portable):
         self.fired: Counter[str] = Counter()
         self.again: Counter[str] = Counter()  # of these, in calls that a checkpoint ran again
         self.attached = 0
+        self.on_wrappers = False  # on nothing but modules that torch.compile wrapped
         self._actions = actions
         names = {one.name for one in spec.actions if spec.kind != "ddp_comm" or not is_average(one)}
         self.looks_only = names <= {"record"}
@@ -167,9 +165,9 @@ class Hook(Portable):
     def _act(self, event: Event, again: Callable[[], Any] | None) -> Any | None:
         """Run the actions in order; the new value, or None where all only looked."""
         given = event.value
-        kept = copies_of(given) if self.foreign else None
-        before = versions(given) if self.foreign else None
+        before = None
         if self.foreign:
+            before = Given(self.spec, event, self.context)
             self.retention.note(given, event.target)
         new = None
         for action in self._actions:
@@ -181,8 +179,8 @@ class Hook(Portable):
             new = result
             if not is_of_optimizer(self.spec):  # there it is arguments of step
                 event.value = new
-        if before and kept and check_edits(self.spec, event, before, kept, self.context):
-            self._edited = kept
+        if before is not None:
+            self._edited = before.check(returned=new is not None)
         return new
 
     _edited: Any = None

@@ -1,62 +1,22 @@
-"""What a hook of the user's does wrong, or does not do: edits in place, hooks that never fired."""
+"""What a hook of the user's does wrong, or does not do: hooks that never fired, or keep things."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
+from torch import nn
 
-from hookcli.actions.event import Event
 from hookcli.config.hooks import HookSpec
 from hookcli.hooks.catalogue import CATALOGUE
 from hookcli.hooks.context import Context
-from hookcli.models.trees import leaves
+from hookcli.models.base import Call
 from hookcli.report.recording import Finding
 
 if TYPE_CHECKING:
     from hookcli.hooks.hook import Hook
-
-
-def versions(value: Any) -> list[tuple[str, torch.Tensor, int]]:
-    """Each tensor of a value with its count of in-place changes."""
-    return [(path, t, _version(t)) for path, t, _ in leaves(value)]
-
-
-def _version(tensor: torch.Tensor) -> int:
-    return 0 if tensor.is_inference() else tensor._version
-
-
-def check_edits(
-    spec: HookSpec,
-    event: Event,
-    before: list[tuple[str, torch.Tensor, int]],
-    kept: list[torch.Tensor],
-    context: Context,
-) -> bool:
-    """Whether the hook changed what it was given in place; told as a finding.
-
-    Torch does not count changes through `.data`: those are seen in the values, of which `kept`
-    are copies.
-    """
-    edited = [
-        path
-        for (path, tensor, count), copy in zip(before, kept, strict=True)
-        if _version(tensor) != count or (context.difference(copy, tensor) or 0.0) > 0.0
-    ]
-    if not edited:
-        return False
-    family = CATALOGUE[spec.kind].family
-    if spec.kind == "post_accumulate_grad" or family in {"optimizer", "registration"}:
-        return True  # a parameter and its .grad are nobody else's: this is how it is meant
-    where = f" ({', '.join(path for path in edited if path)})" if any(edited) else ""
-    gradient = "backward" in CATALOGUE[spec.kind].phases
-    message = f"the hook changed its argument{where} in place instead of returning a new value" + (
-        "; a gradient may be shared, and then its siblings changed too" if gradient else ""
-    )
-    context.find(Finding("hook_misuse", event.target, message, spec.place))
-    return True
 
 
 def unchanged_attributes(spec: HookSpec, target: str) -> Finding:
@@ -88,6 +48,9 @@ def never_fired(hook: Hook) -> Finding:
         why = "no firing passed its calls, steps or every"
     elif not hook.attached:
         why = "nothing there requires grad" if "backward" in kind.phases else "it was not reached"
+    elif hook.on_wrappers and kind.family == "module":
+        why = "torch.compile wrapped the module, and PyTorch does not call the wrapper's hooks: "
+        why += "put it on the module inside, NAME._orig_mod"
     elif kind.family in {"module", "global module"} and "backward" in kind.phases:
         why = "torch's backward hooks see only a tensor, or a flat tuple of them, as output"
     elif "backward" in kind.phases:
@@ -126,15 +89,40 @@ def ran_again(hook: Hook) -> Finding:
     return Finding("hook_misuse", target, message, hook.spec.place, "warning")
 
 
-def fired_otherwise(hook: Hook, ran: Counter[str]) -> Iterator[Finding]:
-    """Findings of a forward hook that did not fire as often as its modules `ran`, by their names.
+class Runs:
+    """How often each module ran in all steps of a run, recomputation aside, by its identity."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.began: Counter[int] = Counter()
+        self.raised: Counter[int] = Counter()
+
+    def enter(self, call: Call) -> None:
+        """A call starts."""
+        if not call.recomputed and not self._context.passes_over(call):
+            self.began[call.key] += 1
+
+    def leave(self, call: Call, *, raised: bool) -> None:
+        """It ended."""
+        if raised and not call.recomputed and not self._context.passes_over(call):
+            self.raised[call.key] += 1
+
+
+def fired_otherwise(
+    hook: Hook, modules: list[tuple[str, nn.Module]], runs: Runs
+) -> Iterator[Finding]:
+    """Findings of a forward hook that did not fire as often as its modules ran.
 
     Only where it counts every call: a filter leaves some out on purpose.
     """
     spec = hook.spec
-    if spec.calls or spec.steps or spec.every or not hook.fired:
+    if spec.kind not in _FORWARD or spec.calls or spec.steps or spec.every or not hook.fired:
         return
-    for target, times in ran.items():
+    for target, module in modules:
+        key = id(module)
+        times = runs.began[key]
+        if spec.kind == "forward" and not spec.options.get("always_call"):
+            times -= runs.raised[key]
         fired = hook.fired[target] - hook.again[target]
         if fired == times:
             continue

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import torch
 from torch import nn
 
 from hookcli.errors import RequestError
-from hookcli.hooks.graph import current_node
 from hookcli.hooks.hook import Hook, Site
+from hookcli.hooks.origins import Origins, first_tensor
 from hookcli.hooks.portable import Portable
-
-if TYPE_CHECKING:
-    pass
+from hookcli.models.base import Call
 
 
 class ModuleHook(Portable):
@@ -36,6 +32,8 @@ class ModuleHook(Portable):
         call = self._hook.context.calls.running()
         if call is None or call.key != key:
             return Site(name, module)
+        if call.inlined and self._hook.context.passes_over(call):
+            return None
         site: Site | None = call.site
         if site is None:
             site = call.site = Site(name, module, call.index, call.order, call.recomputed)
@@ -80,58 +78,53 @@ class Forward(ModuleHook):
 
 
 class Backward(ModuleHook):
-    """The backward kinds. Torch does not say which call it is: the running node's number does."""
+    """The backward kinds. Torch does not say which call it is: the running node does."""
 
     def __init__(self, hook: Hook, names: dict[int, str]) -> None:
         super().__init__(hook, names)
-        hook.context.restarts.append(self._restart)
-        self._calls: dict[int, list[tuple[int, int, int]]] = {}  # first node's number, index, order
+        self._origins = Origins()
+        self._full = "full" in hook.spec.kind
+        self._silent: set[int] = set()  # orders of calls that torch.compile goes past
+        hook.context.restarts.append(self._origins.clear)
+        if not self._full:
+            hook.context.ended.append(self._ended)
 
-    def forward_ended(self, module: nn.Module, _args: Any, output: Any) -> None:
-        """A call whose backward will come: note which."""
-        if self._hook.spec.kind.endswith("backward") and "full" not in self._hook.spec.kind:
+    def forward_ended(self, module: nn.Module, args: Any, output: Any) -> None:
+        """A forward hook: note which call a full backward hook will be of."""
+        if not self._full:
             self._guard(module, output)
-        call = self._hook.context.calls.running()
-        if call is not None and call.graded and call.key == id(module):
-            insort(self._calls.setdefault(id(module), []), (call.sequence, call.index, call.order))
+            return
+        context = self._hook.context
+        call = context.calls.running()
+        if call is not None and call.key == id(module):
+            self._origins.note_full(call, args)
+            if context.passes_over(call):
+                self._silent.add(call.order)
+
+    def _ended(self, call: Call, output: Any) -> None:
+        """What a call gives, after all forward hooks: a legacy hook stands there."""
+        if call.key in self._names:
+            self._origins.note_legacy(call, output)
 
     def __call__(self, module: nn.Module, *gradients: Any) -> Any:
         """As torch calls it: (grad_output), or (grad_input, grad_output)."""
         name = self._names.get(id(module))
         if name is None:
             return None
-        site = Site(name, module, *self._call(id(module)))
+        index, order = self._origins.find(id(module)) or (None, None)
+        if order in self._silent:
+            return None
+        site = Site(name, module, index, order)
         value, rest = gradients[0], gradients[1:]
         return self._hook.fire(site, value, lambda value: (module, value, *rest))
 
-    def _call(self, key: int) -> tuple[int | None, int | None]:
-        """The last call that began before the running node was made."""
-        calls, node = self._calls.get(key), current_node()
-        if not calls or node is None:
-            return None, None
-        _, index, order = calls[max(bisect_right(calls, (node._sequence_nr() + 1,)) - 1, 0)]
-        return index, order
-
     def _guard(self, module: nn.Module, output: Any) -> None:
         """Refuse an output in which torch's legacy hook finds no tensor, or looks for ever."""
-        for _ in range(_DEEPEST):
-            if isinstance(output, torch.Tensor):
-                return
-            if isinstance(output, dict):
-                output = next((v for v in output.values() if isinstance(v, torch.Tensor)), None)
-            elif isinstance(output, (tuple, list)) and output:
-                output = output[0]
-            else:
-                break
+        if first_tensor(output) is not None:
+            return
         raise RequestError(
             f"a legacy backward hook cannot stand on {self._names.get(id(module)) or 'the model'}, "
             "whose output has no tensor where torch looks for one",
             place=self._hook.spec.place,
             hint="use full_backward, or tensor at its output",
         )
-
-    def _restart(self) -> None:
-        self._calls.clear()
-
-
-_DEEPEST = 64  # levels of tuples that torch's legacy hook is let through

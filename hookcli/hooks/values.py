@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.models.trees import argument_leaves, dtype_name, leaves, shape_of
 from hookcli.report.recording import LeafNote
@@ -51,9 +50,3 @@ def _alone(tensor: torch.Tensor, path: str) -> tuple[LeafNote, ...]:
 def tensors_in(value: Any) -> list[torch.Tensor]:
     """The tensors of a value."""
     return [tensor for _, tensor, _ in leaves(value)]
-
-
-def copies_of(value: Any) -> list[torch.Tensor]:
-    """Copies of them, made unseen by autograd and by modes."""
-    with torch.no_grad(), _disable_current_modes():
-        return [tensor.detach().clone() for tensor in tensors_in(value)]

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 import torch
 
-from hookcli.models.recompute import Passes
+from hookcli.models.recompute import Passes, Segment
 from hookcli.report.recording import ModuleInfo
 
 
@@ -56,7 +56,8 @@ class Call:
     kwargs_seen: bool = True  # False: keyword inputs come with `leave`, in `late`
     late: dict[str, Any] | None = None
     notes: list[str] | None = None
-    segment: int | None = None  # identity of the checkpoint that it ran in
+    segment: Segment | None = None  # the checkpoint that it ran in
+    inlined: bool = False  # compiled code calls a wrapper of torch.compile's: it goes past it
     repeats: int = 0  # how often a checkpoint ran it again
 
     def note(self, text: str) -> None:

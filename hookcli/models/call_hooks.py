@@ -16,6 +16,7 @@ from torch.nn.modules.module import (
 
 from hookcli.models import places, walk
 from hookcli.models.base import CallStack, Enter, Exit, Model
+from hookcli.models.compiled import is_wrapper, within_compiled
 from hookcli.models.scripted import is_scripted, tapped_in
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class CallHooks:
         call = calls.enter(module, self._names.get(key))
         if calls.placed:
             call.place = places.of_frame(sys._getframe(1))
+        call.inlined = is_wrapper(module) and within_compiled(sys._getframe(1))
         call.outer = sys.exc_info()[1]
         if isinstance(module, nn.TransformerEncoderLayer) and _could_fuse(module):
             call.note("observing its children made it leave PyTorch's fused path")

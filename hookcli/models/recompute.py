@@ -7,7 +7,9 @@ grad (use_reentrant=True), else the first.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import inspect
+import weakref
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
@@ -15,14 +17,23 @@ if TYPE_CHECKING:
     from hookcli.models.base import Call
 
 
+Segment: TypeAlias = weakref.ref[Any]  # equal to another of the same frame, dead or alive
 _hooks_of_saved = torch._C._autograd._top_saved_tensors_default_hooks
 
 
-def _segment(top: tuple[Any, Any]) -> int | None:
-    """The checkpoint that is running (use_reentrant=False): its pack hook's identity."""
-    if getattr(top[0], "__module__", "") != "torch.utils.checkpoint":
+def _segment(top: tuple[Any, Any] | None) -> Segment | None:
+    """The checkpoint that runs, or that is run again (use_reentrant=False): its frame.
+
+    Private to torch's checkpoint: its hooks of saved tensors close over the frame, or over a weak
+    reference to it.
+    """
+    pack: Any = None if top is None else inspect.unwrap(top[0])
+    if getattr(pack, "__module__", "") != "torch.utils.checkpoint":
         return None  # other hooks of saved tensors are no checkpoint
-    return id(top[0])
+    names = pack.__code__.co_freevars
+    cells = {name: cell.cell_contents for name, cell in zip(names, pack.__closure__, strict=True)}
+    frame = cells.get("frame")
+    return cells.get("target_frame_ref") if frame is None else weakref.ref(frame)
 
 
 def _node_sequence() -> int | None:
@@ -42,10 +53,12 @@ class Passes:
         """A call begins; `again` is the one that it repeats.
 
         A checkpoint runs its calls without grad, or under hooks of saved tensors: no other call
-        is repeated.
+        is repeated. One inside another runs them without grad once more in the other's second run.
         """
         if again is not None:
             self._first_of[one.order] = again
+            if not torch.is_grad_enabled():
+                self._by_key.setdefault(one.key, []).append(one)
             return
         top: tuple[Any, Any] | None = _hooks_of_saved(True)
         if top is not None:
@@ -77,6 +90,10 @@ class Passes:
 
     def _of_segment(self, known: list[Call]) -> list[Call]:
         """Those of the checkpoint whose backward is running."""
+        again = _segment(_hooks_of_saved(True))
+        exact = [one for one in known if again is not None and one.segment == again]
+        if exact:
+            return exact
         sequence = _node_sequence()
         if sequence is None:
             return known

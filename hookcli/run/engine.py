@@ -67,8 +67,8 @@ class Engine:
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """A call starts."""
 
-    def leave(self, call: Call, output: Any) -> None:
-        """A call ended; `output` is None where it raised."""
+    def leave(self, call: Call, output: Any, *, raised: bool = False) -> None:
+        """A call ended; `output` is None where it `raised`."""
 
     def around_forward(self) -> AbstractContextManager[None]:
         """What stands around a forward is in place."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
@@ -20,7 +19,7 @@ from hookcli.hooks.catalogue import CATALOGUE
 from hookcli.hooks.context import Context
 from hookcli.hooks.engine import Queue, SavedTensors
 from hookcli.hooks.hook import Hook
-from hookcli.hooks.misuse import fired_otherwise, unfulfilled
+from hookcli.hooks.misuse import Runs, fired_otherwise, unfulfilled
 from hookcli.hooks.operators import Operators
 from hookcli.hooks.optimizer import attach_optimizer
 from hookcli.hooks.parameter import attach_parameters, attach_together
@@ -29,8 +28,9 @@ from hookcli.hooks.resolve import Known, Targets, missed, resolve
 from hookcli.hooks.state import attach_state
 from hookcli.hooks.taps import Tap, Taps
 from hookcli.models.base import Call, Model, TensorInfo
+from hookcli.models.compiled import is_wrapper, wrappers_around
 from hookcli.models.scripted import format_of
-from hookcli.report.recording import Finding, Recording, has_raised
+from hookcli.report.recording import Finding, Recording
 from hookcli.run.building import build_hooks, refuse
 from hookcli.run.engine import Engine, engine_for
 from hookcli.run.sinks import Sink
@@ -48,6 +48,7 @@ class HookedEngine(Engine):
         self._late: list[Callable[[], None]] = []  # what waits for the end of a forward
         self._operators: list[tuple[Hook, list[tuple[Match, dict[int, str]]] | None]] = []
         self._targets: dict[int, Targets] = {}
+        self._runs = Runs(context)
 
     def after(self, spec: Spec, sink: Sink) -> Engine:
         engine = engine_for(spec, sink)
@@ -61,24 +62,15 @@ class HookedEngine(Engine):
     def judge(self, recording: Recording, alive: Callable[[], list[torch.Tensor]] | None) -> None:
         self.context.open = False
         if recording.failure is None:
-            for finding in (*unfulfilled(self.hooks, alive), *self._fired_otherwise(recording)):
+            for finding in (*unfulfilled(self.hooks, alive), *self._fired_otherwise()):
                 self.context.find(finding)
         super().judge(recording, alive)
 
-    def _fired_otherwise(self, recording: Recording) -> Iterator[Finding]:
+    def _fired_otherwise(self) -> Iterator[Finding]:
         """Of hooks that fired more or less often than their modules ran."""
-        began = [note for note in recording.calls if not note.recomputed]
-        calls = {
-            "forward_pre": Counter(note.key for note in began),
-            "forward": Counter(note.key for note in began if not has_raised(note)),
-        }
         for i, hook in enumerate(self.hooks):
-            if hook.spec.kind not in calls or i not in self._targets:
-                continue
-            ran: Counter[str] = Counter()
-            for name, module in self._targets[i].modules:
-                ran[name] += calls[hook.spec.kind][id(module)]
-            yield from fired_otherwise(hook, ran)
+            if i in self._targets:
+                yield from fired_otherwise(hook, self._targets[i].modules, self._runs)
 
     def _of(self, family: str) -> list[Hook]:
         """The hooks of one family of kinds."""
@@ -101,12 +93,26 @@ class HookedEngine(Engine):
                 check_backend(hook.spec, format_of(model.root))
                 if CATALOGUE[hook.spec.kind].target in {"optimizer", "package"}:
                     continue
-                self._targets[i] = resolve(hook.spec, known)
+                targets = self._targets[i] = resolve(hook.spec, known)
+                wrappers = [is_wrapper(module) for _, module in targets.modules]
+                hook.on_wrappers = bool(wrappers) and all(wrappers)
             except RequestError as problem:
                 problems.append(problem)
         refuse(problems)
+        self.context.called_as_written = wrappers_around(model.root, self._watched_in_backward())
         for finding in missed(((self.hooks[i].spec, t) for i, t in self._targets.items()), known):
             self.context.find(finding)
+
+    def _watched_in_backward(self) -> set[int]:
+        """Identities of the modules at which hooks do more than look at a forward."""
+        found: set[int] = set()
+        for i, targets in self._targets.items():
+            kind = CATALOGUE[self.hooks[i].spec.kind]
+            if "backward" not in kind.phases:
+                continue
+            found.update(id(module) for _, module, _ in targets.values)
+            found.update(id(module) for _, module in targets.modules)
+        return found
 
     @contextmanager
     def attached(self) -> Iterator[None]:
@@ -119,14 +125,19 @@ class HookedEngine(Engine):
             yield
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        self._runs.enter(call)
         self._taps.enter(call, batch)
         for pair in self._saved:
             pair.enter(call)
 
-    def leave(self, call: Call, output: Any) -> None:
+    def leave(self, call: Call, output: Any, *, raised: bool = False) -> None:
+        self._runs.leave(call, raised=raised)
         for pair in reversed(self._saved):
             pair.leave(call)
         self._taps.leave(call, output)
+        if not raised:
+            for ended in self.context.ended:
+                ended(call, output)
 
     @contextmanager
     def around_forward(self) -> Iterator[None]:

@@ -11,9 +11,9 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.models import walk
 from hookcli.models.base import Model
+from hookcli.models.bits import same_bits
 from hookcli.models.trees import dtype_name, shape_of
 from hookcli.report.recording import BufferInfo, ParameterInfo, Recording
-from hookcli.run.digests import same_bits
 
 
 @dataclass(frozen=True, slots=True)

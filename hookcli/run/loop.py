@@ -186,7 +186,8 @@ class Attached:
     def _leave(self, call: Call, output: Any, error: BaseException | None) -> None:
         if self._recorder.knows(call):
             self._recorder.leave(call, output, error)
-        self._engine.leave(call, None if error is not None else output)
+        raised = error is not None
+        self._engine.leave(call, None if raised else output, raised=raised)
         if call.parent is None:
             self._engine.forward_ended()
             self._scales.note(self._clock.step)

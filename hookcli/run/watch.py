@@ -94,7 +94,8 @@ class Watch:
         self._owners.leave(call, torch._C._autograd._get_sequence_nr())
         self.recorder.leave(call, output, error)
         if self._engine.hooks:
-            self._engine.leave(call, None if error is not None else output)
+            raised = error is not None
+            self._engine.leave(call, None if raised else output, raised=raised)
         if self.wanted is not None:
             self.wanted.leave(call, output)
         for observer in self._observers:

@@ -530,7 +530,10 @@ def test_an_edit_of_one_terms_gradient_changes_its_siblings_and_is_told():
 
 @pytest.mark.parametrize(
     ("kind", "at", "name", "where"),
-    [("forward", "0", "forward_edit", ""), ("forward_pre", "2", "forward_pre_edit", " ([0])")],
+    [
+        ("forward", "0", "forward_edit", " (output)"),
+        ("forward_pre", "2", "forward_pre_edit", " (args[0])"),
+    ],
 )
 def test_an_argument_edited_in_place_is_told_with_its_place(kind, at, name, where):
     _, _, messages = misuse(kind, at, name)

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import torch
 
+from hookcli.models.bits import alike, same_bits
 from hookcli.models.trees import leaves
 from hookcli.report.event_rows import number
 from hookcli.report.leaf import Number
-from hookcli.run.digests import alike, same_bits
 from hookcli.run.probes.again import Again, held
 
 

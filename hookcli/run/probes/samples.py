@@ -15,10 +15,10 @@ from typing import Any
 import torch
 
 from hookcli.inputs.batch import Batch, map_batch
+from hookcli.models.bits import same_bits
 from hookcli.models.failures import first_line, message_of, type_name
 from hookcli.models.trees import argument_leaves, dtype_name
 from hookcli.rules.batch_independent import limit_of
-from hookcli.run.digests import same_bits
 from hookcli.run.probes.again import Again, Outputs
 from hookcli.run.probes.repeat import as_number, change
 

@@ -1,0 +1,50 @@
+"""Modules that torch.compile wrapped, and whether compiled code calls one.
+
+Such code, as it is traced, goes past a wrapper to the module inside: the wrapper's own hooks do
+not fire. Hooks of backward below it make the trace stop there, and then it is called as written.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Container
+from types import FrameType
+from typing import Any
+
+from torch import nn
+
+from hookcli.models import walk
+
+_FILE = "torch/_dynamo/eval_frame.py"  # whose functions stand around compiled and disabled code
+
+
+def is_wrapper(module: Any) -> bool:
+    """Whether this is what `torch.compile(module)` gives."""
+    if "torch._dynamo" not in sys.modules:
+        return False
+    from torch._dynamo import OptimizedModule
+
+    return isinstance(module, OptimizedModule)
+
+
+def within_compiled(frame: FrameType | None) -> bool:
+    """Whether this frame runs for code that is compiled, or would be if that were not set aside."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename.replace("\\", "/").endswith(_FILE):
+            if code.co_name == "compile_wrapper":
+                return True
+            if code.co_name == "_fn":  # of torch.compiler.disable
+                return False
+        frame = frame.f_back
+    return False
+
+
+def wrappers_around(root: nn.Module, keys: Container[int]) -> set[int]:
+    """Identities of the wrappers that have one of these modules below them."""
+    return {
+        id(wrapper)
+        for wrapper, _ in walk.modules(root)
+        if is_wrapper(wrapper)
+        and any(id(module) in keys for module, _ in walk.modules(wrapper) if module is not wrapper)
+    }

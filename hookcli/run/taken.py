@@ -12,10 +12,10 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.errors import RequestError
 from hookcli.models import places, walk
+from hookcli.models.bits import same_bits
 from hookcli.models.failures import message_of
 from hookcli.models.trees import dtype_name, shape_of
 from hookcli.report.align import align
-from hookcli.run.digests import same_bits
 
 
 def is_plain(value: Any) -> bool:

@@ -70,6 +70,33 @@ CASES = {
     "bad call": (
         ["ok.py", "--arg", "width={call: nope}"], 2, "malformed", "--arg width=", "{call:",
     ),
+    "a call of no module": (
+        ["ok.py", "--arg", "width={call: ':x'}"], 2, "cannot be found", "--arg width=", "{call:",
+    ),
+    "a call of a relative module": (
+        ["ok.py", "--arg", "width={call: '.a:b'}"], 2, "cannot be found", "--arg width=", "{call:",
+    ),
+    "a call of a name with a NUL": (
+        ["ok.py", "--arg", 'width={call: "a\\0.py:f"}'], 2, "cannot be found", "--arg width=",
+        "{call:",
+    ),
+    "an endless number": (
+        ["ok.py", "--arg", "width=" + 5000 * "9"], 2, "cannot be read", "--arg width=", "--arg",
+    ),
+    "a tag that does not fit": (
+        ["ok.py", "--arg", "width=!!bool maybe"], 2, "not a YAML bool", "--arg width=", "--arg",
+    ),
+    "a range of no generator": (
+        ["ok.py", "-i", "2x4:uint64:0..18446744073709551615"], 2, "cannot be made", "--input",
+        "range",
+    ),
+    "too many elements": (
+        ["ok.py", "-i", "4294967296x4294967296"], 2, "past 2^63", "--input 4294", "smaller",
+    ),
+    "too many steps": (
+        ["ok.py", "--batch-size", 20 * "9"], 2, "at most", "--batch-size 999", "--batch-size 2",
+    ),
+    "no name": ([""], 2, "directory", "''", "name a file in it"),
     "malformed input": (["ok.py", "-i", "2x"], 2, "'2x' is no input", "--input 2x", "2x3x224"),
     "unknown dtype": (["ok.py", "-i", "2x4:flaot32"], 2, "no dtype", "--input 2x4:", "float32?"),
     "empty range": (["ok.py", "-i", "2:int64:5..5"], 2, "is empty", "--input 2:int64", "HIGH"),

@@ -104,9 +104,11 @@ def _with(members, name, data, *, first=False):
 
 def changed_names(name):
     """Other names that some reader takes for this one."""
+    top, _, below = name.partition("/")
     folder, _, last = name.rpartition("/")
     return [
-        name.upper(), name.title(), f"{folder.title()}/{last}", f"{folder}/{last.upper()}",
+        name.upper(), f"{top}/{below.title()}", f"{top}/{below.upper()}",
+        f"{top}/{below.replace('/s', '/S').replace('/w', '/W')}", f"{folder}/{last.upper()}",
         f"/{name}", f"./{name}", f"{folder}//{last}", f"{folder}/x/../{last}",
         name.replace("/", "\\"), f"{folder}\\{last}", f"{name}\0.txt", f"other/{name}",
         f"{name}/", f"{name} ", f"\ufeff{name}", name.replace("a", "\u0430"),
@@ -130,8 +132,10 @@ def archives(path, acting):
                   "opaque_obj_0", "custom_obj_0", "Opaque_obj_0"):  # fmt: skip
         for config in (CONFIG, CONFIG.replace("weights", "constants")):
             for pickled in (True, False):
-                yield f"{config} names {where!r}", _listed(members, top, config, where, acting,
-                                                            pickled=pickled)  # fmt: skip
+                for inside in (acting, made.saved(torch.ones(3, 4))):
+                    found = _listed(members, top, config, where, acting, pickled=pickled)
+                    own = f"{top}/{config.rpartition('/')[0]}/{where}"
+                    yield f"{config} names {where!r}", [*found, (own, inside)]
 
 
 def _listed(members, top, config, where, acting, *, pickled):
@@ -140,11 +144,8 @@ def _listed(members, top, config, where, acting, *, pickled):
     if entry is None:
         return members
     entry["path_name"], entry["use_pickle"] = where, pickled
-    folder = config.rpartition("/")[0]
     found = [(n, json.dumps(told).encode() if n == f"{top}/{config}" else d) for n, d in members]
-    for name in (f"{folder}/{where}", where, where.lstrip("/"), "evil", "data/evil"):
-        found.append((f"{top}/{name.lstrip('/')}", acting))
-    return found
+    return [*found, *((f"{top}/{name}", acting) for name in (where, where.lstrip("/")))]
 
 
 def test_no_member_of_a_pt2_gets_to_act(files, tmp_path):

@@ -304,3 +304,39 @@ def test_a_member_of_other_content_is_no_bug_of_ours(kind, files, tmp_path):
             changed = [(n, new if i == number else d) for i, (n, d) in enumerate(members)]
             outcome(written(path, changed))
         outcome(written(path, [one for i, one in enumerate(members) if i != number]))
+
+
+# What torch wrote before 2.8
+
+
+def legacy(path, **changes):
+    """A program as torch 2.7 saved it: members at the top, tensors in pickles."""
+    from torch._export.serde.serialize import serialize
+
+    found = serialize(torch.export.export(Net(), (torch.ones(3, 4),)))
+    members = {
+        "version": ".".join(map(str, torch._export.serde.schema.SCHEMA_VERSION)).encode(),
+        "serialized_exported_program.json": found.exported_program,
+        "serialized_state_dict.pt": found.state_dict,
+        "serialized_constants.pt": found.constants,
+        "serialized_example_inputs.pt": found.example_inputs,
+    }
+    return written(path, {**members, **changes}.items())
+
+
+def test_a_file_of_an_older_torch_is_opened_without_trust(tmp_path):
+    path = legacy(tmp_path / "old.pt2")
+    assert weights(opened(path)) == weights(opened(path, trust=True))
+
+
+def test_no_member_of_an_older_file_gets_to_act(tmp_path):
+    mark = tmp_path / "ran"
+    acting = made.saved({"a": made.Acts(mark)})
+    for name in ("state_dict", "constants", "example_inputs"):
+        for end in ("pt", "json", "PT"):
+            path = legacy(tmp_path / "old.pt2", **{f"serialized_{name}.{end}": acting})
+            outcome(path)
+            assert not mark.exists(), (name, end)
+        outcome(legacy(tmp_path / "old.pt2", **{f"serialized_{name}.pt": acting}), trust=True)
+        assert mark.exists()
+        mark.rmdir()

@@ -105,7 +105,7 @@ def test_no_text_of_a_program_runs(healthy, tmp_path):
             refused += 1
         elif found != whole:
             accepted[place.field, place.is_key, everywhere] = (found, place, text)
-    assert refused > 500
+    assert refused > 300
     for (_, _, everywhere), (found, place, text) in accepted.items():
         changes = {canaries.PROGRAM: found}
         if everywhere:

@@ -104,9 +104,11 @@ def _with(members, name, data, *, first=False):
 
 def changed_names(name):
     """Other names that some reader takes for this one."""
+    top, _, below = name.partition("/")
     folder, _, last = name.rpartition("/")
     return [
-        name.upper(), name.title(), f"{folder.title()}/{last}", f"{folder}/{last.upper()}",
+        name.upper(), f"{top}/{below.title()}", f"{top}/{below.upper()}",
+        f"{top}/{below.replace('/s', '/S').replace('/w', '/W')}", f"{folder}/{last.upper()}",
         f"/{name}", f"./{name}", f"{folder}//{last}", f"{folder}/x/../{last}",
         name.replace("/", "\\"), f"{folder}\\{last}", f"{name}\0.txt", f"other/{name}",
         f"{name}/", f"{name} ", f"\ufeff{name}", name.replace("a", "\u0430"),
@@ -130,8 +132,10 @@ def archives(path, acting):
                   "opaque_obj_0", "custom_obj_0", "Opaque_obj_0"):  # fmt: skip
         for config in (CONFIG, CONFIG.replace("weights", "constants")):
             for pickled in (True, False):
-                yield f"{config} names {where!r}", _listed(members, top, config, where, acting,
-                                                            pickled=pickled)  # fmt: skip
+                for inside in (acting, made.saved(torch.ones(3, 4))):
+                    found = _listed(members, top, config, where, acting, pickled=pickled)
+                    own = f"{top}/{config.rpartition('/')[0]}/{where}"
+                    yield f"{config} names {where!r}", [*found, (own, inside)]
 
 
 def _listed(members, top, config, where, acting, *, pickled):
@@ -140,11 +144,8 @@ def _listed(members, top, config, where, acting, *, pickled):
     if entry is None:
         return members
     entry["path_name"], entry["use_pickle"] = where, pickled
-    folder = config.rpartition("/")[0]
     found = [(n, json.dumps(told).encode() if n == f"{top}/{config}" else d) for n, d in members]
-    for name in (f"{folder}/{where}", where, where.lstrip("/"), "evil", "data/evil"):
-        found.append((f"{top}/{name.lstrip('/')}", acting))
-    return found
+    return [*found, *((f"{top}/{name}", acting) for name in (where, where.lstrip("/")))]
 
 
 def test_no_member_of_a_pt2_gets_to_act(files, tmp_path):
@@ -303,3 +304,39 @@ def test_a_member_of_other_content_is_no_bug_of_ours(kind, files, tmp_path):
             changed = [(n, new if i == number else d) for i, (n, d) in enumerate(members)]
             outcome(written(path, changed))
         outcome(written(path, [one for i, one in enumerate(members) if i != number]))
+
+
+# What torch wrote before 2.8
+
+
+def legacy(path, **changes):
+    """A program as torch 2.7 saved it: members at the top, tensors in pickles."""
+    from torch._export.serde.serialize import serialize
+
+    found = serialize(torch.export.export(Net(), (torch.ones(3, 4),)))
+    members = {
+        "version": ".".join(map(str, torch._export.serde.schema.SCHEMA_VERSION)).encode(),
+        "serialized_exported_program.json": found.exported_program,
+        "serialized_state_dict.pt": found.state_dict,
+        "serialized_constants.pt": found.constants,
+        "serialized_example_inputs.pt": found.example_inputs,
+    }
+    return written(path, {**members, **changes}.items())
+
+
+def test_a_file_of_an_older_torch_is_opened_without_trust(tmp_path):
+    path = legacy(tmp_path / "old.pt2")
+    assert weights(opened(path)) == weights(opened(path, trust=True))
+
+
+def test_no_member_of_an_older_file_gets_to_act(tmp_path):
+    mark = tmp_path / "ran"
+    acting = made.saved({"a": made.Acts(mark)})
+    for name in ("state_dict", "constants", "example_inputs"):
+        for end in ("pt", "json", "PT"):
+            path = legacy(tmp_path / "old.pt2", **{f"serialized_{name}.{end}": acting})
+            outcome(path)
+            assert not mark.exists(), (name, end)
+        outcome(legacy(tmp_path / "old.pt2", **{f"serialized_{name}.pt": acting}), trust=True)
+        assert mark.exists()
+        mark.rmdir()

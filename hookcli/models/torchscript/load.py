@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,13 @@ from typing import Any
 import torch
 
 from hookcli.config.spec import ModelSpec
-from hookcli.errors import ModelError, RequestError
+from hookcli.errors import HookcliError, ModelError, RequestError
 from hookcli.models import places
 from hookcli.models.failures import first_line, message_of
 from hookcli.models.kinds import Archive
 from hookcli.models.loaded import Loaded
 from hookcli.models.scripted import type_of
+from hookcli.models.zips import below_top
 
 _UNKNOWN = re.compile(r"Unknown builtin op: ([\w:]+)|object has no attribute or method '([\w:]+)'")
 _VERSION = re.compile(r"file with version (\d+), but the maximum supported version\D+(\d+)")
@@ -45,26 +47,33 @@ def load_script(archive: Archive, spec: ModelSpec, phase: Callable[[str], None])
         warnings.simplefilter("ignore")  # torch says that TorchScript is deprecated
         try:
             root = torch.jit.load(io.BytesIO(data), map_location="cpu")  # type: ignore[no-untyped-call]
+            _check_storages(root, data, spec.source)
+        except HookcliError:
+            raise
         except Exception as error:  # noqa: BLE001  # no code runs yet: the file is damaged
             raise _refusal(error, spec.source) from None
-    _check_storages(root, spec.source)
     _check_callable(root, spec.source)
     return Loaded(root, None, format="torchscript")
 
 
-def _check_storages(root: Any, source: str) -> None:
-    """A tensor must lie within its storage: torch does not compare them, and reads beyond."""
-    for name, tensor in root.state_dict().items():
-        if tensor.layout != torch.strided or tensor.is_meta or not tensor.numel():
-            continue
-        strides = zip(tensor.shape, tensor.stride(), strict=True)
-        last = tensor.storage_offset() + sum((size - 1) * stride for size, stride in strides)
-        if (last + 1) * tensor.element_size() > tensor.untyped_storage().nbytes():
-            raise ModelError(
-                f"the TorchScript file is damaged: it does not hold all of {name}",
-                place=source,
-                hint="is the file whole? fetch it again",
-            )
+def _check_storages(root: Any, data: bytes, source: str) -> None:
+    """Compare what the tensors take with what the file holds: torch does not, and reads beyond."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        sizes = {below_top(info.filename): info.file_size for info in archive.infolist()}
+    held = sum(size for name, size in sizes.items() if name.startswith(("data/", "constants/")))
+    taken = {}
+    for tensor in root.state_dict().values():
+        if tensor.layout == torch.strided and tensor.device.type == "cpu":
+            storage = tensor.untyped_storage()
+            if storage.nbytes():
+                taken[storage.data_ptr()] = storage.nbytes()
+    if "data.pkl" in sizes and sum(taken.values()) > held:
+        raise ModelError(
+            f"the TorchScript file is damaged: its tensors take {sum(taken.values()):,} bytes, "
+            f"and it holds {held:,}",
+            place=source,
+            hint="is the file whole? fetch it again",
+        )
 
 
 def _check_callable(root: Any, source: str) -> None:

@@ -26,21 +26,21 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
 from hookcli.config.merge import Flags, spec_of  # noqa: E402
-from hookcli.config.spec import Attempt  # noqa: E402
-from hookcli.formats.check_passes import performed  # noqa: E402
+from hookcli.formats.check.table import performed  # noqa: E402
 from hookcli.formats.registry import FORMATS  # noqa: E402
 from hookcli.formats.view import View  # noqa: E402
-from hookcli.inputs.grammar import parse_inputs  # noqa: E402
 from hookcli.report.encode import to_json  # noqa: E402
 from hookcli.report.findings import PASSES  # noqa: E402
 from hookcli.report.schema import from_json  # noqa: E402
 from hookcli.rules.catalogue import SAFE  # noqa: E402
 from hookcli.rules.judge import judged  # noqa: E402
-from hookcli.run import session  # noqa: E402
+from hookcli.run import attempt  # noqa: E402
+from hookcli.spec.inputs import parse_inputs  # noqa: E402
+from hookcli.spec.request import Attempt  # noqa: E402
 
 LIMIT, JUDGING = 1.10, 2.0  # times; seconds
 MADE: dict[str, nn.Module] = {}
-PREPARE = session.prepare
+PREPARE = attempt.prepare
 
 
 def made():
@@ -70,7 +70,7 @@ def checked(shape):
     """The judged report, and its table: everything but starting a process and building a model."""
     flags = Flags(model="benchmarks.check_cost:made", inputs=parse_inputs((shape,)))
     spec = spec_of("check", None, flags)
-    text = to_json(session.Session(spec, Attempt("real"), lambda *_: None).run().report)
+    text = to_json(attempt.Session(spec, Attempt("real"), lambda *_: None).run().report)
     report = judged(from_json(text), spec.checks)
     return report, FORMATS["table"](report, View(width=80))
 
@@ -105,7 +105,7 @@ def cost(samples, rounds):
     from benchmarks.models.resnet50 import build_model
 
     torch.manual_seed(0)
-    session.prepare = prepare
+    attempt.prepare = prepare
     MADE["model"] = model = build_model()
     shape = f"{samples}x3x224x224"
     batch = torch.randn(samples, 3, 224, 224)

@@ -32,12 +32,12 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
 import hookcli  # noqa: E402
-from hookcli.api import printable  # noqa: E402
-from hookcli.config.hooks import ActionSpec, HookSpec  # noqa: E402
-from hookcli.config.selectors import selector_of  # noqa: E402
-from hookcli.config.spec import ModelSpec, Spec  # noqa: E402
-from hookcli.models.trees import leaves  # noqa: E402
-from hookcli.run.loop import Attached  # noqa: E402
+from hookcli.api.api import printable  # noqa: E402
+from hookcli.api.loop import Attached  # noqa: E402
+from hookcli.models.nested import leaves  # noqa: E402
+from hookcli.spec.hooks import ActionSpec, HookSpec  # noqa: E402
+from hookcli.spec.request import ModelSpec, Spec  # noqa: E402
+from hookcli.spec.selectors import selector_of  # noqa: E402
 
 LIMITS = {"trace": 1.03, "grads": 1.10}
 PEAK, EVENT, STREAM = 1.03, 4.0, 200.0  # times; microseconds; megabytes

@@ -27,7 +27,7 @@ import importlib.util, resource, sys, torch
 spec = importlib.util.spec_from_file_location("model", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-from hookcli.inputs.grammar import parse_inputs
+from hookcli.spec.inputs import parse_inputs
 from hookcli.inputs.materialise import make_tensor
 (one,) = parse_inputs((sys.argv[2],))
 batch = make_tensor(one.spec, torch.float32, "cpu")

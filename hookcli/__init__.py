@@ -16,9 +16,9 @@ TYPE_CHECKING = False  # as type checkers know it, without the time to import ty
 __all__ = ["__version__", "attach", "check", "diff", "grads", "inspect", "trace"]
 
 if TYPE_CHECKING:
-    from hookcli.api import attach, grads, inspect, trace
-    from hookcli.api_check import check
-    from hookcli.api_diff import diff
+    from hookcli.api.api import attach, grads, inspect, trace
+    from hookcli.api.check import check
+    from hookcli.api.diff import diff
 
 
 def __dir__() -> list[str]:
@@ -27,15 +27,15 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> object:
     if name == "check":
-        from hookcli import api_check
+        from hookcli.api import check as api_check
 
         return api_check.check
     if name == "diff":
-        from hookcli import api_diff
+        from hookcli.api import diff as api_diff
 
         return api_diff.diff
     if name in {"attach", "grads", "inspect", "trace"}:
-        from hookcli import api
+        from hookcli.api import api
 
         return getattr(api, name)
     raise AttributeError(f"module 'hookcli' has no attribute {name!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 
-from hookcli.cli.interrupts import guarded, leave
+from hookcli.cli.main import guarded, leave
 
 
 def main() -> None:

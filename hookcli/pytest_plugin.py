@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from hookcli.api_check import Checked
+    from hookcli.api.check import Checked
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 
-from hookcli.config.arguments import parse_arguments
-from hookcli.config.spec import Attempt, ModelSpec, RunSpec, Spec
-from hookcli.inputs.grammar import parse_inputs
-from hookcli.run.session import Session
+from hookcli.config.constructor_args import parse_arguments
+from hookcli.run.attempt import Session
+from hookcli.spec.inputs import parse_inputs
+from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
 
 from .forked.client import server
 

@@ -20,7 +20,7 @@ TORCH_FREE = [
     "hooks.module_kinds", "hooks.autograd_kinds", "hooks.run_kinds", "actions.catalogue", "rules",
     "snapshot", "saved", "pytest_plugin", "api_named",
 ]  # fmt: skip
-CHILD_SIDE = {"hookcli.worker.child", "hookcli.worker.guard"}
+CHILD_SIDE = {"hookcli.worker.child.main", "hookcli.worker.child.guard"}
 
 # What each part may import, besides itself. `run` is the engine, and only it and the child's side
 # of the worker see models and inputs together.
@@ -164,7 +164,7 @@ def test_the_parent_s_modules_import_no_torch(part):
 def test_no_command_line_loads_torch_in_the_parent(arguments, status):
     code = (
         "import sys\n"
-        "from hookcli.cli.interrupts import guarded\n"
+        "from hookcli.cli.main import guarded\n"
         f"status = guarded({arguments!r})\n"
         "assert 'torch' not in sys.modules, 'torch was loaded'\n"
         f"assert status == {status}, status\n"
@@ -177,7 +177,7 @@ def test_no_command_line_loads_torch_in_the_parent(arguments, status):
 def test_a_run_loads_no_torch_in_the_parent(command):
     code = (
         "import sys\n"
-        "from hookcli.cli.interrupts import guarded\n"
+        "from hookcli.cli.main import guarded\n"
         f"assert guarded([{command!r}, {str(SAMPLES / 'siamese.py')!r}]) == 0\n"
         "assert 'torch' not in sys.modules\n"
     )

@@ -17,12 +17,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from hookcli.config.load import read_config
 from hookcli.config.merge import Flags, spec_of
-from hookcli.config.read import read_config
-from hookcli.config.spec import Attempt
+from hookcli.run.attempt import Session
 from hookcli.run.loss import loss_function
 from hookcli.run.seeds import seed_all
-from hookcli.run.session import Session
+from hookcli.spec.request import Attempt
 from tests.conftest import ROOT, SAMPLES, run_cli
 
 RECIPES = SAMPLES / "recipes"

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 import hookcli
-from hookcli.config.spec import Attempt, ModelSpec, Spec
-from hookcli.inputs.batch import Batch
-from hookcli.inputs.grammar import parse_inputs
-from hookcli.run.session import Session
+from hookcli.models.batch import Batch
+from hookcli.run.attempt import Session
+from hookcli.spec.inputs import parse_inputs
+from hookcli.spec.request import Attempt, ModelSpec, Spec
 from tests import truth
 from tests.zoo import ODD, RAISING
 

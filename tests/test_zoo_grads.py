@@ -14,11 +14,11 @@ import torch
 
 import hookcli
 from hookcli.config.merge import Flags, spec_of
-from hookcli.config.spec import Attempt
-from hookcli.inputs.batch import Batch
-from hookcli.inputs.grammar import parse_inputs
+from hookcli.models.batch import Batch
+from hookcli.run.attempt import Session
 from hookcli.run.loss import loss_function
-from hookcli.run.session import Session
+from hookcli.spec.inputs import parse_inputs
+from hookcli.spec.request import Attempt
 from tests import truth
 from tests.zoo import ODD
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookcli.inputs.batch import Batch
+from hookcli.models.batch import Batch
 from tests.zoo import ODD, RAISING
 
 

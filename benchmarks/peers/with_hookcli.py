@@ -12,15 +12,15 @@ from benchmarks.peers import clock
 
 
 def main():
-    from hookcli.worker import guard
+    from hookcli.worker.child import guard
 
     guard.collect_rarely()
-    from hookcli.config.spec import Attempt, ModelSpec, RunSpec, Spec
     from hookcli.formats.registry import FORMATS
     from hookcli.formats.view import View
     from hookcli.report.encode import to_json
     from hookcli.report.schema import from_json, prepare
-    from hookcli.run.session import Session
+    from hookcli.run.attempt import Session
+    from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
 
     prepare()
     name = sys.argv[1]

@@ -9,7 +9,7 @@ from hookcli.actions import change, observe
 from hookcli.actions.call import call
 from hookcli.actions.event import Event
 from hookcli.actions.tools import Tools
-from hookcli.config.hooks import ActionSpec
+from hookcli.spec.hooks import ActionSpec
 
 _BUILDERS: dict[str, Callable[[Any, Tools], Callable[[Event], Any]]] = {
     "record": observe.record,

@@ -9,8 +9,8 @@ import torch
 
 from hookcli.actions.event import Event
 from hookcli.actions.tools import Tools
-from hookcli.config.hooks import CallRef
-from hookcli.models.mapped import map_tensors
+from hookcli.models.map_tensors import map_tensors
+from hookcli.spec.hooks import CallRef
 
 
 def call(argument: CallRef | dict[str, CallRef], tools: Tools) -> Callable[[Event], Any]:

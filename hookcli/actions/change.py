@@ -10,8 +10,8 @@ import torch
 from hookcli.actions.event import Event
 from hookcli.actions.tools import Tools
 from hookcli.errors import RequestError
-from hookcli.models.mapped import map_tensors
-from hookcli.models.tensorfiles import read_tensors
+from hookcli.models.files.tensors import read_tensors
+from hookcli.models.map_tensors import map_tensors
 
 Do: TypeAlias = Callable[[Event], Any]
 

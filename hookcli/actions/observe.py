@@ -11,9 +11,9 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.actions.event import Event
-from hookcli.actions.folder import open_folder
+from hookcli.actions.output_folder import open_folder
 from hookcli.actions.tools import Tools
-from hookcli.models.trees import dtype_name, leaves, shape_of
+from hookcli.models.nested import dtype_name, leaves, shape_of
 
 Do: TypeAlias = Callable[[Event], None]
 

@@ -8,20 +8,20 @@ from typing import Annotated
 import typer
 
 import hookcli
-from hookcli.cli import (
+from hookcli.cli.commands import (
     check,
     diff,
     explain,
     grads,
     init,
     inspect,
-    listing,
+    list as listing,
     render,
     schema,
     snapshot,
     trace,
 )
-from hookcli.cli.usage import usage_error
+from hookcli.cli.errors import usage_error
 from hookcli.console import Console, stdout_is_closed
 from hookcli.errors import RequestError, Status
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from hookcli.cli.output import write_file
 from hookcli.errors import RequestError
-from hookcli.plainfiles import read_bytes
+from hookcli.plain_files import read_bytes
 
 if TYPE_CHECKING:
-    from hookcli.report.model import Report
+    from hookcli.report.report import Report
 
 SCHEMA = "hookcli.baseline/1"
 

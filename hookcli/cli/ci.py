@@ -10,7 +10,7 @@ from hookcli.console import Console
 
 if TYPE_CHECKING:
     from hookcli.formats.view import View
-    from hookcli.report.model import Report
+    from hookcli.report.report import Report
 
 _CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE")  # GitHub, GitLab, Jenkins
 _SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -38,7 +38,7 @@ def write_summary(report: Report, view: View, console: Console) -> None:
     name = os.environ.get(_SUMMARY)
     if not name:
         return
-    from hookcli.formats.check_markdown import brief
+    from hookcli.formats.check.markdown import brief
 
     try:
         with Path(name).open("a", encoding="utf-8", errors="backslashreplace") as file:

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from hookcli.catalogue.kind import Phase as PhaseName
 from hookcli.config.config import FailOn as FailOnLevel
-from hookcli.config.spec import Mode as ModeName, Parallel as ParallelName, TensorsOption
 from hookcli.console import ColorOption
 from hookcli.formats.names import FORMATS, columns_of
-from hookcli.hooks.kind import Phase as PhaseName
+from hookcli.spec.request import Mode as ModeName, Parallel as ParallelName, TensorsOption
 
 
 def _help(text: str, default: str) -> str:

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookcli.cli.ci import write_summary
-from hookcli.cli.values import near
+from hookcli.cli.flag_values import near
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.names import FORMATS
 
 if TYPE_CHECKING:
     from hookcli.formats.view import View
-    from hookcli.report.model import Report
+    from hookcli.report.report import Report
 
 
 TIMED = ("perfetto",)  # the formats that show when things happened

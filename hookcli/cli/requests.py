@@ -7,19 +7,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hookcli.cli.files import files_read
+from hookcli.cli.flag_values import (
+    counted,
+    parse_device,
+    parse_dtype,
+    parse_loss,
+    positive,
+    view_of,
+)
+from hookcli.cli.input_files import files_read
 from hookcli.cli.output import TIMED, Target, check_stream, parse_targets
-from hookcli.cli.values import counted, parse_device, parse_dtype, parse_loss, positive
-from hookcli.cli.views import view_of
-from hookcli.config.arguments import parse_arguments
 from hookcli.config.config import Config, FailOn
+from hookcli.config.constructor_args import parse_arguments
 from hookcli.config.merge import Flags, spec_of
-from hookcli.config.spec import Command, Spec
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.view import View
-from hookcli.inputs.grammar import parse_inputs
-from hookcli.models.kinds import check_opening, code_in, parse_source
+from hookcli.models.sources.parse import check_opening, code_in, parse_source
+from hookcli.spec.inputs import parse_inputs
+from hookcli.spec.request import Command, Spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ def config_of(given: Mapping[str, Any]) -> Config:
     path = given["config"]
     if path is None:
         return Config()
-    from hookcli.config.read import read_config  # pydantic is for those who have a file
+    from hookcli.config.load import read_config  # pydantic is for those who have a file
 
     if not given.get("data_only"):
         return read_config(path)

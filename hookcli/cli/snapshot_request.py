@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hookcli.cli.relocated import seen_from, value_from
 from hookcli.errors import RequestError
 
 if TYPE_CHECKING:
-    from hookcli.config.spec import Argument
-    from hookcli.report.model import Report
+    from hookcli.report.report import Report
+    from hookcli.spec.request import Argument
+
 
 _RUN = (
     "mode", "seed", "loss", "steps", "no_grad", "batch_size", "device", "dtype", "timeout",
@@ -64,7 +64,7 @@ def _model(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     if given["model"] is not None:
         found["source"] = seen_from(folder, given["model"])
     if given["arg"]:
-        from hookcli.config.arguments import parse_arguments
+        from hookcli.config.constructor_args import parse_arguments
 
         found["args"] = _arguments(parse_arguments(tuple(given["arg"])), folder)
     if given["weights"] is not None:
@@ -86,7 +86,7 @@ def _arguments(args: tuple[Argument, ...], folder: Path) -> Any:
 
 def _input(text: str, folder: Path) -> str:
     """An input's text, with its file as the folder sees it."""
-    from hookcli.inputs.grammar import FileSpec, FunctionSpec, parse_inputs
+    from hookcli.spec.inputs import FileSpec, FunctionSpec, parse_inputs
 
     (one,) = parse_inputs((text,))
     name = "" if one.name is None else f"{one.name}="
@@ -112,3 +112,26 @@ def _check_model(given: Mapping[str, Any]) -> None:
             place=given["model"],
             hint=f"leave -c {given['config']} out, or the model",
         )
+
+
+def seen_from(folder: Path, source: str) -> str:
+    """`path.py:attr` as a file in the folder says it: paths in a configuration are relative to it.
+
+    What is no file, and an absolute path, stays as it is.
+    """
+    path, colon, attr = (source, "", "") if Path(source).exists() else source.rpartition(":")
+    if not Path(path).is_file() or Path(path).is_absolute():
+        return source
+    return Path(os.path.relpath(path, folder)).as_posix() + colon + attr
+
+
+def value_from(folder: Path, value: Any) -> Any:
+    """A constructor argument, with the files of `{call: …}` as the folder sees them."""
+    if isinstance(value, list):
+        return [value_from(folder, one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    found = {key: value_from(folder, one) for key, one in value.items()}
+    if isinstance(found.get("call"), str):
+        found["call"] = seen_from(folder, found["call"])
+    return found

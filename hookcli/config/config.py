@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from hookcli.config.hooks import HookSpec
-from hookcli.config.spec import ModelSpec
-from hookcli.inputs.grammar import InputSpec
-from hookcli.rules.check import CheckSpec, Suppression
+from hookcli.spec.checks import CheckSpec, Suppression
+from hookcli.spec.hooks import HookSpec
+from hookcli.spec.inputs import InputSpec
+from hookcli.spec.request import ModelSpec
 
 Preset: TypeAlias = Literal["inspect", "grads", "trace", "none"]
 FailOn: TypeAlias = Literal["error", "warning", "never"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hookcli.config.hooks import HookSpec
+from hookcli.spec.hooks import HookSpec
 
 _LEGACY = {"backward": "full_backward", "global_backward": "global_full_backward"}
 

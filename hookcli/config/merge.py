@@ -6,11 +6,15 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hookcli.actions.catalogue import CATALOGUE as ACTIONS
+from hookcli.catalogue.actions import CATALOGUE as ACTIONS
 from hookcli.config.config import Config
-from hookcli.config.hooks import HookSpec
 from hookcli.config.presets import preset_hooks
-from hookcli.config.spec import (
+from hookcli.errors import RequestError
+from hookcli.spec.checks import CheckSpec
+from hookcli.spec.hooks import HookSpec
+from hookcli.spec.inputs import InputSpec
+from hookcli.spec.ranks import is_together
+from hookcli.spec.request import (
     Argument,
     Command,
     DistributedSpec,
@@ -21,10 +25,6 @@ from hookcli.config.spec import (
     Spec,
     TensorsOption,
 )
-from hookcli.config.torchrun import is_together
-from hookcli.errors import RequestError
-from hookcli.inputs.grammar import InputSpec
-from hookcli.rules.check import CheckSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def _hooks(command: Command, config: Config, flags: Flags) -> tuple[HookSpec, ..
     own = config.hooks
     after = own[-1].index + 1 if own else 0
     if flags.kinds is not None:
-        from hookcli.config.observers import observers
+        from hookcli.config.kinds_flag import observers
 
         added = observers(flags.kinds)
     else:

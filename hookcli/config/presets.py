@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from hookcli.config.hooks import HookSpec
+from hookcli.spec.hooks import HookSpec
 
 PRESETS: dict[str, str] = {
     "inspect": "hooks: []\n",
@@ -34,7 +34,7 @@ def preset_hooks(name: str) -> tuple[HookSpec, ...]:
         return ()  # nothing is read, and no YAML imported
     from dataclasses import replace
 
-    from hookcli.config.read import read_text
+    from hookcli.config.load import read_text
 
     place = f"preset {name}"
     return tuple(

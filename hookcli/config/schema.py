@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hookcli.config.reading.root import DEFS, ROOT
+from hookcli.config.sections.root import DEFS, ROOT
 
 SCHEMA = "hookcli.config/1"
 

@@ -9,8 +9,8 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from hookcli.config.spec import DistributedSpec
 from hookcli.errors import ModelError
+from hookcli.spec.request import DistributedSpec
 
 MIB = 1 << 20
 DEFAULT_CAP = 25.0  # MiB, of torch

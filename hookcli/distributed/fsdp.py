@@ -11,15 +11,17 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.nn.parameter import is_lazy
 
-from hookcli.config.spec import DistributedSpec
 from hookcli.errors import ModelError, RequestError
-from hookcli.models import walk
+from hookcli.models import module_tree
 from hookcli.report.distributed import UnitRow
+from hookcli.spec.request import DistributedSpec
 
 
 def _chosen(root: nn.Module, globs: tuple[str, ...]) -> list[tuple[str, nn.Module]]:
     """The modules to shard one by one, those inside others first."""
-    named = [(names[0], module) for module, names in walk.modules(root) if module is not root]
+    named = [
+        (names[0], module) for module, names in module_tree.modules(root) if module is not root
+    ]
     if globs:
         found = [(n, m) for n, m in named if any(fnmatchcase(n, glob) for glob in globs)]
     else:
@@ -31,7 +33,7 @@ def _chosen(root: nn.Module, globs: tuple[str, ...]) -> list[tuple[str, nn.Modul
 
 
 def _unmatched(root: nn.Module, globs: tuple[str, ...]) -> str | None:
-    names = [name for _, found in walk.modules(root) for name in found]
+    names = [name for _, found in module_tree.modules(root) for name in found]
     return next((g for g in globs if not any(fnmatchcase(n, g) for n in names)), None)
 
 
@@ -66,7 +68,7 @@ def shard(
                 hint="name other modules in run.distributed.wrap; the model itself comes last",
             ) from None
         _as_before(module)
-    parts = {names[0]: _local(p) for p, names, _ in walk.tensors(root, "_parameters")}
+    parts = {names[0]: _local(p) for p, names, _ in module_tree.tensors(root, "_parameters")}
     return tuple(
         UnitRow(
             module=name,
@@ -81,7 +83,7 @@ def shard(
 
 def _check_parts(root: nn.Module, place: str) -> None:
     """Refuse a model that has nothing to shard, or nothing yet."""
-    held = [p for p, _, _ in walk.tensors(root, "_parameters")]
+    held = [p for p, _, _ in module_tree.tensors(root, "_parameters")]
     if not held or any(map(is_lazy, held)):
         why = "has uninitialized parameters" if held else "has no parameters"
         raise ModelError(
@@ -100,7 +102,7 @@ def _as_before(module: nn.Module) -> None:
 
 def _held(root: nn.Module, units: list[tuple[str, nn.Module]]) -> list[tuple[str, dict[str, int]]]:
     """The parameters of each unit with their bytes: what is in an inner one is that one's."""
-    names = {id(p): names[0] for p, names, _ in walk.tensors(root, "_parameters")}
+    names = {id(p): names[0] for p, names, _ in module_tree.tensors(root, "_parameters")}
     taken: set[int] = set()
     found = []
     for name, module in units:

@@ -11,8 +11,8 @@ import torch
 import torch.distributed as dist
 from torch._C._distributed_c10d import FileStore
 
-from hookcli.config.spec import DistributedSpec, Rank
 from hookcli.errors import ModelError, RequestError
+from hookcli.spec.request import DistributedSpec, Rank
 
 T = TypeVar("T")
 _LATER = 60.0  # seconds after the command's own end: that one tells more

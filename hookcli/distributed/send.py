@@ -9,7 +9,7 @@ from datetime import timedelta
 import torch.distributed as dist
 from torch._C._distributed_c10d import Store
 
-from hookcli.config.spec import Rank
+from hookcli.spec.request import Rank
 
 _WAIT = 4.0  # seconds for a rank that is late, after rank 0 has finished itself
 

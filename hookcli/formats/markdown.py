@@ -8,14 +8,16 @@ from collections.abc import Mapping, Sequence
 from tabulate import tabulate
 
 from hookcli.console import escape
-from hookcli.formats import grads_flow, grads_rows, grads_table, summary, trace_rows
-from hookcli.formats.cells import RIGHT
-from hookcli.formats.grid import Column, Row, cells_of
+from hookcli.formats.grads import flow as grads_flow, parameters, table
+from hookcli.formats.inspect.cells import RIGHT
+from hookcli.formats.inspect.table import Line, columns, lines
 from hookcli.formats.names import COLUMNS
-from hookcli.formats.table import Line, columns, lines
-from hookcli.formats.text import cut
+from hookcli.formats.parts import summary
+from hookcli.formats.parts.grid import Column, Row, cells_of
+from hookcli.formats.parts.text import cut
+from hookcli.formats.trace import events as trace_rows
 from hookcli.formats.view import View
-from hookcli.report.model import Report
+from hookcli.report.report import Report
 
 # A shape is no link, and an underscore inside a word no emphasis: they stay readable as they are.
 _MARK = re.compile(r"[\\`*_~\[\]|#$!]")
@@ -68,16 +70,16 @@ def render_trace(report: Report, view: View) -> str:
 
 def render_grads(report: Report, view: View) -> str:
     """A heading, the parameters, the calls, the totals, what is wrong, and the notes."""
-    rows, flow = grads_table.parameters(report, view), grads_flow.shown(report, view)
+    rows, flow = table.parameters(report, view), grads_flow.shown(report, view)
     return _page(
         report,
         [
-            grid(grads_rows.columns(rows, view), rows),
+            grid(parameters.columns(rows, view), rows),
             grid(grads_flow.columns(flow, view), flow),
         ],
-        totals=grads_table.totals(report),
-        notes=grads_table.notes(report, view, len(rows) + len(flow)),
-        alarms=grads_table.alarms(report),
+        totals=table.totals(report),
+        notes=table.notes(report, view, len(rows) + len(flow)),
+        alarms=table.alarms(report),
     )
 
 

@@ -8,24 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from hookcli.formats import (
-    check_markdown,
-    check_table,
-    github,
-    grads_table,
-    grads_tree,
-    json,
-    junit,
-    markdown,
-    perfetto,
-    sarif,
-    table,
-    trace_table,
-    trace_tree,
-    tree,
-)
+from hookcli.formats import markdown
+from hookcli.formats.check import markdown as check_markdown, table as check_table
+from hookcli.formats.ci import github, junit, sarif
+from hookcli.formats.grads import table as grads_table, tree as grads_tree
+from hookcli.formats.inspect import table, tree
+from hookcli.formats.timeline import perfetto
+from hookcli.formats.trace import table as trace_table, tree as trace_tree
 from hookcli.formats.view import View, check_view
-from hookcli.report.model import Report
+from hookcli.report.encode import to_json
+from hookcli.report.report import Report
 
 Render: TypeAlias = Callable[[Report, View], str]
 
@@ -49,7 +41,7 @@ FORMATS: dict[str, Render] = {
         tree.render,
         {"trace": trace_tree.render, "grads": grads_tree.render, "check": check_table.render},
     ),
-    "json": json.render,
+    "json": render,
     "markdown": _by_command(
         markdown.render,
         {
@@ -63,3 +55,8 @@ FORMATS: dict[str, Render] = {
     "github": github.render,
     "perfetto": perfetto.render,
 }
+
+
+def render(report: Report, view: View) -> str:  # a view never changes the JSON
+    """hookcli.report/1."""
+    return to_json(report)

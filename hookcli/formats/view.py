@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hookcli.console import escape
 from hookcli.errors import RequestError
 from hookcli.formats.names import DEFAULT_COLUMNS, columns_of, sorts_of
-from hookcli.report.model import LayerRow, Report
+from hookcli.report.report import LayerRow, Report
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hookcli.config.hooks import HookSpec
+from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.errors import RequestError
-from hookcli.hooks.catalogue import CATALOGUE
+from hookcli.spec.hooks import HookSpec
 
 _NAMES = {"torchscript": "a TorchScript model", "exported": "an exported model"}
 _WHY = {

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from hookcli.hooks.kind import Phase
-from hookcli.models.base import Call, CallStack
+from hookcli.catalogue.kind import Phase
+from hookcli.models.model import Call, CallStack
 from hookcli.report.recording import EventNote, Finding
 
 

@@ -10,15 +10,15 @@ from typing import Any
 import torch
 
 from hookcli.actions.event import Event
-from hookcli.config.hooks import HookSpec, is_average
 from hookcli.hooks.context import Context
-from hookcli.hooks.edits import Given
-from hookcli.hooks.misuse import unchanged_attributes
+from hookcli.hooks.misuse.edits import Given
+from hookcli.hooks.misuse.firings import unchanged_attributes
+from hookcli.hooks.misuse.retention import Retention
+from hookcli.hooks.misuse.returns import check_return, is_of_optimizer
 from hookcli.hooks.portable import Portable
-from hookcli.hooks.retention import Retention
-from hookcli.hooks.returns import check_return, is_of_optimizer
 from hookcli.hooks.values import tensors_in, value_notes
 from hookcli.report.recording import EventNote, LeafNote
+from hookcli.spec.hooks import HookSpec, is_average
 
 
 @dataclass(slots=True)  # not frozen, which takes thrice as long: one is made for each firing

@@ -8,14 +8,14 @@ from typing import Any
 
 from torch import nn
 
-from hookcli.config import selectors
-from hookcli.config.hooks import HookSpec, Match, Selector
+from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.errors import RequestError, closest
-from hookcli.hooks.catalogue import CATALOGUE
-from hookcli.models import walk
-from hookcli.models.base import Model, TensorInfo
+from hookcli.models import module_tree
+from hookcli.models.model import Model, TensorInfo
 from hookcli.models.scripted import type_of
 from hookcli.report.recording import Finding
+from hookcli.spec import selectors
+from hookcli.spec.hooks import HookSpec, Match, Selector
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Known:
     @classmethod
     def of(cls, model: Model) -> Known:
         """What selectors can mean in this model."""
-        return cls(walk.modules(model.root), model.parameters())
+        return cls(module_tree.modules(model.root), model.parameters())
 
     def module_names(self) -> list[str]:
         """Every qualified name of a module."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from hookcli.models.trees import argument_leaves, dtype_name, leaves, shape_of
+from hookcli.models.nested import argument_leaves, dtype_name, leaves, shape_of
 from hookcli.report.recording import LeafNote
 
 

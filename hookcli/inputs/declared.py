@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from hookcli.inputs.batch import Batch, as_batch, misfit
+from hookcli.models.batch import Batch, as_batch, misfit
 from hookcli.models.failures import message_of, type_name
 
 _ATTRIBUTES = ("example_inputs", "example_input_array", "dummy_inputs")

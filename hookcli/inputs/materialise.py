@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 from hookcli.errors import RequestError
-from hookcli.inputs.batch import Batch, as_batch
-from hookcli.inputs.grammar import (
+from hookcli.models.batch import Batch, as_batch
+from hookcli.models.files.tensors import read_tensors
+from hookcli.spec.inputs import (
     INTEGERS,
     DictSpec,
     FileSpec,
@@ -20,7 +21,6 @@ from hookcli.inputs.grammar import (
     TensorSpec,
     ValueSpec,
 )
-from hookcli.models.tensorfiles import read_tensors
 
 _DEFAULT_HIGH = 2  # integers are 0 or 1 unless a range is given: safe for any table and mask
 

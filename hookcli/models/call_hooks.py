@@ -14,9 +14,9 @@ from torch.nn.modules.module import (
     register_module_forward_pre_hook,
 )
 
-from hookcli.models import places, walk
-from hookcli.models.base import CallStack, Enter, Exit, Model
+from hookcli.models import module_tree, places
 from hookcli.models.compiled import is_wrapper, within_compiled
+from hookcli.models.model import CallStack, Enter, Exit, Model
 from hookcli.models.scripted import is_scripted, tapped_in
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class CallHooks:
         self._modules: list[nn.Module] = []
         self._hooked: set[int] = set()
         self._strangers: dict[int, nn.Module] = {}  # kept, so that an id is not used again
-        for module, names in walk.modules(model.root):
+        for module, names in module_tree.modules(model.root):
             self._names[id(module)] = names[0]
             self._modules.append(module)
             if not is_scripted(module):

@@ -13,7 +13,7 @@ from typing import Any
 
 from torch import nn
 
-from hookcli.models import walk
+from hookcli.models import module_tree
 
 _FILE = "torch/_dynamo/eval_frame.py"  # whose functions stand around compiled and disabled code
 
@@ -44,7 +44,11 @@ def wrappers_around(root: nn.Module, keys: Container[int]) -> set[int]:
     """Identities of the wrappers that have one of these modules below them."""
     return {
         id(wrapper)
-        for wrapper, _ in walk.modules(root)
+        for wrapper, _ in module_tree.modules(root)
         if is_wrapper(wrapper)
-        and any(id(module) in keys for module, _ in walk.modules(wrapper) if module is not wrapper)
+        and any(
+            id(module) in keys
+            for module, _ in module_tree.modules(wrapper)
+            if module is not wrapper
+        )
     }

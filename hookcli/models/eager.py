@@ -9,9 +9,9 @@ from typing import Any
 from torch import nn
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
-from hookcli.models import places, walk
-from hookcli.models.base import CallStack, Enter, Exit, TensorInfo
+from hookcli.models import module_tree, places
 from hookcli.models.call_hooks import CallHooks
+from hookcli.models.model import CallStack, Enter, Exit, TensorInfo
 from hookcli.models.scripted import (
     forwards,
     is_scripted,
@@ -61,7 +61,7 @@ class EagerModel:
                 own=tuple(id(p) for p in module._parameters.values() if p is not None),
                 below=_below(module, below),
             )
-            for module, names in walk.modules(self.root)
+            for module, names in module_tree.modules(self.root)
         )
 
     def parameters(self) -> tuple[TensorInfo, ...]:
@@ -75,12 +75,12 @@ class EagerModel:
     def _tensors(self, table: str) -> tuple[TensorInfo, ...]:
         return tuple(
             TensorInfo(names[0], tuple(names[1:]), type_of(owner), tensor)
-            for tensor, names, owner in walk.tensors(self.root, table)
+            for tensor, names, owner in module_tree.tensors(self.root, table)
         )
 
     def place(self, name: str) -> str | None:
         """The constructor's line of a registered module; the class's where that was not seen."""
-        return self._place_of(walk.at(self.root, name))
+        return self._place_of(module_tree.at(self.root, name))
 
     def _place_of(self, module: nn.Module) -> str | None:
         seen = None if self._constructors is None else self._constructors.of(module)

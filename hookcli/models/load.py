@@ -1,23 +1,29 @@
-"""MODEL → a built module: tells sources apart and makes the eager backend."""
+"""MODEL → a built module: from Python, or from a file by its kind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
 from torch import nn
 
-from hookcli.config.spec import ModelSpec
 from hookcli.models import places
-from hookcli.models.archives import open_archive
-from hookcli.models.construct import build
-from hookcli.models.discovery import Choice, attribute, discover
-from hookcli.models.kinds import Archive, PythonFile, PythonModule, parse_source
+from hookcli.models.files.integrity import opening
 from hookcli.models.loaded import Loaded
-from hookcli.models.source import import_file, import_module
+from hookcli.models.python.construct import build
+from hookcli.models.python.discovery import Choice, attribute, discover
+from hookcli.models.python.importing import import_file, import_module
+from hookcli.models.sources.parse import (
+    Archive,
+    PythonFile,
+    PythonModule,
+    check_opening,
+    parse_source,
+)
+from hookcli.spec.request import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +84,35 @@ def load(
         with building or nullcontext():
             root = construct()
     return Loaded(root, found.module, found.choice.note, constructors)
+
+
+def open_archive(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> Loaded:
+    """The model in a file. `phase` is told "import" and "build".
+
+    Raises
+    ------
+    RequestError : it cannot be opened, or not without trust.
+    ModelError : it is damaged, or its own code failed.
+    """
+    check_opening(archive, spec)
+    with opening(places.START / archive.path, spec.source):
+        loaded = _opened(archive, spec, phase)
+    return replace(loaded, format="python" if archive.kind == "pickled" else archive.kind)
+
+
+def _opened(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> Loaded:
+    if archive.kind == "torchscript":
+        from hookcli.models.torchscript.load import load_script
+
+        return load_script(archive, spec, phase)
+    if archive.kind == "exported":
+        from hookcli.models.exported.load import load_exported
+
+        return load_exported(archive, spec, phase)
+    if archive.kind == "package":
+        from hookcli.models.files.package import load_package
+
+        return load_package(archive, spec, phase)
+    from hookcli.models.files.pickled import load_pickled
+
+    return load_pickled(archive, spec, phase)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal
 
 from torch import nn
 
-from hookcli.inputs.batch import Batch
 from hookcli.models import places
-from hookcli.report.model import Format
+from hookcli.models.batch import Batch
+from hookcli.report.report import Format
 
 if TYPE_CHECKING:
-    from hookcli.models.base import Model
+    from hookcli.models.model import Model
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import torch
 
 if TYPE_CHECKING:
-    from hookcli.models.base import Call
+    from hookcli.models.model import Call
 
 
 Segment: TypeAlias = weakref.ref[Any]  # equal to another of the same frame, dead or alive

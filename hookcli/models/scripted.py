@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from hookcli.models import walk
+from hookcli.models import module_tree
 
 if TYPE_CHECKING:
     from hookcli.models.torchscript.tapped import Tapped
@@ -28,7 +28,7 @@ def tapped_of(module: nn.Module) -> Tapped | None:
 def tapped_in(root: nn.Module) -> list[Tapped]:
     """The scripted modules at and below `root` that tell of their calls, each once."""
     found = {}
-    for module, _ in walk.modules(root):
+    for module, _ in module_tree.modules(root):
         tapped = tapped_of(module)
         if tapped is not None:
             found[id(tapped)] = tapped

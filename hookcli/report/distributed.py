@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hookcli.report.leaf import Number
+from hookcli.report.values import Number
 
 
 @dataclass(frozen=True, slots=True)

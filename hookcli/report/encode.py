@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from hookcli.report.strings import spell_surrogates
-
 if TYPE_CHECKING:
-    from hookcli.report.diff import Diff
-    from hookcli.report.model import Report
+    from hookcli.comparison.diff import Diff
+    from hookcli.report.report import Report
+
 
 _TOP = (
     "schema", "command", "status", "environment", "timings", "model", "run", "inputs", "layers",
@@ -72,3 +72,17 @@ def diff_to_json(diff: Diff) -> str:
     """A diff likewise."""
     order = [field.name for field in fields(diff)]
     return "\n".join(["{", *_lines(diff, order), "}", ""])
+
+
+# In JSON text with ASCII escapes: half of a surrogate pair, not itself behind a backslash.
+_LONE = re.compile(
+    r"(?<!\\)((?:\\\\)*)"
+    r"(?:(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\(ud[89a-f][0-9a-f]{2}))"
+)
+
+
+def spell_surrogates(json_text: str) -> str:
+    """Write each lone surrogate as the six characters of its escape: strict readers refuse it."""
+    if "\\ud" not in json_text:
+        return json_text
+    return _LONE.sub(lambda m: m[1] + (m[2] or "\\\\" + m[3]), json_text)

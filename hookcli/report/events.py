@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from hookcli.report.leaf import Leaf, Number
+from hookcli.report.values import Leaf, Number
 
 
 @dataclass(frozen=True, slots=True)

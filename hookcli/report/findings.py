@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hookcli.report.leaf import absent
+from hookcli.report.values import absent
 
 PASSES = "passes"  # the probe that tells which forwards and backwards there were, and for whom
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from hookcli.report.distributed import Distributed
 from hookcli.report.findings import Measurement
-from hookcli.report.tree import Shape
+from hookcli.report.values import Shape
 
 LeafNote: TypeAlias = tuple[str, Shape, str, bool]  # path, shape, dtype, found on an attribute
 

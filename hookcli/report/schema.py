@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from hookcli.report.model import SCHEMA, Report
+from hookcli.report.report import SCHEMA, Report
 
 
 @cache
@@ -74,7 +74,7 @@ def json_schema() -> dict[str, Any]:
 
 def diff_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) that every diff satisfies."""
-    from hookcli.report.diff import SCHEMA as DIFF, Diff
+    from hookcli.comparison.diff import SCHEMA as DIFF, Diff
 
     return _closed(TypeAdapter(Diff).json_schema(mode="serialization"), DIFF, "hookcli diff")
 

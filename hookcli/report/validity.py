@@ -14,8 +14,8 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from hookcli.report.measured import check_measured, check_statistics, check_step
-from hookcli.report.model import Report
+from hookcli.report.open_values import check_measured, check_statistics, check_step
+from hookcli.report.report import Report
 
 _LARGEST = 10**30
 """No count of a model's comes near; floats, and sums and squares of integers, still hold it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hookcli.report.model import Report
+from hookcli.report.report import Report
 from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
 
 PROBE = "samples"

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from hookcli.report.distributed import BucketRow
-from hookcli.report.model import Report
+from hookcli.report.report import Report
 from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.targets import counted, listed
+from hookcli.rules.select import counted, listed
 
 
 def _last_step(rows: Sequence[BucketRow]) -> list[BucketRow]:

@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from hookcli.report.model import Report
-from hookcli.rules.parts import parts_at
+from hookcli.report.report import Report
+from hookcli.rules.module_costs import parts_at
 from hookcli.rules.rule import Finding, Option, Options, Rule, passed
-from hookcli.rules.targets import counted, places
+from hookcli.rules.select import counted, places
 
 Figures: TypeAlias = Mapping[str, int | None]
 

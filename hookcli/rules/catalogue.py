@@ -20,8 +20,8 @@ from hookcli.rules import (
     shapes,
     uncalled_modules,
 )
-from hookcli.rules.check import CheckSpec
 from hookcli.rules.rule import Rule
+from hookcli.spec.checks import CheckSpec
 
 CATALOGUE: dict[str, Rule] = {
     rule.name: rule

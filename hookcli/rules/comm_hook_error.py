@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.distributed import BucketRow
-from hookcli.report.model import Report
+from hookcli.report.report import Report
 from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.targets import counted, listed
+from hookcli.rules.select import counted, listed
 
 
 def _size(row: BucketRow) -> float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hookcli.report.model import Report
+from hookcli.report.report import Report
 from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.targets import calls_at, counted, layer, leaves_of, owner, parameters_at, places
+from hookcli.rules.select import calls_at, counted, layer, leaves_of, owner, parameters_at, places
 
 
 def _kind(dtype: str) -> str:

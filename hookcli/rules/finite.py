@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from hookcli.report.findings import Measurement
-from hookcli.report.model import LayerRow, Report
+from hookcli.report.report import LayerRow, Report
 from hookcli.rules.rule import Finding, Options, Rule, passed, skipped
-from hookcli.rules.targets import called, counted, owner, places
+from hookcli.rules.select import called, counted, owner, places
 
 SEEN, FOUND = "values_read", "non_finite"
 _AFTER_LOSS = {"gradient", "parameter_gradient", "updated"}

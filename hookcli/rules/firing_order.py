@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from hookcli.report.events import Streamed
-from hookcli.report.model import LayerRow, Report
-from hookcli.rules.orders import prefix, spelled, subsequence
+from hookcli.report.report import LayerRow, Report
+from hookcli.rules.order_patterns import prefix, spelled, subsequence
 from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.targets import calls_at, counted, layer, listed, matches, places
+from hookcli.rules.select import calls_at, counted, layer, listed, matches, places
 
 _SHOWN = 20  # names of an order that stand in a finding's value
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from hookcli.report.model import ParameterRow, Report
+from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.targets import counted, listed, owner, parameters_at, places
+from hookcli.rules.select import counted, listed, owner, parameters_at, places
 
 _SAID = {
     "none": "got no gradient: the loss does not reach {them}",

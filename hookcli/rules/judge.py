@@ -7,11 +7,11 @@ import hashlib
 from collections.abc import Collection, Iterator, Sequence
 
 from hookcli.report.findings import CheckRow, PassedOver
-from hookcli.report.model import Report
+from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
-from hookcli.rules.check import CheckSpec, Suppression
 from hookcli.rules.rule import Finding, Rule
-from hookcli.rules.targets import matches
+from hookcli.rules.select import matches
+from hookcli.spec.checks import CheckSpec, Suppression
 
 UNUSED = "unused_suppression"
 _OF_THE_RUN = {"neutral", "hooks_fired", "hook_misuse"}  # the run itself finds these

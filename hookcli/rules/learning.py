@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hookcli.report.model import ParameterRow, Report
+from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.targets import counted, listed, owner, parameters_at, places
+from hookcli.rules.select import counted, listed, owner, parameters_at, places
 
 PROBE = "step"
 _REACHED = {"ok", "zero", "non_finite"}

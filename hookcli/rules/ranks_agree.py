@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.distributed import DifferenceRow, RankRow
-from hookcli.report.model import Report
+from hookcli.report.report import Report
 from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.targets import counted, listed, matches, owner, places
+from hookcli.rules.select import counted, listed, matches, owner, places
 
 _VALUES = {"gradient": "gradients", "parameter value": "values"}
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from hookcli.report.model import Report
+from hookcli.report.report import Report
 
 Severity: TypeAlias = Literal["error", "warning"]
 Status: TypeAlias = Literal["pass", "fail", "skip", "error"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from hookcli.report.leaf import Leaf
-from hookcli.report.model import LayerRow, Report
+from hookcli.report.report import LayerRow, Report
+from hookcli.report.values import Leaf
 from hookcli.rules.rule import Finding, Option, Options, Rule, passed
-from hookcli.rules.targets import counted, layer, matches, owner, places
+from hookcli.rules.select import counted, layer, matches, owner, places
 
 
 def _shape(leaf: Leaf) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hookcli.report.leaf import Leaf
-from hookcli.report.model import Report
+from hookcli.report.report import Report
+from hookcli.report.values import Leaf
 from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.targets import calls_at, counted, layer, leaves_of
+from hookcli.rules.select import calls_at, counted, layer, leaves_of
 
 _OPTIONS = (
     Option("at", "glob", "the modules, by glob; the model itself where left out", ""),

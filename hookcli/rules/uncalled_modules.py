@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hookcli.report.model import Report, UncalledRow
+from hookcli.report.report import Report, UncalledRow
 from hookcli.rules.rule import Finding, Option, Options, Rule, passed
-from hookcli.rules.targets import counted, matches
+from hookcli.rules.select import counted, matches
 
 _USED = {"ok", "zero", "non_finite"}  # a gradient came: its parameters were used without a call
 

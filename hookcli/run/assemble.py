@@ -8,14 +8,14 @@ from time import perf_counter  # now: a model may replace the functions of `time
 import torch
 
 import hookcli
-from hookcli.config.spec import Mode, Spec
-from hookcli.models.base import Model
+from hookcli.models.model import Model
 from hookcli.models.scripted import type_of
-from hookcli.report import build
-from hookcli.report.beside import checks, events, measurements
-from hookcli.report.event_rows import number
-from hookcli.report.gradients import parameter_rows
-from hookcli.report.model import (
+from hookcli.report.build import layers
+from hookcli.report.build.events import number
+from hookcli.report.build.gradients import parameter_rows
+from hookcli.report.build.measurements import checks, events, measurements
+from hookcli.report.recording import Recording
+from hookcli.report.report import (
     SCHEMA,
     Environment,
     Format,
@@ -25,7 +25,7 @@ from hookcli.report.model import (
     RunInfo,
     Tensors,
 )
-from hookcli.report.recording import Recording
+from hookcli.spec.request import Mode, Spec
 
 
 def environment(started: float) -> Environment:
@@ -85,20 +85,20 @@ def assemble(
             format=backend,
             type=type_of(model.root),
             place=model.place(""),
-            **build.parameter_sizes(recording),
+            **layers.parameter_sizes(recording),
         ),
         run=run,
         inputs=inputs,
-        layers=build.layer_rows(recording),
-        uncalled=() if failure else build.uncalled_rows(recording),
+        layers=layers.layer_rows(recording),
+        uncalled=() if failure else layers.uncalled_rows(recording),
         parameters=parameter_rows(recording),
-        buffers=build.buffer_rows(recording),
+        buffers=layers.buffer_rows(recording),
         events=events(recording),
         measurements=measurements(recording),
         checks=checks(recording),
         distributed=recording.distributed,
         timings=recording.timings,
-        totals=build.totals(recording),
-        warnings=(*warnings, *recording.warnings, *build.partial_count(recording)),
-        error=None if failure is None else build.error_row(failure, recording.modules),
+        totals=layers.totals(recording),
+        warnings=(*warnings, *recording.warnings, *layers.partial_count(recording)),
+        error=None if failure is None else layers.error_row(failure, recording.modules),
     )

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from hookcli.errors import ModelError, RequestError
-from hookcli.models.trees import leaves
+from hookcli.models.nested import leaves
 
 Loss = Callable[[Any], torch.Tensor]
 

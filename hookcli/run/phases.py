@@ -9,25 +9,25 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.errors import RequestError
-from hookcli.hooks.graph import let_go, nodes_since
-from hookcli.inputs.batch import Batch
-from hookcli.inputs.grammar import TensorSpec, parse_inputs
+from hookcli.hooks.attach.graph import let_go, nodes_since
 from hookcli.inputs.materialise import make_tensor
-from hookcli.models.base import Model
-from hookcli.models.functions import function_of
-from hookcli.models.trees import leaves
+from hookcli.models.batch import Batch
+from hookcli.models.model import Model
+from hookcli.models.nested import leaves
+from hookcli.models.python.functions import function_of
 from hookcli.report.recording import Recording
-from hookcli.run.digests import digests_of_model, digests_of_output
-from hookcli.run.engine import Engine
-from hookcli.run.gradients import note_gradients
+from hookcli.run.cost.training_memory import training
+from hookcli.run.hook_engine.engine import Engine
 from hookcli.run.loss import Loss, loss_function
-from hookcli.run.plan import Plan
+from hookcli.run.observe.gradients import note_gradients
+from hookcli.run.observe.observers import Watch
 from hookcli.run.seeds import seed_all
-from hookcli.run.training import training
-from hookcli.run.watch import Watch
+from hookcli.run.statistics.digest import digests_of_model, digests_of_output
+from hookcli.spec.inputs import TensorSpec, parse_inputs
+from hookcli.spec.plan import Plan
 
 if TYPE_CHECKING:
-    from hookcli.run.wanted import Wanted
+    from hookcli.run.grad_inputs import Wanted
 
 
 class Phases:

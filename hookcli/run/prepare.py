@@ -8,17 +8,18 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from hookcli.config.spec import Attempt, Spec
 from hookcli.errors import RequestError
 from hookcli.memory import available, too_large
-from hookcli.models import walk
-from hookcli.models.fake import Faker, on_meta
+from hookcli.models import module_tree
+from hookcli.models.fake.fake import Faker, on_meta
+from hookcli.models.fake.size import bytes_when_built
+from hookcli.models.files.weights import load_weights, read_weights
 from hookcli.models.load import load
 from hookcli.models.loaded import Loaded
+from hookcli.models.model import Model
 from hookcli.models.scripted import is_scripted
-from hookcli.models.size import bytes_when_built
-from hookcli.models.weights import load_weights, read_weights
-from hookcli.run.plan import plan
+from hookcli.spec.plan import plan
+from hookcli.spec.request import Attempt, Mode, Spec
 
 
 def prepare(
@@ -52,7 +53,7 @@ def prepare(
         allow=refuse_too_large,
     )
     root = loaded.root
-    if any(is_scripted(module) for module, _ in walk.modules(root)):
+    if any(is_scripted(module) for module, _ in module_tree.modules(root)):
         notes = tap_scripted(spec, root)
         loaded = replace(loaded, note="; ".join(filter(None, (loaded.note, *notes))) or None)
     if spec.run.dtype is not None:
@@ -70,7 +71,7 @@ def prepare(
 def tap_scripted(spec: Spec, root: nn.Module) -> list[str]:
     """Have scripted modules tell of their calls; what there is to say of them."""
     from hookcli.models.torchscript.tap import tap
-    from hookcli.run.swapping import swapping
+    from hookcli.run.hook_engine.scripted_swaps import swapping
 
     return tap(root, swapping(spec.hooks, root))
 
@@ -95,3 +96,9 @@ def _move(root: nn.Module, device: str) -> None:
             place=f"--device {device}",
             hint="leave --device out to run on the CPU",
         ) from None
+
+
+def set_mode(model: Model, mode: Mode) -> None:
+    """Put the model in train or eval mode, or leave it."""
+    if mode != "as-is":
+        model.root.train(mode == "train")

@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING
 import torch
 
 from hookcli.errors import ModelError, is_own
-from hookcli.inputs.batch import Batch
-from hookcli.models.base import Model
+from hookcli.models.batch import Batch
 from hookcli.models.failures import failure_of
+from hookcli.models.model import Model
 from hookcli.report.recording import Failure, Recording
-from hookcli.run.counter import Activations
-from hookcli.run.doubts import Doubts
-from hookcli.run.engine import Engine
-from hookcli.run.explain import explain
-from hookcli.run.inventory import note_buffers, take_inventory
+from hookcli.run.batch.fake_checks import Doubts
+from hookcli.run.cost.flops import Activations
+from hookcli.run.hook_engine.engine import Engine
+from hookcli.run.hook_engine.errors import explain
 from hookcli.run.loss import Loss
-from hookcli.run.modes import set_mode
-from hookcli.run.observer import Observer
+from hookcli.run.neutrality.model_state import room_for_hooks
+from hookcli.run.observe.inventory import note_buffers, take_inventory
+from hookcli.run.observe.observer import Observer
+from hookcli.run.observe.observers import Watch
+from hookcli.run.observe.recorder import Progress
 from hookcli.run.phases import Phases
-from hookcli.run.plan import Plan
-from hookcli.run.recorder import Progress
-from hookcli.run.scope import room_for_hooks
-from hookcli.run.watch import Watch
+from hookcli.run.prepare import set_mode
+from hookcli.spec.plan import Plan
 
 if TYPE_CHECKING:
-    from hookcli.run.together import Together
+    from hookcli.run.distributed import Together
 
 
 @contextmanager
@@ -107,7 +107,7 @@ def _alone(engine: Engine) -> Together | None:
     """A group of this process alone, where a communication hook wants one."""
     if engine.averaging() is None:
         return None
-    from hookcli.run.together import Together  # a tenth of a second
+    from hookcli.run.distributed import Together  # a tenth of a second
 
     return Together()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hookcli.report.model import Report
-from hookcli.rules.parts import parts_at
+from hookcli.report.report import Report
+from hookcli.rules.module_costs import parts_at
 from hookcli.snapshot.globs import Names, folded
 from hookcli.snapshot.section import Section
 

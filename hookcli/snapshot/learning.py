@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hookcli.report.model import ParameterRow, Report
-from hookcli.snapshot.covers import cover
+from hookcli.report.report import ParameterRow, Report
+from hookcli.snapshot.globs import cover
 from hookcli.snapshot.section import Section
 
 PROBE = "step"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Hashable, Sequence
 from typing import Any, TypeAlias
 
-from hookcli.report.model import Report
+from hookcli.report.report import Report
 from hookcli.rules.firing_order import callees
 from hookcli.snapshot.globs import exactly, folded
 from hookcli.snapshot.section import Section, by_depth, by_module, known_names

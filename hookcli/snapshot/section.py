@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from hookcli.report.model import LayerRow, Report
+from hookcli.report.report import LayerRow, Report
 from hookcli.rules.catalogue import CATALOGUE
-from hookcli.rules.check import CheckSpec
 from hookcli.snapshot.globs import Names
+from hookcli.spec.checks import CheckSpec
 
 T = TypeVar("T")
 

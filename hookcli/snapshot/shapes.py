@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from hookcli.report.leaf import Leaf
-from hookcli.report.model import LayerRow, Report
-from hookcli.rules.targets import leaves_of
-from hookcli.snapshot.covers import cover
-from hookcli.snapshot.globs import Folded, exactly, folded
+from hookcli.report.report import LayerRow, Report
+from hookcli.report.values import Leaf
+from hookcli.rules.select import leaves_of
+from hookcli.snapshot.globs import Folded, cover, exactly, folded
 from hookcli.snapshot.section import Section, by_depth, by_module, known_names
 
 PROBE = "grown"

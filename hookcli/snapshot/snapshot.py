@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from hookcli.report.findings import CheckRow
-from hookcli.report.model import Report
+from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE, with_safe_set
-from hookcli.rules.check import CheckSpec, Suppression
 from hookcli.rules.judge import judged
 from hookcli.snapshot.costs import compute, size
-from hookcli.snapshot.excused import excused
 from hookcli.snapshot.learning import learning
 from hookcli.snapshot.order import order
 from hookcli.snapshot.section import Section, spec_of
 from hookcli.snapshot.shapes import dtypes, layers, outer
+from hookcli.snapshot.suppressions import excused
+from hookcli.spec.checks import CheckSpec, Suppression
 
 # What a snapshot wants of a run beside what the safe set does.
 PROBES = ("flops", "grown", "step")

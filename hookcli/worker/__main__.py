@@ -12,6 +12,6 @@ if __name__ == "__main__":
         del sys.path[0]
     if sys.argv[5] not in sys.path:
         sys.path.append(sys.argv[5])
-    from hookcli.worker.child import main
+    from hookcli.worker.child.main import main
 
     main(*(int(argument) for argument in sys.argv[1:5]))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import platform
 
 import hookcli
-from hookcli.config.spec import Attempt, Spec
 from hookcli.errors import ModelError
-from hookcli.report.model import (
+from hookcli.report.report import (
     SCHEMA,
     Environment,
     ErrorInfo,
@@ -16,8 +15,9 @@ from hookcli.report.model import (
     RunInfo,
     Totals,
 )
-from hookcli.run.plan import plan
-from hookcli.worker.blackbox import LastEvent
+from hookcli.spec.plan import plan
+from hookcli.spec.request import Attempt, Spec
+from hookcli.worker.last_event import LastEvent
 from hookcli.worker.protocol import Crash
 
 _HINTS = {

@@ -11,9 +11,9 @@ from os import read, write
 from pickle import dumps, loads
 from typing import Literal, TypeAlias
 
-from hookcli.config.spec import Attempt, Spec
 from hookcli.errors import HookcliError
-from hookcli.inputs.infer.hypothesis import Hypothesis
+from hookcli.spec.inferred import Hypothesis
+from hookcli.spec.request import Attempt, Spec
 
 _HEAD = struct.Struct("<Q")
 PIPE_LOST = 74  # exit status of a child whose answer has no way to the parent: EX_IOERR

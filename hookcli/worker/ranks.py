@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hookcli.config.spec import Attempt, DistributedSpec, Rank, Spec
-from hookcli.config.torchrun import is_together, of_torchrun
-from hookcli.distributed.culprit import Failed, culprit, told
-from hookcli.distributed.merge import merged
 from hookcli.errors import HookcliError, InterruptedRun, NoBatchError, Status
-from hookcli.report.model import ErrorInfo, Report
+from hookcli.report.ranks.first_failure import Failed, culprit, told
+from hookcli.report.ranks.merge import merged
+from hookcli.report.report import ErrorInfo, Report
 from hookcli.report.schema import from_json, prepare
+from hookcli.spec.ranks import is_together, of_torchrun
+from hookcli.spec.request import Attempt, DistributedSpec, Rank, Spec
 from hookcli.worker import processes
 from hookcli.worker.crash import crash_report
-from hookcli.worker.launch import TICK, Limits, Worker
+from hookcli.worker.process import start_ahead
 from hookcli.worker.protocol import Answer, Crash, FailureMessage, Job, ReportMessage
-from hookcli.worker.start import start_ahead
+from hookcli.worker.worker import TICK, Limits, Worker
 
 _AFTER = 10.0  # seconds that the others have once a rank has failed: they notice at once
 

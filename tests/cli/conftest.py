@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from hookcli.cli.app import run
-from hookcli.worker import fallback
+from hookcli.worker import attempts
 
 
 class _Asked(BaseException):
@@ -48,7 +48,7 @@ def asked(line, monkeypatch):
         raise _Asked(spec)
 
     def spec(*args):
-        monkeypatch.setattr(fallback, "run", stop)
+        monkeypatch.setattr(attempts, "run", stop)
         try:
             status, _, err = line(*args)
         except _Asked as found:
@@ -66,7 +66,7 @@ def refused(line, monkeypatch):
         raise AssertionError("it was run")
 
     def error(*args):
-        monkeypatch.setattr(fallback, "run", never)
+        monkeypatch.setattr(attempts, "run", never)
         status, out, err = line(*args)
         assert (status, out) == (2, "")
         lines = err.splitlines()

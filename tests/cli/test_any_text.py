@@ -12,15 +12,15 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from hookcli.actions.catalogue import CATALOGUE as ACTIONS
+from hookcli.catalogue.actions import CATALOGUE as ACTIONS
+from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.cli import app
-from hookcli.config.arguments import parse_arguments
-from hookcli.config.read import read_config
-from hookcli.config.yaml import DEEPEST, flow, load_value
+from hookcli.config.constructor_args import parse_arguments
+from hookcli.config.load import read_config
 from hookcli.errors import ProblemsError, RequestError
-from hookcli.hooks.catalogue import CATALOGUE as KINDS
-from hookcli.inputs.grammar import DTYPES, LARGEST, parse_inputs
 from hookcli.rules.catalogue import CATALOGUE as RULES
+from hookcli.spec.inputs import DTYPES, LARGEST, parse_inputs
+from hookcli.spec.yaml import DEEPEST, flow, load_value
 
 SOME = settings(
     max_examples=100,
@@ -284,8 +284,8 @@ def said(line, monkeypatch):
     def stop(*_, **__):
         raise AskedError
 
-    monkeypatch.setattr("hookcli.worker.fallback.run", stop)
-    monkeypatch.setattr("hookcli.worker.pair.compare_pair", stop)
+    monkeypatch.setattr("hookcli.worker.attempts.run", stop)
+    monkeypatch.setattr("hookcli.worker.diff.compare_pair", stop)
 
     def result(*args):
         try:

@@ -7,11 +7,11 @@ import json
 import jsonschema
 import pytest
 
-from hookcli.actions.catalogue import CATALOGUE as ACTIONS
+from hookcli.catalogue.actions import CATALOGUE as ACTIONS
+from hookcli.catalogue.kinds import CATALOGUE as KINDS
+from hookcli.config.load import read_config
 from hookcli.config.merge import Flags, spec_of
-from hookcli.config.read import read_config
 from hookcli.formats.names import FORMATS
-from hookcli.hooks.catalogue import CATALOGUE as KINDS
 from hookcli.rules.catalogue import CATALOGUE as RULES
 
 NAMES = {

@@ -14,10 +14,10 @@ from safetensors.torch import load_file
 from hookcli.actions.event import Event
 from hookcli.actions.observe import save
 from hookcli.actions.tools import Tools
-from hookcli.config.confined import parts_below
-from hookcli.config.read import read_config
+from hookcli.config.load import read_config
 from hookcli.errors import ProblemsError, RequestError
 from hookcli.models import places
+from hookcli.spec.working_folder import parts_below
 
 SECRET = "token: 8c1f-secret"
 HOOK = "hooks:\n  - {{kind: forward, at: fc, do: {{save: {}}}}}\n"

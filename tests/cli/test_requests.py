@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.config.spec import Argument, ModelSpec, RunSpec
+from hookcli.spec.request import Argument, ModelSpec, RunSpec
 from tests.conftest import HEAD
 
 NET = HEAD + (

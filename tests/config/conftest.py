@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.config.read import read_config
+from hookcli.config.load import read_config
 from hookcli.errors import ProblemsError, RequestError
 
 FILES = (

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.config.hooks import CallRef
+from hookcli.spec.hooks import CallRef
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from hypothesis import given, settings, strategies as st
 
-from hookcli.config.read import read_config, read_text
+from hookcli.config.load import read_config, read_text
 from hookcli.console import Console
 from hookcli.errors import ProblemsError, RequestError
 from tests.config.examples import SECTION_8, STRUCTURAL, VALID

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.config.hooks import Match, Selector
-from hookcli.hooks.catalogue import CATALOGUE
+from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.spec.hooks import Match, Selector
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.config.hooks import CallRef, StateRef
-from hookcli.config.reading.comm import STATES, WRAPPERS
+from hookcli.config.sections.comm import STATES, WRAPPERS
+from hookcli.spec.hooks import CallRef, StateRef
 
 
 def test_a_communication_hook_averages_with_allreduce_by_default(hook):

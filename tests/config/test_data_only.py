@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from hookcli.config.read import read_config
-from hookcli.config.reading.code import Code
+from hookcli.config.load import read_config
+from hookcli.config.parse.code_refs import Code
 from hookcli.errors import ProblemsError, RequestError
 
 ALL = """\

@@ -10,15 +10,15 @@ import re
 
 import pytest
 
-from hookcli.actions.catalogue import CATALOGUE as ACTIONS
-from hookcli.config.reading.actions import ARGUMENTS
-from hookcli.config.reading.at import CONDITIONS
-from hookcli.config.reading.comm import STATES
-from hookcli.config.reading.hooks import HOOK
-from hookcli.config.reading.root import ROOT
-from hookcli.config.reading.run import BACKWARD, PACKAGE, RUN
-from hookcli.config.reading.targets import takes
-from hookcli.hooks.catalogue import CATALOGUE
+from hookcli.catalogue.actions import CATALOGUE as ACTIONS
+from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.config.sections.actions import ARGUMENTS
+from hookcli.config.sections.at import CONDITIONS
+from hookcli.config.sections.at_rules import takes
+from hookcli.config.sections.comm import STATES
+from hookcli.config.sections.hooks import HOOK
+from hookcli.config.sections.root import ROOT
+from hookcli.config.sections.run import BACKWARD, PACKAGE, RUN
 from tests.conftest import ROOT as REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "configuration.md"

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from hookcli.config.read import read_config
-from hookcli.config.reading.document import DEEPEST, EXPANDED, LARGEST
+from hookcli.config.load import read_config
+from hookcli.config.parse.document import DEEPEST, EXPANDED, LARGEST
 from hookcli.errors import RequestError
 
 

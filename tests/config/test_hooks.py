@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.config.hooks import ActionSpec, HookSpec, Match, Selector
-from hookcli.hooks.catalogue import CATALOGUE
+from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.spec.hooks import ActionSpec, HookSpec, Match, Selector
 
 
 def test_a_hook_as_data(hook):

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
+from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.config.config import Config
+from hookcli.config.kinds_flag import ALL, observers
 from hookcli.config.merge import Flags, spec_of
-from hookcli.config.observers import ALL, observers
 from hookcli.config.presets import preset_hooks
-from hookcli.config.spec import Argument, ModelSpec, RunSpec
 from hookcli.errors import RequestError
-from hookcli.hooks.catalogue import CATALOGUE
-from hookcli.inputs.grammar import parse_inputs
+from hookcli.spec.inputs import parse_inputs
+from hookcli.spec.request import Argument, ModelSpec, RunSpec
 from tests.conftest import ROOT
 
 MODEL = Flags(model="model.py:Net")

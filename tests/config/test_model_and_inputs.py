@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.config.read import read_config
-from hookcli.config.spec import Argument, ModelSpec
-from hookcli.inputs.grammar import (
+from hookcli.config.load import read_config
+from hookcli.spec.inputs import (
     DictSpec,
     FileSpec,
     Fill,
@@ -18,6 +17,7 @@ from hookcli.inputs.grammar import (
     TensorSpec,
     ValueSpec,
 )
+from hookcli.spec.request import Argument, ModelSpec
 
 
 def test_a_text_and_a_mapping_name_the_same_model(read, folder):

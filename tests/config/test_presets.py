@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from hookcli.config.hooks import ActionSpec, HookSpec
-from hookcli.config.init import initial_text
+from hookcli.config.load import read_text
 from hookcli.config.merge import Flags, spec_of
 from hookcli.config.presets import PRESETS, preset_hooks
-from hookcli.config.read import read_text
-from hookcli.config.selectors import selector_of
+from hookcli.config.template import initial_text
 from hookcli.errors import RequestError
+from hookcli.spec.hooks import ActionSpec, HookSpec
+from hookcli.spec.selectors import selector_of
 
 
 def hook(index, kind, at, action, name, argument=None):

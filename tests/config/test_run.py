@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.config.hooks import BackwardSpec, OptimizerSpec
-from hookcli.config.reading.run import OPTIMIZERS
-from hookcli.config.spec import DistributedSpec, RunSpec
-from hookcli.rules.check import CheckSpec
+from hookcli.config.sections.run import OPTIMIZERS
+from hookcli.spec.checks import CheckSpec
+from hookcli.spec.hooks import BackwardSpec, OptimizerSpec
+from hookcli.spec.request import DistributedSpec, RunSpec
 
 
 @pytest.mark.parametrize(

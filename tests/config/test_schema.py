@@ -7,11 +7,11 @@ import json
 import jsonschema
 import pytest
 
-from hookcli.actions.catalogue import CATALOGUE as ACTIONS
+from hookcli.catalogue.actions import CATALOGUE as ACTIONS
+from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.config.schema import config_schema
-from hookcli.config.yaml import load_value
 from hookcli.errors import RequestError
-from hookcli.hooks.catalogue import CATALOGUE
+from hookcli.spec.yaml import load_value
 from tests.config.examples import STRUCTURAL, VALID
 
 SCHEMA = config_schema()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.config.hooks import Match, Selector
-from hookcli.config.selectors import (
+from hookcli.spec.hooks import Match, Selector
+from hookcli.spec.selectors import (
     advice,
     depth_of,
     match_of,

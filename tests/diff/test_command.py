@@ -259,7 +259,7 @@ def test_names_of_the_user_s_are_harmless(cli, model_file):
 def test_the_parent_loads_no_torch(net, tmp_path):
     code = (
         "import sys\n"
-        "from hookcli.cli.interrupts import guarded\n"
+        "from hookcli.cli.main import guarded\n"
         "assert guarded(['diff', 'net.py', 'net.py?arg=scale=2.0']) == 1\n"
         "assert 'torch' not in sys.modules\n"
     )

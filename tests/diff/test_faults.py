@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import hookcli
-from hookcli.inputs.grammar import parse_inputs
 from hookcli.inputs.materialise import given_batch
+from hookcli.spec.inputs import parse_inputs
 from tests.conftest import ROOT, run_cli
 from tests.diff.models import BATCHES, BUILD, FAULTS
 

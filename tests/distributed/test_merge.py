@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from hookcli.distributed.culprit import Failed, culprit, told
-from hookcli.distributed.merge import merged
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.report.encode import to_json
-from hookcli.report.model import ErrorInfo
+from hookcli.report.ranks.first_failure import Failed, culprit, told
+from hookcli.report.ranks.merge import merged
+from hookcli.report.report import ErrorInfo
 from hookcli.report.schema import from_json
 from tests.distributed.rows import bucket, of_rank, state
 from tests.formats.fabricate import LAYERS

@@ -27,11 +27,11 @@ from types import SimpleNamespace
 import hookcli
 import hookcli.__main__
 import hookcli.cli.app
-import hookcli.run.hooked
-import hookcli.run.session
-import hookcli.worker.child
+import hookcli.run.attempt
+import hookcli.run.hook_engine.attached
+import hookcli.worker.child.main
 from hookcli.models import places
-from hookcli.worker import blackbox, start
+from hookcli.worker import last_event, process
 
 if sys.path[0] == os.path.dirname(__file__):  # noqa: PTH120
     del sys.path[0]
@@ -74,11 +74,11 @@ def _command(request: dict, fds: list[int]) -> None:
     _streams(*fds)
     _close_all_but(())
     os.chdir(request["cwd"])
-    places.START = blackbox._CWD = places._cwd()  # read when they were imported, as is proper
+    places.START = last_event._CWD = places._cwd()  # read when they were imported, as is proper
     _environment(request["env"])
     sys.path[:] = [request["cwd"], *_PATH]
     sys.argv = [hookcli.__main__.__file__, *request["args"]]
-    start.subprocess = SimpleNamespace(Popen=Child, DEVNULL=subprocess.DEVNULL)
+    process.subprocess = SimpleNamespace(Popen=Child, DEVNULL=subprocess.DEVNULL)
     hookcli.__main__.main()
 
 
@@ -114,7 +114,7 @@ def _worker(arguments: list[str], stdout: int, stderr: int, passed, env: dict[st
     gc.enable()
     home = arguments[-1]
     sys.path[:] = _PATH if home in _PATH else [*_PATH, home]
-    hookcli.worker.child.main(*map(int, arguments[:-1]))
+    hookcli.worker.child.main.main(*map(int, arguments[:-1]))
 
 
 def _never_return(work) -> None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from hookcli.report.findings import CheckRow, PassedOver
-from hookcli.report.model import ErrorInfo
+from hookcli.report.report import ErrorInfo
 from tests.formats.fabricate import LAYERS, report
 
 

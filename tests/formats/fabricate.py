@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hookcli.report.events import EventRow
-from hookcli.report.leaf import Leaf
-from hookcli.report.model import (
+from hookcli.report.report import (
     Environment,
     LayerRow,
     ModelInfo,
@@ -13,6 +12,7 @@ from hookcli.report.model import (
     RunInfo,
     Totals,
 )
+from hookcli.report.values import Leaf
 
 X, H, Y = Leaf("[0]", (2, 3), "float32"), Leaf("", (2, 4), "float32"), Leaf("", (2, 1), "float32")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookcli.formats.check_fold import folded
+from hookcli.formats.check.rows import folded
 from hookcli.report.findings import CheckRow
 
 

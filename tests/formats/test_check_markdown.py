@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.formats.check_markdown import brief
+from hookcli.formats.check.markdown import brief
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from tests.formats.checks import CHECK, row

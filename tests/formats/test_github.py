@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from hookcli.formats.check_markdown import brief
-from hookcli.formats.github import command
+from hookcli.formats.check.markdown import brief
+from hookcli.formats.ci.github import command
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.rules.catalogue import CATALOGUE

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from hookcli.formats.bars import Scale
-from hookcli.formats.grads_trouble import first_non_finite, moments
+from hookcli.formats.grads.non_finite import first_non_finite, moments
+from hookcli.formats.parts.bars import Scale
+from hookcli.formats.parts.text import figure
 from hookcli.formats.registry import FORMATS
-from hookcli.formats.text import figure
 from hookcli.formats.view import View
-from hookcli.report.leaf import Leaf
-from hookcli.report.model import Totals
+from hookcli.report.report import Totals
+from hookcli.report.values import Leaf
 from tests.formats.fabricate import (
     GRADS,
     LAYERS,

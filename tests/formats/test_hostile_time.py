@@ -15,12 +15,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hookcli.errors import closest
-from hookcli.formats import grads_table, markdown, text
-from hookcli.formats.cells import Caller
+from hookcli.formats import markdown
+from hookcli.formats.grads import table
+from hookcli.formats.inspect.cells import Caller
+from hookcli.formats.parts import text
+from hookcli.formats.parts.widths import shrink
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
-from hookcli.formats.widths import shrink
-from hookcli.report.model import ErrorInfo, UncalledRow
+from hookcli.report.report import ErrorInfo, UncalledRow
 from tests.formats.checks import row
 from tests.formats.fabricate import Leaf, event, layer, parameter, report, stats
 
@@ -249,7 +251,7 @@ def test_names_are_told_apart_by_what_they_have_not_in_common(one, other):
     while "." in a and "." in b and a.rpartition(".")[2] == b.rpartition(".")[2]:
         a, b = a.rpartition(".")[0], b.rpartition(".")[0]
         expected = a, b
-    assert grads_table._apart(".".join(one), ".".join(other)) == expected
+    assert table._apart(".".join(one), ".".join(other)) == expected
 
 
 def test_hints_do_not_compare_long_names():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.actions.catalogue import CATALOGUE as ACTIONS
-from hookcli.formats.pages import (
+from hookcli.catalogue.actions import CATALOGUE as ACTIONS
+from hookcli.catalogue.kinds import CATALOGUE as HOOKS
+from hookcli.reference.hooks import (
     ARGUMENTS,
     OPTIONS,
     action_page,
@@ -13,8 +14,7 @@ from hookcli.formats.pages import (
     hooks_table,
     kind_page,
 )
-from hookcli.formats.reference import hooks_reference
-from hookcli.hooks.catalogue import CATALOGUE as HOOKS
+from hookcli.reference.markdown import hooks_reference
 from tests.conftest import ROOT
 
 

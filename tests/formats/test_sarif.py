@@ -8,8 +8,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from hookcli.formats.ci.sarif_rules import descriptor
 from hookcli.formats.registry import FORMATS
-from hookcli.formats.sarif_rules import descriptor
 from hookcli.formats.view import View
 from hookcli.report.schema import from_json
 from hookcli.rules.catalogue import CATALOGUE

@@ -11,7 +11,7 @@ from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.report.events import Streamed
 from hookcli.report.findings import CheckRow
-from hookcli.report.leaf import Leaf
+from hookcli.report.values import Leaf
 from tests.formats.fabricate import EVENTS, TRACE, H, X, event, report, stats
 
 

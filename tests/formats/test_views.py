@@ -13,9 +13,9 @@ from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.report.events import Streamed
 from hookcli.report.findings import CheckRow
-from hookcli.report.leaf import Leaf
-from hookcli.report.model import ErrorInfo, UncalledRow
+from hookcli.report.report import ErrorInfo, UncalledRow
 from hookcli.report.schema import from_json
+from hookcli.report.values import Leaf
 from tests.formats.fabricate import GRADS, TRACE, event, layer, parameter, report, stats
 from tests.formats.test_formats import HOSTILE
 

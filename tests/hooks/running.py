@@ -7,16 +7,16 @@ from pathlib import Path
 
 from torch import nn
 
-from hookcli.config.hooks import ActionSpec, BackwardSpec, CallRef, HookSpec
-from hookcli.config.selectors import selector_of
-from hookcli.config.spec import ModelSpec, RunSpec, Spec
-from hookcli.inputs.batch import as_batch
+from hookcli.models.batch import as_batch
 from hookcli.models.eager import EagerModel
 from hookcli.report.recording import Recording
-from hookcli.run.engine import engine_for
-from hookcli.run.plan import plan
+from hookcli.report.sinks import Kept
+from hookcli.run.hook_engine.engine import engine_for
 from hookcli.run.runner import Around, run
-from hookcli.run.sinks import Kept
+from hookcli.spec.hooks import ActionSpec, BackwardSpec, CallRef, HookSpec
+from hookcli.spec.plan import plan
+from hookcli.spec.request import ModelSpec, RunSpec, Spec
+from hookcli.spec.selectors import selector_of
 
 FUNCTIONS = Path(__file__).with_name("functions.py")
 

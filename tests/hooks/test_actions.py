@@ -14,7 +14,7 @@ from torch import nn
 from transformers.utils import ModelOutput
 
 from hookcli.actions.observe import NotFiniteError
-from hookcli.config.hooks import CallRef
+from hookcli.spec.hooks import CallRef
 from tests.hooks import models
 from tests.hooks.running import FUNCTIONS, call, carry_out, finished, hook
 

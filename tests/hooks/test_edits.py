@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from hookcli.config.hooks import CallRef, Match, Selector
+from hookcli.spec.hooks import CallRef, Match, Selector
 from tests.hooks import models
 from tests.hooks.running import carry_out, hook
 

@@ -15,9 +15,9 @@ from torch.optim import optimizer as O
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
-from hookcli.config.hooks import PackagePattern
+from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.errors import HookcliError
-from hookcli.hooks.catalogue import CATALOGUE
+from hookcli.spec.hooks import PackagePattern
 from tests.hooks import functions, models
 from tests.hooks.running import FUNCTIONS, CallRef, call, carry_out, hook
 
@@ -320,7 +320,7 @@ def test_what_a_function_returns_takes_effect_as_by_hand(kind):
 
 def test_a_communication_hooks_future_is_what_the_gradients_become():
     kind = CATALOGUE["ddp_comm"]
-    pytest.importorskip("hookcli.hooks.comm")
+    pytest.importorskip("hookcli.hooks.attach.comm")
     store = torch._C._distributed_c10d.HashStore()
     dist.init_process_group("gloo", store=store, rank=0, world_size=1)
     try:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from hookcli.config.hooks import Match, Selector
+from hookcli.spec.hooks import Match, Selector
 from tests.hooks import models
 from tests.hooks.running import call, carry_out, finished, hook
 

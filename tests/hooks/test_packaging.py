@@ -8,8 +8,8 @@ import pytest
 import torch
 import torch.package
 
-from hookcli.config.hooks import PackagePattern
 from hookcli.errors import ModelError
+from hookcli.spec.hooks import PackagePattern
 from tests.hooks.running import CallRef, carry_out, hook
 from tests.models import made
 

@@ -8,7 +8,8 @@ import torch
 from hypothesis import given
 
 from hookcli.errors import RequestError
-from hookcli.inputs.grammar import (
+from hookcli.inputs.materialise import given_batch, make_tensor
+from hookcli.spec.inputs import (
     DTYPES,
     FLOATING,
     INTEGERS,
@@ -22,7 +23,6 @@ from hookcli.inputs.grammar import (
     ValueSpec,
     parse_inputs,
 )
-from hookcli.inputs.materialise import given_batch, make_tensor
 
 
 def one(text):

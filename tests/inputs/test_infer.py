@@ -8,18 +8,18 @@ import sys
 import pytest
 import torch
 
-from hookcli.config.spec import Attempt, ModelSpec, RunSpec, Spec
 from hookcli.errors import NoBatchError
-from hookcli.inputs.grammar import parse_inputs
-from hookcli.inputs.infer.hypothesis import command
-from hookcli.run import batches
-from hookcli.run.session import Session
+from hookcli.run.attempt import Session
+from hookcli.run.batch import candidates
+from hookcli.spec.inferred import command
+from hookcli.spec.inputs import parse_inputs
+from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
 from tests.conftest import HEAD, SAMPLES, run_cli
 
 
 @pytest.fixture(autouse=True)
 def _undeclared(monkeypatch):
-    monkeypatch.setattr(batches, "declarations", lambda *_, **__: iter(()))
+    monkeypatch.setattr(candidates, "declarations", lambda *_, **__: iter(()))
 
 
 def found(source, *inputs, **run):

@@ -11,11 +11,11 @@ import pytest
 import torch
 from torch._export.serde import schema
 
-from hookcli.config.spec import ModelSpec
 from hookcli.errors import HookcliError
 from hookcli.models.exported.load import load_exported
-from hookcli.models.graphs import screened
-from hookcli.models.kinds import Archive
+from hookcli.models.exported.screening.graph_scan import screened
+from hookcli.models.sources.parse import Archive
+from hookcli.spec.request import ModelSpec
 from tests.models import canaries, exporting, made
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from hookcli.errors import ModelError, RequestError
-from hookcli.models.kinds import Archive, PythonFile, parse_source
+from hookcli.models.sources.parse import Archive, PythonFile, parse_source
 from tests.models import made
 
 

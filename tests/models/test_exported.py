@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from hookcli.config.spec import Attempt, ModelSpec, RunSpec, Spec
-from hookcli.run.session import Session
+from hookcli.run.attempt import Session
+from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
 from tests import truth
 from tests.conftest import SAMPLES, attempt
 from tests.models.exporting import (

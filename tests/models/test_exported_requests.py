@@ -14,10 +14,10 @@ import torch
 from torch import nn
 from torch.export import Dim
 
-from hookcli.config.spec import ModelSpec
 from hookcli.errors import ModelError, RequestError
 from hookcli.models.exported.archive import open_program
 from hookcli.models.load import load
+from hookcli.spec.request import ModelSpec
 from tests import truth
 from tests.conftest import ROOT, attempt
 from tests.models.exporting import Regions, Scaled, plain, save

@@ -8,7 +8,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from hookcli.models.fake import Faker, on_meta
+from hookcli.models.fake.fake import Faker, on_meta
 
 
 def built():

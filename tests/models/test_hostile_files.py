@@ -18,13 +18,13 @@ from safetensors.torch import save
 from torch import nn
 
 from hookcli.errors import HookcliError, RequestError
-from hookcli.inputs.batch import as_batch, map_batch, misfit
-from hookcli.models.kinds import parse_source
-from hookcli.models.mapped import map_tensors
-from hookcli.models.pickles import read_pickle
-from hookcli.models.tensorfiles import read_tensors
-from hookcli.models.trees import describe, leaves
-from hookcli.models.weights import load_weights, read_weights
+from hookcli.models.batch import as_batch, map_batch, misfit
+from hookcli.models.files.tensors import read_tensors
+from hookcli.models.files.weights import load_weights, read_weights
+from hookcli.models.map_tensors import map_tensors
+from hookcli.models.nested import describe, leaves
+from hookcli.models.sources.parse import parse_source
+from hookcli.models.sources.pickle_scan import read_pickle
 
 
 def net():

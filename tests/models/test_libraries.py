@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from hookcli.errors import RequestError
-from hookcli.models.libraries import load_libraries
+from hookcli.models.python.libraries import load_libraries
 from tests.conftest import run_cli
 
 SOURCE = """

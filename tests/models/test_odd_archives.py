@@ -15,11 +15,11 @@ import pytest
 import torch
 from torch import nn
 
-from hookcli.config.spec import ModelSpec
 from hookcli.errors import HookcliError, ModelError
 from hookcli.models import places
-from hookcli.models.archives import open_archive
-from hookcli.models.kinds import Archive, parse_source
+from hookcli.models.load import open_archive
+from hookcli.models.sources.parse import Archive, parse_source
+from hookcli.spec.request import ModelSpec
 from tests.models import made
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -210,7 +210,7 @@ def test_a_directory_that_lies_does_not_let_a_member_act(files, tmp_path):
 
 def test_a_file_that_is_swapped_after_the_check_does_not_get_to_act(files, tmp_path):
     from hookcli.models.exported.archive import open_program
-    from hookcli.models.trust import safe_to_open
+    from hookcli.models.exported.screening.trust import safe_to_open
 
     mark, path = tmp_path / "ran", tmp_path / "m.pt2"
     healthy, acting = files["exported"].read_bytes(), made.saved({"a": made.Acts(mark)})

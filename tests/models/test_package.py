@@ -10,12 +10,12 @@ import pytest
 import torch
 from torch import nn
 
-from hookcli.config.arguments import parse_arguments
-from hookcli.config.spec import Attempt, ModelSpec, RunSpec, Spec
+from hookcli.config.constructor_args import parse_arguments
 from hookcli.errors import ModelError, RequestError
-from hookcli.inputs.grammar import parse_inputs
 from hookcli.report.encode import to_json
-from hookcli.run.session import Session
+from hookcli.run.attempt import Session
+from hookcli.spec.inputs import parse_inputs
+from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
 from tests.hooks.running import hook
 from tests.models import made
 

@@ -13,12 +13,12 @@ import torch
 from torch import nn
 from torch._export.serde import schema
 
-from hookcli.config.spec import Attempt, ModelSpec, Spec
 from hookcli.errors import ModelError, RequestError
-from hookcli.models.graphs import screened
-from hookcli.models.kinds import check_opening, parse_source
-from hookcli.models.trust import check_exported
-from hookcli.run.session import Session
+from hookcli.models.exported.screening.graph_scan import screened
+from hookcli.models.exported.screening.trust import check_exported
+from hookcli.models.sources.parse import check_opening, parse_source
+from hookcli.run.attempt import Session
+from hookcli.spec.request import Attempt, ModelSpec, Spec
 from tests.conftest import HEAD, ROOT, attempt
 from tests.models import made
 
@@ -238,7 +238,7 @@ def test_weights_that_could_act_are_refused_trusted_or_not(tmp_path):
 def test_telling_kinds_apart_needs_no_torch(tmp_path):
     torch.save(nn.Linear(4, 3), tmp_path / "m.pt")
     code = (
-        "import sys; from hookcli.models.kinds import parse_source; "
+        "import sys; from hookcli.models.sources.parse import parse_source; "
         "print(parse_source('m.pt').kind); assert 'torch' not in sys.modules"
     )
     done = subprocess.run(
@@ -252,7 +252,7 @@ def test_telling_kinds_apart_needs_no_torch(tmp_path):
 
 
 def test_a_module_in_a_buffer_is_told_like_one_in_a_file():
-    from hookcli.models.pickles import read_pickle
+    from hookcli.models.sources.pickle_scan import read_pickle
 
     buffer = io.BytesIO()
     torch.save(nn.Linear(4, 3), buffer, _use_new_zipfile_serialization=False)

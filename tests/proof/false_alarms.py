@@ -91,11 +91,11 @@ def by_the_command(name):
 def of_the_zoo(name):
     """A small odd model, judged in this process."""
     from hookcli.config.merge import Flags, spec_of
-    from hookcli.config.spec import Attempt
-    from hookcli.inputs.grammar import parse_inputs
     from hookcli.report.encode import to_json
     from hookcli.rules.judge import judged
-    from hookcli.run.session import Session
+    from hookcli.run.attempt import Session
+    from hookcli.spec.inputs import parse_inputs
+    from hookcli.spec.request import Attempt
 
     source = ROOT / "tests" / "zoo_source.py"
     inputs = parse_inputs((f"{source}:{name}__batch",))

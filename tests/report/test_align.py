@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.report.align import align
+from hookcli.comparison.align import align
 
 NAMES = ["fc", "fc.weight", "fc.bias", "body.0", "body.0.weight"]
 

@@ -10,11 +10,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from hookcli.comparison.compare import compare
 from hookcli.errors import HookcliError, RequestError
-from hookcli.formats.diff_formats import FORMATS as DIFF_FORMATS
+from hookcli.formats.diff.registry import FORMATS as DIFF_FORMATS
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
-from hookcli.report.compare import compare
 from hookcli.report.distributed import (
     BucketRow,
     DifferenceRow,
@@ -24,13 +24,13 @@ from hookcli.report.distributed import (
     UnreachedRow,
 )
 from hookcli.report.encode import to_json
+from hookcli.report.files import read_report
 from hookcli.report.findings import Measurement
-from hookcli.report.leaf import Leaf
-from hookcli.report.model import Inputs
+from hookcli.report.report import Inputs
+from hookcli.report.values import Leaf
 from hookcli.rules.catalogue import with_safe_set
 from hookcli.rules.judge import judged
 from hookcli.rules.same_as import judge as same_as
-from hookcli.saved import read_report
 from tests.formats.checks import BROKEN, CHECK
 from tests.formats.fabricate import GRADS, LAYERS, TRACE, layer, report, stats
 from tests.formats.test_perfetto import TIMED

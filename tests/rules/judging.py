@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hookcli.config.load import read_text
 from hookcli.config.merge import Flags, spec_of
-from hookcli.config.read import read_text
-from hookcli.config.spec import Attempt
 from hookcli.rules.judge import judged
-from hookcli.run.session import Session
+from hookcli.run.attempt import Session
+from hookcli.spec.request import Attempt
 
 HERE = Path(__file__).parent
 

@@ -10,8 +10,8 @@ import re
 
 import pytest
 
-from hookcli.config.read import read_text
-from hookcli.formats.rule_pages import costs
+from hookcli.config.load import read_text
+from hookcli.reference.rules import costs
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import PROBES
 from tests.config.test_docs import table

@@ -195,7 +195,7 @@ def test_what_cannot_be_judged(check, said, judged):
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_yaml_is_said_with_its_line(check, message, place):
-    from hookcli.config.read import read_text
+    from hookcli.config.load import read_text
     from hookcli.errors import RequestError
 
     with pytest.raises(RequestError) as raised:

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from hookcli.distributed.merge import merged
+from hookcli.report.ranks.merge import merged
 from hookcli.rules.catalogue import CATALOGUE, with_safe_set
-from hookcli.rules.check import CheckSpec
 from hookcli.rules.judge import judged
+from hookcli.spec.checks import CheckSpec
 from tests.distributed.rows import bucket, of_rank, state
 from tests.formats.fabricate import report
 

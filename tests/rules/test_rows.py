@@ -6,8 +6,8 @@ import pytest
 
 from hookcli.report.findings import PassedOver
 from hookcli.report.schema import from_json
-from hookcli.rules.check import CheckSpec, Suppression
 from hookcli.rules.judge import judged
+from hookcli.spec.checks import CheckSpec, Suppression
 from tests.formats.fabricate import LAYERS, parameter, report
 
 PARAMETERS = (parameter("fc.weight", (4, 3)), parameter("head.bias", (1,)))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hookcli.rules.check import CheckSpec, Suppression
 from hookcli.rules.judge import UNUSED, judged
+from hookcli.spec.checks import CheckSpec, Suppression
 from tests.rules.judging import HERE, judge
 
 REPORT = judge(f"{HERE / 'models.py'}:UnusedHead")

@@ -8,8 +8,8 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 from torch.utils.flop_counter import FlopCounterMode
 
-from hookcli.config.spec import ModelSpec, RunSpec, Spec
-from hookcli.run.live import run_live
+from hookcli.api.live import run_live
+from hookcli.spec.request import ModelSpec, RunSpec, Spec
 
 COUNTED = Spec("grads", ModelSpec("x"), run=RunSpec(flops=True))
 

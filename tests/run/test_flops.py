@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import hookcli
-from hookcli.inputs.batch import Batch
+from hookcli.models.batch import Batch
 from tests.conftest import HEAD, attempt
 from tests.zoo import ODD
 
@@ -107,7 +107,7 @@ def test_a_fused_encoder_layer_costs_what_its_parts_do():
     layer = nn.TransformerEncoderLayer(E, 2, 16, batch_first=True).eval()
     parts = hookcli.inspect(layer, r(B, T, E)).totals.flops
     from hookcli.report.recording import CallNote
-    from hookcli.run.counter import OperatorCounter
+    from hookcli.run.cost.flops import OperatorCounter
 
     note = CallNote(0, 0, "", "", None, 0, None, 0, False, None, False, [])
     with torch.no_grad(), OperatorCounter(lambda: note):

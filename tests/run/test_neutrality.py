@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn.modules import module as torch_module
 
 import hookcli
-from hookcli.inputs.batch import Batch
+from hookcli.models.batch import Batch
 from tests.test_zoo import entry
 from tests.zoo import ODD, RAISING
 
@@ -155,7 +155,7 @@ def test_a_parameter_too_large_to_copy_is_told_when_the_forward_writes_it(monkey
             return x * self.scale
 
     assert hookcli.inspect(Writes(), torch.ones(2)).warnings == ()
-    monkeypatch.setattr("hookcli.run.scope.available", lambda: 8)
+    monkeypatch.setattr("hookcli.run.neutrality.model_state.available", lambda: 8)
     report = hookcli.inspect(Writes(), torch.ones(2))
     assert report.warnings == ("the run wrote the parameter scale: it is not put back",)
 

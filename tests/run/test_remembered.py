@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hookcli.run.remembered import Remembered
-from hookcli.run.statistics import statistics
+from hookcli.run.statistics.cache import Remembered
+from hookcli.run.statistics.statistics import statistics
 
 
 def counting():

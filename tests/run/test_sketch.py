@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from hookcli.run.sketch import CHUNK, SPAN, WIDTH, Projector
+from hookcli.run.statistics.sketch import CHUNK, SPAN, WIDTH, Projector
 
 
 @pytest.fixture(scope="module")

@@ -17,11 +17,11 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from hookcli.run.chunks import SIZE, chunks, compact
-from hookcli.run.elements import on_device
-from hookcli.run.moments import Elements, Moments
-from hookcli.run.passes import on_cpu
-from hookcli.run.statistics import norm_of, norm_of_change, norm_of_sum, statistics
+from hookcli.run.statistics.chunks import SIZE, chunks, compact
+from hookcli.run.statistics.cpu import on_cpu
+from hookcli.run.statistics.elements import on_device
+from hookcli.run.statistics.moments import Elements, Moments
+from hookcli.run.statistics.statistics import norm_of, norm_of_change, norm_of_sum, statistics
 from tests.conftest import ROOT
 
 inf, nan = math.inf, math.nan

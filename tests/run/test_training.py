@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from hookcli.run.training import training
+from hookcli.run.cost.training_memory import training
 
 
 class Square(torch.autograd.Function):
@@ -104,7 +104,7 @@ def test_nothing_is_estimated_without_a_graph():
 def test_a_graph_of_a_hundred_thousand_operators_is_freed_without_recursion():
     code = (
         "import torch\n"
-        "from hookcli.hooks.graph import let_go, nodes_since\n"
+        "from hookcli.hooks.attach.graph import let_go, nodes_since\n"
         "y = torch.ones(1, requires_grad=True)\n"
         "for _ in range(100_000):\n"
         "    y = y * 1.0\n"

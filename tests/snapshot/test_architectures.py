@@ -7,7 +7,7 @@ import importlib
 import pytest
 
 pytest.importorskip("transformers")
-from hookcli.config.yaml import flow
+from hookcli.spec.yaml import flow
 from tests.proof.small import SMALL, config_of
 
 NAMES = ["bert", "gpt2_lm", "llama_lm", "t5", "vit", "albert", "mixtral", "swin", "resnet", "mamba"]

@@ -7,9 +7,8 @@ import fnmatch
 import pytest
 from hypothesis import given, strategies as st
 
-from hookcli.rules.orders import spelled
-from hookcli.snapshot.covers import cover
-from hookcli.snapshot.globs import Names, exactly, folded, ranges
+from hookcli.rules.order_patterns import spelled
+from hookcli.snapshot.globs import Names, cover, exactly, folded, ranges
 from hookcli.snapshot.order import written
 
 ODD = ["a", "a.b", "h[0]", "h*", "h?", "[!a]", "a{0..3}", "é", "\n", "h.0", "h.1", "x.[", "]", "-"]

@@ -7,9 +7,8 @@ import unicodedata
 import yaml
 from hypothesis import given, strategies as st
 
-from hookcli.config.read import read_text
-from hookcli.config.yaml import CoreLoader
-from hookcli.report.model import (
+from hookcli.config.load import read_text
+from hookcli.report.report import (
     SCHEMA,
     Environment,
     LayerRow,
@@ -18,11 +17,12 @@ from hookcli.report.model import (
     RunInfo,
     Totals,
 )
-from hookcli.rules.check import Suppression
 from hookcli.snapshot.globs import exactly
 from hookcli.snapshot.section import Section
 from hookcli.snapshot.snapshot import Snapshot, snapshot
-from hookcli.snapshot.text import text, value_text
+from hookcli.snapshot.yaml_text import text, value_text
+from hookcli.spec.checks import Suppression
+from hookcli.spec.yaml import CoreLoader
 
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 

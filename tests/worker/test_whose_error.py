@@ -18,8 +18,8 @@ from hookcli.errors import (
     is_own,
     trace_of,
 )
-from hookcli.inputs.grammar import parse_inputs
 from hookcli.models.failures import failure_of, message_of, type_name
+from hookcli.spec.inputs import parse_inputs
 from tests.conftest import HEAD, run_cli
 
 OURS = (HookcliError, RequestError, NoBatchError, ModelError, BugError)

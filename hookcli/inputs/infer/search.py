@@ -12,11 +12,11 @@ from time import perf_counter
 
 from torch import nn
 
-from hookcli.inputs.infer.clues import Clues
-from hookcli.inputs.infer.hypothesis import Guess, Hypothesis
-from hookcli.inputs.infer.mend import mends
-from hookcli.inputs.infer.roles import start
+from hookcli.inputs.infer.layer_clues import Clues
+from hookcli.inputs.infer.name_clues import start
+from hookcli.inputs.infer.repair import mends
 from hookcli.inputs.infer.trial import Trial
+from hookcli.spec.inferred import Guess, Hypothesis
 
 MOST_TRIALS = 64
 MOST_SECONDS = 20.0

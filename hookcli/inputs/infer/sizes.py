@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from hookcli.inputs.grammar import TensorSpec
+from hookcli.spec.inputs import TensorSpec
 
 _COMMON = (224, 32, 28, 64, 96, 128, 256, 299, 227, 84, 48, 112, 160, 192, 384, 512)
 LARGEST = 1024  # pixels of a side

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from torch import nn
 
-from hookcli.inputs.infer.hypothesis import Hypothesis
+from hookcli.spec.inferred import Hypothesis
 
 Sizes = tuple[int, ...]
 

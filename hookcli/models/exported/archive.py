@@ -16,7 +16,7 @@ import torch
 from torch.export import ExportedProgram
 
 from hookcli.errors import HookcliError, ModelError, RequestError
-from hookcli.models.exported.standins import register
+from hookcli.models.exported.containers import register
 from hookcli.models.failures import first_line, message_of
 
 _LEGACY = "serialized_exported_program.json"  # torch 2.7 and before: one program, at the top

@@ -10,20 +10,20 @@ from contextlib import redirect_stdout
 import torch
 from torch import fx
 
-from hookcli.config.spec import ModelSpec
 from hookcli.errors import HookcliError, ModelError
-from hookcli.models import places, walk
+from hookcli.models import module_tree, places
 from hookcli.models.exported.archive import Opened, open_program
 from hookcli.models.exported.model import ExportedModel
 from hookcli.models.exported.names import name_buffers, name_inputs
 from hookcli.models.exported.origins import call_places, mode_of, modes, overall
 from hookcli.models.exported.regions import inline_regions
+from hookcli.models.exported.screening.trust import safe_to_open
 from hookcli.models.exported.signature import Signature
 from hookcli.models.exported.tree import Tree
 from hookcli.models.failures import first_line, message_of
-from hookcli.models.kinds import Archive
 from hookcli.models.loaded import Loaded
-from hookcli.models.trust import safe_to_open
+from hookcli.models.sources.parse import Archive
+from hookcli.spec.request import ModelSpec
 
 _SHOWN = 5  # names of modules that a note gives
 
@@ -67,7 +67,7 @@ def _loaded(opened: Opened) -> Loaded:
         tree = Tree(torch.export.unflatten(program), signature)
     said = modes(program.graph)
     if said:
-        for module, names in walk.modules(tree.root):
+        for module, names in module_tree.modules(tree.root):
             module.training = mode_of(names[0], said)
     return Loaded(
         tree.root,

@@ -9,8 +9,8 @@ from typing import Any
 
 from torch import nn
 
-from hookcli.models.base import Call, CallStack, Enter, Exit
 from hookcli.models.eager import EagerModel
+from hookcli.models.model import Call, CallStack, Enter, Exit
 from hookcli.report.recording import ModuleInfo
 
 

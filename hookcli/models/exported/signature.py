@@ -12,8 +12,8 @@ from torch.export.graph_signature import ConstantArgument, InputKind
 from torch.utils import _pytree as pytree
 
 from hookcli.errors import ModelError
-from hookcli.inputs.batch import Batch
-from hookcli.models.exported.dims import Checker, Dim, Range, Wanted
+from hookcli.models.batch import Batch
+from hookcli.models.exported.shape_checker import Checker, Dim, Range, Wanted
 
 
 class Signature:

@@ -11,11 +11,18 @@ from typing import Any
 
 from torch import fx, nn
 
-from hookcli.models.exported.found import Found, aliases, base_of, gather, number_of
-from hookcli.models.exported.layer import Container, Layer, Root, Turn, layer_class, root_class
-from hookcli.models.exported.programs import Program
+from hookcli.models.exported.layer import (
+    Container,
+    Layer,
+    Program,
+    Root,
+    Turn,
+    layer_class,
+    root_class,
+)
 from hookcli.models.exported.regions import Regions
 from hookcli.models.exported.signature import Signature
+from hookcli.models.exported.unflattened import Found, aliases, base_of, gather, number_of
 
 
 class Tree:

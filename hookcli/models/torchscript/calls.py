@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from hookcli.models.base import Call, CallStack, Enter, Exit
+from hookcli.models.model import Call, CallStack, Enter, Exit
 from hookcli.models.scripted import original_of, type_of
 from hookcli.models.torchscript.sources import Lines
 from hookcli.models.torchscript.tapped import Tapped

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from hookcli.models import places
-from hookcli.models.base import Call
+from hookcli.models.model import Call
 from hookcli.models.torchscript.graphs import nodes_of
 
 _FILE = re.compile(r'File "(.{1,4096}?)", line (\d+)')

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from hookcli.models import walk
+from hookcli.models import module_tree
 from hookcli.models.torchscript.graphs import nodes_of
 
 _REPEATED = re.compile(r"forward\d+")
@@ -25,7 +25,7 @@ def repeats(root: nn.Module) -> dict[str, set[str]]:
     """
     found: dict[str, set[str]] = {}
     seen: set[str] = set()
-    for module, _ in walk.modules(root):
+    for module, _ in module_tree.modules(root):
         script: Any = module
         if type_name(script) in seen:
             continue

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from hookcli.models import walk
+from hookcli.models import module_tree
 from hookcli.models.scripted import is_scripted, tapped_of
 from hookcli.models.torchscript.tapped import Tapped, private_copy
 
@@ -53,7 +53,7 @@ def _instrument(tapped: Tapped, swaps: Callable[[nn.Module], bool]) -> list[str]
 def _children(root: nn.Module) -> Iterator[tuple[str, nn.Module, str]]:
     """The scripted children of Python's modules: name, parent and key."""
     seen: set[int] = set()
-    for name, module in walk.named(root):
+    for name, module in module_tree.named(root):
         if is_scripted(module):
             continue
         for key, child in module._modules.items():
@@ -63,7 +63,7 @@ def _children(root: nn.Module) -> Iterator[tuple[str, nn.Module, str]]:
 
 
 def _holders(root: nn.Module, child: nn.Module) -> Iterator[tuple[nn.Module, str]]:
-    for module, _ in walk.modules(root):
+    for module, _ in module_tree.modules(root):
         if not is_scripted(module):
             for key, one in module._modules.items():
                 if one is child:
@@ -72,9 +72,9 @@ def _holders(root: nn.Module, child: nn.Module) -> Iterator[tuple[nn.Module, str
 
 def _is_shared(root: nn.Module, child: nn.Module) -> bool:
     """Whether another module holds a tensor of a scripted child too: a copy would part them."""
-    inside = {id(module) for module, _ in walk.modules(child)}
-    own = {id(t) for t, _, _ in walk.tensors(child, "_parameters")}
-    for module, _ in walk.modules(root):
+    inside = {id(module) for module, _ in module_tree.modules(child)}
+    own = {id(t) for t, _, _ in module_tree.tensors(child, "_parameters")}
+    for module, _ in module_tree.modules(root):
         if id(module) in inside:
             continue
         if any(id(t) in own for _, t in module._parameters.items() if t is not None):

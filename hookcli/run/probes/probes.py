@@ -6,23 +6,23 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from hookcli.config.hooks import OptimizerSpec
-from hookcli.config.spec import Spec
-from hookcli.inputs.batch import Batch
-from hookcli.models.base import Model
+from hookcli.models.batch import Batch
 from hookcli.models.failures import failure_of, first_line
+from hookcli.models.model import Model
 from hookcli.report.findings import Measurement
 from hookcli.report.recording import Recording
 from hookcli.run.loss import Loss
-from hookcli.run.observer import Observer
-from hookcli.run.plan import Plan
-from hookcli.run.probes.again import Again, copied, is_used_up
-from hookcli.run.probes.grown import grown
-from hookcli.run.probes.passes import RUN, Passes, passes_of
-from hookcli.run.probes.repeat import repeat
-from hookcli.run.probes.samples import samples
-from hookcli.run.probes.step import step
-from hookcli.run.probes.values import Values
+from hookcli.run.observe.observer import Observer
+from hookcli.run.probes.batch_growth import grown
+from hookcli.run.probes.batch_independence import samples
+from hookcli.run.probes.determinism import repeat
+from hookcli.run.probes.non_finite import Values
+from hookcli.run.probes.optimizer_step import step
+from hookcli.run.probes.pass_counts import RUN, Passes, passes_of
+from hookcli.run.probes.rerun import Again, copied, is_used_up
+from hookcli.spec.hooks import OptimizerSpec
+from hookcli.spec.plan import Plan
+from hookcli.spec.request import Spec
 
 
 class Probes:

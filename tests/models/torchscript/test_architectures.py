@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from hookcli.inputs.batch import Batch, as_batch
+from hookcli.models.batch import Batch, as_batch
 from tests.conftest import SAMPLES
 from tests.models.torchscript.sides import (
     calls,

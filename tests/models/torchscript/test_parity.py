@@ -83,7 +83,7 @@ def test_every_run_tells_the_same_whatever_the_executor_does(times):
     ids=lambda kinds: ", ".join(kind for kind, _ in kinds),
 )
 def test_every_kind_that_a_scripted_module_can_have_fires_as_in_python(kinds):
-    from hookcli.config.hooks import Match, Selector
+    from hookcli.spec.hooks import Match, Selector
 
     model, x = made("loop")
     kinds = [

@@ -1,0 +1,1 @@
+"""The Python API: the commands on live models, and hooks in a training loop."""

@@ -1,0 +1,112 @@
+"""A model that is named, judged in a process of its own: by the command line, as a user runs it."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hookcli.errors import BugError, HookcliError, ModelError, RequestError, Status
+
+if TYPE_CHECKING:
+    from hookcli.config.config import FailOn
+    from hookcli.report.report import Report
+
+
+def check_named(
+    source: str,
+    config: Any,
+    inputs: Any,
+    flags: Mapping[str, Any],
+    fail_on: FailOn | None,
+) -> tuple[Report, FailOn]:
+    """The judged report of MODEL, and which findings count. Paths are relative to this process's.
+
+    Raises
+    ------
+    RequestError, ModelError : nothing could be judged.
+    """
+    with _file(config) as file:
+        command = [sys.executable, "-m", "hookcli", "check", "-f", "json", "-q"]
+        command += [] if file is None else ["-c", file]
+        for name, value in flags.items():
+            if value is not None and (name, value) != ("loss", "probe"):
+                command.append(f"--{name}={_text(name, value)}")
+        command += [f"--input={one}" for one in _inputs(inputs)]
+        command += ["--", source]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        level = fail_on or _level(file)
+    if not done.stdout.strip():
+        raise _error(done.returncode, done.stderr)
+    from hookcli.report.schema import from_json
+
+    return from_json(done.stdout), level
+
+
+@contextlib.contextmanager
+def _file(config: Any) -> Iterator[str | None]:
+    """The configuration as a file."""
+    from hookcli.config.from_python import as_document
+
+    document = None if config is None else as_document(config)
+    if document is None:
+        yield None if config is None else str(config)
+        return
+    from hookcli.spec.yaml import flow
+
+    for one in document.get("checks") or ():
+        if isinstance(one, dict) and isinstance(one.get("report"), str):
+            one["report"] = str(Path(one["report"]).absolute())
+    with tempfile.TemporaryDirectory(prefix="hookcli-") as folder:
+        path = Path(folder, "checks.yaml")
+        path.write_text(flow(document), encoding="utf-8")
+        yield str(path)
+
+
+def _level(file: str | None) -> FailOn:
+    from hookcli.config.load import read_config
+
+    return (None if file is None else read_config(file).fail_on) or "error"
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, str | int):
+        return str(value)
+    raise RequestError(
+        f"{name} cannot be a function for a model that runs in a process of its own",
+        place=name,
+        hint="name it, file.py:function, or give the live module",
+    )
+
+
+def _inputs(inputs: Any) -> Sequence[str]:
+    if inputs is None:
+        return ()
+    given = (inputs,) if isinstance(inputs, str) else inputs
+    if isinstance(given, list | tuple) and all(isinstance(one, str) for one in given):
+        return given
+    raise RequestError(
+        "a model that runs in a process of its own takes its inputs as texts",
+        place="inputs",
+        hint='write inputs="2x3x224x224", as of --input, or give the live module',
+    )
+
+
+_KINDS: dict[int, type[HookcliError]] = {Status.REQUEST: RequestError, Status.MODEL: ModelError}
+
+
+def _error(status: int, told: str) -> HookcliError:
+    """The three lines that the command said, as the error that they were."""
+    found = {"error: ": "", "  --> ": "", "hint: ": ""}
+    for line in told.splitlines():
+        for start in found:
+            if line.startswith(start):
+                found[start] = line.removeprefix(start)
+    message, place, hint = found.values()
+    kind = _KINDS.get(status, BugError)
+    message = message or f"hookcli check ended with status {status}"
+    return kind(message, place=place, hint=hint, details=told)

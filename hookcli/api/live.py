@@ -1,0 +1,177 @@
+"""Running a live module in process, neutrally: the engine behind the Python API."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from hookcli.errors import RequestError
+from hookcli.inputs.declared import declarations
+from hookcli.models import module_tree
+from hookcli.models.batch import Batch, as_batch, map_batch, misfit
+from hookcli.models.eager import EagerModel
+from hookcli.models.failures import first_line, message_of
+from hookcli.models.nested import describe
+from hookcli.models.python.libraries import load_libraries
+from hookcli.models.scripted import is_scripted, tapped_in, type_of
+from hookcli.report.recording import Recording
+from hookcli.report.report import Inputs, Origin, Report
+from hookcli.report.sinks import Kept
+from hookcli.run.assemble import assemble, run_info
+from hookcli.run.batch.candidates import given as given_inputs, no_batch
+from hookcli.run.hook_engine.engine import engine_for
+from hookcli.run.loss import Loss
+from hookcli.run.neutrality.model_state import neutral
+from hookcli.run.observe.observer import Observer
+from hookcli.run.prepare import tap_scripted
+from hookcli.run.runner import Around, run
+from hookcli.run.seeds import generators_kept, seed_all
+from hookcli.spec.plan import plan
+from hookcli.spec.request import Spec
+
+if TYPE_CHECKING:
+    from hookcli.run.probes.probes import Probes
+
+
+def batch_for(root: nn.Module, given: Any, seed: int, warnings: list[str]) -> tuple[Origin, Batch]:
+    """The batch that was given, or else the first that the model declares.
+
+    Raises
+    ------
+    RequestError : there is none, or it does not bind to forward.
+    """
+    name = type(root).__name__
+    if given is not None:
+        batch = as_batch(given)
+        problem = misfit(root, batch)
+        if problem is not None:
+            raise RequestError(
+                f"{name}.forward does not take this batch: {problem}",
+                place=name,
+                hint="a tuple is positional arguments, a mapping keyword ones",
+            )
+        return "given", batch
+    seed_all(seed)
+    found = declarations(
+        root, None, lambda what, why: warnings.append(f"{what} was not used: {why}")
+    )
+    first = next(found, None)
+    if first is None:
+        raise no_batch(root, name)
+    return "declared", first.batch
+
+
+def _batch_of(root: nn.Module, given: Any, spec: Spec, warnings: list[str]) -> tuple[Origin, Batch]:
+    """The batch that was given, or the request's, on the model's device; else a declared one."""
+    if given is None and spec.inputs:
+        seed_all(plan(spec).seed)
+        asked = given_inputs(spec, root, nullcontext)
+        if asked is not None:
+            device = device_of(root)
+            move = device not in {"cpu", "several"}
+            return "given", map_batch(asked.batch, lambda t: t.to(device)) if move else asked.batch
+    return batch_for(root, given, plan(spec).seed, warnings)
+
+
+def _copy(root: Any, spec: Spec, warnings: list[str]) -> nn.Module:
+    """A scripted module of our own: what is put into its graphs must not stay in the user's."""
+    from hookcli.models.torchscript.tapped import private_copy
+
+    try:
+        copy = private_copy(root)
+    except RuntimeError as error:
+        raise RequestError(
+            f"the TorchScript module cannot be copied: {first_line(message_of(error))}",
+            place=type_of(root),
+            hint="give the Python module that it was made from",
+        ) from None
+    copy.train(root.training)
+    warnings += tap_scripted(spec, copy)
+    return copy
+
+
+def run_live(
+    root: nn.Module,
+    given: Any,
+    spec: Spec,
+    *,
+    loss: Loss | None = None,
+    observers: Callable[[Recording], Sequence[Observer]] = lambda recording: (),
+    probes: Probes | None = None,
+) -> Report:
+    """Carry out a request on a live module; the module is afterwards what it was.
+
+    A model that raises gives a partial report. `loss` takes the place of the request's;
+    `observers` makes what looks on beside the hooks; `probes` looks on, and runs the model again.
+
+    Raises
+    ------
+    RequestError : there is no batch, or it does not bind to forward; or a hook of the request
+        does not fit the model.
+    """
+    if not isinstance(root, nn.Module):
+        raise RequestError(
+            f"this is no module but {type(root).__name__}",
+            place=repr(root)[:80],
+            hint="give an instance: Net(), not Net",
+        )
+    started = time.perf_counter()
+    warnings: list[str] = []
+    load_libraries(spec.libraries)
+    recording, sink = Recording(), Kept()
+    written: list[str] = []
+    settings = plan(spec)
+    with generators_kept():
+        origin, batch = _batch_of(root, given, spec, warnings)
+    if is_scripted(root):
+        root = _copy(root, spec, warnings)
+    model = EagerModel(root)
+    inputs = Inputs(
+        origin=origin,
+        args=tuple(describe(a) for a in batch.args),
+        kwargs={k: describe(v) for k, v in batch.kwargs.items()},
+    )
+    with neutral(root, written):
+        engine = engine_for(spec, sink)
+        looking = (*observers(recording), *(() if probes is None else probes.observers(batch)))
+        around = Around(lambda *_: None, recording, loss=loss, observers=looking)
+        run(model, batch, settings, engine, around)
+        if probes is not None:
+            probes.conclude(model, settings, recording)
+    sink.close(recording)
+    recording.error = None
+    for tapped in tapped_in(root):
+        tapped.close()
+    warnings += [f"the run wrote the parameter {name}: it is not put back" for name in written]
+    return assemble(
+        model,
+        recording,
+        command=spec.command,
+        source=source_of(root),
+        run=run_info(spec, settings.mode, recording, tensors="real", device=device_of(root)),
+        inputs=inputs,
+        warnings=warnings,
+        started=started,
+    )
+
+
+def source_of(root: nn.Module) -> str:
+    """What stands for the place of a live module's source."""
+    return f"{type(root).__module__}:{type(root).__qualname__}"
+
+
+def device_of(root: nn.Module) -> str:
+    """Where a model's tensors are; "several" where they are not all on one device."""
+    devices = {
+        str(tensor.device)
+        for table in ("_parameters", "_buffers")
+        for tensor, _, _ in module_tree.tensors(root, table)
+    }
+    if not devices:
+        return str(torch.get_default_device())
+    return devices.pop() if len(devices) == 1 else "several"

@@ -1,0 +1,134 @@
+"""Two live modules, run one after the other in process, and compared."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.api.live import batch_for, run_live
+from hookcli.comparison.compare import Settings, compare
+from hookcli.comparison.diff import Diff, ExactDiff
+from hookcli.comparison.tolerance import Tolerances
+from hookcli.errors import HookcliError, ModelError
+from hookcli.models.batch import Batch, map_batch
+from hookcli.report.recording import Recording
+from hookcli.report.report import Report
+from hookcli.run.batch.candidates import floating_dtype
+from hookcli.run.diff.capture import Keep, compare_tensors
+from hookcli.run.diff.sketches import Sketches
+from hookcli.run.loss import Loss
+from hookcli.run.observe.observer import Observer
+from hookcli.run.seeds import generators_kept
+from hookcli.spec.plan import plan
+from hookcli.spec.request import Spec
+
+_ROUNDS = 3
+_PARTS = ("inputs", "outputs")
+
+
+def diff_live(
+    a: nn.Module,
+    b: nn.Module,
+    given: Any,
+    spec: Spec,
+    tolerances: Tolerances,
+    *,
+    loss: Loss | None = None,
+) -> Diff:
+    """Both modules with one batch, as they are. Each is afterwards what it was.
+
+    Raises
+    ------
+    RequestError : there is no batch, or it does not bind to a forward.
+    ModelError : a forward failed.
+    """
+    pair = _Live(a, b, given, spec, loss)
+    reports = pair.run(0), pair.run(1)
+    exact: dict[tuple[int, str], tuple[ExactDiff, ...]] = {}
+    found = compare(*reports, Settings(tolerances, exact))
+    for _ in range(_ROUNDS):
+        first = found.first
+        if first is None or first.a is None or first.b is None:
+            break
+        if (first.a.order, "inputs") in exact:
+            break
+        exact.update(pair.closely(first.a.order, first.b.order))
+        found = compare(*reports, Settings(tolerances, exact))
+    return found
+
+
+class _Live:
+    def __init__(
+        self, a: nn.Module, b: nn.Module, given: Any, spec: Spec, loss: Loss | None
+    ) -> None:
+        self._models, self._spec, self._loss = (a, b), spec, loss
+        with generators_kept():
+            _, self._batch = batch_for(a, given, plan(spec).seed, [])
+
+    def _batch_of(self, side: int) -> Batch:
+        """A copy, since a forward may write to it; in B's dtype."""
+        ours, theirs = (floating_dtype(model, self._spec) for model in self._models)
+
+        def copied(tensor: torch.Tensor) -> torch.Tensor:
+            cast = side == 1 and tensor.dtype == ours != theirs
+            return tensor.detach().clone().to(theirs if cast else tensor.dtype)
+
+        batch = map_batch(self._batch, copied)
+        try:
+            return copy.deepcopy(batch)  # objects of the user's too
+        except Exception:  # noqa: BLE001  # what cannot be copied is shared
+            return batch
+
+    def run(self, side: int) -> Report:
+        """The report of one side, with its sketches."""
+        return self._run(side, lambda recording: (Sketches(recording.measured),))
+
+    def _run(self, side: int, observers: Any) -> Report:
+        name = "AB"[side]
+        try:
+            report = run_live(
+                self._models[side],
+                self._batch_of(side),
+                self._spec,
+                loss=self._loss,
+                observers=observers,
+            )
+        except HookcliError as error:
+            error.message = f"{name}: {error.message}"
+            raise
+        failed = report.error
+        if failed is not None:
+            raise ModelError(
+                f"{name}: {failed.type} in {failed.phase}: {failed.message}",
+                place=failed.place or report.model.source,
+                hint="run hookcli.inspect on this model alone to see how far it comes",
+            )
+        return report
+
+    def closely(self, a: int, b: int) -> dict[tuple[int, str], tuple[ExactDiff, ...]]:
+        """One call of each side, compared element by element."""
+        kept = []
+        for side, order in enumerate((a, b)):
+            keep = Keep([order])
+
+            def observers(recording: Recording, keep: Keep = keep) -> Sequence[Observer]:
+                return (keep,)
+
+            self._run(side, observers)
+            kept.append(keep.calls[order])
+        return {
+            (a, part): tuple(
+                exact_of(value) for value in compare_tensors(kept[0][part], kept[1][part])
+            )
+            for part in _PARTS
+        }
+
+
+def exact_of(value: dict[str, Any]) -> ExactDiff:
+    """The row of what `compare_tensors` found."""
+    at = value["at"]
+    return ExactDiff(**{**value, "at": None if at is None else tuple(at)})

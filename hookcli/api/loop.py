@@ -1,0 +1,253 @@
+"""Hooks in a training loop that is not ours: the same engine, with a clock that follows the loop.
+
+A step opens with a forward of the root and closes with `step()`, or with the step of an optimizer
+that was named. What runs inside autograd's engine is the backward phase.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+
+from hookcli.api.live import device_of, source_of
+from hookcli.api.loop_clock import LoopClock, Scales
+from hookcli.errors import RequestError
+from hookcli.hooks.attach.engine import Queue
+from hookcli.models.eager import EagerModel
+from hookcli.models.model import Call
+from hookcli.models.nested import describe, leaves
+from hookcli.models.python.libraries import load_libraries
+from hookcli.models.scripted import is_scripted, type_of
+from hookcli.report.recording import EventNote, Recording
+from hookcli.report.report import Inputs, Report
+from hookcli.report.sinks import Kept, Sink, Streamed
+from hookcli.run.assemble import assemble, run_info
+from hookcli.run.cost.flops import Activations
+from hookcli.run.hook_engine.engine import engine_for
+from hookcli.run.neutrality.model_state import room_for_hooks
+from hookcli.run.observe.gradients import note_gradients
+from hookcli.run.observe.inventory import note_buffers, take_inventory
+from hookcli.run.observe.recorder import Recorder
+from hookcli.spec.plan import plan, unjudged
+from hookcli.spec.request import Spec
+
+_MOST = 100_000  # events kept in memory
+_FORWARDS = (
+    64  # of the root, in one step: of more, the rows and what waits for backward are dropped
+)
+
+
+class Attached:
+    """Hooks on a live model, from `with` to its end. Cheap enough to leave on."""
+
+    def __init__(
+        self,
+        root: nn.Module,
+        spec: Spec,
+        *,
+        optimizers: tuple[torch.optim.Optimizer, ...],
+        scaler: Any,
+        shown: Callable[[Report], Report],
+        most: int = _MOST,
+    ) -> None:
+        if not isinstance(root, nn.Module):
+            raise RequestError(
+                f"this is no module but {type(root).__name__}",
+                place=repr(root)[:80],
+                hint="give an instance: Net(), not Net",
+            )
+        if is_scripted(root):
+            raise RequestError(
+                "a TorchScript module cannot be followed in a loop: PyTorch takes no hooks on it",
+                place=type_of(root),
+                hint="hookcli.inspect, grads and trace run a copy of it; or give the Python module",
+            )
+        self._spec = spec
+        self._shown = shown
+        self._plan = replace(plan(spec), mode="as-is")
+        self._model = EagerModel(root)
+        self._optimizers = optimizers
+        load_libraries(spec.libraries)
+        self._sink: Sink = Kept(most) if spec.stream is None else Streamed(spec.stream)
+        self._engine = engine_for(spec, self._sink, clock=LoopClock)
+        self._clock = self._engine.context
+        self._recording = Recording()
+        self._recorder = Recorder(self._recording, lambda *_: None, self._clock)
+        self._recorder.counted = False
+        self._inputs: Inputs | None = None
+        self._stack = ExitStack()
+        self._started = time.perf_counter()
+        self._scales = Scales(scaler)
+        self._report: Report | None = None
+        self._noting = True  # calls become rows
+        self._opened = False  # a forward has begun in this step
+        self._forwards = 0  # in this step
+        self._noted = False  # gradients before an optimizer's step; else those of the report's time
+        at_end = [one for one in self._engine.hooks if one.spec.kind == "engine_callback"]
+        self._callbacks = Queue(at_end) if at_end else None
+
+    def __enter__(self) -> Attached:
+        with ExitStack() as stack:
+            stack.enter_context(room_for_hooks())
+            self._engine.resolve(self._model)
+            self._before = note_buffers(self._model, copies=False)
+            stack.enter_context(
+                self._model.observe(
+                    self._enter,
+                    self._leave,
+                    calls=self._clock.calls,
+                    between=self._engine.attached(),
+                )
+            )
+            if self._optimizers:
+                self._follow(stack)
+            stack.enter_context(self._engine.around_forward())
+            stack.enter_context(self._engine.operators())
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._clock.open = False
+        self._stack.close()
+        self._sink.close(self._recording)
+        if kind is None:
+            self._engine.judge(self._recording, None)
+        else:  # hooks may not have had their turn
+            self._recording.findings = list(self._clock.findings)
+
+    def _follow(self, stack: ExitStack) -> None:
+        """Attach optimizers' hooks, and ours around them: global ones come first and last."""
+        names = {id(p.tensor): p.name for p in self._model.parameters()}
+        stack.enter_context(register_optimizer_step_pre_hook(self._before_step))
+        for optimizer in self._optimizers:
+            self._engine.on_optimizer(optimizer, names, stack)
+        stack.enter_context(register_optimizer_step_post_hook(self._after_step))
+
+    def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        if not any(optimizer is one for one in self._optimizers):
+            return
+        setattr(self._clock, "optimizing", True)  # noqa: B010  # of our own class of clock
+        if self._spec.command == "grads":
+            self._recording.gradients[:] = [note_gradients(self._model, None)]
+            self._noted = True
+
+    def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        """With one optimizer a step of the loop closes with its own."""
+        if not any(optimizer is one for one in self._optimizers):
+            return
+        setattr(self._clock, "optimizing", False)  # noqa: B010  # of our own class of clock
+        if len(self._optimizers) == 1:
+            self.step()
+
+    def step(self) -> None:
+        """A step of the loop is over: the next forward belongs to the next."""
+        self._engine.start_step(self._clock.step + 1)
+        self._opened, self._forwards = False, 0
+        self._note_no_more()
+
+    def _note_no_more(self) -> None:
+        """The rows are those of the first step's first forwards."""
+        self._noting = self._clock.calls.placed = False
+
+    def _enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        if call.name == "":
+            self._enter_root(call, batch)
+        if self._noting:
+            self._recorder.enter(call, batch)
+        self._engine.enter(call, batch)
+
+    def _enter_root(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        if not call.recomputed:
+            self._begin_forward()
+        if self._inputs is None:
+            self._inputs = Inputs(
+                "given",
+                tuple(describe(a) for a in batch[0]),
+                {k: describe(v) for k, v in batch[1].items()},
+            )
+            self._recorder.activations = Activations(self._model.root, batch)
+
+    def _leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        if self._recorder.knows(call):
+            self._recorder.leave(call, output, error)
+        raised = error is not None
+        self._engine.leave(call, None if raised else output, raised=raised)
+        if call.parent is None:
+            self._engine.forward_ended()
+            self._scales.note(self._clock.step)
+            if self._callbacks is not None and error is None:
+                self._callbacks.stand_on([t for _, t, _ in leaves(output) if t.requires_grad])
+
+    def _begin_forward(self) -> None:
+        """A forward of the root begins: it opens a step, or is one more of it."""
+        self._opened = True
+        self._forwards += 1
+        if self._forwards > _FORWARDS:
+            self._note_no_more()
+        if self._forwards % _FORWARDS == 0:
+            self._engine.release()
+            self._clock.calls.forget_passes()
+        else:
+            self._engine.release(told=True)
+
+    @property
+    def events(self) -> list[EventNote]:
+        """What fired so far, in its order; empty where the events are streamed."""
+        return self._sink.so_far() if isinstance(self._sink, Kept) else []
+
+    def report(self) -> Report:
+        """What was seen: layers of the first step, events of all, gradients of the last."""
+        if self._report is not None:
+            return self._report
+        recording = self._recording
+        ended = not self._clock.open
+        if not ended and isinstance(self._sink, Kept):
+            recording.events = self._sink.so_far()
+        if not ended and isinstance(self._sink, Streamed):
+            recording.streamed = self._sink.so_far()
+        if self._spec.command == "grads" and not self._noted:
+            recording.gradients = [note_gradients(self._model, None)]
+        take_inventory(self._model, recording, self._before)
+        report = assemble(
+            self._model,
+            recording,
+            command=self._spec.command,
+            source=source_of(self._model.root),
+            run=run_info(
+                self._spec, "as-is", recording, tensors="real", device=device_of(self._model.root)
+            ),
+            inputs=self._inputs,
+            warnings=[*unjudged(self._spec), *self._scales.notes(), *self._unclosed()],
+            started=self._started,
+        )
+        steps, seed = self._clock.step + self._opened, torch.initial_seed()
+        run = replace(report.run, steps=steps, seed=seed)
+        report = self._shown(replace(report, run=run))
+        if ended:
+            self._report = report
+        return report
+
+    def _unclosed(self) -> list[str]:
+        """Said where several forwards ran and no step was closed."""
+        if self._clock.step or self._forwards < 2:
+            return []
+        return [
+            f"{self._forwards} forwards, and no step was closed: pass one optimizer, or call "
+            "step() of what attach gives"
+        ]

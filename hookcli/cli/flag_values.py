@@ -1,0 +1,203 @@
+"""The values of flags, checked: each mistake is said with the flag as it was typed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hookcli.cli.ci import source_root
+from hookcli.console import Console
+from hookcli.errors import RequestError, closest
+from hookcli.formats.names import DEFAULT_COLUMNS, columns_of
+from hookcli.spec.request import DEVICES, LOSS_HINT, LOSSES
+
+if TYPE_CHECKING:
+    from hookcli.formats.view import View
+
+
+_MOST = 1e9  # seconds or gigabytes
+_INDEX = re.compile("[0-9]{1,3}")  # of a device: torch's are of 8 bits
+
+
+def near(word: str, known: Iterable[str]) -> str | None:
+    """The known word that `word` is likely meant to be."""
+    found = closest(word, list(known), count=1, cutoff=0.5)
+    return found[0] if found else None
+
+
+def parse_columns(text: str | None, command: str | None) -> tuple[str, ...]:
+    """The columns asked for; with command None those of any.
+
+    Raises
+    ------
+    RequestError : one is unknown; a near name is suggested.
+
+    """
+    if text is None:
+        return DEFAULT_COLUMNS
+    commands = ("inspect", "grads", "trace") if command is None else (command,)
+    known = {name: title for one in commands for name, title in columns_of(one).items()}
+    return _names(text, known, flag="--columns", noun="column", nouns="columns")
+
+
+def parse_kinds(text: str | None) -> tuple[str, ...] | None:
+    """The kinds of hooks asked for: ("all",) is every one.
+
+    Raises
+    ------
+    RequestError : one is unknown; a near name is suggested.
+
+    """
+    if text is None:
+        return None
+    if text.strip() == "all":
+        return ("all",)
+    from hookcli.catalogue.kinds import CATALOGUE
+
+    return _names(text, CATALOGUE, flag="--kinds", noun="kind of hook", nouns="kinds of hooks")
+
+
+def _names(
+    text: str, known: Mapping[str, Any], *, flag: str, noun: str, nouns: str
+) -> tuple[str, ...]:
+    """Names between commas, each once."""
+    listed = f"{nouns} are {', '.join(known)}"
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    for name in names:
+        if name not in known:
+            guess = near(name, known)
+            raise RequestError(
+                f"there is no {noun} '{name}'",
+                place=f"{flag} {text}",
+                hint=f"did you mean {guess}?" if guess else listed,
+            )
+    if not names:
+        raise RequestError(f"no {noun} is named", place=flag, hint=listed)
+    return names
+
+
+def parse_device(text: str | None) -> str | None:
+    """A device of torch's: "cpu", "cuda:1".
+
+    Raises
+    ------
+    RequestError : there is no such device.
+
+    """
+    if text is None:
+        return None
+    kind, _, index = text.partition(":")
+    if kind not in DEVICES or (index and not _INDEX.fullmatch(index)):
+        guess = "cuda" if kind == "gpu" else near(kind, DEVICES)
+        raise RequestError(
+            f"'{text}' is no device",
+            place=f"--device {text}",
+            hint=f"did you mean {guess}?" if guess else f"devices are {', '.join(DEVICES)}, cuda:1",
+        )
+    return text
+
+
+def parse_loss(text: str | None) -> str | None:
+    """What backward starts from: a word, output:PATH, or a function, which the run finds.
+
+    Raises
+    ------
+    RequestError : it is none of them.
+
+    """
+    if text is None or text in LOSSES or ":" in text or text.startswith("torch.ops."):
+        return text
+    guess = near(text, LOSSES)
+    raise RequestError(
+        f"'{text}' is no loss",
+        place=f"--loss {text}",
+        hint=f"did you mean {guess}?" if guess else LOSS_HINT,
+    )
+
+
+def parse_dtype(text: str | None) -> str | None:
+    """A floating dtype by torch's own name.
+
+    Raises
+    ------
+    RequestError : there is no such dtype, or a model has none of it.
+
+    """
+    from hookcli.spec.inputs import FLOATING, canonical_dtype
+
+    if text is None:
+        return None
+    found = canonical_dtype(text)
+    if found not in FLOATING:
+        guess = near(text, FLOATING)
+        raise RequestError(
+            f"'{text}' is no floating dtype",
+            place=f"--dtype {text}",
+            hint=f"did you mean {guess}?" if guess else "dtypes are float32, float16, bfloat16",
+        )
+    return found
+
+
+def counted(value: int | None, flag: str) -> int | None:
+    """A number of steps or samples.
+
+    Raises
+    ------
+    RequestError : it is more than torch counts.
+
+    """
+    from hookcli.spec.inputs import LARGEST
+
+    if value is not None and value > LARGEST:
+        raise RequestError(
+            f"{flag} must be at most {LARGEST}", place=f"{flag} {value}", hint=f"write {flag} 2"
+        )
+    return value
+
+
+def positive(value: float | None, flag: str) -> float | None:
+    """A number of seconds or gigabytes.
+
+    Raises
+    ------
+    RequestError : it is not above 0, or beyond all measure.
+
+    """
+    if value is not None and not 0 < value <= _MOST:
+        raise RequestError(
+            f"{flag} must be above 0 and at most {_MOST:g}",
+            place=f"{flag} {value:g}",
+            hint=f"write {flag} 60",
+        )
+    return value
+
+
+def view_of(command: str | None, given: Mapping[str, Any], console: Console) -> View:
+    """How to show a report, from a command's parameters by their names.
+
+    `command` is the one that runs, None where a saved report is shown: there `--kinds` picks the
+    events to show, while a run's says what to hook.
+
+    Raises
+    ------
+    RequestError : a column or a kind of hook is unknown.
+
+    """
+    from hookcli.formats.view import View
+
+    kinds = parse_kinds(given["kinds"]) if command is None else None
+    root, start = source_root()
+    return View(
+        width=console.width(),
+        unicode=console.unicode(),
+        color=console.colored(),
+        depth=given["depth"],
+        only=given["only"],
+        columns=parse_columns(given["columns"], command),
+        sort=given["sort"],
+        phase=given.get("phase"),
+        kinds=None if kinds == ("all",) else kinds,
+        root=root,
+        start=start,
+    )

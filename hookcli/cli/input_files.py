@@ -1,0 +1,72 @@
+"""The files that a run reads: none of them is written over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from hookcli.spec.hooks import CallRef
+from hookcli.spec.inputs import DictSpec, FileSpec, FunctionSpec, ListSpec, Spec as Input
+from hookcli.spec.request import Spec
+
+
+def files_read(spec: Spec, config: str | None) -> list[str]:
+    """The names of the files that a request reads; where one may name a module, it stands too."""
+    return [name for name in (config, *_named(spec)) if name]
+
+
+def _named(spec: Spec) -> Iterator[str]:
+    yield from _with_source(spec.model.source)
+    yield spec.model.weights or ""
+    yield from spec.libraries
+    yield from _with_source(spec.run.loss)
+    for argument in spec.model.args:
+        yield from _called(argument.value)
+    for one in spec.inputs:
+        yield from _input(one.spec)
+    if isinstance(spec.run.backward.gradient, str):
+        yield spec.run.backward.gradient
+    for hook in spec.hooks:
+        for action in hook.actions:
+            yield from _argument(action.name, action.argument)
+
+
+def _input(spec: Input) -> Iterator[str]:
+    if isinstance(spec, FileSpec):
+        yield spec.path
+    elif isinstance(spec, FunctionSpec):
+        yield spec.source
+    elif isinstance(spec, ListSpec):
+        for one in spec.items:
+            yield from _input(one)
+    elif isinstance(spec, DictSpec):
+        for _, one in spec.items:
+            yield from _input(one)
+
+
+def _with_source(text: str) -> Iterator[str]:
+    """`file.py:name` as it stands, and its file."""
+    yield text
+    yield text.rpartition(":")[0]
+
+
+def _called(value: Any) -> Iterator[str]:
+    """The files of functions that constructor arguments call."""
+    if isinstance(value, dict):
+        if isinstance(value.get("call"), str):
+            yield from _with_source(value["call"])
+        for one in value.values():
+            yield from _called(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _called(one)
+
+
+def _argument(action: str, argument: Any) -> Iterator[str]:
+    if isinstance(argument, CallRef):
+        yield from _with_source(argument.function)
+    elif isinstance(argument, dict):
+        for one in argument.values():
+            yield from _argument(action, one)
+    elif isinstance(argument, str) and action == "replace":
+        yield argument

@@ -1,0 +1,96 @@
+"""Signals and closed streams → exit statuses, at every phase of a command."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from types import FrameType
+
+from hookcli.errors import InterruptedRun, Status
+from hookcli.worker.process import end_unused, start_ahead
+
+TYPE_CHECKING = False  # as type checkers know it: importing typing takes a while
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+_STATUS = {signal.SIGINT: Status.INTERRUPTED, signal.SIGTERM: Status.TERMINATED}
+
+_RUN = {"inspect", "grads", "trace", "check", "diff"}
+_HELP = {"-h", "--help"}
+
+
+def _stop(signum: int, _frame: FrameType | None) -> None:
+    for one in _STATUS:  # a second one must not cut the clean-up short
+        signal.signal(one, signal.SIG_IGN)
+    raise InterruptedRun(_STATUS[signal.Signals(signum)])
+
+
+def guarded(arguments: list[str]) -> int:
+    """The command's exit status, whatever ends it."""
+    _fill_standard_streams()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, no child has a status
+    for one in _STATUS:
+        if signal.getsignal(one) is not signal.SIG_IGN:  # nohup, or a shell's background job
+            signal.signal(one, _stop)
+    try:
+        if _will_run(arguments):
+            with contextlib.suppress(OSError):  # said when the run itself cannot start
+                start_ahead()
+        from hookcli.cli.app import run
+
+        return run(arguments)
+    except BrokenPipeError:
+        return _closed()
+    except InterruptedRun as interruption:
+        if interruption.status is Status.CLOSED_STDOUT:
+            return _closed()
+        _say(interruption)
+        return interruption.status
+    finally:
+        end_unused()
+        for one in _STATUS:
+            if signal.getsignal(one) is _stop:  # nobody is left to catch it, and all is done
+                signal.signal(one, signal.SIG_IGN)
+
+
+def _will_run(arguments: list[str]) -> bool:
+    """Whether a model is likely to be run, as far as can be told before the flags are read."""
+    return len(arguments) > 1 and arguments[0] in _RUN and _HELP.isdisjoint(arguments)
+
+
+def leave(status: int) -> NoReturn:
+    """End the process without taking every module apart, which takes as long as a short command."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(status)
+
+
+def _fill_standard_streams() -> None:
+    """Put nothing where a standard stream is closed, lest a pipe of ours get its number."""
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
+
+
+def _say(interruption: InterruptedRun) -> None:
+    from hookcli.console import escape
+
+    word = "interrupted" if interruption.status is Status.INTERRUPTED else "terminated"
+    where = f", {interruption.where}" if interruption.where else ""
+    try:
+        sys.stderr.write(f"{word}{escape(where)}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        return
+
+
+def _closed() -> int:
+    """Silently: nobody reads. What is buffered goes nowhere, lest Python complain at exit."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return Status.CLOSED_STDOUT

@@ -1,0 +1,93 @@
+"""A partial report's error → the three lines."""
+
+from __future__ import annotations
+
+from hookcli.errors import ModelError
+from hookcli.formats.parts.text import leaves_full
+from hookcli.report.report import ErrorInfo, LayerRow, Report
+from hookcli.worker.crash import crash_hint
+
+_FAKE_LIMITS = {
+    "DataDependentOutputException",
+    "DynamicOutputShapeException",
+    "UnsupportedOperatorException",
+    "UnsupportedFakeTensorException",
+    "FakeDoubtError",
+}
+_CRASHES = {"died", "timeout", "memory"}
+
+
+def _row(report: Report, error: ErrorInfo) -> LayerRow | None:
+    return next(
+        (
+            row
+            for row in report.layers
+            if row.name == error.layer and row.call == error.call and error.layer is not None
+        ),
+        None,
+    )
+
+
+def _weights(report: Report, layer: str) -> str:
+    """The shapes of the layer's own parameters: "weight [10, 4], bias [10]"."""
+    prefix = f"{layer}." if layer else ""
+    own = [
+        (name.removeprefix(prefix), parameter.shape)
+        for parameter in report.parameters
+        for name in (parameter.name, *parameter.shared_with)
+        if name.startswith(prefix) and "." not in name[len(prefix) :]
+    ]
+    return ", ".join(f"{name} [{', '.join(map(str, shape))}]" for name, shape in own[:3])
+
+
+def run_error(report: Report) -> ModelError:
+    """What went wrong, in which layer, given what."""
+    error = report.error
+    if error is None:
+        raise ValueError("the report is complete")
+    where = f"in {error.phase}"
+    if error.layer is not None:
+        row = _row(report, error)
+        name = f"'{error.layer}'" if error.layer else "the model itself"
+        kind = f" ({row.type})" if row is not None else ""
+        call = f", call {error.call}" if error.call else ""
+        where = f"in {error.phase}, in {name}{kind}{call}"
+    place = error.place or report.model.place or report.model.source
+    if error.type in _CRASHES:
+        return ModelError(f"{error.message}, {where}", place=place, hint=crash_hint(error.type))
+    what = f"{where}: " if error.type == ModelError.__name__ else f"{error.type} {where}: "
+    return ModelError(
+        f"{what}{' '.join(error.message.split())}",
+        place=place,
+        hint=_hint(report, error),
+    )
+
+
+_CHANGED = "modified by an inplace operation"  # torch's words
+
+
+def _hint(report: Report, error: ErrorInfo) -> str:
+    if report.run.tensors == "fake" and error.type in _FAKE_LIMITS:
+        return "fake tensors have no values to decide by: leave --tensors fake out"
+    if error.phase == "loss" and error.type == ModelError.__name__:
+        return (
+            "is all frozen, or does forward detach its output or run under no_grad? --loss "
+            "names another start: output:PATH, file.py:function"
+        )
+    if error.phase == "backward" and _CHANGED in error.message:
+        return (
+            "a tensor that this layer's backward needs is changed in place after it: look for "
+            "+=, mul_() and the like, or inplace=True, on what the layer took or gave"
+        )
+    if error.phase == "package" and error.type == ModelError.__name__:
+        return (
+            "take out of it what pickle refuses, a lambda, a local class, an open file, or give "
+            "its class a __getstate__"
+        )
+    if not error.inputs or error.phase != "forward":
+        return "run with -v for the traceback"
+    got = f"it got {leaves_full(error.inputs, inputs=True)}"
+    own = _weights(report, error.layer) if error.layer is not None else ""
+    said = f"{got}; its parameters are {own}" if own else got
+    origin = report.inputs.origin if report.inputs is not None else "given"
+    return f"{said} (the batch was {origin}: --input gives another)"

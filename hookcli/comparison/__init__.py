@@ -1,0 +1,1 @@
+"""Two reports → a diff: which calls belong together, and where they first differ."""

@@ -1,0 +1,207 @@
+"""Two reports → a Diff. Pure: no torch, and nothing is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from hookcli.comparison.align import Alignment
+from hookcli.comparison.diff import (
+    SCHEMA,
+    CallDiff,
+    Counts,
+    Diff,
+    First,
+    Names,
+    OrderDiff,
+    ShapeMisfit,
+    SideInfo,
+    StateDiff,
+    TensorDiff,
+    Weights,
+)
+from hookcli.comparison.first_difference import Finder, by_how_much
+from hookcli.comparison.matching import Sketched, alignment, leaves, paired_calls, sketched
+from hookcli.comparison.state import casts_of, states
+from hookcli.comparison.tolerance import Tolerances, agrees, worst
+from hookcli.comparison.walk import Exact, Walk, moments, ref
+from hookcli.report.report import LayerRow, Report
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to compare. `exact` holds the calls that were compared element by element."""
+
+    tolerances: Tolerances = field(default_factory=Tolerances)
+    exact: Exact = field(default_factory=dict)
+
+
+def compare(a: Report, b: Report, settings: Settings | None = None) -> Diff:
+    """What two runs differ in. A's order of calls is the order of the rows.
+
+    Both reports must be complete, and of runs with the same batch, for values to be comparable.
+    """
+    settings = settings or Settings()
+    names, values = alignment(a, b), (sketched(a), sketched(b))
+    pairs = paired_calls(a, b, names)
+    cast = casts_of(a, b, names)
+    walk = Walk(pairs, values, settings.tolerances, settings.exact, cast=bool(cast))
+    order = moments(a.layers)
+    walk.go(order, {row.parent for row in a.layers if row.parent is not None})
+    rows = walk.rows(a.layers, b.layers)
+    state = states(a, b, names, values, settings.tolerances, walk=walk, cast=cast)
+    output = _output(a, b, values, walk)
+    finder = Finder(walk, order, pairs, b.layers, settings.exact)
+    order_diff = _order(a.layers, pairs)
+    reasons = _reasons(a, b, rows, state, output, order_diff)
+    first = finder.first(state) or _otherwise(state, output)
+    return Diff(
+        schema=SCHEMA,
+        verdict="different" if reasons else "same",
+        reasons=tuple(reasons),
+        environment=a.environment,
+        a=_side(a),
+        b=_side(b),
+        inputs=a.inputs,
+        names=Names(names.prefix_a, names.prefix_b),
+        weights=_weights(b),
+        calls=_counts(row.status for row in rows),
+        parameters=_counts(row.status for row in state if row.kind == "parameter"),
+        buffers=_counts(row.status for row in state if row.kind == "buffer"),
+        first=first,
+        first_inexact=finder.first_inexact(),
+        order=order_diff,
+        output=output,
+        rows=rows,
+        state=state,
+        warnings=tuple(_warnings(a, b, names, values, cast)),
+    )
+
+
+def _side(report: Report) -> SideInfo:
+    model = report.model
+    calls = len(report.layers)
+    return SideInfo(model.source, model.type, model.parameters, calls, report.run)
+
+
+def _counts(statuses: Iterable[str]) -> Counts:
+    found: dict[str, int] = {}
+    for status in statuses:
+        found[status] = found.get(status, 0) + 1
+    return Counts(**found)
+
+
+def _weights(report: Report) -> Weights | None:
+    value = next((m.value for m in report.measurements if m.probe == "weights"), None)
+    if value is None:
+        return None
+    return Weights(
+        loaded=value["loaded"],
+        differed=tuple(value["differed"]),
+        misfits=tuple(
+            ShapeMisfit(one["name"], tuple(one["a_shape"]), tuple(one["b_shape"]))
+            for one in value["misfits"]
+        ),
+        only_a=tuple(value["only_a"]),
+        only_b=tuple(value["only_b"]),
+    )
+
+
+def _root(report: Report) -> LayerRow | None:
+    return next((row for row in report.layers if row.parent is None), None)
+
+
+def _output(
+    a: Report, b: Report, values: tuple[Sketched, Sketched], walk: Walk
+) -> tuple[TensorDiff, ...]:
+    """What the two models return, whatever their modules are called."""
+    ours, theirs = _root(a), _root(b)
+    if ours is None or theirs is None:
+        return ()
+    return walk.compare(
+        leaves(ours, "outputs", values[0]), leaves(theirs, "outputs", values[1]), ours.name
+    )
+
+
+def _order(rows: Iterable[LayerRow], pairs: Mapping[int, LayerRow]) -> OrderDiff | None:
+    """Where B makes another call than A, of those that both make."""
+    ours = [row for row in rows if row.order in pairs]
+    back = {partner.order: row for row, partner in ((r, pairs[r.order]) for r in ours)}
+    for row, order in zip(ours, sorted(back), strict=True):
+        if back[order] is not row:
+            return OrderDiff(ref(row), ref(pairs[back[order].order]))
+    return None
+
+
+def _reasons(
+    a: Report,
+    b: Report,
+    rows: tuple[CallDiff, ...],
+    state: tuple[StateDiff, ...],
+    output: tuple[TensorDiff, ...],
+    order: OrderDiff | None,
+) -> list[str]:
+    """Why the two are not the same, most telling first; empty where they are."""
+    found = []
+    calls = sum(row.status == "different" for row in rows)
+    if calls:
+        paired = sum(row.status not in {"only_a", "only_b"} for row in rows)
+        found.append(f"{calls} of {_plural(paired, 'call')}")
+    elif not agrees(worst(output)):
+        found.append("the output of the model")
+    for kind in ("parameter", "buffer"):
+        both = [row for row in state if row.kind == kind and row.a and row.b]
+        differ = sum(not agrees(row.value.status) for row in both if row.value is not None)
+        if differ:
+            found.append(f"{differ} of {_plural(len(both), kind)}")
+    graded = [row.gradient for row in state if row.gradient is not None]
+    differ = sum(not agrees(one.status) for one in graded)
+    if differ:
+        found.append(f"{differ} of {_plural(len(graded), 'gradient')}")
+    ours, theirs = a.model.parameters, b.model.parameters
+    if ours is not None and theirs is not None and ours != theirs:
+        found.append(f"{ours:,} parameters against {theirs:,}")
+    if order is not None:
+        found.append("the order of calls")
+    return found
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _otherwise(state: tuple[StateDiff, ...], output: tuple[TensorDiff, ...]) -> First | None:
+    """The first difference where every call agrees."""
+    bad = [one for one in output if one.status == "different"]
+    if bad:
+        said = f"every call agreed that has a partner, and the model's output {by_how_much(bad[0])}"
+        return First("model", None, None, None, None, said, bad[0].relative, bad[0].limit)
+    for row in reversed(state):  # backward reaches the last first
+        one = row.gradient
+        if one is not None and one.status == "different":
+            said = f"every call agreed, and the gradient of {row.a} {by_how_much(one)}"
+            return First("gradient", None, None, None, None, said, one.relative, one.limit)
+    for row in state:
+        one = row.value
+        if one is not None and one.status == "different":
+            said = f"every call agreed, and the {row.kind} {row.a} {by_how_much(one)}"
+            return First("parameter", None, None, None, None, said, one.relative, one.limit)
+    return None
+
+
+def _warnings(
+    a: Report,
+    b: Report,
+    names: Alignment,
+    values: tuple[Sketched, Sketched],
+    cast: dict[str, str],
+) -> Iterable[str]:
+    if names.prefix_a or names.prefix_b:
+        side, prefix = ("A", names.prefix_a) if names.prefix_a else ("B", names.prefix_b)
+        yield f"{side}'s names begin with '{prefix}.', and are compared without it"
+    for here, there in cast.items():
+        yield f"A's parameters are {here} and B's {there}: dtypes are taken as they were asked for"
+    if values[0].is_empty or values[1].is_empty:
+        yield "no sketches of values in these reports: shapes, dtypes and norms are compared"
+    for side, report in (("A", a), ("B", b)):
+        yield from (f"{side}: {warning}" for warning in report.warnings)

@@ -1,0 +1,184 @@
+"""Where two runs part first, and the sentence that says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hookcli.comparison.diff import CallRef, ExactDiff, First, StateDiff, TensorDiff
+from hookcli.comparison.walk import Exact, Moment, Walk, ref
+from hookcli.report.report import LayerRow
+from hookcli.report.values import Number
+
+_SHOWN = 3
+
+
+def named(call: CallRef) -> str:
+    """A call in a sentence: "h.0.attn (Attention), call 1"."""
+    name = f"{call.name} ({call.type})" if call.name else f"the model itself ({call.type})"
+    if call.name is None:
+        name = f"an unregistered {call.type}"
+    return f"{name}, call {call.call}" if call.call else name
+
+
+def by_how_much(one: TensorDiff) -> str:
+    """The size of a difference in words."""
+    ours, theirs = one.shapes
+    if one.how == "shape":
+        return f"has shape {_list(ours)} in A and {_list(theirs)} in B"
+    if one.how == "dtype":
+        return f"is {one.dtypes[0]} in A and {one.dtypes[1]} in B"
+    if one.how == "structure":
+        return f"is there on {'A' if ours is not None else 'B'} alone"
+    if one.how == "nonfinite":
+        return "is NaN or infinite in other places"
+    return f"differs by {figure(one.relative)} of its norm"
+
+
+def figure(value: Number | None) -> str:
+    """A quotient in three digits."""
+    return value if isinstance(value, str) else "?" if value is None else f"{value:.3g}"
+
+
+def _list(shape: Sequence[int | None] | None) -> str:
+    return f"[{', '.join('*' if s is None else str(s) for s in shape or ())}]"
+
+
+class Finder:
+    """Finds the first moment of A's at which the two differ."""
+
+    def __init__(
+        self,
+        walk: Walk,
+        moments: Sequence[Moment],
+        pairs: Mapping[int, LayerRow],
+        theirs: Sequence[LayerRow],
+        exact: Exact,
+    ) -> None:
+        self._walk, self._moments, self._pairs = walk, moments, pairs
+        self._theirs, self._exact = theirs, exact
+
+    def first(self, state: Sequence[StateDiff]) -> First | None:
+        """The first difference among the calls."""
+        for index, moment in enumerate(self._moments):
+            if self._walk.at(moment) == "different":
+                return self._told(index, moment, state)
+        return None
+
+    def first_inexact(self) -> CallRef | None:
+        """The first call that is not bit for bit the same."""
+        for moment in self._moments:
+            if self._walk.at(moment) not in {None, "same"}:
+                return ref(moment.row)
+        return None
+
+    def _told(self, index: int, moment: Moment, state: Sequence[StateDiff]) -> First:
+        row, partner = moment.row, self._pairs[moment.row.order]
+        worst = self._walk.largest(moment)
+        size = "differs" if worst is None else by_how_much(worst)
+        within = self._caller(row) if moment.kind == "enter" else None
+        after = self._before(index, row if within is None else within)
+        skipped = self._skipped(index, row if within is None else within, after)
+        call = named(ref(row))
+        if moment.kind == "leave":
+            inside = self._has_inside(index, row)
+            code = f", in its own code after {named(ref(after))}" if after and inside else ""
+            code = code or (", in its own code" if inside else "")
+            said = f"inputs agreed, and the output {size}: the fault is in {call}{code}"
+            said += _own_state(row, state)
+        elif within is None:
+            said = f"the inputs of {call} differ already: its input {size}"
+        else:
+            past = f" after {named(ref(after))}" if after else ""
+            said = (
+                f"all calls before agreed, and the input of {call} {size}: the fault is in the "
+                f"code of {named(ref(within))}{past}"
+            )
+        if skipped:
+            more = f" and {len(skipped) - _SHOWN} more" if len(skipped) > _SHOWN else ""
+            said += f"; in between ran {', '.join(skipped[:_SHOWN])}{more}, without a partner"
+        return First(
+            fault="output" if moment.kind == "leave" else "code" if within else "inputs",
+            a=ref(row),
+            b=ref(partner),
+            within=None if within is None else ref(within),
+            after=None if after is None else ref(after),
+            sentence=said,
+            relative=None if worst is None else worst.relative,
+            limit=None if worst is None else worst.limit,
+            skipped=tuple(skipped),
+            inputs=self._known(row, "inputs"),
+            outputs=self._known(row, "outputs"),
+        )
+
+    def _known(self, row: LayerRow, part: str) -> tuple[ExactDiff, ...] | None:
+        return self._exact.get((row.order, part))
+
+    def _caller(self, row: LayerRow) -> LayerRow | None:
+        """The nearest call around that has a partner."""
+        rows = {moment.row.order: moment.row for moment in self._moments}
+        parent = row.parent
+        while parent is not None and parent not in self._pairs:
+            parent = rows[parent].parent
+        return None if parent is None else rows[parent]
+
+    def _has_inside(self, index: int, row: LayerRow) -> bool:
+        return index > 0 and self._moments[index - 1].row is not row
+
+    def _before(self, index: int, around: LayerRow) -> LayerRow | None:
+        """The last call inside `around` that ended before, and has a partner."""
+        for moment in reversed(self._moments[:index]):
+            if moment.row is around:
+                return None
+            if moment.kind == "leave" and moment.row.order in self._pairs:
+                return moment.row
+        return None
+
+    def _skipped(self, index: int, around: LayerRow, after: LayerRow | None) -> list[str]:
+        """Calls without a partner that ran inside `around` since `after` ended."""
+        found = []
+        for moment in reversed(self._moments[:index]):
+            if moment.row is (around if after is None else after):
+                break
+            if moment.kind == "leave" and moment.row.order not in self._pairs:
+                found.append(f"{named(ref(moment.row))} on A")
+        found.reverse()
+        if around.order not in self._pairs:
+            return found
+        taken = {row.order for row in self._pairs.values()}
+        outer = self._pairs[around.order]
+        start = outer.order if after is None else self._last_in(self._pairs[after.order])
+        moment = self._moments[index]
+        end = self._pairs[moment.row.order].order
+        end = end if moment.kind == "enter" else self._last_in(outer) + 1
+        found += [
+            f"{named(ref(row))} on B"
+            for row in self._theirs
+            if start < row.order < end and row.order not in taken
+        ]
+        return found
+
+    def _last_in(self, row: LayerRow) -> int:
+        """The order of the last of B's calls inside a call, or its own."""
+        last = row.order
+        for one in self._theirs:
+            if one.order > row.order:
+                if one.depth <= row.depth:
+                    break
+                last = one.order
+        return last
+
+
+def _own_state(row: LayerRow, state: Sequence[StateDiff]) -> str:
+    """The parameters and buffers of the call's module that differ."""
+    names = [
+        one.a or ""
+        for one in state
+        if one.status == "different"
+        and one.value is not None
+        and one.value.status == "different"
+        and (one.a or "").rpartition(".")[0] == row.name
+    ]
+    if not names:
+        return ""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f", whose {', '.join(names[:_SHOWN])}{more} differ{'' if len(names) > 1 else 's'}"

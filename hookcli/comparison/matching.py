@@ -1,0 +1,129 @@
+"""Rows of two reports, side by side: calls by name and number, parameters and buffers by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from hookcli.comparison.align import Alignment, align
+from hookcli.comparison.tolerance import Seen
+from hookcli.report.report import BufferRow, LayerRow, ParameterRow, Report
+from hookcli.report.values import Leaf
+
+_Key: TypeAlias = tuple[str, int, bool, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Sketched:
+    """What a report holds of values, by the order of the call and by name."""
+
+    calls: dict[int, dict[str, Any]]
+    parameters: dict[str, dict[str, Any]]
+    buffers: dict[str, dict[str, Any]]
+    gradients: dict[str, dict[str, Any]]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the report tells of no values."""
+        return not self.calls
+
+
+def sketched(report: Report) -> Sketched:
+    """The sketches among a report's measurements."""
+    found: dict[str, dict[Any, dict[str, Any]]] = {
+        "sketch": {}, "sketch_parameter": {}, "sketch_buffer": {}, "sketch_gradient": {}
+    }  # fmt: skip
+    for one in report.measurements:
+        if one.probe in found and isinstance(one.value, dict):
+            key = one.value.get("order") if one.probe == "sketch" else one.target
+            found[one.probe][key] = one.value
+    return Sketched(*found.values())
+
+
+def alignment(a: Report, b: Report) -> Alignment:
+    """How the names of the two go together."""
+    return align(_names(a), _names(b))
+
+
+def _names(report: Report) -> list[str]:
+    called = [row.name for row in report.layers if row.name is not None]
+    uncalled = [row.name for row in report.uncalled]
+    return [*called, *uncalled, *(row.name for row in report.parameters)]
+
+
+def paired_calls(a: Report, b: Report, names: Alignment) -> dict[int, LayerRow]:
+    """The order of a call of A's → its partner in B."""
+    pairs = names.pairs(
+        dict.fromkeys(row.name for row in a.layers if row.name is not None),
+        dict.fromkeys(row.name for row in b.layers if row.name is not None),
+    )
+    there = dict(_keyed(b.layers))
+    found = {}
+    for (name, *rest), row in _keyed(a.layers):
+        partner = name if row.name is None else pairs.get(row.name)
+        other = None if partner is None else there.get((partner, *rest))  # type: ignore[arg-type]
+        if other is not None:
+            found[row.order] = other
+    return found
+
+
+def _keyed(rows: Iterable[LayerRow]) -> Iterator[tuple[_Key, LayerRow]]:
+    """Each call with what tells it from the others; those of one name and number are counted.
+
+    So are calls of what is not registered, by their type.
+    """
+    seen: Counter[tuple[str, int, bool]] = Counter()
+    for row in rows:
+        named = row.name is not None
+        key = (row.name or "", row.call, row.recomputed) if named else (f"<{row.type}>", 0, False)
+        yield (*key, seen[key]), row
+        seen[key] += 1
+
+
+def leaves(row: LayerRow, part: str, values: Sketched) -> list[Seen]:
+    """The tensors of a call's `inputs` or `outputs`, with what is known of their values."""
+    rows: tuple[Leaf, ...] = row.inputs if part == "inputs" else row.outputs
+    sketches = values.calls.get(row.order, {}).get(part) or []
+    if len(sketches) != len(rows):
+        sketches = [None] * len(rows)
+    return [
+        Seen(
+            leaf.path,
+            leaf.shape,
+            leaf.dtype,
+            sketch,
+            None if leaf.stats is None else leaf.stats.get("norm"),
+        )
+        for leaf, sketch in zip(rows, sketches, strict=True)
+    ]
+
+
+def beside(ours: list[Seen], theirs: list[Seen]) -> list[tuple[Seen | None, Seen | None]]:
+    """The tensors of two values: by path where these are the same, else one after another."""
+    paths = {one.path: one for one in theirs}
+    if set(paths) == {one.path for one in ours}:
+        return [(one, paths[one.path]) for one in ours]
+    longer = max(len(ours), len(theirs))
+    return [
+        (ours[i] if i < len(ours) else None, theirs[i] if i < len(theirs) else None)
+        for i in range(longer)
+    ]
+
+
+def state(row: ParameterRow | BufferRow, values: Sketched) -> Seen:
+    """A parameter or buffer, with what is known of its values."""
+    if isinstance(row, BufferRow):
+        return Seen(row.name, row.shape, row.dtype, values.buffers.get(row.name))
+    norm = None if row.stats is None else row.stats.get("norm")
+    return Seen(row.name, row.shape, row.dtype, values.parameters.get(row.name), norm)
+
+
+def gradient(row: ParameterRow, values: Sketched) -> Seen | None:
+    """The gradient of a parameter, where it has one."""
+    sketch = values.gradients.get(row.name)
+    if sketch is None and row.grad is None:
+        return None
+    norm = None if row.grad is None else row.grad.get("norm")
+    return Seen(row.name, row.shape, row.dtype, sketch, norm)

@@ -1,0 +1,116 @@
+"""Parameters and buffers of two reports, side by side, with the gradients of the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from hookcli.comparison.align import Alignment
+from hookcli.comparison.diff import RowStatus, StateDiff, TensorDiff
+from hookcli.comparison.matching import Sketched, gradient, state
+from hookcli.comparison.tolerance import RTOL, Seen, Tolerances, coarser, judged, lone, worst
+from hookcli.comparison.walk import Walk
+from hookcli.report.report import BufferRow, ParameterRow, Report
+
+_LEAST = 0.1
+"""Of the largest gradient's norm: what a smaller gradient's error is measured against. The error of
+a gradient comes with what flows past it: one that is zero but for rounding has no digit right."""
+
+
+def casts_of(a: Report, b: Report, names: Alignment) -> dict[str, str]:
+    """A's dtype → B's, where the whole of a model was cast: each dtype of A's has one of B's.
+
+    Empty where dtypes are the same, or a part alone differs.
+    """
+    theirs = {row.name: row for row in b.parameters}
+    pairs = names.pairs((row.name for row in a.parameters), theirs)
+    found: dict[str, str] = {}
+    for row in a.parameters:
+        if row.name in pairs and row.dtype in RTOL:
+            other = theirs[pairs[row.name]].dtype
+            if found.setdefault(row.dtype, other) != other:
+                return {}
+    return {one: other for one, other in found.items() if one != other}
+
+
+def states(
+    a: Report,
+    b: Report,
+    names: Alignment,
+    values: tuple[Sketched, Sketched],
+    tolerances: Tolerances,
+    *,
+    walk: Walk,
+    cast: dict[str, str],
+) -> tuple[StateDiff, ...]:
+    """A row for each parameter and buffer of either side, A's first."""
+    make = _Maker(values, tolerances, walk, cast=bool(cast))
+    make.scale_by(gradient(row, values[0]) for row in a.parameters)
+    parameters = make.rows("parameter", a.parameters, b.parameters, names)
+    return (*parameters, *make.rows("buffer", a.buffers, b.buffers, names))
+
+
+class _Maker:
+    def __init__(
+        self,
+        values: tuple[Sketched, Sketched],
+        tolerances: Tolerances,
+        walk: Walk,
+        *,
+        cast: bool,
+    ) -> None:
+        self._values, self._tolerances = values, tolerances
+        self._walk, self._cast = walk, cast
+        self._least = 0.0
+
+    def scale_by(self, gradients: Iterable[Seen | None]) -> None:
+        """Note the largest gradient."""
+        norms = [_norm(one) for one in gradients if one is not None]
+        self._least = _LEAST * max((n for n in norms if n < float("inf")), default=0.0)
+
+    def rows(
+        self,
+        kind: str,
+        ours: Sequence[ParameterRow] | Sequence[BufferRow],
+        theirs: Sequence[ParameterRow] | Sequence[BufferRow],
+        names: Alignment,
+    ) -> list[StateDiff]:
+        there: Mapping[str, ParameterRow | BufferRow] = {row.name: row for row in theirs}
+        pairs = names.pairs([row.name for row in ours], there)
+        found = [self._row(kind, row, there.get(pairs.get(row.name, ""))) for row in ours]
+        taken = set(pairs.values())
+        left = [name for name in there if name not in taken]
+        return [*found, *(StateDiff(kind, None, name, "only_b") for name in left)]  # type: ignore[arg-type]
+
+    def _row(
+        self, kind: str, row: ParameterRow | BufferRow, other: ParameterRow | BufferRow | None
+    ) -> StateDiff:
+        if other is None:
+            return StateDiff(kind, row.name, None, "only_a")  # type: ignore[arg-type]
+        one, two = state(row, self._values[0]), state(other, self._values[1])
+        rounds = None if one.dtype == two.dtype else coarser(one.dtype, two.dtype)
+        limit = self._tolerances.limit(row.name, rounds, 0)  # what is stored is not computed
+        value = judged(one, two, limit, cast=self._cast)
+        graded = self._gradient(row, other)
+        status: RowStatus = worst([value] if graded is None else [value, graded]) or "unknown"
+        return StateDiff(kind, row.name, other.name, status, value, graded)  # type: ignore[arg-type]
+
+    def _gradient(
+        self, row: ParameterRow | BufferRow, other: ParameterRow | BufferRow
+    ) -> TensorDiff | None:
+        if isinstance(row, BufferRow) or isinstance(other, BufferRow):
+            return None
+        one, two = gradient(row, self._values[0]), gradient(other, self._values[1])
+        if one is None and two is None:
+            return None
+        if one is None or two is None:
+            return lone(one, two)
+        rounds = coarser(one.dtype, two.dtype)
+        dtype = None if rounds is None else coarser(self._walk.coarsest, rounds)
+        limit = self._tolerances.limit(row.name, dtype, 2 * self._walk.inexact)
+        return judged(one, two, limit, cast=self._cast, least=self._least)
+
+
+def _norm(one: Seen) -> float:
+    if one.values is not None:
+        return float(one.values["norm"])
+    return float(one.norm or 0.0)

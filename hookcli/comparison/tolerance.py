@@ -1,0 +1,177 @@
+"""One tensor on both sides: by how much it differs, and whether that is more than rounding.
+
+Rounding errors add up like a random walk: after n calls that are not bit for bit the same, the
+limit is `rtol * sqrt(1 + n)` (Higham and Mary 2019, "A new approach to probabilistic rounding
+error analysis": errors grow as the square root of the number of operations, not as the number).
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from hookcli.comparison.diff import ExactDiff, How, Status, TensorDiff
+from hookcli.report.values import Number, Shape
+
+RTOL: dict[str, float] = {
+    "float64": 1e-14, "float32": 2e-6, "float16": 2e-3, "bfloat16": 1e-2,
+    "float8_e4m3fn": 0.1, "float8_e4m3fnuz": 0.1, "float8_e5m2": 0.2, "float8_e5m2fnuz": 0.2,
+    "complex128": 1e-14, "complex64": 2e-6, "complex32": 2e-3,
+}  # fmt: skip
+"""Of the norm, in one call: some ten times what other algorithms for the same layer, or a cast to
+the dtype, were seen to make of it. Integers and booleans must be equal."""
+
+_RANK: dict[Status, int] = {"same": 0, "close": 1, "unknown": 2, "different": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerances:
+    """What the user allows, by globs on names; the last that matches counts."""
+
+    given: tuple[tuple[str, float], ...] = ()
+
+    def limit(self, name: str | None, dtype: str | None, inexact: int) -> float:
+        """The limit for a tensor of the named call or parameter, after `inexact` calls."""
+        for glob, rtol in reversed(self.given):
+            if fnmatch.fnmatchcase(name or "", glob):
+                return rtol
+        return RTOL.get(dtype or "", 0.0) * math.sqrt(1 + inexact)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one side knows of a tensor. `values` is its sketch, `norm` that of its statistics."""
+
+    path: str
+    shape: Shape
+    dtype: str
+    values: dict[str, Any] | None = None
+    norm: Number | None = None
+
+
+def coarser(one: str | None, other: str | None) -> str | None:
+    """The dtype of the two that rounds more; None where neither rounds."""
+    known = [dtype for dtype in (one, other) if dtype in RTOL]
+    return max(known, key=lambda dtype: RTOL[dtype], default=None)
+
+
+def worst(found: Iterable[TensorDiff]) -> Status | None:
+    """The worst status; None of nothing."""
+    return max((one.status for one in found), key=lambda status: _RANK[status], default=None)
+
+
+def agrees(status: Status | None) -> bool:
+    """Whether nothing is known to differ."""
+    return status != "different"
+
+
+def lone(one: Seen | None, other: Seen | None) -> TensorDiff:
+    """A tensor that the other side does not give."""
+    return TensorDiff(
+        path=one.path if one else None,
+        other_path=other.path if other else None,
+        shapes=(one.shape if one else None, other.shape if other else None),
+        dtypes=(one.dtype if one else None, other.dtype if other else None),
+        relative=None,
+        limit=None,
+        how="structure",
+        status="different",
+    )
+
+
+def judged(
+    one: Seen,
+    other: Seen,
+    limit: float,
+    *,
+    cast: bool,
+    exact: ExactDiff | None = None,
+    least: float = 0.0,
+) -> TensorDiff:
+    """The verdict on a pair. `least` is a norm that A's is taken to have at the least.
+
+    With `cast` another dtype is what was asked for.
+    """
+    relative, how, status = _compared(one, other, limit, exact, least)
+    if one.shape != other.shape:
+        relative, how, status = None, "shape", "different"
+    elif one.dtype != other.dtype and not cast and status != "different":
+        how, status = "dtype", "different"
+    return TensorDiff(
+        path=one.path,
+        other_path=other.path,
+        shapes=(one.shape, other.shape),
+        dtypes=(one.dtype, other.dtype),
+        relative=relative,
+        limit=limit,
+        how=how,
+        status=status,
+    )
+
+
+_How: TypeAlias = How | None
+
+
+def _compared(
+    one: Seen, other: Seen, limit: float, exact: ExactDiff | None, least: float
+) -> tuple[Number | None, _How, Status]:
+    if exact is not None:
+        relative = exact.relative
+        if not exact.differ and one.dtype == other.dtype:
+            return 0.0, "bits", "same"
+        over = isinstance(relative, str) or relative > limit
+        return relative, "exact", "different" if over else "close"
+    if one.values is None or other.values is None or not _are_alike(one.values, other.values):
+        return _by_norm(one, other, limit)
+    a, b = one.values, other.values
+    if a["digest"] == b["digest"]:
+        return 0.0, "bits", "same"
+    if a["nonfinite"] != b["nonfinite"]:
+        return None, "nonfinite", "different"
+    return _held(_distance(a, b), max(_float(a["norm"]), least), limit, "sketch")
+
+
+def _held(
+    distance: float, norm: float, limit: float, how: _How
+) -> tuple[Number | None, _How, Status]:
+    if not math.isfinite(distance) or not math.isfinite(norm):
+        return None, how, "unknown"
+    if distance == 0:
+        return 0.0, how, "close"
+    relative = distance / norm if norm else math.inf
+    return (
+        "inf" if math.isinf(relative) else relative,
+        how,
+        "close" if relative <= limit else "different",
+    )
+
+
+def _by_norm(one: Seen, other: Seen, limit: float) -> tuple[Number | None, _How, Status]:
+    """Where only norms are known: the difference is at least that of the norms."""
+    if one.norm is None or other.norm is None:
+        return None, None, "unknown"
+    if one.norm == other.norm:
+        return 0.0, "norm", "close"
+    a, b = _float(one.norm), _float(other.norm)
+    if math.isfinite(a) != math.isfinite(b):
+        return None, "nonfinite", "different"
+    return _held(abs(a - b), a, limit, "norm")
+
+
+def _are_alike(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Whether two sketches were made with as many vectors, and so can be compared."""
+    return len(a["projections"]) == len(b["projections"]) > 0
+
+
+def _distance(a: dict[str, Any], b: dict[str, Any]) -> float:
+    """The estimate of the norm of the difference: see `hookcli.run.statistics.sketch`."""
+    ours, theirs = a["projections"], b["projections"]
+    apart = [_float(x) - _float(y) for x, y in zip(ours, theirs, strict=True)]
+    return math.sqrt(sum(one * one for one in apart) / len(apart))  # `**` raises where it overflows
+
+
+def _float(value: Number) -> float:
+    return float(value)

@@ -1,0 +1,42 @@
+"""`--arg [KEY=]VALUE` → constructor arguments; VALUE is YAML."""
+
+from __future__ import annotations
+
+import re
+
+from hookcli.errors import RequestError
+from hookcli.spec.request import Argument
+
+_KEYED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+
+
+def parse_arguments(texts: tuple[str, ...]) -> tuple[Argument, ...]:
+    """The arguments that the flags describe, in their order.
+
+    Raises
+    ------
+    RequestError : a value is not YAML, or a name stands twice.
+
+    """
+    if not texts:
+        return ()
+    from hookcli.spec.yaml import load_value  # only here: most commands have no argument
+
+    found: list[Argument] = []
+    for text in texts:
+        match = _KEYED.fullmatch(text)
+        name, body = (match[1], match[2]) if match else (None, text)
+        if name is not None and any(one.name == name for one in found):
+            raise RequestError(
+                f"'{name}' is given twice", place=f"--arg {text}", hint="give each name one --arg"
+            )
+        try:
+            value = load_value(body)
+        except ValueError as error:
+            raise RequestError(
+                f"the value is not YAML: {error}",
+                place=f"--arg {text}",
+                hint="write --arg depth=18 or --arg 'sizes=[1, 2]'; quote texts: 'name=\"a: b\"'",
+            ) from None
+        found.append(Argument(name, value, text))
+    return tuple(found)

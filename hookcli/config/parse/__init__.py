@@ -1,0 +1,1 @@
+"""YAML text → nodes with their lines, and the parsers that every section is made of."""

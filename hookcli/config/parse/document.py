@@ -1,0 +1,212 @@
+"""A YAML file → items: the 1.2 core schema, with limits that no honest file meets."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hookcli.config.parse.nodes import FaultError, Item, Mark, Problems, below, shown
+from hookcli.spec.yaml import DEEPEST, NESTED, CoreLoader
+
+LARGEST = 256 * 1024  # bytes of a file
+EXPANDED = 10_000  # values that aliases may stand for
+_TAGS = {
+    f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "map", "seq")
+}
+_COLLECTIONS: dict[type, str] = {
+    yaml.MappingNode: "tag:yaml.org,2002:map",
+    yaml.SequenceNode: "tag:yaml.org,2002:seq",
+}
+_SYNTAX = (
+    (r"'\t'", "a tab stands where YAML wants spaces", "indent with spaces"),
+    (
+        "expected alphabetic or numeric character, but found",
+        "a text that begins with * or & is an alias or an anchor in YAML",
+        'quote it: at: "*.conv1"',
+    ),
+    (
+        "found undefined alias",
+        "a text that begins with * is an alias in YAML, and there is no such anchor",
+        'quote it: at: "*.conv1"',
+    ),
+    (
+        "expected a single document",
+        "a second document begins here",
+        "one file holds one configuration: leave the --- out",
+    ),
+    ("mapping values are not allowed here", "a second colon stands on this line",
+     "quote texts that hold ': ', and check the indentation"),
+    (
+        "but got '['",
+        "a bracket within { } or [ ] begins a list in YAML",
+        'quote patterns with brackets: at: "layer[1-4].*"',
+    ),
+    (NESTED, f"this is nested deeper than {DEEPEST} levels", "write it flatter"),
+)  # fmt: skip
+
+
+def read_document(data: bytes, file: str, folder: Path, order: int, problems: Problems) -> Item:
+    """The document in a file; keys that stand twice are noted.
+
+    Raises
+    ------
+    FaultError : it is no YAML, or holds what no configuration holds.
+
+    """
+    return _Document(data, file, folder, order, problems).read()
+
+
+class _Document:
+    """One file while it is read."""
+
+    def __init__(
+        self, data: bytes, file: str, folder: Path, order: int, problems: Problems
+    ) -> None:
+        self._top = Item(None, Mark(file, folder, order, 1, 0, ""), "")
+        self._problems = problems
+        self._margins: list[int] = []
+        self._lines: list[str] = []
+        self._text = self._decoded(data)
+        # Stripped once: a file of one line shows a piece of it for each of its values.
+        lines = self._text.splitlines()
+        self._margins = [len(line) - len(line.lstrip()) for line in lines]
+        self._lines = [line.strip() for line in lines]
+        self._above: set[int] = set()
+        self._seen: set[int] = set()
+        self._expanded = 0
+
+    def _decoded(self, data: bytes) -> str:
+        if len(data) > LARGEST:
+            raise FaultError(
+                self._top,
+                f"the file is larger than {LARGEST // 1024} KiB",
+                "is it a configuration? --config takes YAML",
+            )
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise FaultError(self._top, "the file is UTF-16, not UTF-8", "save it as UTF-8")
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise FaultError(
+                self._at(line, 0),
+                f"the file is not UTF-8: there is a byte 0x{data[error.start]:02x}",
+                "save it as UTF-8",
+            ) from None
+
+    def _at(self, line: int, column: int, path: str = "") -> Item:
+        top = self._top.mark
+        text = ""
+        if line <= len(self._lines):
+            text = shown(self._lines[line - 1], column - self._margins[line - 1])
+        return Item(None, Mark(top.file, top.folder, top.order, line, column, text), path)
+
+    def read(self) -> Item:
+        loader = None
+        try:
+            loader = CoreLoader(self._text)
+            node = loader.get_single_node()
+            if node is not None:
+                found = self._item(node, node.start_mark, "", loader)
+                if found.value not in (None, {}):
+                    return found
+            raise FaultError(
+                self._top, "the file says nothing", "hookcli init MODEL writes one to start from"
+            )
+        except yaml.reader.ReaderError as error:
+            line = self._text.count("\n", 0, error.position) + 1
+            raise FaultError(
+                self._at(line, 0),
+                f"the file holds a control character, U+{error.character:04X}",
+                'is it a text file? write such characters as "\\x00" in double quotes',
+            ) from None
+        except yaml.MarkedYAMLError as error:
+            raise self._malformed(error) from None
+        finally:
+            if loader is not None:
+                loader.dispose()
+
+    def _malformed(self, error: yaml.MarkedYAMLError) -> FaultError:
+        mark = error.problem_mark or error.context_mark
+        item = self._top if mark is None else self._at(mark.line + 1, mark.column)
+        said = error.problem or error.context or "it cannot be read"
+        for part, message, hint in _SYNTAX:
+            if part in said or part in (error.context or ""):
+                return FaultError(item, message, hint)
+        context = f" {error.context}" if error.context else ""
+        return FaultError(
+            item,
+            f"this is no YAML{context}: {said}",
+            "check the indentation here and above; quote texts with special characters",
+        )
+
+    def _item(self, node: yaml.Node, mark: Any, path: str, loader: CoreLoader) -> Item:
+        item = self._at(mark.line + 1, mark.column, path)
+        if id(node) in self._above:
+            raise FaultError(item, "this alias stands for a value that holds it", "write it out")
+        if id(node) in self._seen:
+            self._expanded += 1
+            if self._expanded > EXPANDED:
+                raise FaultError(
+                    item,
+                    f"the aliases stand for more than {EXPANDED} values",
+                    "write fewer; lists of patterns are often one pattern",
+                )
+        _check_tag(node, item)
+        self._seen.add(id(node))
+        self._above.add(id(node))
+        try:
+            value = self._value(node, item, loader)
+        finally:
+            self._above.discard(id(node))
+        return Item(value, item.mark, path)
+
+    def _value(self, node: yaml.Node, item: Item, loader: CoreLoader) -> Any:
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, item, loader)
+        if isinstance(node, yaml.SequenceNode):
+            return [
+                self._item(one, one.start_mark, below(item.path, i), loader)
+                for i, one in enumerate(node.value)
+            ]
+        return self._scalar(node, item, loader)
+
+    def _mapping(self, node: yaml.MappingNode, item: Item, loader: CoreLoader) -> dict[Any, Item]:
+        found: dict[Any, Item] = {}
+        for key_node, value_node in node.value:
+            mark = key_node.start_mark
+            at = self._at(mark.line + 1, mark.column, item.path)
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise FaultError(
+                    at, "a key is a list or a mapping", "write a text before the colon"
+                )
+            _check_tag(key_node, at)
+            key: Hashable = self._scalar(key_node, at, loader)
+            one = self._item(value_node, mark, below(item.path, key), loader)
+            if key in found:
+                self._problems.add(
+                    one,
+                    f"'{key}' stands twice",
+                    f"it stands on line {found[key].mark.line} already: leave one out",
+                )
+            else:
+                found[key] = one
+        return found
+
+    def _scalar(self, node: yaml.Node, item: Item, loader: CoreLoader) -> Any:
+        try:
+            return loader.construct_object(node)
+        except yaml.constructor.ConstructorError as error:
+            hint = error.note or "remove the tag"
+            raise FaultError(item, error.problem or "this cannot be read", hint) from None
+
+
+def _check_tag(node: yaml.Node, item: Item) -> None:
+    """Refuse other tags than the core schema's; constructors check those of scalars."""
+    if node.tag not in _TAGS or node.tag != _COLLECTIONS.get(type(node), node.tag):
+        raise FaultError(
+            item, f"the tag {shown(node.tag)} is not taken", "write plain texts and numbers"
+        )

@@ -1,1 +1,0 @@
-"""YAML → plain data: a document with every value's line, and the shapes that values have."""

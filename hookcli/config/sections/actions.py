@@ -1,0 +1,203 @@
+"""`do`: one action or a list; an action is its name, or a mapping of its name to its argument."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hookcli.catalogue.actions import CATALOGUE, Action
+from hookcli.config.parse import paths
+from hookcli.config.parse.containers import ByType, Key, Keys
+from hookcli.config.parse.nodes import FaultError, Item, Problems
+from hookcli.config.parse.scalars import (
+    Checked,
+    Choice,
+    Data,
+    Named,
+    Number,
+    Schema,
+    Shape,
+    Text,
+    misfit,
+)
+from hookcli.config.sections.comm import Comm
+from hookcli.spec.hooks import ActionSpec, CallRef, StateRef
+
+_FILES = (".safetensors", ".pt", ".pth", ".npy")
+_FUNCTION = Checked(Text("a function: file.py:name, package.module:name"), paths.function)
+_STATE = ByType(
+    {
+        str: _FUNCTION,
+        dict: Keys(
+            {
+                "call": Key(_FUNCTION, "a class, or a function that makes it", required=True),
+                "args": Key(Keys({}, rest=Data()), "its keyword arguments"),
+            }
+        ),
+    },
+    wants="what makes it: file.py:Class, or {call: file.py:Class, args: {…}}",
+    hint="write state: {call: my_hooks.py:State, args: {rank: 2}}",
+)
+
+
+def _state(_: Item, found: CallRef | dict[str, Any]) -> StateRef:
+    if isinstance(found, CallRef):
+        return StateRef(found.function)
+    return StateRef(found["call"].function, found.get("args", {}))
+
+
+_REFERENCE = Keys(
+    {
+        "fn": Key(_FUNCTION, "the function: file.py:name, package.module:name", required=True),
+        "signature": Key(
+            Choice(("native", "event")),
+            "native: PyTorch's own for the kind; event: h(event) -> value | None for any",
+        ),
+        "state": Key(Checked(_STATE, _state), "ddp_comm: the hook's first argument, made anew"),
+    },
+    hints={"function": "did you mean fn?", "call": "did you mean fn?"},
+)
+_PAIR = Keys(
+    {
+        "pack": Key(_FUNCTION, "what is called when a tensor is saved", required=True),
+        "unpack": Key(_FUNCTION, "what gives it back in backward", required=True),
+    }
+)
+
+
+def _reference(_: Item, found: dict[str, Any]) -> CallRef:
+    return CallRef(found["fn"].function, found.get("signature", "native"), found.get("state"))
+
+
+class _Function:
+    """A function's text, {fn, signature}, or for saved_tensors {pack, unpack}."""
+
+    wants = "a function: file.py:name, or {fn: file.py:name, signature: event}"
+    _forms = (_FUNCTION, Checked(_REFERENCE, _reference), _PAIR)
+
+    def read(self, item: Item, problems: Problems) -> CallRef | dict[str, CallRef]:
+        """The function, or the two of a pair by name."""
+        text, reference, pair = self._forms
+        if isinstance(item.value, str):
+            found = text.read(item, problems)
+        elif not isinstance(item.value, dict):
+            misfit(item, self.wants, "write call: my_hooks.py:halve")
+        elif item.value.keys() & {"pack", "unpack"}:
+            found = pair.read(item, problems)
+        else:
+            found = reference.read(item, problems)
+        return found  # type: ignore[no-any-return]  # each of the three gives one of the two
+
+    def schema(self) -> Schema:
+        """JSON Schema."""
+        return {"anyOf": [form.schema() for form in self._forms]}
+
+
+class _Range:
+    """[low, high]; either may be infinite."""
+
+    wants = "two numbers [low, high], the low one first"
+
+    def read(self, item: Item, problems: Problems) -> tuple[float, float]:
+        """The two."""
+        if not isinstance(item.value, list) or len(item.value) != 2:
+            misfit(item, self.wants, "write clamp: [-1, 1]")
+        low, high = (Number().read(one, problems) for one in item.value)
+        if not low <= high:
+            misfit(item, self.wants, f"write clamp: [{high}, {low}]")
+        return low, high
+
+    def schema(self) -> Schema:
+        """JSON Schema."""
+        return {"type": "array", "items": Number().schema(), "minItems": 2, "maxItems": 2}
+
+
+def _tensor_file(item: Item, text: str) -> str:
+    """A saved tensor: the file's absolute path, and `#name` where one of several is meant."""
+    path, mark, name = text.partition("#")
+    found = paths.existing(item, path)
+    if not path.endswith(_FILES):
+        raise FaultError(
+            item, f"{path} is no file of tensors", f"files are {', '.join('*' + f for f in _FILES)}"
+        )
+    if mark and not name:
+        raise FaultError(item, "the tensor's name is missing", f"write {path}#name")
+    return found + mark + name
+
+
+ARGUMENTS: dict[str, Shape] = {
+    "figures": Choice(("norm",)),
+    "number": Number(),
+    "positive": Number(above=0),
+    "range": _Range(),
+    "directory": Checked(Text("a directory"), paths.written),
+    "file": Checked(Text("a file of tensors, with #name for one of them"), _tensor_file),
+    "function": _Function(),
+    "comm": Comm(_Function()),
+}
+_NAME = Named(
+    "action", {one.name: one.does for one in CATALOGUE.values()}, "hookcli list actions shows them"
+)
+
+
+class _Do:
+    """One action."""
+
+    wants = "an action: its name, or {name: argument}"
+
+    def read(self, item: Item, problems: Problems) -> ActionSpec:
+        """The action with its argument."""
+        if not isinstance(item.value, str | dict):
+            misfit(item, self.wants, "write do: stats, do: {scale: 0.5} or a list of such")
+        read = _bare if isinstance(item.value, str) else _with_argument
+        return read(item, problems)
+
+    def schema(self) -> Schema:
+        """JSON Schema."""
+        bare = {one.name: one.does for one in CATALOGUE.values() if _may_be_bare(one)}
+        full = {
+            one.name: {**ARGUMENTS[one.argument].schema(), "description": one.does}
+            for one in CATALOGUE.values()
+            if one.argument != "none"
+        }
+        return {
+            "anyOf": [
+                Named("action", bare, "").schema(),
+                {
+                    "type": "object",
+                    "properties": full,
+                    "additionalProperties": False,
+                    "minProperties": 1,
+                    "maxProperties": 1,
+                },
+            ]
+        }
+
+
+def _may_be_bare(action: Action) -> bool:
+    return action.argument == "none" or action.optional
+
+
+def _bare(item: Item, problems: Problems) -> ActionSpec:
+    action = CATALOGUE[_NAME.read(item, problems)]
+    if not _may_be_bare(action):
+        wants = ARGUMENTS[action.argument].wants
+        raise FaultError(item, f"{action.name} wants {wants}", f"write {{{action.example}}}")
+    return ActionSpec(action.name, None, item.place)
+
+
+def _with_argument(item: Item, problems: Problems) -> ActionSpec:
+    if len(item.value) != 1:
+        raise FaultError(
+            item,
+            f"an action is one key, and here are {len(item.value)}",
+            "write a list: do: [{scale: 0.5}, {clamp: [-1, 1]}]",
+        )
+    ((key, argument),) = item.value.items()
+    name = _NAME.read(Item(key, argument.mark, item.path), problems)
+    action = CATALOGUE[name]
+    if action.argument == "none":
+        raise FaultError(argument, f"{name} takes no argument", f"write {name} alone")
+    return ActionSpec(name, ARGUMENTS[action.argument].read(argument, problems), item.place)
+
+
+DO = _Do()

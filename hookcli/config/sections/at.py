@@ -1,0 +1,180 @@
+"""`at`: its three forms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from hookcli.config.parse.containers import Key, Keys
+from hookcli.config.parse.nodes import FaultError, Item, NotedError, Problems, plain
+from hookcli.config.parse.scalars import Checked, Flag, Schema, Text, Whole, misfit
+from hookcli.spec.hooks import Match, Selector
+from hookcli.spec.selectors import match_of, part_of
+from hookcli.spec.yaml import flow
+
+Found: TypeAlias = tuple[tuple[Item, Match], ...]
+_Reader: TypeAlias = Callable[[Item, Problems], Found]
+_WANTS = "a pattern, a mapping of conditions, or a list of these"
+_HINT = 'write at: "layer1.*", at: {type: Conv2d} or at: [conv1, fc]'
+_OPERATOR = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*){1,2}")
+
+
+def _from_text(item: Item, text: str) -> Match:
+    try:
+        return match_of(text)
+    except ValueError as error:
+        raise FaultError(item, error.args[0], error.args[1]) from None
+
+
+def _part(item: Item, text: str) -> Any:
+    try:
+        return part_of(text)
+    except ValueError as error:
+        raise FaultError(item, error.args[0], error.args[1]) from None
+
+
+def _regex(item: Item, text: str) -> str:
+    try:
+        re.compile(text)
+    except (re.error, RecursionError, OverflowError, ValueError) as error:  # a{9…9} of digits
+        raise FaultError(
+            item, f"this regex is malformed: {error}", "it is one of Python's, in a full match"
+        ) from None
+    return text
+
+
+def _operator(item: Item, text: str) -> str:
+    if not _OPERATOR.fullmatch(text):
+        raise FaultError(
+            item, f"'{text}' is no operator's name", "write aten.add or aten.add.Tensor"
+        )
+    return text
+
+
+class _At:
+    """Any form of `at`; `inner` ones, under `in` and `not`, choose modules or parameters only."""
+
+    wants = _WANTS
+
+    def __init__(self, *, inner: bool = False) -> None:
+        self.inner = inner
+
+    def read(self, item: Item, problems: Problems) -> Selector:
+        """The selector."""
+        return selector_of(item, self.matches(item, problems))
+
+    def matches(self, item: Item, problems: Problems) -> Found:
+        """Each condition with its place."""
+        readers: dict[type, _Reader] = {
+            str: self._text, dict: self._mapping, list: self._list,
+        }  # fmt: skip
+        reader = readers.get(type(item.value))
+        if reader is None:
+            misfit(item, _WANTS, _HINT)
+        found = reader(item, problems)
+        for one, match in found:
+            if self.inner and (match.part or match.op or match.node):
+                raise FaultError(
+                    one, f"{item.label} chooses modules or parameters by name", "name them alone"
+                )
+        return found
+
+    def _text(self, item: Item, _: Problems) -> Found:
+        return ((item, _from_text(item, item.value)),)
+
+    def _mapping(self, item: Item, problems: Problems) -> Found:
+        if not item.value:
+            raise FaultError(item, f"{item.label} has no condition", _HINT)
+        found = CONDITIONS.read(item, problems)
+        part, path = found.pop("part", (None, ""))
+        names = {"in": "inside", "not": "negated"}
+        match = Match(**{names.get(key, key): value for key, value in found.items()})
+        _check_operator(item, match, part)
+        return ((item, Match(**{**_fields(match), "part": part, "path": path})),)
+
+    def _list(self, item: Item, problems: Problems) -> Found:
+        if not item.value:
+            raise FaultError(item, f"{item.label} is an empty list", _HINT)
+        before = len(problems)
+        found: list[tuple[Item, Match]] = []
+        for one in item.value:
+            with problems.catching():
+                found.extend(self.matches(one, problems))
+        if len(problems) > before:
+            raise NotedError
+        return tuple(found)
+
+    def schema(self) -> Schema:
+        """JSON Schema, by reference: it holds itself."""
+        return {"$ref": "#/$defs/at"}
+
+
+def _fields(match: Match) -> dict[str, Any]:
+    return {name: getattr(match, name) for name in Match.__slots__}
+
+
+def _check_operator(item: Item, match: Match, part: str | None) -> None:
+    """Refuse conditions that say nothing together."""
+    of_module = ("name", "regex", "type", "depth", "leaf", "negated")
+    if match.op is None and match.node is None:
+        for key, value in (("in", match.inside), ("call", match.call)):
+            if value is not None:
+                raise FaultError(
+                    item.value[key],
+                    f"'{key}' goes with op or node",
+                    "name the operator: op: aten.add",
+                )
+    elif match.op is not None and match.node is not None:
+        raise FaultError(item, "op and node are two ways to say where", "leave one out")
+    elif part is not None or any(getattr(match, name) is not None for name in of_module):
+        raise FaultError(
+            item,
+            "an operator or a node goes with in and call alone",
+            "put what modules it is in under in: {op: aten.add, in: {type: Block}}",
+        )
+
+
+AT = _At()
+_INNER = _At(inner=True)
+CONDITIONS = Keys(
+    {
+        "name": Key(Text(empty=True), "an exact qualified name; \"\" is the root"),
+        "regex": Key(Checked(Text(), _regex), "a full match of the qualified name"),
+        "type": Key(Text(), "the bare name of the module's class"),
+        "depth": Key(Whole(0), "how deep the module lies; 0 is the root"),
+        "leaf": Key(Flag(), "whether the module has no children"),
+        "op": Key(Checked(Text(), _operator), "an operator: aten.add"),
+        "node": Key(Text(), "the name of an autograd node: AddmmBackward0"),
+        "in": Key(_INNER, "the modules in whose calls the operator or node is"),
+        "call": Key(Whole(0), "which of the operator's or node's occurrences in one call, from 0"),
+        "not": Key(_INNER, "what must not match"),
+        "part": Key(Checked(Text(), _part), "the value of the module's call: output, input[0]"),
+    },
+    hints={
+        "pattern": "write the pattern alone: at: \"layer1.*\"",
+        "glob": "write the pattern alone: at: \"layer1.*\"",
+        "inside": "did you mean in?",
+    },
+)  # fmt: skip
+DEFS: Schema = {
+    "at": {
+        "description": "PATTERN, PATTERN:input[PATH], PATTERN:output[PATH]; conditions that must "
+        "all hold; or a list of which any may",
+        "anyOf": [
+            {"type": "string"},
+            {**CONDITIONS.schema(), "minProperties": 1},
+            {"type": "array", "items": {"$ref": "#/$defs/at"}, "minItems": 1},
+        ],
+    }
+}
+
+
+def selector_of(item: Item, found: Found) -> Selector:
+    """The selector of what stands there."""
+    texts = tuple(_written(one) for one, _ in found)
+    return Selector(tuple(match for _, match in found), _written(item), texts)
+
+
+def _written(item: Item) -> str:
+    return item.value if isinstance(item.value, str) else flow(plain(item))

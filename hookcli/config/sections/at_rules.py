@@ -1,0 +1,111 @@
+"""What `at` means for each kind of hook: the kind decides the namespace."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from hookcli.catalogue.kind import Kind
+from hookcli.config.parse.nodes import Item, Problems
+from hookcli.config.sections.at import Found
+from hookcli.spec.hooks import Match
+from hookcli.spec.selectors import is_plain
+
+Plain: TypeAlias = Literal["module", "parameter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """What a kind's `at` may be; `parts` are those of calls. Without `plain` it takes none."""
+
+    plain: Plain | None = None
+    required: bool = False
+    parts: tuple[str, ...] = ()
+    op: bool = False
+    node: bool = False
+
+
+_BOTH = ("input", "output")
+_BY_TARGET = {
+    "module": Takes("module", required=True),
+    "tensor": Takes("parameter", required=True, parts=_BOTH, op=True),
+    "parameter": Takes("parameter", required=True),
+    "node": Takes("module", required=True, node=True),
+}
+_BY_NAME = {
+    "multi_grad": Takes("parameter", required=True, parts=_BOTH),
+    "node": Takes("module", required=True, parts=("input",), node=True),
+    "op": Takes("module", op=True),
+    "saved_tensors": Takes("module"),
+}
+
+
+_IN_CALLS = {"module", "global module", "autograd node", "operators"}  # families
+_IN_NO_CALL = {"accumulate_grad"}
+
+
+def takes(kind: Kind) -> Takes:
+    """What a kind's `at` may be."""
+    return _BY_NAME.get(kind.name) or _BY_TARGET.get(kind.target) or Takes()
+
+
+def check_at(kind: Kind, hook: Item, found: Found, problems: Problems) -> None:
+    """Note what a kind cannot be hooked to: it decides what a name means."""
+    rules, at = takes(kind), hook.get("at")
+    if rules.plain is None and at is not None:
+        own = kind.name.removeprefix("global_")
+        hint = "leave it out"
+        if kind.target == "every module":
+            hint = f"leave it out, or take kind {own}, which hooks the modules you name"
+        problems.add(at, f"kind {kind.name} takes no 'at': it fires {_first(kind)}", hint)
+    elif rules.required and at is None:
+        problems.add(hook, f"kind {kind.name} has no 'at'", f"add it, as in {kind.example}")
+    elif rules.plain is not None:
+        for item, match in found:
+            _check_match(kind, rules, item, match, problems)
+
+
+def check_calls(kind: Kind, hook: Item, found: Found, problems: Problems) -> None:
+    """Note `calls` where a firing belongs to no call of a module: it would never be one of them."""
+    calls = hook.get("calls")
+    if calls is None:
+        return
+    of_values = kind.name == "tensor" and not any(is_plain(match) for _, match in found)
+    in_calls = kind.family in _IN_CALLS and kind.name not in _IN_NO_CALL
+    if not (in_calls or of_values or kind.name == "saved_tensors"):
+        what = f"kind {kind.name}" + (" on a parameter" if kind.name == "tensor" else "")
+        problems.add(
+            calls,
+            f"{what} does not fire in a module's call",
+            "take steps or every, or leave it out",
+        )
+
+
+def _first(kind: Kind) -> str:
+    return re.split("[:;,]", kind.fires)[0]
+
+
+def _check_match(kind: Kind, rules: Takes, item: Item, match: Match, problems: Problems) -> None:
+    said = f"kind {kind.name} hooks {rules.plain}s"
+    example = f"write it as in {kind.example}"
+    if match.part is not None and match.part not in rules.parts:
+        what = f"an {match.part} of a module's call"
+        hint = "leave the part out" if rules.plain == "module" else "take kind tensor"
+        problems.add(item, f"{said}, and this is {what}", f"{hint}; {example}")
+    elif match.op is not None and not rules.op:
+        problems.add(item, f"{said}, and this is an operator", "take kind op, or tensor")
+    elif match.node is not None and not rules.node:
+        problems.add(item, f"{said}, and this is an autograd node", "take kind node, or node_pre")
+    elif is_plain(match) and rules.plain != "module" and (key := _of_modules(match)):
+        hint = f"add part: {rules.parts[-1]}" if rules.parts else "go by name or regex"
+        problems.add(item, f"{said}, which have no {key}", hint)
+
+
+def _of_modules(match: Match) -> str | None:
+    """A condition that only modules can meet, also within what must not match."""
+    for key in ("type", "depth", "leaf"):
+        if getattr(match, key) is not None:
+            return key
+    inner = (_of_modules(one) for one in match.negated.any) if match.negated else iter(())
+    return next((key for key in inner if key), None)

@@ -1,0 +1,193 @@
+"""`checks` and `suppress`: rules with their options, and what is not to count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hookcli.catalogue.kinds import CATALOGUE as KINDS
+from hookcli.config.parse import paths
+from hookcli.config.parse.containers import ByType, Key, Keys, Many
+from hookcli.config.parse.nodes import FaultError, Item, NotedError, Problems, suggestion
+from hookcli.config.parse.scalars import (
+    Checked,
+    Choice,
+    Flag,
+    Named,
+    Number,
+    Schema,
+    Shape,
+    Text,
+    Whole,
+    misfit,
+)
+from hookcli.rules.catalogue import CATALOGUE
+from hookcli.rules.judge import UNUSED
+from hookcli.rules.order_patterns import MOST
+from hookcli.spec.checks import CheckSpec, Suppression
+from hookcli.spec.inputs import DTYPES, LARGEST
+
+_LISTING = "hookcli list rules shows them"
+_SHAPE_HINT = "write shape: [B, 3, '*', 32]"
+_LARGEST = 1e18
+
+
+class _Sizes:
+    """A shape: sizes, stars, and names that stand for one size."""
+
+    wants = "a list of sizes, '*' and names"
+
+    def read(self, item: Item, problems: Problems) -> tuple[int | str, ...]:
+        """The sizes in their order."""
+        if not isinstance(item.value, list):
+            misfit(item, self.wants, _SHAPE_HINT)
+        before, found = len(problems), []
+        for one in item.value:
+            with problems.catching():
+                found.append(self._size(one))
+        if len(problems) > before:
+            raise NotedError
+        return tuple(found)
+
+    def _size(self, item: Item) -> int | str:
+        value = item.value
+        named = isinstance(value, str) and (value == "*" or value.isidentifier())
+        sized = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
+        if not (named or sized):
+            misfit(item, "a size from 0, '*' or a name", _SHAPE_HINT)
+        return value  # type: ignore[no-any-return]  # an int or a str, as was just seen
+
+    def schema(self) -> Schema:
+        """JSON Schema."""
+        name = {"type": "string", "pattern": r"^(\*|[^\W\d]\w*)$"}
+        size = {"type": "integer", "minimum": 0, "maximum": LARGEST}
+        return {"type": "array", "items": {"anyOf": [size, name]}}
+
+
+def _dtype(item: Item, text: str) -> str:
+    bare = text.removeprefix("torch.")
+    if bare not in DTYPES:
+        raise FaultError(item, f"'{text}' is no dtype", suggestion(text, DTYPES, "dtypes are"))
+    return bare
+
+
+def _count(item: Item, number: float) -> int:
+    if number != number // 1 or not 0 <= number <= _LARGEST:
+        misfit(item, "a whole number from 0", "write 12000000 or 12e6")
+    return int(number)
+
+
+def _path(item: Item, text: str) -> str:
+    if not text.startswith((".", "[")):
+        hint = f"write .{text}, or [0] for the first of several; leave it out for all"
+        raise FaultError(item, f"'{text}' is no path within a value", hint)
+    return text
+
+
+_GLOB = Text("a glob of qualified names", empty=True)
+_ORDER_HINT = "write order: [conv1, 'h.{0..11}', {of: [cell, norm], times: 8}]"
+_ROUNDS = Keys(
+    {
+        "of": Key(Many(_GLOB, least=1), "the names of a round, in their order", required=True),
+        "times": Key(Whole(1, MOST), "how many rounds", required=True),
+    },
+    wants="a mapping {of, times}",
+    hint=_ORDER_HINT,
+)
+_SHAPES: dict[str, Shape] = {
+    "glob": _GLOB,
+    "globs": Many(_GLOB, one=True, least=1),
+    "path": Checked(Text("a path within a value: .logits, [0]"), _path),
+    "kind": Named("kind of hook", dict.fromkeys(KINDS, ""), "hookcli list hooks shows them"),
+    "order": Many(
+        ByType({str: _GLOB, dict: _ROUNDS}, "a name, a glob or {of, times}", _ORDER_HINT), least=1
+    ),
+    "shape": _Sizes(),
+    "dtype": Checked(Text("a dtype: float32, bfloat16"), _dtype),
+    "number": Number(0, 1e9),
+    "count": Checked(Number(), _count),
+    "flag": Flag(),
+    "file": Checked(Text("a file's name"), paths.existing),
+    "modes": Many(Choice(("eval", "train")), one=True, least=1),
+    "match": Choice(("subsequence", "prefix", "exact")),
+    "part": Choice(("output", "input", "parameter")),
+    "dimension": Whole(0, 63),
+}
+_RULE = Named("rule", {rule.name: rule.says for rule in CATALOGUE.values()}, _LISTING)
+_COMMON = {
+    "rule": Key(_RULE, "the name of a rule: hookcli list rules", required=True),
+    "severity": Key(Choice(("error", "warning")), "in place of the rule's own"),
+}
+
+
+def _keys(name: str) -> Keys:
+    own = {
+        one.name: Key(_SHAPES[one.shape], one.does, required=one.required)
+        for one in CATALOGUE[name].options
+    }
+    return Keys({**_COMMON, **own}, wants=_WANTS, hint=f"write - {CATALOGUE[name].example}")
+
+
+_WANTS = "a mapping {rule, severity, …}"
+_KEYS = {name: _keys(name) for name in CATALOGUE}
+_OF_ANY = dict.fromkeys(key for keys in _KEYS.values() for key in keys.keys)
+_ANY = Keys(_COMMON, wants=_WANTS, hint="write - {rule: finite}")
+
+
+class Check:
+    """One check: its rule, its severity, and the rule's own options."""
+
+    wants = _WANTS
+
+    def read(self, item: Item, problems: Problems) -> CheckSpec:
+        """The check; of one whose rule is not known, nothing else is said."""
+        if isinstance(item.value, str):
+            misfit(item, self.wants, f"write - {{rule: {item.value}}}")
+        rule = item.get("rule")
+        if rule is None or not isinstance(rule.value, str) or rule.value not in _KEYS:
+            self._keys_of_any(item, problems)
+            if rule is not None:
+                _RULE.read(rule, problems)
+            _ANY.read(Item({}, item.mark, item.path) if isinstance(item.value, dict) else item,
+                      problems)  # fmt: skip
+        options: dict[str, Any] = dict(_KEYS[rule.value].read(item, problems))  # type: ignore[union-attr]
+        name, severity = options.pop("rule"), options.pop("severity", None)
+        return CheckSpec(name, options, item.place, severity)
+
+    def _keys_of_any(self, item: Item, problems: Problems) -> None:
+        """Note what no rule would take."""
+        for key, one in (item.value if isinstance(item.value, dict) else {}).items():
+            with problems.catching():
+                if key == "severity":
+                    _COMMON[key].shape.read(one, problems)
+                elif key not in _OF_ANY:
+                    hint = suggestion(str(key), _OF_ANY, "keys are")
+                    raise FaultError(one, f"there is no key '{key}' here", hint)
+
+    def schema(self) -> Schema:
+        """JSON Schema: which options there are depends on the rule."""
+        found = []
+        for name, keys in _KEYS.items():
+            one = keys.schema()
+            said = {"const": name, "description": CATALOGUE[name].says}
+            one["properties"] = {**one["properties"], "rule": said}
+            found.append(one)
+        return {"oneOf": found}
+
+
+def _suppression(item: Item, found: dict[str, Any]) -> Suppression:
+    return Suppression(found["rule"], found["at"], found["reason"], item.place)
+
+
+_RULES = {**{rule.name: rule.says for rule in CATALOGUE.values()}, "neutral": "", UNUSED: ""}
+SUPPRESS = Checked(
+    Keys(
+        {
+            "rule": Key(Named("rule", _RULES, _LISTING), "the rule", required=True),
+            "at": Key(_GLOB, "the targets, by glob; '' is the model itself", required=True),
+            "reason": Key(Text(), "why it is fine, for whoever reads it", required=True),
+        },
+        wants="a mapping {rule, at, reason}",
+        hint='write - {rule: grad_exists, at: "head.*", reason: "trained later"}',
+    ),
+    _suppression,
+)

@@ -1,0 +1,232 @@
+"""One entry of `hooks`: a kind or several, where, when, and what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hookcli.catalogue.actions import CATALOGUE as ACTIONS
+from hookcli.catalogue.kind import Kind
+from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.config.parse.containers import Key, Keys, Many
+from hookcli.config.parse.nodes import FaultError, Item, Problems
+from hookcli.config.parse.scalars import Choice, Flag, Named, Schema, Whole
+from hookcli.config.sections.actions import DO
+from hookcli.config.sections.at import AT, Found, selector_of
+from hookcli.config.sections.at_rules import check_at, check_calls, takes
+from hookcli.spec.hooks import ActionSpec, HookSpec, is_average
+
+OPTIONS = Keys(
+    {
+        "prepend": Key(Flag(), "before the hooks that are there"),
+        "always_call": Key(Flag(), "also where forward raised"),
+        "with_kwargs": Key(Flag(), "the hook gets keyword arguments too"),
+        "mode": Key(Choice(("all", "any")), "when all gradients are there, or the first"),
+    }
+)
+_MAY_LOOK = {"comm", "call"}  # where no new value is taken
+
+
+def _bare(word: str) -> str:
+    return word.removeprefix("register_").removeprefix("module_").removesuffix("_hook")
+
+
+class _Where:
+    """`at`, each condition with its place."""
+
+    wants = AT.wants
+
+    def read(self, item: Item, problems: Problems) -> Found:
+        """The conditions."""
+        return AT.matches(item, problems)
+
+    def schema(self) -> Schema:
+        """JSON Schema."""
+        return AT.schema()
+
+
+_KINDS = Named(
+    "kind of hook",
+    {kind.name: kind.fires for kind in CATALOGUE.values()},
+    "hookcli list hooks shows them",
+    bare=_bare,
+)
+
+
+class _Kind:
+    """A kind's name."""
+
+    wants = _KINDS.wants
+
+    def read(self, item: Item, problems: Problems) -> str:
+        """The name."""
+        return _KINDS.read(item, problems)
+
+    def schema(self) -> Schema:
+        """JSON Schema, by reference: it stands twice."""
+        return {"$ref": "#/$defs/kind"}
+
+
+DEFS: Schema = {"kind": _KINDS.schema()}
+HOOK = Keys(
+    {
+        "kind": Key(Many(_Kind(), one=True, least=1), "when: a kind of hook, or several", True),
+        "at": Key(_Where(), "where: a pattern, conditions, or a list of these"),
+        "calls": Key(
+            Many(Whole(0), one=True, least=1), "which calls of the module, counted from 0"
+        ),
+        "steps": Key(Many(Whole(0), one=True, least=1), "which steps, counted from 0"),
+        "every": Key(Whole(1), "act at every n-th firing on a target"),
+        "options": Key(OPTIONS, "PyTorch's own, where the kind has them"),
+        "do": Key(Many(DO, one=True, least=1), "what: an action, or a list in order; record"),
+    },
+    wants="a mapping {kind, at, do}",
+    hint="write - {kind: forward, at: fc, do: stats}",
+    hints={
+        "action": "did you mean do?",
+        "actions": "did you mean do?",
+        "target": "did you mean at?",
+        "where": "did you mean at?",
+        "prepend": "it is one of options: options: {prepend: true}",
+        "always_call": "it is one of options: options: {always_call: true}",
+        "with_kwargs": "it is one of options: options: {with_kwargs: true}",
+        "mode": "it is one of options: options: {mode: any}",
+        "modules": "it is one of run's: run: {package: {intern: [mylib.**]}}",
+        "call": "it is an action: do: {call: my_hooks.py:halve}; which calls: calls: [0]",
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A hook with its place, for what is found wrong with it beside others."""
+
+    item: Item
+    spec: HookSpec
+
+
+def read_hook(item: Item, index: int, problems: Problems) -> tuple[Read, ...]:
+    """A hook for each of its kinds; none where anything about it was noted."""
+    before = len(problems)
+    found = HOOK.partly(item, problems)
+    kinds = [CATALOGUE[name] for name in found.get("kind", ())]
+    where: Found = found.get("at", ())
+    for i, kind in enumerate(kinds):
+        if kind in kinds[:i]:
+            problems.add(item.value["kind"], f"{kind.name} stands twice", "leave one out")
+        if "at" in found or "at" not in item.value:
+            check_at(kind, item, where, problems)
+            check_calls(kind, item, where, problems)
+        _check_options(kind, item, problems)
+        _check_actions(kind, item, found, problems)
+    if len(problems) > before:
+        return ()
+    at = selector_of(item.value["at"], where) if where else None
+    return tuple(
+        Read(
+            item,
+            HookSpec(
+                index=index,
+                kind=kind.name,
+                at=at,
+                calls=found.get("calls"),
+                steps=found.get("steps"),
+                every=found.get("every"),
+                options=found.get("options", {}),
+                actions=_with_defaults(kind, found.get("do", ()), item),
+                place=item.place,
+            ),
+        )
+        for kind in kinds
+    )
+
+
+def _with_defaults(kind: Kind, given: tuple[ActionSpec, ...], item: Item) -> tuple[ActionSpec, ...]:
+    actions = given or (ActionSpec("record", None, item.place),)
+    if kind.name == "ddp_comm" and not any(map(is_average, actions)):
+        return (ActionSpec("comm", {"name": "allreduce"}, item.place), *actions)
+    return actions
+
+
+def _check_options(kind: Kind, hook: Item, problems: Problems) -> None:
+    options = hook.get("options")
+    if options is None or not isinstance(options.value, dict):
+        return
+    for name, one in options.value.items():
+        if name in OPTIONS.keys and name not in kind.options:
+            has = f"it takes {', '.join(kind.options)}" if kind.options else "leave options out"
+            problems.add(one, f"kind {kind.name} has no option '{name}'", has)
+
+
+def _check_actions(kind: Kind, hook: Item, found: dict[str, Any], problems: Problems) -> None:
+    """Note what this kind cannot do: a new value where none is taken, another's functions."""
+    actions: tuple[ActionSpec, ...] = found.get("do", ())
+    if not actions:
+        return
+    do = hook.value["do"]
+    items = do.value if isinstance(do.value, list) else [do]
+    at_input = kind.name == "node" and any(m.part for _, m in found.get("at", ()))
+    for item, action in zip(items, actions, strict=True):
+        with problems.catching():
+            _check_value(kind, hook, item, action, takes_none=at_input or not kind.replaces)
+        with problems.catching():
+            _check_function(kind, item, action)
+    if kind.name == "ddp_comm" and sum(map(is_average, actions)) > 1:
+        problems.add(do, "two actions average the bucket", "leave one comm or call")
+
+
+def _check_value(
+    kind: Kind, hook: Item, item: Item, action: ActionSpec, *, takes_none: bool
+) -> None:
+    if takes_none and ACTIONS[action.name].changes and action.name not in _MAY_LOOK:
+        name = f"{kind.name} at an input" if kind.replaces else kind.name
+        line = hook.value["kind"].mark.line
+        raise FaultError(
+            item,
+            f"{action.name} gives a new value, and kind {name} (line {line}) takes none",
+            "take kind tensor, forward or full_backward, or an action that only looks",
+        )
+
+
+def _check_function(kind: Kind, item: Item, action: ActionSpec) -> None:
+    pair = isinstance(action.argument, dict) and action.name == "call"
+    if action.name == "comm" and kind.name != "ddp_comm":
+        raise FaultError(
+            item, f"comm averages buckets, and kind {kind.name} has none", "take kind ddp_comm"
+        )
+    if pair and kind.name != "saved_tensors":
+        raise FaultError(
+            item,
+            f"kind {kind.name} calls one function, not a pair",
+            "write call: my_hooks.py:halve",
+        )
+    native = action.name == "call" and not pair and action.argument.signature == "native"
+    if kind.name == "saved_tensors" and native:
+        raise FaultError(
+            item,
+            "kind saved_tensors calls a pair of functions",
+            "write call: {pack: f.py:pack, unpack: f.py:unpack}",
+        )
+
+
+def hook_schema() -> Schema:
+    """JSON Schema of one hook: its keys, and for each kind its options and whether it has `at`."""
+    groups: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for kind in CATALOGUE.values():
+        rules = takes(kind)
+        needs = "none" if rules.plain is None else "required" if rules.required else "optional"
+        groups.setdefault((kind.options, needs), []).append(kind.name)
+    return {**HOOK.schema(), "allOf": [_rule(names, *key) for key, names in groups.items()]}
+
+
+def _rule(names: list[str], options: tuple[str, ...], needs: str) -> Schema:
+    all_options = OPTIONS.schema()["properties"]
+    own = {name: all_options[name] for name in options}
+    then: Schema = {"properties": {"options": {"properties": own, "additionalProperties": False}}}
+    if needs == "required":
+        then["required"] = ["at"]
+    if needs == "none":
+        then["properties"]["at"] = False
+    listed = {"type": "array", "contains": {"enum": names}}
+    one_of = {"properties": {"kind": {"anyOf": [{"enum": names}, listed]}}, "required": ["kind"]}
+    return {"if": one_of, "then": then}

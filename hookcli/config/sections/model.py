@@ -1,0 +1,225 @@
+"""`model` and `inputs`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hookcli.config.parse import paths
+from hookcli.config.parse.code_refs import Code
+from hookcli.config.parse.containers import ByType, Key, Keys, Many
+from hookcli.config.parse.nodes import FaultError, Item, NotedError, Problems, plain, said
+from hookcli.config.parse.scalars import Checked, Data, Schema, Text
+from hookcli.errors import RequestError
+from hookcli.spec.inputs import (
+    HINT,
+    DictSpec,
+    FileSpec,
+    FunctionSpec,
+    InputSpec,
+    ListSpec,
+    Spec,
+    parse_inputs,
+)
+from hookcli.spec.request import Argument, ModelSpec
+from hookcli.spec.yaml import flow
+
+_CALL_HINT = 'write {call: "package.module:attr", args: {name: value}}'
+
+
+def _located(item: Item) -> Any:
+    """Plain data, in which the files of `{call: …}` are absolute."""
+    if isinstance(item.value, list):
+        return [_located(one) for one in item.value]
+    if not isinstance(item.value, dict):
+        return item.value
+    found = {key: _located(one) for key, one in item.value.items()}
+    call = item.get("call")
+    if call is None:
+        return found
+    unknown = [one for key, one in item.value.items() if key not in {"call", "args"}]
+    if unknown:
+        raise FaultError(unknown[0], "a call has the keys call and args", _CALL_HINT)
+    if not isinstance(call.value, str):
+        raise FaultError(call, f"call wants a text, not {said(call)}", _CALL_HINT)
+    args = item.get("args")
+    if args is not None and not isinstance(args.value, list | dict):
+        raise FaultError(args, f"args wants a mapping or a list, not {said(args)}", _CALL_HINT)
+    return {**found, "call": paths.code(call, call.value)}
+
+
+def _argument(name: str | None, one: Item) -> Argument:
+    text = flow(plain(one))
+    return Argument(name, _located(one), text if name is None else f"{name}={text}", one.place)
+
+
+def _arguments(item: Item, _: Any) -> tuple[Argument, ...]:
+    if isinstance(item.value, list):
+        return tuple(_argument(None, one) for one in item.value)
+    return tuple(_argument(str(name), one) for name, one in item.value.items())
+
+
+_ARGS = Checked(
+    ByType(
+        {dict: Keys({}, rest=Data()), list: Many(Data())},
+        wants="a mapping of names to values, or a list of values",
+        hint="write args: {depth: 18}",
+    ),
+    _arguments,
+)
+_SOURCE = Checked(Text("what MODEL is on the command line"), paths.model_source)
+_KEYS = Keys(
+    {
+        "source": Key(
+            _SOURCE, "path.py[:attr], package.module:attr or an archive, as MODEL", required=True
+        ),
+        "args": Key(_ARGS, "constructor arguments; {call: package.module:attr, args: {…}} builds"),
+        "weights": Key(Checked(Text(), paths.existing), "a state dict: .safetensors, .pt"),
+    },
+    hints={
+        "kwargs": "did you mean args?",
+        "path": "did you mean source?",
+        "trust": "whoever runs it says it, on the command line: --trust",
+    },
+)
+MODEL = ByType(
+    {str: _SOURCE, dict: _KEYS},
+    wants="a text or a mapping {source, args, weights}",
+    hint="write model: model.py:Net",
+)
+
+
+def model_of(found: str | dict[str, Any]) -> ModelSpec:
+    """The model that was read."""
+    if isinstance(found, str):
+        return ModelSpec(found)
+    return ModelSpec(found["source"], found.get("args", ()), found.get("weights"))
+
+
+class _Input:
+    """One argument: a spec's text as of `--input`, or a list or mapping of them."""
+
+    wants = "a text such as 2x3x64x64, or a list or mapping of such"
+
+    def read(self, item: Item, problems: Problems) -> InputSpec:
+        """The input; its name is None unless the text gives one, which a list may hold."""
+        if isinstance(item.value, str):
+            return self._text(item)
+        spec = self._nested(item, problems)
+        return InputSpec(None, spec, flow(plain(item)), item.place)
+
+    def schema(self) -> Schema:
+        """JSON Schema, by reference: it holds itself."""
+        return {"$ref": "#/$defs/input"}
+
+    def _text(self, item: Item) -> InputSpec:
+        try:
+            (one,) = parse_inputs((item.value,))
+        except RequestError as error:
+            raise FaultError(item, error.message, error.hint) from None
+        return replace(one, spec=_absolute(item, one.spec), origin=item.place)
+
+    def _nested(self, item: Item, problems: Problems) -> Spec:
+        if isinstance(item.value, str):
+            one = self._text(item)
+            if one.name is not None:
+                raise FaultError(item, f"'{one.name}=' names a keyword inside an argument", HINT)
+            return one.spec
+        if not isinstance(item.value, list | dict):
+            raise FaultError(
+                item,
+                f"{item.label} wants {self.wants}, not {said(item)}",
+                f"write value:{flow(item.value)} for a plain value, or quote a shape"
+                if item.value is not None
+                else "write value:none",
+            )
+        before = len(problems)
+        found: list[tuple[Any, Spec]] = []
+        pairs = item.value.items() if isinstance(item.value, dict) else enumerate(item.value)
+        for key, one in pairs:
+            with problems.catching():
+                found.append((_key(key, one), self._nested(one, problems)))
+        if len(problems) > before:
+            raise NotedError
+        if isinstance(item.value, dict):
+            return DictSpec(tuple(found))
+        return ListSpec(tuple(spec for _, spec in found))
+
+
+def _key(key: object, one: Item) -> object:
+    if not isinstance(key, str | int) or isinstance(key, bool):
+        raise FaultError(one, f"'{key}' is no keyword", "keys are texts: quote it")
+    return key
+
+
+def _absolute(item: Item, spec: Spec) -> Spec:
+    if isinstance(spec, FileSpec):
+        return FileSpec(paths.existing(item, spec.path))
+    if isinstance(spec, FunctionSpec):
+        source = Code(paths.existing(item, spec.source), item, "a function")
+        return FunctionSpec(source, spec.name)
+    return spec
+
+
+INPUT = _Input()
+DEFS: Schema = {
+    "input": {
+        "description": "2x3x64x64, 2x16:int64:0..100, value:true, batch.pt, make.py:batch; or a "
+        "list or mapping of such",
+        "anyOf": [
+            {"type": "string", "minLength": 1},
+            {"type": "array", "items": {"$ref": "#/$defs/input"}},
+            {"type": "object", "additionalProperties": {"$ref": "#/$defs/input"}},
+        ],
+    }
+}
+
+
+class _Inputs:
+    """`inputs`: a list is positional, a mapping is by keyword, a text is one input."""
+
+    wants = "a list (positional), a mapping (by keyword) or one text"
+
+    def read(self, item: Item, problems: Problems) -> tuple[InputSpec, ...]:
+        """The inputs in their order."""
+        if isinstance(item.value, str):
+            return (INPUT.read(item, problems),)
+        if isinstance(item.value, list):
+            found = Many(INPUT, least=1).read(item, problems)
+            return _distinct(item, found)
+        if not isinstance(item.value, dict):
+            raise FaultError(
+                item,
+                f"{item.label} wants {self.wants}, not {said(item)}",
+                'write inputs: ["2x3x64x64"] or inputs: {ids: "2x16:int64:0..100"}',
+            )
+        named = Keys({}, rest=INPUT).read(item, problems)
+        for key, one in named.items():
+            if one.name is not None:
+                raise FaultError(
+                    item.value[key], f"'{one.name}=' names a keyword again", "leave it out"
+                )
+        return tuple(replace(one, name=key) for key, one in named.items())
+
+    def schema(self) -> Schema:
+        """JSON Schema."""
+        one = INPUT.schema()
+        return {
+            "anyOf": [
+                {"type": "string", "minLength": 1},
+                {"type": "array", "items": one, "minItems": 1},
+                {"type": "object", "additionalProperties": one},
+            ]
+        }
+
+
+def _distinct(item: Item, found: tuple[InputSpec, ...]) -> tuple[InputSpec, ...]:
+    names: set[str] = set()
+    for i, one in enumerate(found):
+        if one.name is not None and one.name in names:
+            raise FaultError(item.value[i], f"'{one.name}' is given twice", "give each one input")
+        names.add(one.name or "")
+    return found
+
+
+INPUTS = _Inputs()

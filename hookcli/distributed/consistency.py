@@ -1,0 +1,54 @@
+"""Whether the ranks built the same model, told before torch waits for what never comes."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn.parameter import is_lazy
+
+from hookcli.distributed.group import Group
+from hookcli.errors import ModelError
+from hookcli.models.model import Model
+
+_Row = tuple[str, str, bool]
+
+
+def _rows(model: Model) -> list[_Row]:
+    """Name, shape and dtype, and whether it requires grad, of each parameter."""
+    return [(info.name, _form(info.tensor), info.tensor.requires_grad)
+            for info in model.parameters()]  # fmt: skip
+
+
+def _form(tensor: torch.Tensor) -> str:
+    """Shape and dtype; a lazy one has no shape yet."""
+    shape = "uninitialized" if is_lazy(tensor) else str(list(tensor.shape))
+    return f"{shape} {str(tensor.dtype).removeprefix('torch.')}"
+
+
+def _difference(first: list[_Row], other: list[_Row], rank: int) -> str:
+    """The first thing that is another on a rank than on rank 0."""
+    for ours, theirs in zip(first, other, strict=False):
+        if ours[0] != theirs[0]:
+            return f"rank {rank} has {theirs[0]} where rank 0 has {ours[0]}"
+        if ours[1] != theirs[1]:
+            return f"{ours[0]} is {theirs[1]} on rank {rank}, and {ours[1]} on rank 0"
+        if ours[2] != theirs[2]:
+            word = "trainable" if theirs[2] else "frozen"
+            return f"{ours[0]} is {word} on rank {rank}, and not on rank 0"
+    return f"rank {rank} has {len(other)} parameters, and rank 0 {len(first)}"
+
+
+def check_alike(model: Model, group: Group, place: str) -> None:
+    """See that every rank has the same parameters.
+
+    Raises
+    ------
+    ModelError : one has not; the same on all ranks.
+    """
+    found = group.gather(_rows(model))
+    for rank, rows in enumerate(found):
+        if rows != found[0]:
+            raise ModelError(
+                f"the ranks built different models: {_difference(found[0], rows, rank)}",
+                place=place,
+                hint="does the code read RANK, or draw a random size?",
+            )

@@ -1,0 +1,1 @@
+"""A check as a table and as Markdown."""

@@ -1,0 +1,80 @@
+"""A check for a pull request: the verdict, what failed with its place, and what passed, folded."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from hookcli.console import escape
+from hookcli.formats.check import rows as check_rows
+from hookcli.formats.markdown import quote
+from hookcli.formats.parts import summary
+from hookcli.formats.parts.text import cut_end
+from hookcli.formats.view import View
+from hookcli.report.findings import CheckRow
+from hookcli.report.report import Report
+
+_MOST = 50  # findings, and as many other rows, of a summary
+_LONGEST = 1000  # characters of a text there
+_LIMIT = 1_000_000  # bytes: GitHub refuses the whole summary of a step beyond a mebibyte
+
+
+def _finding(row: CheckRow) -> str:
+    where = check_rows.where(row)
+    at = f" ({quote(where)})" if where else ""
+    name = f"{escape(row.rule)}, {check_rows.target(row)}"
+    return f"- **{check_rows.word(row)}** {quote(name)}: {quote(check_rows.sentence(row))}{at}"
+
+
+def _findings(rows: Sequence[CheckRow]) -> str:
+    """A list, as a reviewer would write it; how to mend them stands at the first of each rule."""
+    lines, told = [], set[str]()
+    for row in rows:
+        lines.append(_finding(row))
+        mend = check_rows.mend(row) if row.status == "fail" and row.rule not in told else ""
+        if mend:
+            told.add(row.rule)
+            lines.append(f"  - to mend it: {quote(mend)}")
+    return "\n".join(lines)
+
+
+def _folded(rows: Sequence[CheckRow]) -> str:
+    """What passed and what was skipped: a list that opens on a click."""
+    if not rows:
+        return ""
+    lines = "\n".join(_finding(row) for row in rows)
+    return f"<details><summary>{check_rows.said(rows)}</summary>\n\n{lines}\n\n</details>"
+
+
+def _page(report: Report, view: View, rows: Sequence[CheckRow], more: str = "") -> str:
+    told = [row for row in rows if row.status in {"fail", "error"}]
+    model = quote(escape(report.model.type or report.model.source))
+    parts = [
+        f"### {model}: {quote(check_rows.verdict(report, view.fail_on))}",
+        _findings(told),
+        more,
+        _folded([row for row in rows if row.status in {"pass", "skip"}]),
+        "\n".join(f"- {quote(note)}" for note in summary.run_notes(report)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def render(report: Report, view: View) -> str:
+    """A heading with the verdict, the findings, and what passed."""
+    return _page(report, view, check_rows.shown(report, view))
+
+
+def brief(report: Report, view: View) -> str:
+    """The same for the summary of a CI step, which has a limit: the worst rows alone."""
+    rows = [_cut(row) for row in check_rows.shown(report, view)]
+    told = [row for row in rows if row.status in {"fail", "error"}]
+    quiet = [row for row in rows if row.status in {"pass", "skip"}]
+    left = len(told[_MOST:])
+    more = f"{left:,} more {'finding stands' if left == 1 else 'findings stand'} in the log."
+    text = _page(report, view, [*told[:_MOST], *quiet[:_MOST]], more if left else "")
+    return text if len(text.encode()) <= _LIMIT else _page(report, view, ())[:_LONGEST]
+
+
+def _cut(row: CheckRow) -> CheckRow:
+    target, message = (cut_end(text, _LONGEST) for text in (row.target, row.message))
+    return dataclasses.replace(row, target=target, message=message)

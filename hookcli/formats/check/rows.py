@@ -1,0 +1,196 @@
+"""A check's rows: what each says, and which are folded because they say the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from hookcli.console import escape
+from hookcli.errors import Status
+from hookcli.formats.parts.grid import Column
+from hookcli.formats.parts.text import cut_end, figure, place
+from hookcli.formats.view import View
+from hookcli.report.findings import CheckRow
+from hookcli.report.report import Report
+from hookcli.rules.catalogue import CATALOGUE
+from hookcli.rules.select import listed
+
+_ORDER = {"error": 0, "fail": 1, "skip": 3, "pass": 4}
+_COUNTS = {"never": (), "error": ("error",), "warning": ("error", "warning")}
+_COLORS = {"fail": 31, "warning": 33, "pass": 32, "not judged": 31}
+
+
+def rank(row: CheckRow) -> int:
+    """Worst first: what could not be judged, errors, warnings, what was passed over, the rest."""
+    return 2 if (row.status, row.severity) == ("fail", "warning") else _ORDER[row.status]
+
+
+def word(row: CheckRow) -> str:
+    """How it went, in a word."""
+    if row.status == "fail":
+        return "fail" if row.severity == "error" else "warning"
+    return "not judged" if row.status == "error" else row.status
+
+
+def picked(report: Report, view: View) -> list[CheckRow]:
+    """The rows of a view, in the report's order; `only` is a glob on targets."""
+    return [
+        row
+        for row in report.checks
+        if view.only is None or row.status == "error" or fnmatchcase(row.target, view.only)
+    ]
+
+
+def shown(report: Report, view: View) -> list[CheckRow]:
+    """The rows of a view, the worst first."""
+    return sorted(picked(report, view), key=rank)
+
+
+def sentence(row: CheckRow) -> str:
+    """What was found, on one line."""
+    return escape(" ".join(row.message.split()))
+
+
+def name(row: CheckRow) -> str:
+    """What it is about, in a sentence."""
+    return escape(row.target) or "the model"
+
+
+def mend(row: CheckRow) -> str:
+    """How a finding is mended, as its rule says; "" of a rule that does not."""
+    rule = CATALOGUE.get(row.rule)
+    return "" if rule is None else rule.mend
+
+
+def target(row: CheckRow) -> str:
+    """What it is about, in a cell."""
+    return name(row) if row.target or row.status in {"fail", "error"} else "–"
+
+
+def value_text(value: Any) -> str:
+    """A value, or a limit, in a cell."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    if isinstance(value, list | tuple):
+        return escape(", ".join(map(str, value)))
+    if isinstance(value, str):
+        return escape(value)
+    return figure(value)
+
+
+def columns(rows: Sequence[CheckRow]) -> dict[str, Column[CheckRow]]:
+    """The columns of the table: values where a row has one."""
+    found: dict[str, Column[CheckRow]] = {
+        "word": Column("", word, color=lambda row: _COLORS.get(word(row))),
+        "rule": Column("Rule", lambda row: escape(row.rule)),
+        "target": Column("Target", target, least=12),
+    }
+    if any(row.value is not None for row in rows):
+        found["value"] = _short("Value", lambda row: row.value)
+    if any(row.limit is not None for row in rows):
+        found["limit"] = _short("Limit", lambda row: row.limit)
+    return found
+
+
+def _short(title: str, pick: Any) -> Column[CheckRow]:
+    return Column(
+        title,
+        lambda row: value_text(pick(row)),
+        right=True,
+        least=8,
+        spare=True,
+        fit=lambda row, width: cut_end(value_text(pick(row)), width),
+    )
+
+
+def where(row: CheckRow) -> str:
+    """Its place in the user's source, or ""."""
+    return place(row.place) if row.place else ""
+
+
+def counts(row: CheckRow, fail_on: str) -> bool:
+    """Whether a row makes the command's status 1."""
+    return row.status == "fail" and row.severity in _COUNTS[fail_on]
+
+
+def status(report: Report, fail_on: str) -> int:
+    """What `hookcli check` ends with: 3 where the model or a rule failed, 1 for what counts."""
+    if report.error is not None or any(row.status == "error" for row in report.checks):
+        return Status.MODEL
+    failed = any(counts(row, fail_on) for row in report.checks)
+    return Status.FINDINGS if failed else Status.FINE
+
+
+def has_failed(report: Report, fail_on: str) -> bool:
+    """Whether the command's status is not 0."""
+    return status(report, fail_on) != Status.FINE
+
+
+_SAID = (
+    ("fail", "failed"), ("warning", "warned"), ("not judged", "not judged"), ("skip", "skipped"),
+    ("pass", "passed"),
+)  # fmt: skip
+
+
+def said(rows: Iterable[CheckRow]) -> str:
+    """How many rows there are of each word: "1 failed, 2 warned, 3 passed"."""
+    found = Counter(word(row) for row in rows)
+    return ", ".join(f"{found[key]:,} {text}" for key, text in _SAID if found[key])
+
+
+def verdict(report: Report, fail_on: str) -> str:
+    """The last line: PASSED or FAILED, with counts."""
+    failed = has_failed(report, fail_on)
+    why = "; the model failed" if report.error is not None else ""
+    counted = said(report.checks) or "nothing was judged"
+    return f"{'FAILED' if failed else 'PASSED'}: {counted}{why}"
+
+
+_APART = 3  # rows of one kind that stand by themselves
+_DIGITS = re.compile(r"[0-9]+")
+
+
+def _kind(row: CheckRow) -> tuple[object, ...]:
+    """What rows have in common that are told as one; names may differ in their numbers."""
+    if row.status == "pass":
+        return (row.status, row.rule)
+    if row.status not in {"fail", "skip"} or not row.target:
+        return (id(row),)
+    same = _DIGITS.sub("0", row.target)
+    said = row.message.replace(row.target, same)
+    return (row.status, row.rule, row.severity, row.place, same, said)
+
+
+def folded(rows: Sequence[CheckRow]) -> list[CheckRow]:
+    """The rows in their order, where more than three of a kind are one."""
+    kinds: dict[tuple[object, ...], list[CheckRow]] = {}
+    for row in rows:
+        kinds.setdefault(_kind(row), []).append(row)
+    found: list[CheckRow] = []
+    for row in rows:
+        alike = kinds[_kind(row)]
+        if len(alike) <= _APART:
+            found.append(row)
+        elif row is alike[0]:
+            found.append(_one(alike))
+    return found
+
+
+def _one(rows: list[CheckRow]) -> CheckRow:
+    """A row that stands for all of these."""
+    first, more = rows[0], len(rows) - 1
+    if first.status == "pass":
+        many = f"{len(rows):,} checks"
+        return dataclasses.replace(
+            first, target=many, value=None, limit=None, message=f"{many} hold"
+        )
+    others = listed([row.target for row in rows[1:]])
+    return dataclasses.replace(
+        first,
+        target=f"{first.target} and {more:,} more",
+        message=f"{first.message}; and so at {others}",
+    )

@@ -1,0 +1,101 @@
+"""A check as text: the table, the message of a failed test, which passes were made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hookcli.console import escape
+from hookcli.formats.check import rows, rows as check_rows
+from hookcli.formats.check.rows import folded
+from hookcli.formats.parts import summary
+from hookcli.formats.parts.grid import draw
+from hookcli.formats.parts.page import bold, head, plain, wrapped
+from hookcli.formats.parts.text import place
+from hookcli.formats.view import View
+from hookcli.report.findings import PASSES, CheckRow
+from hookcli.report.report import Report
+
+_GREEN, _RED = 32, 31
+
+
+def _finding(row: CheckRow, view: View) -> str:
+    """One finding over several lines: what, and where in the source."""
+    label = f"{check_rows.word(row)}: {row.rule}"
+    text = wrapped(f"{label}, {check_rows.target(row)}: {check_rows.sentence(row)}", view.width)
+    where = check_rows.where(row)
+    return f"{text}\n  --> {where}" if where else text
+
+
+def render(report: Report, view: View) -> str:
+    """The page. Its last line begins with PASSED or FAILED."""
+    rows = folded(check_rows.shown(report, view))
+    told = [row for row in rows if row.status in {"fail", "error"}]
+    quiet = [row for row in rows if row.status in {"pass", "skip"}]
+    table = draw(
+        check_rows.columns(rows),
+        rows,
+        width=max(view.width, 40),
+        give_way=("limit", "value"),
+        color=view.color,
+    )
+    parts = [
+        head(report, view),
+        table,
+        "\n".join(_finding(row, view) for row in told),
+        "\n".join(
+            wrapped(f"{row.status}: {row.rule}: {check_rows.sentence(row)}", view.width)
+            for row in quiet
+        ),
+        "\n".join(wrapped(f"note: {note}", view.width) for note in summary.run_notes(report)),
+        _last(report, view),
+    ]
+    return plain("\n\n".join(part for part in parts if part), view) + "\n"
+
+
+def _last(report: Report, view: View) -> str:
+    text = check_rows.verdict(report, view.fail_on)
+    if not view.color:
+        return text
+    color = _RED if check_rows.has_failed(report, view.fail_on) else _GREEN
+    return f"\x1b[{color}m{bold(text)}"
+
+
+def message(report: Report, view: View) -> str:
+    """A line with the verdict, then each finding with its place, the worst first."""
+    kind = escape(report.model.type or report.model.source)
+    lines = [f"{kind}: {rows.verdict(report, view.fail_on)}"]
+    if report.error is not None:
+        error = report.error
+        where = f"in {escape(error.phase)}" + (f", in {escape(error.layer)}" if error.layer else "")
+        said = escape(" ".join(error.message.split()))
+        lines += ["", f"error: {escape(error.type)} {where}: {said}"]
+        lines += [f"  --> {place(error.place)}"] if error.place else []
+    for row in folded(rows.shown(report, view)):
+        if row.status not in {"fail", "error"}:
+            continue
+        label = f"{rows.word(row)}: {escape(row.rule)}, {rows.name(row)}"
+        lines += ["", f"{label}: {rows.sentence(row)}"]
+        where = rows.where(row)
+        lines += [f"  --> {where}"] if where else []
+    return "\n".join(lines)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _said(value: dict[str, Any]) -> str:
+    passes = _counted(value["forwards"], "forward")
+    if value["backwards"] == value["forwards"]:
+        passes += " and backward" if value["forwards"] == 1 else " and backwards"
+    elif value["backwards"]:
+        passes += f" and {_counted(value['backwards'], 'backward')}"
+    rules = ", ".join(map(escape, value["rules"]))
+    mode = value["mode"].replace("as-is", "its own")
+    return f"{passes} in {mode} mode" + (f" ({rules})" if rules else "")
+
+
+def performed(report: Report) -> str:
+    """As "check ran 1 forward and backward in train mode (finite)"; "" where it is not known."""
+    told = [_said(one.value) for one in report.measurements if one.probe == PASSES]
+    return f"check ran {', '.join(told)}" if told else ""

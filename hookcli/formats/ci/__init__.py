@@ -1,0 +1,1 @@
+"""What CI systems read: JUnit, SARIF, annotations of GitHub Actions."""

@@ -1,0 +1,105 @@
+"""A check as workflow commands of GitHub Actions: annotations on the lines, the worst first.
+
+The runner keeps ten annotations of a kind for a step, the first ones, and 4,096 characters of
+each: the last command says how many more stand in the log alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from hookcli.console import escape
+from hookcli.formats.check import rows as check_rows
+from hookcli.formats.parts.source import Source, finding_source, model_source, source_of
+from hookcli.formats.parts.text import cut_end, place
+from hookcli.formats.view import View
+from hookcli.report.findings import CheckRow
+from hookcli.report.report import Report
+
+_KEPT = 10  # annotations of a kind: actions/runner, ExecutionContext._maxCountPerIssueType
+_LONGEST = 4000  # characters
+_DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
+
+
+def _escaped(text: str, table: Mapping[str, str]) -> str:
+    return re.sub("[%\r\n:,]", lambda m: table.get(m[0], m[0]), text)
+
+
+def command(name: str, message: str, **properties: object) -> str:
+    """`::name file=…,line=…::message`, as actions/toolkit escapes it."""
+    given = ((key, str(value)) for key, value in properties.items() if value is not None)
+    said = ",".join(f"{key}={_escaped(text, _PROPERTY)}" for key, text in given if text)
+    text = _escaped(cut_end(message, _LONGEST), _DATA)
+    return f"::{name} {said}::{text}" if said else f"::{name}::{text}"
+
+
+def _annotation(name: str, title: str, message: str, source: Source | None) -> str:
+    """An annotation on a line; what stands outside the repository has no line there to show."""
+    at = source if source is not None and source.inside else None
+    return command(
+        name,
+        message,
+        file=None if at is None else escape(at.file),
+        line=None if at is None else at.line,
+        title=title,
+    )
+
+
+def _finding(row: CheckRow, report: Report, view: View) -> str:
+    source = finding_source(row, report, view)
+    said = f"{check_rows.name(row)}: {check_rows.sentence(row)}"
+    where = "" if source.inside or not row.place else f"\nat {place(row.place)}"
+    mend = check_rows.mend(row) if row.status == "fail" else ""
+    more = f"{where}\nto mend it: {mend}" if mend else where
+    word = "not judged" if row.status == "error" else row.severity
+    title = f"hookcli: {escape(row.rule)}" + (", not judged" if word == "not judged" else "")
+    name = "warning" if word == "warning" else "error"
+    return _annotation(name, title, said + more, source)
+
+
+def _raised(report: Report, view: View) -> Iterator[str]:
+    error = report.error
+    if error is None:
+        return
+    source = source_of(error.place, view) or model_source(report, view)
+    layer = f", in {escape(error.layer)}" if error.layer else ""
+    said = escape(" ".join(error.message.split()))
+    text = f"{escape(error.type)} in {escape(error.phase)}{layer}: {said}"
+    yield _annotation("error", "hookcli: the model failed", text, source)
+
+
+def _more(lines: list[str]) -> Iterator[str]:
+    """How many there are that GitHub leaves out."""
+    found = Counter(re.split("[ :]", line[2:], maxsplit=1)[0] for line in lines)
+    left = [
+        f"{count - _KEPT:,} more {name}{'' if count == _KEPT + 1 else 's'}"
+        for name, count in sorted(found.items())
+        if count > _KEPT
+    ]
+    if left:
+        said = f"GitHub shows {_KEPT} of a kind for a step: {' and '.join(left)} in the log"
+        yield command("notice", said, title="hookcli")
+
+
+def _folded(rows: list[CheckRow]) -> Iterator[str]:
+    """What passed and what was skipped, in a group that opens on a click."""
+    if not rows:
+        return
+    yield command("group", f"hookcli: {check_rows.said(rows)}")
+    for row in rows:
+        at = f", {escape(row.target)}" if row.target else ""
+        yield f"{row.status}: {escape(row.rule)}{at}: {check_rows.sentence(row)}"
+    yield "::endgroup::"
+
+
+def render(report: Report, view: View) -> str:
+    """Commands for stdout of a step. The last line begins with PASSED or FAILED."""
+    rows = check_rows.shown(report, view)
+    told = [row for row in rows if row.status in {"fail", "error"}]
+    lines = [*_raised(report, view), *(_finding(row, report, view) for row in told)]
+    lines += _more(lines)
+    lines += _folded([row for row in rows if row.status in {"pass", "skip"}])
+    return "\n".join([*lines, check_rows.verdict(report, view.fail_on), ""])

@@ -1,0 +1,129 @@
+"""A check as JUnit XML, which CI systems show as tests: a suite for each rule, a case for each row.
+
+No attribute stands there that Jenkins' strict reader (junit-10.xsd) refuses: `file` and `line` are
+among those, so that the place is told in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from xml.etree import ElementTree as ET
+
+from hookcli.console import escape
+from hookcli.formats.check import rows
+from hookcli.formats.parts.text import place
+from hookcli.formats.view import View
+from hookcli.report.findings import CheckRow
+from hookcli.report.report import Report
+
+_RUN = "run"
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, 2.2
+_KINDS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+
+
+def _clean(text: str) -> str:
+    """The text without what XML 1.0 cannot hold; what is left is escaped by the writer."""
+    return _NO_XML.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
+
+
+def _body(row: CheckRow) -> str:
+    """All there is to say of a finding, a line for each part."""
+    parts = (
+        ("", rows.sentence(row)),
+        ("value: ", "" if row.value is None else rows.value_text(row.value)),
+        ("limit: ", "" if row.limit is None else rows.value_text(row.limit)),
+        ("at: ", rows.where(row)),
+        ("to mend it: ", rows.mend(row)),
+        ("fingerprint: ", escape(row.fingerprint)),
+    )
+    return "\n".join(_clean(f"{label}{text}") for label, text in parts if text)
+
+
+def _outcome(row: CheckRow, view: View) -> tuple[str, str, str]:
+    """(element, type, message) of a row; ("", "", …) of one that passed.
+
+    A warning that does not count is skipped: a red test beside a green gate would mislead.
+    """
+    said = _clean(rows.sentence(row))
+    if row.status == "fail" and rows.counts(row, view.fail_on):
+        return "failure", row.severity, said
+    if row.status == "fail":
+        return "skipped", row.severity, f"{row.severity}: {said}"
+    if row.status == "error":
+        return "error", "not judged", said
+    return ("skipped", "skip", said) if row.status == "skip" else ("", "", said)
+
+
+class _Names:
+    """Names for cases, each once in its suite: GitLab drops all but one of those that share one."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, str], int] = {}
+
+    def fresh(self, suite: str, name: str) -> str:
+        """The name, with a number where it was there before."""
+        count = self._seen[suite, name] = self._seen.get((suite, name), 0) + 1
+        return name if count == 1 else f"{name} ({count})"
+
+
+def _case(suite: ET.Element, name: str) -> ET.Element:
+    return ET.SubElement(
+        suite, "testcase", classname=f"hookcli.{suite.get('name')}", name=name, time="0"
+    )
+
+
+def _suite(parent: ET.Element, name: str) -> ET.Element:
+    suite = ET.SubElement(parent, "testsuite", name=name)
+    suite.attrib.update(dict.fromkeys(("tests", "failures", "errors", "skipped"), "0"), time="0")
+    return suite
+
+
+def _run(parent: ET.Element, report: Report) -> None:
+    """The run itself, so that a model that raises is a test that fails."""
+    case = _case(_suite(parent, _RUN), _clean(escape(report.model.source)) or "the model")
+    error = report.error
+    if error is None:
+        return
+    said = _clean(escape(" ".join(error.message.split())))
+    kind = _clean(escape(error.type))
+    layer = f" in {escape(error.layer)}" if error.layer else ""
+    where = f", at {place(error.place)}" if error.place else ""
+    found = ET.SubElement(case, "error", type=kind, message=f"{kind}: {said}")
+    found.text = _clean(f"{kind} in {escape(error.phase)}{layer}{where}: {said}")
+
+
+def _row(suite: ET.Element, row: CheckRow, view: View, names: _Names) -> None:
+    target = _clean(escape(row.target)) or "the model"
+    case = _case(suite, names.fresh(row.rule, target))
+    element, kind, message = _outcome(row, view)
+    if not element:
+        ET.SubElement(case, "system-out").text = message
+        return
+    found = ET.SubElement(case, element, type=kind, message=message)
+    found.text = None if row.status == "skip" else _body(row)
+
+
+def _count(suites: Iterable[ET.Element]) -> None:
+    for suite in suites:
+        suite.set("tests", str(len(suite)))
+        for attribute, element in _KINDS.items():
+            suite.set(attribute, str(len(suite.findall(f"testcase/{element}"))))
+
+
+def render(report: Report, view: View) -> str:
+    """A document for what reads JUnit XML. Warnings fail where the view's `fail_on` counts them."""
+    root = ET.Element("testsuites", name=f"hookcli {escape(report.command)}")
+    _run(root, report)
+    suites: dict[str, ET.Element] = {}
+    names = _Names()
+    for row in rows.picked(report, view):
+        if row.rule not in suites:
+            suites[row.rule] = _suite(root, _clean(escape(row.rule)))
+        _row(suites[row.rule], row, view, names)
+    _count(root)
+    for total in ("tests", "failures", "errors"):
+        root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
+    root.set("time", f"{report.environment.seconds:.3f}")
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'

@@ -1,0 +1,187 @@
+"""A check as SARIF 2.1.0, which code scanning and editors read.
+
+A finding is a result. One that is suppressed, or that the baseline knows, is a result with a
+`suppressions` of the kind "external" and the level "note": GitHub shows it all the same, and must
+not fail for it. A rule that could not be judged and a model that raised are notifications of the
+invocation, whose `executionSuccessful` is false then: nothing was found wrong there. What passed
+leaves no result, for GitHub would show it as an alert; its rule stands among the rules.
+
+GitHub tells its alerts apart by `primaryLocationLineHash` alone, computes it from the source, and
+warns of any other value there: our fingerprint stands beside it, under a name of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hookcli.console import escape
+from hookcli.formats.check import rows as check_rows
+from hookcli.formats.ci.sarif_rules import descriptors, message
+from hookcli.formats.parts.source import (
+    Source,
+    finding_source,
+    folder_uri,
+    model_source,
+    source_of,
+)
+from hookcli.formats.view import View
+from hookcli.report.findings import CheckRow
+from hookcli.report.report import Report
+
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+_HOME = "https://github.com/hookcli/hookcli"
+_ROOT = "%SRCROOT%"
+_FINGERPRINT = "hookcli/v1"
+_MOST = 25_000  # results: GitHub refuses a file with more
+_MEANS = {0: "nothing that counts was found", 1: "findings", 3: "the model or a rule failed"}
+
+
+def _location(source: Source, target: str | None = None) -> dict[str, Any]:
+    artifact = {"uri": source.uri(), **({"uriBaseId": _ROOT} if source.inside else {})}
+    physical = {"artifactLocation": artifact, "region": {"startLine": source.line}}
+    found: dict[str, Any] = {"physicalLocation": physical}
+    if target:
+        found["logicalLocations"] = [{"fullyQualifiedName": escape(target), "kind": "module"}]
+    return found
+
+
+def _harmless(value: Any) -> Any:
+    """A value of a finding, whose texts cannot act on the log that it may be printed to."""
+    if isinstance(value, str):
+        return escape(value)
+    if isinstance(value, list | tuple):
+        return [_harmless(one) for one in value]
+    if isinstance(value, dict):
+        return {escape(str(key)): _harmless(one) for key, one in value.items()}
+    return value
+
+
+def _plain(row: CheckRow) -> str:
+    """What was found, without the words of what it is passed over for."""
+    said = check_rows.sentence(row)
+    over = row.passed_over
+    if over is None:
+        return said
+    reason = escape(" ".join((over.reason or "").split()))
+    known = over.by == "baseline"
+    return said.removeprefix("known, in the baseline: " if known else f"suppressed, {reason}: ")
+
+
+def _suppressions(row: CheckRow, view: View) -> dict[str, Any]:
+    over = row.passed_over
+    if over is None:
+        return {}
+    reason = "known, in the baseline" if over.reason is None else escape(over.reason)
+    found: dict[str, Any] = {
+        "kind": "external",
+        "status": "accepted",
+        "justification": message(reason),
+    }
+    source = source_of(over.place, view)
+    if source is not None:
+        found["location"] = _location(source)
+    return {"suppressions": [found]}
+
+
+def _result(row: CheckRow, report: Report, view: View, index: int) -> dict[str, Any]:
+    text = f"{check_rows.name(row)}: {_plain(row)}"
+    kept = {"target": row.target, "severity": row.severity, "value": row.value, "limit": row.limit}
+    return {
+        "ruleId": escape(row.rule),
+        "ruleIndex": index,
+        "level": row.severity if row.passed_over is None else "note",
+        "message": {"text": message(text)},
+        "locations": [_location(finding_source(row, report, view), row.target)],
+        "partialFingerprints": {_FINGERPRINT: escape(row.fingerprint)},
+        **_suppressions(row, view),
+        "properties": {key: _harmless(one) for key, one in kept.items() if one is not None},
+    }
+
+
+def _unjudged(row: CheckRow, report: Report, view: View, index: int) -> dict[str, Any]:
+    text = f"{check_rows.name(row)}: {check_rows.sentence(row)}"
+    return {
+        "level": "error",
+        "message": {"text": message(text)},
+        "associatedRule": {"id": escape(row.rule), "index": index},
+        "locations": [_location(finding_source(row, report, view), row.target)],
+    }
+
+
+def _raised(report: Report, view: View) -> list[dict[str, Any]]:
+    error = report.error
+    if error is None:
+        return []
+    layer = f" in {escape(error.layer)}" if error.layer else ""
+    said = escape(" ".join(error.message.split()))
+    text = f"{escape(error.type)} in {escape(error.phase)}{layer}: {said}"
+    source = source_of(error.place, view) or model_source(report, view)
+    return [
+        {
+            "level": "error",
+            "message": {"text": message(text)},
+            "locations": [_location(source, error.layer)],
+            "exception": {"kind": escape(error.type), "message": said},
+        }
+    ]
+
+
+def _invocation(
+    report: Report, view: View, rows: list[CheckRow], index: dict[str, int]
+) -> dict[str, Any]:
+    status = check_rows.status(report, view.fail_on)
+    found: dict[str, Any] = {
+        "executionSuccessful": status != 3,
+        "exitCode": int(status),
+        "exitCodeDescription": _MEANS[status],
+        "toolExecutionNotifications": _raised(report, view),
+        "toolConfigurationNotifications": [
+            _unjudged(row, report, view, index[row.rule]) for row in rows if row.status == "error"
+        ],
+    }
+    if view.start:
+        found["workingDirectory"] = {"uri": folder_uri(view.start)}
+    return found
+
+
+def _left_out(count: int) -> list[dict[str, Any]]:
+    if count <= _MOST:
+        return []
+    said = f"{count - _MOST:,} more results are left out: {_MOST:,} are the most that GitHub takes"
+    return [{"level": "warning", "message": {"text": said}}]
+
+
+def _written(log: dict[str, Any], results: list[dict[str, Any]]) -> str:
+    """The log as text, with a line for each result of its only run."""
+    end = "\n    }\n  ]\n}"  # of the run, the runs and the log
+    head = json.dumps(log, indent=2, allow_nan=False).removesuffix(end)
+    lines = ",\n".join(f"        {json.dumps(one, allow_nan=False)}" for one in results)
+    listed = f"[\n{lines}\n      ]" if results else "[]"
+    return f'{head},\n      "results": {listed}{end}\n'
+
+
+def render(report: Report, view: View) -> str:
+    """A log with one run, its findings the worst first."""
+    rows = check_rows.shown(report, view)
+    told = [row for row in rows if row.status == "fail" or row.passed_over is not None]
+    rules = descriptors(row.rule for row in check_rows.picked(report, view))
+    index = {rule["id"]: i for i, rule in enumerate(rules)}
+    at = {row.rule: index[escape(row.rule)] for row in rows}
+    driver = {
+        "name": "hookcli",
+        "informationUri": _HOME,
+        "version": escape(report.environment.hookcli),
+        "rules": rules,
+    }
+    run: dict[str, Any] = {
+        "tool": {"driver": driver},
+        "invocations": [_invocation(report, view, rows, at)],
+    }
+    run["invocations"][0]["toolExecutionNotifications"] += _left_out(len(told))
+    if view.root:
+        run["originalUriBaseIds"] = {_ROOT: {"uri": folder_uri(view.root)}}
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return _written(log, [_result(row, report, view, at[row.rule]) for row in told[:_MOST]])

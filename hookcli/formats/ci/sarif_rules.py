@@ -1,0 +1,79 @@
+"""The rules as SARIF describes them: what a code scanning page shows beside a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from hookcli.console import escape
+from hookcli.reference.hooks import sentence
+from hookcli.rules.catalogue import CATALOGUE
+from hookcli.rules.rule import Rule
+
+_MOST = 1024  # characters of a description that GitHub takes
+_OTHERS = {
+    "neutral": "hooks that only observe change no output and no gradient",
+    "unused_suppression": "every suppression has a finding to suppress",
+}
+
+
+def message(text: str) -> str:
+    """Text as a SARIF message that says just that: no placeholder, and no link of a name's making.
+
+    Braces are doubled (SARIF 2.1.0, 3.11.5), and what would be read as a link is taken apart
+    (3.11.6).
+    """
+    return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST else text[: _MOST - 1] + "…"
+
+
+def _parts(rule: Rule) -> tuple[tuple[str, str], ...]:
+    return (
+        ("Computes", sentence(rule.computes)),
+        ("Formula", rule.formula),
+        ("Fails", rule.fails),
+        ("To mend it", sentence(rule.mend)),
+        ("Source", rule.source),
+        ("All of it", f"hookcli explain rule:{rule.name}"),
+    )
+
+
+def _help(rule: Rule) -> dict[str, str]:
+    code = {"Formula", "Fails", "All of it"}
+    marked = (
+        f"**{label}**: " + (f"`{text}`" if label in code else text) for label, text in _parts(rule)
+    )
+    plain = (f"{label}: {text}" for label, text in _parts(rule))
+    return {"text": message("\n".join(plain)), "markdown": message("\n\n".join(marked))}
+
+
+def descriptor(name: str) -> dict[str, Any]:
+    """A reportingDescriptor, also of a rule that this version does not know."""
+    rule = CATALOGUE.get(name)
+    if rule is None:
+        said = message(sentence(escape(_OTHERS.get(name, name))))
+        return {
+            "id": escape(name),
+            "shortDescription": {"text": said},
+            "fullDescription": {"text": said},
+            "help": {"text": said},
+        }
+    return {
+        "id": rule.name,
+        "name": "".join(word.capitalize() for word in rule.name.split("_")),
+        "shortDescription": {"text": message(_short(sentence(rule.says)))},
+        "fullDescription": {"text": message(_short(sentence(rule.computes)))},
+        "help": _help(rule),
+        "defaultConfiguration": {"level": rule.severity},
+        "properties": {"tags": ["pytorch", "model"], "problem.severity": rule.severity},
+    }
+
+
+def descriptors(names: Iterable[str]) -> list[dict[str, Any]]:
+    """One for each name, in the catalogue's order; others after it, as they came."""
+    named = dict.fromkeys(names)
+    known = [name for name in CATALOGUE if name in named]
+    return [descriptor(name) for name in (*known, *(n for n in named if n not in CATALOGUE))]

@@ -1,0 +1,1 @@
+"""A diff as a table, as Markdown and as JSON."""

@@ -1,0 +1,23 @@
+"""A diff for a pull request, with everything of the user's escaped."""
+
+from __future__ import annotations
+
+from hookcli.comparison.diff import Diff
+from hookcli.formats.diff import rows as diff_rows, sentences
+from hookcli.formats.markdown import grid, quote
+from hookcli.formats.view import View
+
+
+def render(diff: Diff, view: View) -> str:
+    """The verdict as a heading, the sides, where it began, the tables and the notes."""
+    rows = diff_rows.shown(diff, view)
+    parts = [
+        f"### {quote(sentences.last_line(diff))}",
+        "\n".join(f"- {label}: {quote(text)}" for label, text in sentences.head(diff)),
+        "\n".join(f"- **{label}**: {quote(text)}" for label, text in sentences.first(diff)),
+        grid(diff_rows.CALLS, rows.calls),
+        grid(diff_rows.STATE, rows.state),
+        "\n".join(f"- {quote(text)}" for text in sentences.totals(diff)),
+        "\n".join(f"- {quote(text)}" for text in sentences.notes(diff, rows, view)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"

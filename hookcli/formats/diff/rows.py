@@ -1,0 +1,174 @@
+"""The rows of a diff, and their cells, for every format that a person reads."""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import dataclass
+
+from hookcli.comparison.diff import CallDiff, CallRef, Diff, StateDiff, TensorDiff
+from hookcli.console import escape
+from hookcli.formats.parts.grid import Column
+from hookcli.formats.parts.text import cut, figure, shape
+from hookcli.formats.view import View
+from hookcli.report.values import Number
+
+_BEFORE = 2  # calls that agree, shown before the first that does not
+_MOST = 60  # rows of a table, unless --only asks for them
+_FINE = ("same", "close", "unknown")
+_RED, _YELLOW, _DIM = 31, 33, 2
+_WORDS = {
+    "same": "same", "close": "close", "different": "differs", "unknown": "not known",
+    "only_a": "only A", "only_b": "only B",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The rows to draw, and how many there are in all."""
+
+    calls: list[CallDiff]
+    of_calls: int
+    state: list[StateDiff]
+    of_state: int
+
+
+def _name(row: CallDiff) -> CallRef:
+    found = row.a or row.b
+    if found is None:
+        raise ValueError("a row is a call of one side at least")
+    return found
+
+
+def shown(diff: Diff, view: View) -> Shown:
+    """With --only all that match; else what is not the same, and the calls just before it."""
+    if view.only is not None:
+        glob = view.only
+        calls = [r for r in diff.rows if fnmatch.fnmatchcase(_name(r).name or "", glob)]
+        state = [r for r in diff.state if fnmatch.fnmatchcase(r.a or r.b or "", glob)]
+        return Shown(calls, len(diff.rows), state, len(diff.state))
+    odd = [i for i, row in enumerate(diff.rows) if row.status != "same"]
+    both = [i for i in odd if diff.rows[i].a and diff.rows[i].b]
+    keep = {*odd, *range(max(both[0] - _BEFORE, 0), both[0])} if both else {*odd}
+    calls = [row for i, row in enumerate(diff.rows) if i in keep][:_MOST]
+    state = [row for row in diff.state if row.status not in _FINE][:_MOST]
+    return Shown(calls, len(diff.rows), state, len(diff.state))
+
+
+def _label(row: CallDiff) -> str:
+    call = _name(row)
+    name = "(not registered)" if call.name is None else escape(call.name)
+    kind = escape(call.type)
+    if row.a and row.b and row.a.type != row.b.type:
+        kind += f" | {escape(row.b.type)}"
+    text = f"{name} ({kind})" if name else kind
+    return f"{text} #{call.call}" if call.call else text
+
+
+def _shapes(one: TensorDiff) -> str:
+    ours, theirs = one.shapes
+    if ours == theirs and ours is not None:
+        return shape(ours)
+    return (
+        f"{'none' if ours is None else shape(ours)} | {'none' if theirs is None else shape(theirs)}"
+    )
+
+
+def _output_shape(row: CallDiff) -> str:
+    if not row.outputs:
+        return "–"
+    more = f" +{len(row.outputs) - 1}" if len(row.outputs) > 1 else ""
+    return _shapes(_worst(row.outputs)) + more
+
+
+def _worst(found: tuple[TensorDiff, ...]) -> TensorDiff:
+    rank = {"same": 0, "close": 1, "unknown": 2, "different": 3}
+    return max(found, key=lambda one: (rank[one.status], value(one.relative)))
+
+
+def value(relative: Number | None) -> float:
+    """To sort by; what is not known comes first."""
+    return -1.0 if relative is None else float(relative)
+
+
+def size(found: tuple[TensorDiff, ...]) -> str:
+    """The largest difference among some tensors: "0", "1.2e-07", "shape"."""
+    if not found:
+        return "–"
+    one = _worst(found)
+    if one.how in {"shape", "dtype", "structure", "nonfinite"} and one.status == "different":
+        return one.how
+    if one.status == "same":
+        return "0"
+    text = figure(one.relative)
+    return f"≈{text}" if one.how == "sketch" and one.relative else text
+
+
+def _verdict(row: CallDiff) -> str:
+    if row.fault:
+        return "inputs agree, output differs"
+    if row.status == "different" and row.at_input == "different":
+        return "inputs differ already"
+    return _WORDS[row.status]
+
+
+def _short_verdict(row: CallDiff, width: int) -> str:
+    """Within a width: what comes first in the long one is seen in the column of inputs."""
+    text = _verdict(row)
+    if len(text) <= width:
+        return text
+    return cut("output differs" if row.fault else text.removesuffix(" already"), width)
+
+
+def _color(status: str) -> int | None:
+    return {"different": _RED, "only_a": _YELLOW, "only_b": _YELLOW, "same": _DIM}.get(status)
+
+
+def _limit(row: CallDiff) -> str:
+    limits = [one.limit for one in row.outputs if one.limit is not None]
+    return figure(max(limits)) if limits else "–"
+
+
+CALLS: dict[str, Column[CallDiff]] = {
+    "layer": Column("Layer (type)", _label, least=26),
+    "output": Column("Output", _output_shape, least=13, spare=True),
+    "at_input": Column("At input", lambda row: size(row.inputs), right=True),
+    "at_output": Column("At output", lambda row: size(row.outputs), right=True),
+    "limit": Column("Limit", _limit, right=True),
+    "verdict": Column(
+        "Verdict", _verdict, least=14, fit=_short_verdict, color=lambda row: _color(row.status)
+    ),
+}
+CALLS_GIVE_WAY = ("limit", "output")
+
+
+def _state_label(row: StateDiff) -> str:
+    text = escape(row.a or row.b or "")
+    return text if row.kind == "parameter" else f"{text} (buffer)"
+
+
+def _state_shape(row: StateDiff) -> str:
+    return "–" if row.value is None else _shapes(row.value)
+
+
+def _state_verdict(row: StateDiff) -> str:
+    if row.status != "different":
+        return _WORDS[row.status]
+    bad = [
+        what
+        for what, one in (("value", row.value), ("gradient", row.gradient))
+        if one is not None and one.status == "different"
+    ]
+    return f"{' and '.join(bad)} differ{'' if len(bad) > 1 else 's'}"
+
+
+def _one(found: TensorDiff | None) -> str:
+    return "–" if found is None else size((found,))
+
+
+STATE: dict[str, Column[StateDiff]] = {
+    "name": Column("Parameter", _state_label, least=16),
+    "shape": Column("Shape", _state_shape, least=10, spare=True),
+    "value": Column("Value", lambda row: _one(row.value), right=True),
+    "gradient": Column("Gradient", lambda row: _one(row.gradient), right=True),
+    "verdict": Column("Verdict", _state_verdict, least=12, color=lambda row: _color(row.status)),
+}

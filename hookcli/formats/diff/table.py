@@ -1,0 +1,50 @@
+"""A diff for a terminal: the sides, what differs, where it began, and the verdict last."""
+
+from __future__ import annotations
+
+from hookcli.comparison.diff import Diff
+from hookcli.formats.diff import rows as diff_rows, sentences
+from hookcli.formats.parts.grid import draw
+from hookcli.formats.parts.page import bold, plain, wrapped
+from hookcli.formats.parts.text import cut_end
+from hookcli.formats.view import View
+
+_GREEN, _RED = 32, 31
+
+
+def render(diff: Diff, view: View) -> str:
+    """The page; its last line is SAME or DIFFERENT."""
+    rows = diff_rows.shown(diff, view)
+    width = max(view.width, 40)
+    calls = draw(
+        diff_rows.CALLS,
+        rows.calls,
+        width=width,
+        give_way=diff_rows.CALLS_GIVE_WAY,
+        color=view.color,
+    )
+    state = draw(
+        diff_rows.STATE, rows.state, width=width, give_way=("shape", "gradient"), color=view.color
+    )
+    parts = [
+        "\n".join(
+            cut_end(line, width) if label in {"A", "B"} else wrapped(line, width, indent=8)
+            for label, line in (
+                (label, f"{label:<7} {text}") for label, text in sentences.head(diff)
+            )
+        ),
+        calls,
+        state,
+        "\n".join(wrapped(f"{label}: {text}", width) for label, text in sentences.first(diff)),
+        "\n".join(sentences.totals(diff)),
+        "\n".join(wrapped(f"note: {text}", width) for text in sentences.notes(diff, rows, view)),
+        _last(diff, view),
+    ]
+    return plain("\n\n".join(part for part in parts if part), view) + "\n"
+
+
+def _last(diff: Diff, view: View) -> str:
+    text = wrapped(sentences.last_line(diff), view.width)
+    if not view.color:
+        return text
+    return f"\x1b[{_GREEN if diff.verdict == 'same' else _RED}m{bold(text)}"

@@ -1,0 +1,1 @@
+"""Gradients as a table and as a tree."""

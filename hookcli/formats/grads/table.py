@@ -1,0 +1,121 @@
+"""The table of gradients: a row per parameter, then a row per call of a layer."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+from hookcli.console import escape
+from hookcli.formats.grads import flow as grads_flow, parameters as grads_rows
+from hookcli.formats.grads.non_finite import first_non_finite
+from hookcli.formats.names import GRADS_COLUMNS, SHARED_COLUMNS
+from hookcli.formats.parts import page, summary
+from hookcli.formats.parts.grid import draw
+from hookcli.formats.parts.text import figure
+from hookcli.formats.view import View
+from hookcli.report.report import ParameterRow, Report
+
+_COUNTED = {
+    "ok": "ok",
+    "none": "none (the loss does not reach them)",
+    "zero": "zero",
+    "non_finite": "non-finite",
+    "frozen": "frozen",
+}
+_MOST = 8  # shared parameters named in a note
+
+
+def parameters(report: Report, view: View) -> list[ParameterRow]:
+    """The rows of the first table: none where only the second one's columns were asked for."""
+    asked = set(view.asked or GRADS_COLUMNS)
+    if asked & (GRADS_COLUMNS.keys() - SHARED_COLUMNS) or asked <= SHARED_COLUMNS:
+        return grads_rows.shown(report, view)
+    return []
+
+
+def totals(report: Report) -> list[tuple[str, str]]:
+    """The norm over all parameters, how many have which status, and the sums of every report."""
+    lines = []
+    if report.totals.grad_norm is not None:
+        lines.append(("Gradient norm", figure(report.totals.grad_norm)))
+    counts = Counter[str](row.status for row in report.parameters if row.status is not None)
+    if counts:
+        words = [f"{counts[name]} {word}" for name, word in _COUNTED.items() if counts[name]]
+        lines.append(("Gradients", ", ".join(words)))
+    return lines + summary.totals(report)
+
+
+def alarms(report: Report) -> list[tuple[str, str]]:
+    """The first value that is not finite."""
+    first = first_non_finite(report)
+    return [] if first is None else [("first non-finite", first)]
+
+
+def _apart(one: str, other: str) -> tuple[str, str]:
+    """Two names without the last parts that they have in common; never without all of them."""
+    ours, theirs = one.split("."), other.split(".")
+    most = min(len(ours), len(theirs)) - 1
+    pairs = zip(reversed(ours), reversed(theirs), strict=False)
+    same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+    common = min(same, most)
+    return ".".join(ours[: len(ours) - common]), ".".join(theirs[: len(theirs) - common])
+
+
+def shared_names(report: Report) -> list[str]:
+    """`a.weight = b.weight` for each shared parameter, or `a.* = b.* ×8` where modules are."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in report.parameters:
+        for alias in row.shared_with:
+            text = f"{escape(row.name)} = {escape(alias)}"
+            groups.setdefault(_apart(row.name, alias), []).append(text)
+    return [
+        texts[0] if len(texts) == 1 else f"{escape(one)}.* = {escape(other)}.* ×{len(texts)}"
+        for (one, other), texts in groups.items()
+    ]
+
+
+def notes(report: Report, view: View, shown: int) -> list[str]:
+    """What a reader must know beside the rows."""
+    more = []
+    if view.only is not None and not shown:
+        more.append(summary.no_match("name", "--only", view.only))
+    if report.parameters and all(row.status is None for row in report.parameters):
+        more.append("no backward ran: there are no gradients")
+    elif report.error is not None:
+        more.append("backward stopped early: these are the gradients that had come")
+    if grads_rows.steps_of(report.parameters) and view.asked is None:
+        more.append("the columns of steps are norms of gradients, other figures the last step's")
+    pairs = shared_names(report)
+    if pairs:
+        others = f" and {len(pairs) - _MOST} more" if len(pairs) > _MOST else ""
+        more.append(f"shared, shown and counted once: {', '.join(pairs[:_MOST])}{others}")
+    return summary.run_notes(report, more)
+
+
+def render(report: Report, view: View) -> str:
+    """The model, both tables, the totals, what is wrong, and the notes."""
+    rows, flow = parameters(report, view), grads_flow.shown(report, view)
+    tables = [
+        draw(
+            grads_rows.columns(rows, view),
+            rows,
+            width=view.width,
+            give_way=grads_rows.give_way(rows, view),
+            color=view.color,
+        ),
+        draw(
+            grads_flow.columns(flow, view),
+            flow,
+            width=view.width,
+            give_way=grads_flow.GIVE_WAY if view.asked is None else (),
+            color=view.color,
+        ),
+    ]
+    return page.assemble(
+        report,
+        view,
+        tables,
+        totals=totals(report),
+        notes=notes(report, view, len(rows) + len(flow)),
+        alarms=alarms(report),
+    )

@@ -1,0 +1,115 @@
+"""Gradients as a tree: modules with the norm over all that is below them, then parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hookcli.console import escape
+from hookcli.formats.grads import parameters, table
+from hookcli.formats.parts import page, summary
+from hookcli.formats.parts.bars import Scale
+from hookcli.formats.parts.text import figure, shape
+from hookcli.formats.view import View
+from hookcli.report.report import ParameterRow, Report
+
+_DEEPEST = 100  # levels: the guides of all of them would take their square
+_WIDEST = 1000  # characters that lines are filled up to
+
+
+@dataclass(slots=True)
+class Branch:
+    """A module, by the last part of its name, with what is below it."""
+
+    branches: dict[str, Branch] = field(default_factory=dict)
+    leaves: list[tuple[str, ParameterRow]] = field(default_factory=list)
+    squares: float | None = None  # of all norms below, None where there is no gradient
+
+    def add(self, parts: list[str], row: ParameterRow) -> None:
+        """Hang a parameter below its module."""
+        norm = parameters.measured(parameters.stat(row.grad, "norm"))
+        branch = self
+        for part in (*parts[:-1], None):
+            if norm is not None:
+                branch.squares = (branch.squares or 0.0) + norm * norm
+            if part is not None:
+                branch = branch.branches.setdefault(part, Branch())
+        branch.leaves.append((parts[-1], row))
+
+    def norm(self) -> str:
+        """The norm over all below."""
+        return "–" if self.squares is None else figure(math.sqrt(self.squares))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A module, or a parameter with its row."""
+
+    label: str
+    norm: str
+    row: ParameterRow | None = None
+
+
+def _parts(name: str) -> list[str]:
+    """The parts of a name; of one with very many the first ones are one."""
+    return name.rsplit(".", _DEEPEST)
+
+
+def _lines(root: Branch, types: dict[str, str], *, unicode: bool) -> Iterator[Line]:
+    """All below the root, each with its guides."""
+    bar, tee, end = ("│  ", "├─ ", "└─ ") if unicode else ("|  ", "|- ", "`- ")
+    todo: list[tuple[str, str, str, ParameterRow | Branch, bool]] = []
+
+    def push(branch: Branch, above: str, prefix: str) -> None:
+        below: list[tuple[str, ParameterRow | Branch]] = [*branch.leaves, *branch.branches.items()]
+        todo.extend(
+            (above, prefix, part, one, i == 0) for i, (part, one) in enumerate(reversed(below))
+        )
+
+    push(root, "", "")
+    while todo:
+        above, prefix, part, one, last = todo.pop()
+        start = above + (end if last else tee) + escape(part)
+        if isinstance(one, Branch):
+            name = f"{prefix}{part}"
+            kind = f" ({escape(types[name])})" if name in types else ""
+            yield Line(start + kind, one.norm())
+            push(one, above + ("   " if last else bar), f"{name}.")
+        else:
+            norm = figure(parameters.stat(one.grad, "norm"))
+            yield Line(f"{start} {shape(one.shape)}", norm, one)
+
+
+def render(report: Report, view: View) -> str:
+    """The model, the tree, the totals, what is wrong, and the notes."""
+    rows = parameters.shown(report, view)
+    root = Branch()
+    types = {row.name: row.type for row in report.layers if row.name is not None}
+    for row in rows:
+        root.add(_parts(row.name), row)
+        types.setdefault(row.name.rpartition(".")[0], row.module_type)
+    out = [f"{name:<6} {text}" for name, text in summary.head(report)]
+    if rows:
+        title = escape(report.model.type or report.model.source)
+        drawn = [Line(title, root.norm()), *_lines(root, types, unicode=view.unicode)]
+        wide = min(max(len(line.label) for line in drawn), _WIDEST)
+        most = max(len(line.norm) for line in drawn)
+        scale = Scale.over(
+            (parameters.stat(row.grad, "norm") for row in rows), unicode=view.unicode
+        )
+        out.append("")
+        for line in drawn:
+            more = "" if line.row is None else _more(line.row, scale)
+            out.append(f"{line.label:<{wide}}  {line.norm:>{most}}  {more}".rstrip())
+    out.append("")
+    out += [f"{name}: {text}" for name, text in table.totals(report)]
+    alarms = [*table.alarms(report), *summary.failed(report)]
+    out += [f"{label}: {text}" for label, text in alarms]
+    out += [f"note: {note}" for note in table.notes(report, view, len(rows))]
+    return page.plain("\n".join(out), view) + "\n"
+
+
+def _more(row: ParameterRow, scale: Scale) -> str:
+    """The bar and the status of a parameter."""
+    return f"{scale.bar(parameters.stat(row.grad, 'norm'))}  {parameters.status(row)}"

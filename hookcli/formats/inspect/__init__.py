@@ -1,0 +1,1 @@
+"""Layers as a table and as a tree."""

@@ -1,0 +1,133 @@
+"""The call tree, with repeated calls folded: a loop over a cell is one row marked ×12.
+
+Only repetitions that look alike are folded: the same modules, called by the same call, with the
+same shapes, all the way down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hookcli.report.report import LayerRow
+from hookcli.report.values import Leaf
+
+DEEPEST = 500  # levels of guides: all of them, on every row, would take the depth squared
+_LONGEST = 8  # rows in a repeating group: a loop body that calls up to so many modules
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A row of the tree. `guides` are the levels above: True where their line goes on.
+
+    Those beyond `DEEPEST`, the outermost, are one or two that stand for all.
+    """
+
+    row: LayerRow
+    times: int
+    in_turn: bool  # repeated together with its neighbours: a b a b, not a a b b
+    guides: tuple[bool, ...]
+    last: bool
+    hidden: bool  # it has calls below that the view leaves out
+    macs: int | None  # of all calls that the row stands for, and of those below that are hidden
+    flops: int | None
+
+
+def _looks(rows: list[LayerRow], children: dict[int, list[int]]) -> dict[int, int]:
+    """A number for each row; equal numbers look alike, with all that is below them."""
+    numbers: dict[Hashable, int] = {}
+    looks: dict[int, int] = {}
+    for row in reversed(rows):  # a caller's order is below its callees'
+        below = tuple(looks[child] for child in children.get(row.order, ()))
+        inputs, outputs = _tensors(row.inputs), _tensors(row.outputs)
+        key = (row.name, row.type, inputs, outputs, row.notes, row.recomputed, below)
+        looks[row.order] = numbers.setdefault(key, len(numbers))
+    return looks
+
+
+def _tensors(leaves: Sequence[Leaf]) -> tuple[Hashable, ...]:
+    """Paths, shapes and dtypes; statistics differ from call to call."""
+    return tuple((leaf.path, leaf.shape, leaf.dtype, leaf.via) for leaf in leaves)
+
+
+_Cost: TypeAlias = tuple[int | None, int | None]
+
+
+def _plus(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def _times(one: int | None, runs: int) -> int | None:
+    return None if one is None else one * runs
+
+
+def _costs(rows: list[LayerRow], children: dict[int, list[int]]) -> dict[int, _Cost]:
+    """MACs and FLOPs of each row with all below it."""
+    costs: dict[int, _Cost] = {}
+    for row in reversed(rows):
+        macs, flops = row.macs, row.flops
+        for child in children.get(row.order, ()):
+            macs, flops = _plus(macs, costs[child][0]), _plus(flops, costs[child][1])
+        costs[row.order] = (macs, flops)
+    return costs
+
+
+def _runs(looks: list[int]) -> list[tuple[int, int, int]]:
+    """(start, length, times) of consecutive groups, greedily the one that covers most."""
+    found, i = [], 0
+    while i < len(looks):
+        best = (1, 1)
+        for size in range(1, min(_LONGEST, (len(looks) - i) // 2) + 1):
+            times = 1
+            group = looks[i : i + size]
+            while looks[i + times * size : i + (times + 1) * size] == group:
+                times += 1
+            if times > 1 and times * size > best[0] * best[1]:
+                best = (size, times)
+        found.append((i, *best))
+        i += best[0] * best[1]
+    return found
+
+
+def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[Node]:
+    """The rows as a tree in display order, down to `depth`."""
+    ordered = list(rows)
+    known = {row.order: row for row in ordered}
+    children: dict[int, list[int]] = {}
+    roots: list[int] = []
+    for row in ordered:
+        if row.parent is not None and row.parent in known:
+            children.setdefault(row.parent, []).append(row.order)
+        else:
+            roots.append(row.order)
+    looks = _looks(ordered, children)
+    costs = _costs(ordered, children)
+    nodes: list[Node] = []
+    todo: list[tuple[int, int, bool, int, tuple[bool, ...], bool]] = []
+
+    def push(orders: list[int], guides: tuple[bool, ...], runs: int) -> None:
+        shown = [
+            (orders[start + k], times, size > 1)
+            for start, size, times in _runs([looks[order] for order in orders])
+            for k in range(size)
+        ]
+        last = len(shown) - 1
+        todo.extend(
+            (order, times, in_turn, runs * times, guides, i == last)
+            for i, (order, times, in_turn) in reversed(list(enumerate(shown)))
+        )
+
+    push(roots, (), 1)
+    while todo:
+        order, times, in_turn, runs, guides, last = todo.pop()
+        row = known[order]
+        below = children.get(order, [])
+        hidden = bool(below) and depth is not None and row.depth >= depth
+        macs, flops = costs[order] if hidden else (row.macs, row.flops)
+        nodes.append(
+            Node(row, times, in_turn, guides, last, hidden, _times(macs, runs), _times(flops, runs))
+        )
+        if below and not hidden:
+            push(below, (*guides, not last)[-DEEPEST - 2 :], runs)
+    return nodes

@@ -1,0 +1,1 @@
+"""What several formats are made of: text, grids, bars, headers, summaries."""

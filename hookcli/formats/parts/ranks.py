@@ -1,0 +1,176 @@
+"""What several ranks found: buckets and shards, who got no gradient, and who is not as rank 0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hookcli.console import escape
+from hookcli.formats.parts.grid import Column, draw
+from hookcli.formats.parts.text import figure, size
+from hookcli.formats.view import View
+from hookcli.report.distributed import BucketRow, DifferenceRow, Distributed, RankRow, UnitRow
+from hookcli.report.report import Report
+from hookcli.report.values import Number
+
+_WAYS = {"ddp": "DistributedDataParallel", "fsdp": "FSDP2"}
+_MOST = 4  # of anything that a sentence names
+_GIVE_WAY = ("norm_exact", "order", "norms_before", "norm_after")
+
+
+def names(parameters: Sequence[str], most: int = 2) -> str:
+    """The first ones, and how many more."""
+    more = f" +{len(parameters) - most}" if len(parameters) > most else ""
+    return ", ".join(map(escape, parameters[:most])) + more
+
+
+def _range(norms: Sequence[Number | None]) -> str:
+    """The smallest and the largest over the ranks; one figure where they round to the same."""
+    plain = sorted(float(one) for one in norms if one is not None)
+    if not plain:
+        return "–"
+    low, high = figure(plain[0]), figure(plain[-1])
+    return low if low == high else f"{low}..{high}"
+
+
+def _wire(row: BucketRow) -> str:
+    """Bytes sent, and their part of plain all-reduce's."""
+    if row.wire_bytes is None or not row.plain_bytes:
+        return "–"
+    return f"{size(row.wire_bytes)} ({row.wire_bytes / row.plain_bytes:.2f})"
+
+
+_BUCKETS: dict[str, Column[BucketRow]] = {
+    "step": Column("Step", lambda row: str(row.step), right=True),
+    "bucket": Column("Bucket", lambda row: f"{row.index}{', last' if row.last else ''}"),
+    "order": Column("Ready", lambda row: str(row.order), right=True),
+    "size": Column("Size", lambda row: size(row.bytes), right=True),
+    "parameters": Column("Parameters", lambda row: names(row.parameters), least=16),
+    "norms_before": Column("Own norm", lambda row: _range(row.norms_before), right=True),
+    "norm_after": Column("After", lambda row: figure(row.norm_after), right=True),
+    "norm_exact": Column("Exact", lambda row: figure(row.norm_exact), right=True),
+    "error": Column("Error", lambda row: figure(row.error), right=True),
+    "wire": Column("Sent (of all-reduce)", _wire, right=True),
+}
+_UNITS: dict[str, Column[UnitRow]] = {
+    "module": Column("Shard", lambda row: escape(row.module) or "the model", least=16),
+    "parameters": Column("Parameters", lambda row: names(row.parameters), least=16),
+    "bytes": Column("Size", lambda row: size(row.bytes), right=True),
+    "shard_bytes": Column("On rank 0", lambda row: size(row.shard_bytes), right=True),
+}
+
+
+def tables(report: Report, view: View) -> list[str]:
+    """The buckets of each step whose buckets are others than the step's before; or the shards."""
+    found = report.distributed
+    if found is None or view.asked is not None:
+        return []
+    width, color = view.width, view.color
+    return [
+        draw(_BUCKETS, _telling(found), width=width, give_way=_GIVE_WAY, color=color),
+        draw(_UNITS, found.units, width=width, color=color),
+    ]
+
+
+def _telling(found: Distributed) -> list[BucketRow]:
+    """The buckets of the last step, and of each where they changed or the error did."""
+    steps: dict[int, list[BucketRow]] = {}
+    for row in found.buckets:
+        steps.setdefault(row.step, []).append(row)
+    last = max(steps, default=0)
+    shown: list[BucketRow] = []
+    for step, rows in steps.items():
+        following = steps.get(step + 1)
+        if step == last or following is None or _what(rows) != _what(following):
+            shown += rows
+    return shown
+
+
+def _what(rows: Sequence[BucketRow]) -> list[tuple[tuple[str, ...], int | None]]:
+    return [(row.parameters, row.wire_bytes) for row in rows]
+
+
+def totals(report: Report) -> list[tuple[str, str]]:
+    """Who ran, and what a step sent."""
+    found = report.distributed
+    if found is None:
+        return []
+    hook = f", hook {escape(found.hook)}" if found.hook not in {None, "allreduce"} else ""
+    ranks = "rank" if found.world_size == 1 else "ranks"
+    way = f"{found.world_size} {ranks}, {_WAYS[found.parallel]} over {escape(found.backend)}{hook}"
+    lines = [("Ranks", way)]
+    known = [row for row in found.buckets if row.wire_bytes is not None]
+    if known:
+        last = max(row.step for row in known)
+        rows = [row for row in known if row.step == last]
+        sent = sum(row.wire_bytes or 0 for row in rows)
+        plain = sum(row.plain_bytes for row in rows)
+        part = f", {sent / plain:.2f} of plain all-reduce" if plain else ""
+        lines.append(("Sent in a step", f"{size(sent)} a rank{part}"))
+    if found.rebuilt is not None:
+        lines.append(("Buckets rebuilt", f"at step {found.rebuilt}"))
+    return lines
+
+
+def alarms(report: Report) -> list[tuple[str, str]]:
+    """Parameters without gradient, by name and rank; and what is not as on rank 0."""
+    found = report.distributed
+    if found is None:
+        return []
+    lines = []
+    unreached: dict[tuple[int, ...], list[str]] = {}
+    for row in found.unreached:
+        unreached.setdefault(row.ranks, []).append(row.parameter)
+    for ranks, rows in unreached.items():
+        lines.append(("no gradient", f"on {_on(ranks, found.world_size)}: {names(rows, _MOST)}"))
+    alike = report.error is not None and report.error.message.startswith("all ranks")
+    for rank in () if alike else found.ranks:
+        lines += [("ranks differ", text) for text in _differing(rank)]
+    return lines
+
+
+def _on(ranks: Sequence[int], world: int) -> str:
+    if len(ranks) == world:
+        return "any rank" if world > 1 else "the one rank"
+    word = "rank" if len(ranks) == 1 else "ranks"
+    more = f" and {len(ranks) - _MOST} more" if len(ranks) > _MOST else ""
+    return f"{word} {', '.join(map(str, ranks[:_MOST]))}{more}"
+
+
+def _differing(rank: RankRow) -> list[str]:
+    """One sentence for each sort of difference; who died says why."""
+    if rank.error is not None:
+        return [f"rank {rank.rank} {'left no report' if rank.status == 'dead' else 'failed'}: "
+                f"{escape(rank.error)}"]  # fmt: skip
+    said = []
+    sorts: dict[str, list[DifferenceRow]] = {}
+    for row in rank.differs:
+        sorts.setdefault(row.what, []).append(row)
+    for rows in sorts.values():
+        more = f", and {len(rows) - 1} more" if len(rows) > 1 else ""
+        said.append(f"rank {rank.rank}: {sentence(rows[0])}{more}")
+    return said
+
+
+def sentence(row: DifferenceRow) -> str:
+    """A difference in words."""
+    target = escape(row.target)
+    here, there = (_value(value) for value in (row.value, row.of_rank_0))
+    if row.what in {"gradient", "parameter value"}:
+        noun = "the gradient" if row.what == "gradient" else "the value"
+        if here == there:
+            return f"{noun} of {target} has other bits, of the same norm {here}"
+        return f"{noun} of {target} has norm {here}, on rank 0 {there}"
+    if row.what == "call":
+        return f"call {target} is of {here}, on rank 0 of {there}"
+    if row.what == "calls":
+        return f"there were {here} calls, on rank 0 {there}"
+    if row.what == "uncalled":
+        ran, did = ("did not run", "did") if row.value else ("ran", "did not")
+        return f"{target} {ran}, on rank 0 it {did}"
+    if row.what == "status":
+        return f"the gradient of {target} is {here}, on rank 0 {there}"
+    return f"the {row.what} {target} is {here}, on rank 0 {there}"
+
+
+def _value(value: object) -> str:
+    return figure(value) if isinstance(value, int | float) else escape(str(value))

@@ -1,0 +1,67 @@
+"""A report's places as files and lines, named from the root of the user's repository."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from hookcli.formats.view import View
+from hookcli.report.findings import CheckRow
+from hookcli.report.report import Report
+
+_PLACE = re.compile(r"(?P<file>.+?):(?P<line>\d{1,9})(?:: .*)?", re.DOTALL)
+_MODULE = re.compile(r"(?P<file>.+\.\w+)(?::\w+)?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A line of a file. `inside` says that the file is named from the root."""
+
+    file: str
+    line: int
+    inside: bool
+
+    def uri(self) -> str:
+        """The file as a URI: relative where it stands inside."""
+        text = quote(self.file, errors="replace")
+        return text if self.inside or not text.startswith("/") else f"file://{text}"
+
+
+def source_of(place: str | None, view: View) -> Source | None:
+    """The line that a place names: "net.py:12", "hooks.yaml:14: hooks[2].at".
+
+    None where it names none, such as a flag.
+    """
+    found = _PLACE.fullmatch(place or "")
+    return None if found is None else _named(found["file"], int(found["line"]), view)
+
+
+def _named(file: str, line: int, view: View) -> Source:
+    if not view.root:
+        return Source(file, max(line, 1), inside=not file.startswith("/"))
+    whole = posixpath.normpath(posixpath.join(view.start or view.root, file))
+    home = view.root.rstrip("/") + "/"
+    inside = whole.startswith(home)
+    return Source(whole.removeprefix(home) if inside else whole, max(line, 1), inside)
+
+
+def model_source(report: Report, view: View) -> Source:
+    """Where the model stands; the first line of what was named where its class is not known."""
+    found = source_of(report.model.place, view)
+    if found is not None:
+        return found
+    named = _MODULE.fullmatch(report.model.source)
+    file = named["file"] if named is not None else report.model.source
+    return _named(file or "model", 1, view)
+
+
+def finding_source(row: CheckRow, report: Report, view: View) -> Source:
+    """Where a finding stands, or else the model: a finding without a line is shown nowhere."""
+    return source_of(row.place, view) or model_source(report, view)
+
+
+def folder_uri(folder: str) -> str:
+    """A folder as a URI, which ends in a slash."""
+    return f"file://{quote(folder.rstrip('/'), errors='replace')}/"

@@ -1,0 +1,219 @@
+"""What stands around the rows: the model, the batch and the run above; totals and notes below."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from hookcli.console import escape
+from hookcli.formats.parts.text import figure, number, place, shape, size
+from hookcli.report.report import ErrorInfo, Inputs, Report, RunInfo
+from hookcli.report.values import Tree
+
+_FUNCTIONAL = "NonDynamicallyQuantizableLinear"  # attention uses its weights without a call
+_MOST = 8  # names listed before "and N more"
+
+
+def _tree(node: Tree) -> str:
+    if "shape" in node:
+        return f"{escape(node['dtype'])} {shape(node['shape'])}"
+    if "tuple" in node:
+        return "(" + ", ".join(_tree(n) for n in node["tuple"]) + ")"
+    if "list" in node:
+        return "[" + ", ".join(_tree(n) for n in node["list"]) + "]"
+    if "dict" in node:
+        return "{" + ", ".join(f"{escape(k)}: {_tree(n)}" for k, n in node["dict"].items()) + "}"
+    if "object" in node:
+        inside = ", ".join(f"{escape(k)}={_tree(n)}" for k, n in node["object"].items())
+        return f"{escape(node['type'])}({inside})"
+    return escape(node["value"])
+
+
+def batch(inputs: Inputs) -> str:
+    """The batch on one line, and where it came from."""
+    given = [_tree(a) for a in inputs.args]
+    given += [f"{escape(k)}={_tree(v)}" for k, v in inputs.kwargs.items()]
+    return f"{', '.join(given) or 'nothing'}  ({inputs.origin})"
+
+
+def head(report: Report) -> list[tuple[str, str]]:
+    """(label, text) lines: model, input, run."""
+    model, run = report.model, report.run
+    name = escape(model.type or model.source)
+    lines = [("model", f"{name}  {place(model.place or model.source)}")]
+    if report.inputs is not None:
+        lines.append(("input", batch(report.inputs)))
+    device = escape(run.device)
+    lines.append(("run", f"{run.tensors} tensors, {run.mode} mode, {device}, seed {run.seed}"))
+    if run.loss is not None:
+        losses = f" {', '.join(figure(loss) for loss in run.losses[-_MOST:])}" if run.losses else ""
+        lines.append(("loss", f"{escape(run.loss)}{losses}{_extent(run)}"))
+    return lines
+
+
+def _extent(run: RunInfo) -> str:
+    """How many steps and ranks, where more than one."""
+    counts = ((run.steps, "steps"), (run.world_size, "ranks"))
+    return "".join(f", {count} {what}" for count, what in counts if count > 1)
+
+
+def _uncounted(report: Report) -> tuple[int, int, int] | None:
+    """Elements of parameters that no row shows, and of those that rows show again.
+
+    The former stand in modules that never ran, or that others used without a call.
+    """
+    seen = {row.name: row for row in report.layers if row.registered and row.call == 0}
+    homes = {name for row in seen.values() for name in (row.name, *row.aliases)}
+    idle = used = shown = 0
+    for row in seen.values():
+        if row.own_parameters is None:
+            return None
+        shown += row.own_parameters
+    for parameter in report.parameters:
+        if parameter.numel is None:
+            return None
+        owners = {n.rpartition(".")[0] for n in (parameter.name, *parameter.shared_with)}
+        if owners & homes:
+            continue
+        above = {owner.rpartition(".")[0] for owner in owners}
+        if parameter.module_type == _FUNCTIONAL and above & homes:
+            used += parameter.numel
+        else:
+            idle += parameter.numel
+    total = report.totals.parameters
+    return None if total is None else (idle, used, shown + idle + used - total)
+
+
+def totals(report: Report) -> list[tuple[str, str]]:
+    """(label, text) lines that add the rows up."""
+    model = report.model
+    lines: list[tuple[str, str]] = []
+    if model.parameters is not None:
+        lines.append(("Total params", number(model.parameters)))
+        trainable = model.trainable_parameters
+        if trainable is not None:
+            lines.append(("Trainable params", number(trainable)))
+            lines.append(("Non-trainable params", number(model.parameters - trainable)))
+        idle, used, again = _uncounted(report) or (0, 0, 0)
+        if idle and report.error is None:
+            lines.append(("  in modules never called", number(idle)))
+        if used and report.error is None:
+            lines.append(("  used without a call", number(used)))
+        if again:
+            lines.append(("  shared, counted once", number(again)))
+    if report.totals.macs is not None:
+        lines.append(("Total mult-adds", number(report.totals.macs)))
+    if report.totals.flops is not None:
+        lines.append(("Total FLOPs", number(report.totals.flops)))
+    if model.parameter_bytes is not None:
+        lines.append(("Params size", size(model.parameter_bytes)))
+        lines.append(("Buffers size", size(model.buffer_bytes)))
+    if report.totals.activation_bytes is not None:
+        lines.append(("Activations size", size(report.totals.activation_bytes)))
+    return lines + _measured(report)
+
+
+_MEASURED = {
+    ("backward_flops_total", ""): "Backward FLOPs",
+    ("saved_for_backward", ""): "Saved for backward",
+    ("training_memory_estimate", "sgd"): "Training with SGD (estimate)",
+    ("training_memory_estimate", "adam"): "Training with Adam (estimate)",
+}
+
+
+def _measured(report: Report) -> list[tuple[str, str]]:
+    """What a backward cost, or would take."""
+    found = []
+    for one in report.measurements:
+        label = _MEASURED.get((one.probe, one.target))
+        if label is not None:
+            write = size if one.limit_unit == "bytes" else number
+            found.append((label, write(one.value)))
+    return found
+
+
+def _failure(error: ErrorInfo) -> str:
+    """Why the rows end where they do."""
+    layer = "" if error.layer is None else f" in '{escape(error.layer)}'" if error.layer else ""
+    where = f", at {place(error.place)}" if error.place else ""
+    message = escape(" ".join(error.message.split()))
+    return f"{escape(error.type)} in {error.phase}{layer}{where}: {message}"
+
+
+_NUMBER = re.compile(r"(?<=\.)\d+(?=[. ])|^\d+(?=[. ])")
+
+
+def listed(names: list[str]) -> str:
+    """Names in order; those that differ in an index alone as one, `h.*.attn.drop (Dropout) ×12`."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(_NUMBER.sub("*", name), []).append(name)
+    shown = [
+        escape(alike[0]) if len(alike) == 1 else f"{escape(pattern)} ×{len(alike)}"
+        for pattern, alike in groups.items()
+    ]
+    more = f" and {len(shown) - _MOST} more" if len(shown) > _MOST else ""
+    return ", ".join(shown[:_MOST]) + more
+
+
+def failed(report: Report) -> list[tuple[str, str]]:
+    """(label, text) of each check that failed or could not be judged, errors first."""
+    found = []
+    for check in report.checks:
+        if check.status not in {"fail", "error"}:
+            continue
+        label = check.severity if check.status == "fail" else "not judged"
+        target = escape(check.target) or "the model"
+        where = f" ({place(check.place)})" if check.place else ""
+        text = f"{escape(check.rule)}, {target}: {escape(' '.join(check.message.split()))}{where}"
+        found.append((label, text))
+    return sorted(found, key=lambda one: ("error", "not judged", "warning").index(one[0]))
+
+
+def notes(report: Report, only: str | None = None) -> list[str]:
+    """What a reader must know beside the rows of calls. `only` is the view's glob."""
+    found = [escape(w) for w in report.warnings]
+    if only is not None and not any(fnmatchcase(row.name or "", only) for row in report.layers):
+        found.append(no_match("name", "--only", only))
+    found += _fallback(report)
+    if any(row.shared_with and row.call == 0 for row in report.layers):
+        found.append("* shared with another module, and counted once in the total")
+    found += [
+        f"neutral: {escape(row.message)}"
+        for row in report.checks
+        if row.rule == "neutral" and row.status != "fail"
+    ]
+    return found + _facts(report)
+
+
+def run_notes(report: Report, more: Sequence[str] = ()) -> list[str]:
+    """What a reader must know of a run, whatever rows are shown. `more` are the view's own."""
+    return [*(escape(w) for w in report.warnings), *_fallback(report), *more, *_facts(report)]
+
+
+def no_match(what: str, flag: str, value: str) -> str:
+    """A note that a view shows nothing."""
+    return f"no {what} matches {flag} {escape(value)}"
+
+
+def _fallback(report: Report) -> list[str]:
+    why = report.run.fallback
+    return [f"real tensors, because the fake run failed: {escape(why)}"] if why else []
+
+
+def _facts(report: Report) -> list[str]:
+    """What never ran, what was not registered, what changed, and why the rows end."""
+    found = []
+    if report.uncalled:
+        names = [f"{row.name} ({row.type})" for row in report.uncalled]
+        found.append(f"never called: {listed(names)}")
+    strangers = sorted({row.type for row in report.layers if not row.registered})
+    if strangers:
+        found.append(f"called, but not registered: {', '.join(escape(s) for s in strangers)}")
+    changed = [buffer.name for buffer in report.buffers if buffer.changed]
+    if changed:
+        found.append(f"buffers changed by the forward: {listed(changed)}")
+    if report.error is not None:
+        found.append(f"partial: {_failure(report.error)}")
+    return found

@@ -1,0 +1,1 @@
+"""Events and calls as they ran in time."""

@@ -1,0 +1,220 @@
+"""A timeline in Chrome's trace format, for ui.perfetto.dev and chrome://tracing.
+
+Phases, forward and backward are threads of one process, ranks are processes. Hooks are instants
+on the track of their phase; an arrow goes from each call's forward to its backward.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+from hookcli.console import escape
+from hookcli.formats.inspect.fold import DEEPEST
+from hookcli.formats.parts.text import cut_end, shape
+from hookcli.formats.timeline.timings import OfRank, Span, Timeline, timelines
+from hookcli.formats.timeline.tracks import (
+    Arrows,
+    Backward,
+    Event,
+    Label,
+    Moment,
+    Track,
+    add_buckets,
+    add_calls,
+)
+from hookcli.formats.trace.events import recorded
+from hookcli.formats.view import View
+from hookcli.report.events import EventRow
+from hookcli.report.report import LayerRow, Report
+from hookcli.report.values import Leaf
+
+_TIDS = {"phases": 1, "forward": 2, "backward": 3}  # of the main thread; others come after
+_BUCKETS = 1_000_000  # of the tracks of buckets
+_LONGEST = 1000  # characters of a name
+_ARROWS = 1_000_000_000  # most of a rank
+
+# Made now: a model may replace the functions of `json`.
+_encode = json.JSONEncoder(allow_nan=False, separators=(", ", ": ")).encode
+
+
+def _leaves(leaves: Iterable[Leaf]) -> list[str]:
+    return [f"{escape(leaf.path)} {shape(leaf.shape)} {escape(leaf.dtype)}".strip()
+            for leaf in leaves]  # fmt: skip
+
+
+def _short(name: str) -> str:
+    """A name as a label: it stands in the slices of every node that its module made."""
+    return cut_end(escape(name), _LONGEST)
+
+
+def _label(row: LayerRow) -> Label:
+    """A call's slices: name and type, then what a click shows."""
+    kind = _short(row.original_name or row.type)
+    name = f"{_short(row.name)} ({kind})" if row.name else kind
+    args: Event = {
+        "name": _short(row.name or ""),
+        "type": kind,
+        "order": row.order,
+        "call": row.call,
+        "inputs": _leaves(row.inputs),
+        "outputs": _leaves(row.outputs),
+        "place": None if row.place is None else escape(row.place),
+    }
+    return Label(name, {**args, "recomputed": True} if row.recomputed else args)
+
+
+def _paths(calls: Iterable[tuple[int, int | None]]) -> dict[int, tuple[int, ...]]:
+    """Of each call, with its parent, the orders from the root's down to its own."""
+    paths: dict[int, tuple[int, ...]] = {}
+    for order, parent in calls:
+        above = () if parent is None else paths.get(parent, ())
+        # What lies deeper than any model stands in the slice above it.
+        paths[order] = above if len(above) >= DEEPEST else (*above, order)
+    return paths
+
+
+class _Tracks:
+    """The tracks of one process, made as they are needed."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._made: dict[tuple[str, int], Track] = {}
+
+    def get(self, what: str, thread: int = 0) -> Track:
+        """The track of "phases", "forward" or "backward" on a thread."""
+        key = (what, thread)
+        if key not in self._made:
+            lane = "lane" if what == "buckets" else "thread"
+            name = what if thread == 0 else f"{what}, {lane} {thread}"
+            tid = _BUCKETS + thread if what == "buckets" else _TIDS[what] + 2 * thread
+            self._made[key] = Track(self._pid, tid, name)
+        return self._made[key]
+
+    def all(self) -> list[Track]:
+        """In the order in which a viewer shows them."""
+        return sorted(self._made.values(), key=lambda track: track.tid)
+
+
+def _by_thread(spans: Iterable[Span]) -> dict[int, list[Span]]:
+    found: dict[int, list[Span]] = {}
+    for span in spans:
+        found.setdefault(span.thread, []).append(span)
+    return found
+
+
+def _passes(nodes: list[Span], times: Timeline) -> Iterator[list[Span]]:
+    """The nodes of one thread, those of one phase together."""
+    starts = [phase.start for phase in times.phases]
+    group: list[Span] = []
+    seen = at = 0
+    for node in nodes:
+        while at < len(starts) and starts[at] <= node.start:
+            at += 1
+        if at != seen and group:
+            yield group
+            group = []
+        seen = at
+        group.append(node)
+    if group:
+        yield group
+
+
+def _instant(event: EventRow | None, seq: int) -> tuple[str, Event]:
+    """The name of a firing, and what a click on it shows."""
+    if event is None:
+        return f"event {seq}", {"seq": seq}
+    args: Event = {
+        "seq": seq,
+        "target": escape(event.target),
+        "call": event.call,
+        "values": _leaves(event.values),
+    }
+    extra = {
+        "node": event.node and escape(event.node),
+        "hook": event.hook,
+        "changed": event.changed,
+    }
+    return escape(event.kind), args | {key: v for key, v in extra.items() if v is not None}
+
+
+def _labels(report: Report, one: OfRank) -> tuple[dict[int, Label], dict[int, tuple[int, ...]]]:
+    """What the calls of a rank are called, and of each the orders down to it."""
+    if one.layers is None:
+        rows = [(row.order, row.parent) for row in report.layers]
+        return {row.order: _label(row) for row in report.layers}, _paths(rows)
+    labels = {}
+    for order, _, name, kind in one.layers:
+        shown = f"{_short(name)} ({_short(kind)})" if name else _short(kind)
+        labels[order] = Label(shown, {"name": _short(name or ""), "type": _short(kind)})
+    return labels, _paths([(order, parent) for order, parent, _, _ in one.layers])
+
+
+def _fill(tracks: _Tracks, report: Report, one: OfRank) -> None:
+    labels, paths = _labels(report, one)
+    times = one.times
+    arrows = Arrows(one.rank * _ARROWS)
+    add_phases(tracks.get("phases"), times.phases, several=report.run.steps > 1)
+    for thread, calls in _by_thread(times.calls).items():
+        add_calls(tracks.get("forward", thread), calls, labels, arrows)
+    for thread, nodes in _by_thread(times.nodes).items():
+        backward = Backward(tracks.get("backward", thread), labels, paths, arrows)
+        for group in _passes(nodes, times):
+            backward.add(group)
+    add_buckets(lambda lane: tracks.get("buckets", lane), times.buckets)
+    rows = {event.seq: event for event in recorded(report)}
+    for seq, at, thread in times.instants:
+        row = rows.get(seq)
+        phase = row.phase if row is not None else "phases"
+        track = tracks.get(phase, thread) if phase in _TIDS else tracks.get("phases")
+        name, args = _instant(row, seq)
+        track.add(at, "i", name=name, cat="hook", s="t", args=args)
+
+
+def add_phases(track: Track, phases: tuple[Span, ...], *, several: bool) -> None:
+    """The phases one after the other; one that lasts into the next is cut short."""
+    for i, phase in enumerate(phases):
+        name = f"step {phase.step}: {escape(phase.name)}" if several else escape(phase.name)
+        track.begin(phase.start, name, "phase", {"step": phase.step})
+        after = phases[i + 1].start if i + 1 < len(phases) else phase.end
+        track.end(min(phase.end, after))
+
+
+def _names(tracks: _Tracks, report: Report, rank: int) -> Iterator[Event]:
+    """What a rank's process and its threads are called."""
+    name = f"{escape(report.model.type or report.model.source)}, rank {rank}"
+    yield {"ph": "M", "pid": rank, "name": "process_name", "args": {"name": name}}
+    yield {"ph": "M", "pid": rank, "name": "process_sort_index", "args": {"sort_index": rank}}
+    for track in tracks.all():
+        head = {"ph": "M", "pid": rank, "tid": track.tid}
+        yield {**head, "name": "thread_name", "args": {"name": track.name}}
+        yield {**head, "name": "thread_sort_index", "args": {"sort_index": track.tid}}
+
+
+def render(report: Report, view: View) -> str:  # a view never changes what ran in time
+    """Strict JSON in object form, events in the order of time.
+
+    Raises
+    ------
+    RequestError : the report has no timings.
+    """
+    names: list[Event] = []
+    moments: list[Moment] = []
+    for one in timelines(report):
+        tracks = _Tracks(one.rank)
+        _fill(tracks, report, one)
+        names += _names(tracks, report, one.rank)
+        moments += [moment for track in tracks.all() for moment in track.moments]
+    moments.sort(key=lambda moment: moment.at)  # stable: each track's own order stays
+    events = [*names, *(event for moment in moments for event in moment.events)]
+    run, environment = report.run, report.environment
+    other = {
+        "schema": report.schema, "command": escape(report.command),
+        "model": escape(report.model.source), "mode": run.mode, "device": escape(run.device),
+        "tensors": run.tensors, "hookcli": environment.hookcli, "torch": environment.torch,
+    }  # fmt: skip
+    lines = ",\n".join(f"  {_encode(event)}" for event in events)
+    return (
+        f'{{"traceEvents": [\n{lines}\n],\n"displayTimeUnit": "ms",\n'
+        f'"otherData": {_encode(other)}}}\n'
+    )

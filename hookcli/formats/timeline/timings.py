@@ -1,0 +1,163 @@
+"""The timings of a report, read: when each phase, call, autograd node and hook ran."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from hookcli.errors import RequestError
+from hookcli.report.report import Report
+
+_HINT = "run it with -f perfetto: hookcli trace MODEL -f perfetto=timeline.json"
+_PLACE = "-f perfetto"
+_MOST = 1e18  # microseconds: thirty thousand years, which a float holds to the millisecond
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A phase (`name` and `step`), a call (`order`) or a node (`name`, and its call's `order`).
+
+    Times are in microseconds from the run's start, to the nanosecond.
+    """
+
+    start: float
+    end: float
+    thread: int = 0
+    order: int | None = None
+    name: str = ""
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """All that was timed, each in the order of its start; `instants` are (seq, at, thread)."""
+
+    phases: tuple[Span, ...]
+    calls: tuple[Span, ...]
+    nodes: tuple[Span, ...]
+    instants: tuple[tuple[int, float, int], ...]
+    buckets: tuple[Span, ...] = ()  # of gradients; `order` is torch's number of the bucket
+
+
+@dataclass(frozen=True, slots=True)
+class OfRank:
+    """The timeline of one rank. `layers` are (order, parent, name, type) where not as on rank 0."""
+
+    rank: int
+    times: Timeline
+    layers: tuple[tuple[int, int | None, str | None, str], ...] | None = None
+
+
+def _number(value: Any) -> float:
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    if not known or not abs(value) < _MOST:
+        raise ValueError(f"{value!r:.40} is no time")
+    return float(value)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{value!r:.40} is no number of anything")
+    return value
+
+
+def _read(rows: Any, make: Callable[[Any], T]) -> list[T]:
+    if not isinstance(rows, list | tuple):
+        raise ValueError("what should be a list is none")
+    return [make(row) for row in rows]
+
+
+def _horizon(timings: dict[str, Any]) -> float:
+    """The last time of all."""
+    ends = [row[-1] for key in ("phases", "calls", "nodes") for row in timings.get(key, ())]
+    ends += [row[1] for row in timings.get("events", ())]
+    ends += [row[-1] for row in timings.get("buckets", ())]
+    return max((_number(end) for end in ends if end is not None), default=0.0)
+
+
+def _parse(timings: dict[str, Any], shift: float = 0.0) -> Timeline:
+    last = _horizon(timings)
+
+    def _time(value: Any) -> float:
+        return round(_number(value) + shift, 3)
+
+    def _until(start: float, end: Any, horizon: float) -> float:
+        return max(start, horizon + shift if end is None else _time(end))
+
+    def phase(row: Any) -> Span:
+        step, name, start, end = row
+        at = _time(start)
+        return Span(at, _until(at, end, last), name=str(name), step=_whole(step))
+
+    def call(row: Any) -> Span:
+        order, thread, start, end = row
+        at = _time(start)
+        return Span(at, _until(at, end, last), _whole(thread), _whole(order))
+
+    def node(row: Any) -> Span:
+        order, name, thread, start, end = row
+        at = _time(start)
+        owner = None if order is None else _whole(order)
+        return Span(at, _until(at, end, last), _whole(thread), owner, str(name))
+
+    def instant(row: Any) -> tuple[int, float, int]:
+        seq, at, thread = row
+        return _whole(seq), _time(at), _whole(thread)
+
+    def bucket(row: Any) -> Span:
+        step, index, start, end = row
+        at = _time(start)
+        return Span(at, _until(at, end, last), order=_whole(index), step=_whole(step))
+
+    def ordered(spans: list[Span]) -> tuple[Span, ...]:
+        return tuple(sorted(spans, key=lambda s: (s.start, -s.end)))
+
+    return Timeline(
+        ordered(_read(timings.get("phases", ()), phase)),
+        ordered(_read(timings.get("calls", ()), call)),
+        ordered(_read(timings.get("nodes", ()), node)),
+        tuple(sorted(_read(timings.get("events", ()), instant), key=lambda one: (one[1], one[0]))),
+        ordered(_read(timings.get("buckets", ()), bucket)),
+    )
+
+
+def _layer(row: Any) -> tuple[int, int | None, str | None, str]:
+    order, parent, name, kind = row
+    above = None if parent is None else _whole(parent)
+    return _whole(order), above, None if name is None else str(name), str(kind)
+
+
+def _of_ranks(timings: dict[str, Any]) -> list[OfRank]:
+    """Each rank's `start` says how long after all had met its own times begin."""
+    ranks = _read(timings.get("ranks", ()), dict)
+    all_of = [{"rank": 0, **timings}, *ranks]
+    starts = [_number(one.get("start", 0.0)) for one in all_of]
+    found = []
+    for one, start in zip(all_of, starts, strict=True):
+        layers = one.get("layers")
+        rows = None if layers is None else tuple(_read(layers, _layer))
+        found.append(OfRank(_whole(one["rank"]), _parse(one, start - min(starts)), rows))
+    return found
+
+
+def timelines(report: Report) -> list[OfRank]:
+    """What the report knows of time, of each rank; all by one clock, from the first's start.
+
+    Raises
+    ------
+    RequestError : it has no timings, or they are not what hookcli writes.
+    """
+    timings = report.timings
+    if timings is None:
+        raise RequestError("the report has no timings", place=_PLACE, hint=_HINT)
+    unit = timings.get("unit", "us")
+    if unit != "us":
+        raise RequestError(f"timings in {unit!r} are not known", place=_PLACE, hint=_HINT)
+    try:
+        return _of_ranks(timings)
+    except (ValueError, TypeError, LookupError) as error:
+        raise RequestError(
+            f"the report's timings cannot be read: {error}", place=_PLACE, hint=_HINT
+        ) from None

@@ -1,0 +1,1 @@
+"""Events as a table and as a tree."""

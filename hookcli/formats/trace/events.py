@@ -1,0 +1,202 @@
+"""The events of a trace: which a view shows, and each as the text of its cells."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fnmatch import fnmatchcase
+
+from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.console import escape
+from hookcli.formats.names import TRACE_COLUMNS
+from hookcli.formats.parts import summary
+from hookcli.formats.parts.grid import Column
+from hookcli.formats.parts.text import figure, leaf_text, leaves_full
+from hookcli.formats.view import View
+from hookcli.report.events import EventRow, Streamed
+from hookcli.report.report import Report
+
+_AT_MODULES = {"module", "every module", "node"}
+_FAINT = 2
+
+
+def owner(event: EventRow) -> str:
+    """The qualified name that a target begins with: `fc` of `fc:output[0]`."""
+    return event.target.partition(":")[0]
+
+
+def _depth(event: EventRow) -> int:
+    """How deep the module lies that the event belongs to; a parameter's is the module's."""
+    name, colon, _ = event.target.partition(":")
+    kind = CATALOGUE.get(event.kind)
+    if not colon and kind is not None and kind.target in {"parameter", "tensor"}:
+        name = name.rpartition(".")[0]
+    return name.count(".") + 1 if name else 0
+
+
+def _matches(event: EventRow, glob: str) -> bool:
+    return fnmatchcase(event.target, glob) or fnmatchcase(owner(event), glob)
+
+
+def recorded(report: Report) -> tuple[EventRow, ...]:
+    """The events in the report: none where they were streamed."""
+    return () if isinstance(report.events, Streamed) else report.events
+
+
+def shown_events(report: Report, view: View) -> list[EventRow]:
+    """The events of the view: in their order, or what changed the most first."""
+    found = [
+        event
+        for event in recorded(report)
+        if (view.phase is None or event.phase == view.phase)
+        and (view.kinds is None or event.kind in view.kinds)
+        and (view.depth is None or _depth(event) <= view.depth)
+        and (view.only is None or _matches(event, view.only))
+    ]
+    if view.sort == "changed":
+        found.sort(key=lambda event: (-_changed(event), event.seq))
+    return found
+
+
+def _changed(event: EventRow) -> float:
+    if event.changed is None:
+        return -1.0
+    value = float(event.changed)
+    return math.inf if math.isnan(value) else value
+
+
+def target(event: EventRow) -> str:
+    """The target for a person: the root has no name of its own."""
+    if event.target:
+        return escape(event.target)
+    kind = CATALOGUE.get(event.kind)
+    return "(root)" if kind is None or kind.target in _AT_MODULES else "–"
+
+
+def norms(event: EventRow) -> str:
+    """The norm of each value that has statistics."""
+    found = [figure(leaf.stats.get("norm")) for leaf in event.values if leaf.stats is not None]
+    return ", ".join(found[:4]) + (f" +{len(found) - 4}" if len(found) > 4 else "")
+
+
+def remarks(event: EventRow) -> str:
+    """What sets the event apart."""
+    return "recomputed" if event.recomputed else ""
+
+
+def changed(event: EventRow) -> str:
+    """The 2-norm of what the hook changed; blank where it only looked on."""
+    return "" if event.changed is None else figure(event.changed)
+
+
+def _faint(event: EventRow) -> int | None:
+    return _FAINT if event.recomputed else None
+
+
+COLUMNS: dict[str, Column[EventRow]] = {
+    "seq": Column(TRACE_COLUMNS["seq"], lambda e: str(e.seq), right=True),
+    "rank": Column(TRACE_COLUMNS["rank"], lambda e: str(e.rank), right=True),
+    "step": Column(TRACE_COLUMNS["step"], lambda e: str(e.step), right=True),
+    "phase": Column(TRACE_COLUMNS["phase"], lambda e: escape(e.phase)),
+    "kind": Column(TRACE_COLUMNS["kind"], lambda e: escape(e.kind), color=_faint),
+    "target": Column(TRACE_COLUMNS["target"], target, least=32, color=_faint),
+    "call": Column(
+        TRACE_COLUMNS["call"], lambda e: "" if e.call is None else str(e.call), right=True
+    ),
+    "node": Column(TRACE_COLUMNS["node"], lambda e: escape(e.node or ""), least=16),
+    "values": Column(
+        TRACE_COLUMNS["values"],
+        lambda e: leaves_full(e.values, inputs=True) if e.values else "",
+        least=14,
+        fit=lambda e, width: leaf_text(e.values, width, inputs=True),
+    ),
+    "dtype": Column(
+        TRACE_COLUMNS["dtype"],
+        lambda e: ", ".join(dict.fromkeys(escape(leaf.dtype) for leaf in e.values)),
+        least=8,
+    ),
+    "norm": Column(TRACE_COLUMNS["norm"], norms, right=True, least=9),
+    "changed": Column(TRACE_COLUMNS["changed"], changed, right=True),
+    "hook": Column(
+        TRACE_COLUMNS["hook"], lambda e: "" if e.hook is None else str(e.hook), right=True
+    ),
+    "notes": Column(TRACE_COLUMNS["notes"], remarks),
+}
+
+# On a narrow terminal these are left out, in this order; never what was asked for.
+_GIVE_WAY = ("hook", "norm", "notes", "call", "changed", "node", "phase", "values")
+_ALWAYS = frozenset({"seq", "phase", "kind", "target", "call", "values"})
+
+
+def several_hooks(events: list[EventRow]) -> bool:
+    """Whether a kind is attached more than once, so that it alone does not name the hook."""
+    return len({(event.kind, event.hook) for event in events}) > len({e.kind for e in events})
+
+
+def columns(report: Report, view: View, events: list[EventRow]) -> dict[str, Column[EventRow]]:
+    """The columns asked for; else those that tell the events apart."""
+    if view.asked is not None:
+        return {name: COLUMNS[name] for name in view.asked if name in COLUMNS}
+    useful = {
+        "step": report.run.steps > 1,
+        "rank": report.run.world_size > 1,
+        "node": any(event.node for event in events),
+        "norm": any(leaf.stats is not None for event in events for leaf in event.values),
+        "changed": any(event.changed is not None for event in events),
+        "hook": several_hooks(events),
+        "notes": any(event.recomputed for event in events),
+    }
+    return {name: c for name, c in COLUMNS.items() if name in _ALWAYS or useful.get(name)}
+
+
+def give_way(view: View, events: list[EventRow]) -> tuple[str, ...]:
+    """What is left out first; the calls' numbers before all where each is the first call."""
+    if view.asked is not None:
+        return ()
+    return _GIVE_WAY if any(event.call for event in events) else ("call", *_GIVE_WAY)
+
+
+def totals(report: Report, shown: int) -> list[tuple[str, str]]:
+    """How many events there were, over the phases, and the sums of every report."""
+    lines: list[tuple[str, str]] = []
+    events = recorded(report)
+    if events:
+        lines.append(("Events", f"{len(events):,}"))
+        phases = Counter(event.phase for event in events)
+        if len(phases) > 1:
+            lines += [(f"  {escape(phase)}", f"{count:,}") for phase, count in phases.items()]
+        if shown != len(events):
+            lines.append(("  shown", f"{shown:,}"))
+    elif not isinstance(report.events, Streamed):
+        lines.append(("Events", "0"))
+    return lines + summary.totals(report)
+
+
+def notes(report: Report, view: View, shown: int) -> list[str]:
+    """What a reader must know beside the events."""
+    more: list[str] = []
+    events = report.events
+    if isinstance(events, Streamed):
+        lost = f"; {events.dropped:,} more were dropped" if events.dropped else ""
+        more.append(f"{events.count:,} events stand in {escape(events.file)}{lost}")
+    elif events and not shown:
+        more.append(_nothing(view))
+    if any(event.recomputed for event in recorded(report)):
+        more.append("recomputed: fired again in the backward pass, where checkpointing runs the "
+                    "forward a second time")  # fmt: skip
+    return summary.run_notes(report, more)
+
+
+def _nothing(view: View) -> str:
+    """Why a view shows no event."""
+    given = [
+        f"{flag} {escape(str(value))}"
+        for flag, value in (
+            ("--only", view.only),
+            ("--phase", view.phase),
+            ("--kinds", None if view.kinds is None else ",".join(view.kinds)),
+            ("--depth", view.depth),
+        )
+        if value is not None
+    ]
+    return f"no event matches {' '.join(given)}"

@@ -1,0 +1,113 @@
+"""A trace as a tree: a module's forward_pre opens a level, its last forward hook closes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeAlias
+
+from hookcli.console import escape
+from hookcli.formats.inspect.fold import DEEPEST
+from hookcli.formats.parts import page, summary
+from hookcli.formats.parts.text import leaves_full
+from hookcli.formats.trace import events as trace_rows
+from hookcli.formats.view import View
+from hookcli.report.events import EventRow
+from hookcli.report.report import Report
+
+_OPENS = {"forward_pre", "global_forward_pre"}
+_CLOSES = {"forward", "global_forward"}
+_Call: TypeAlias = tuple[str, int | None, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """What the levels are drawn with."""
+
+    goes_on: str
+    opens: str
+    closes: str
+
+
+_UNICODE = Glyphs("│ ", "┌ ", "└ ")
+_ASCII = Glyphs("| ", "/ ", "\\ ")
+
+
+def _call(event: EventRow) -> _Call:
+    return event.target, event.call, event.recomputed
+
+
+def guides(events: list[EventRow], glyphs: Glyphs) -> Iterator[tuple[EventRow, str]]:
+    """The events of one phase, each with its guides.
+
+    A call with several hooks opens at the first and closes at the last. What lacks its other half
+    (a view left it out, or the forward raised) does not disturb the levels around it.
+    """
+    last = {_call(event): i for i, event in enumerate(events) if event.kind in _CLOSES}
+    levels: dict[_Call, None] = {}  # in the order in which they opened
+    for i, event in enumerate(events):
+        call = _call(event)
+        if event.kind in _OPENS and call not in levels and last.get(call, -1) > i:
+            yield event, _above(len(levels), glyphs) + glyphs.opens
+            levels[call] = None
+        elif event.kind in _CLOSES and call in levels and last[call] == i:
+            while levels.popitem()[0] != call:
+                pass
+            yield event, _above(len(levels), glyphs) + glyphs.closes
+        else:
+            yield event, _above(len(levels), glyphs)
+
+
+def _above(levels: int, glyphs: Glyphs) -> str:
+    """The guides of the levels above, the innermost ones of very many."""
+    if levels <= DEEPEST:
+        return glyphs.goes_on * levels
+    return "… " + glyphs.goes_on * (DEEPEST - 1)
+
+
+def line(event: EventRow, above: str, wide: int, *, hooks: bool) -> str:
+    """seq, guides, kind, target, and what else there is to say."""
+    call = f" #{event.call}" if event.call else ""
+    parts = [f"{event.seq:>{wide}}  {above}{escape(event.kind)}  {trace_rows.target(event)}{call}"]
+    if event.node:
+        parts.append(escape(event.node))
+    if event.values:
+        parts.append(leaves_full(event.values, inputs=True))
+    if norm := trace_rows.norms(event):
+        parts.append(f"norm {norm}")
+    if event.changed is not None:
+        parts.append(f"changed by {trace_rows.changed(event)}")
+    if hooks and event.hook is not None:
+        parts.append(f"hooks[{event.hook}]")
+    if event.recomputed:
+        parts.append("(recomputed)")
+    return "  ".join(parts)
+
+
+def _heading(report: Report, event: EventRow) -> str:
+    """The phase, with the step and the rank where there are several."""
+    text = escape(event.phase)
+    if report.run.steps > 1:
+        text += f", step {event.step}"
+    return f"{text}, rank {event.rank}" if report.run.world_size > 1 else text
+
+
+def render(report: Report, view: View) -> str:
+    """The model, the phases, the totals and the notes. Lines are as long as they need to be."""
+    events = trace_rows.shown_events(report, view)
+    wide = max((len(str(event.seq)) for event in events), default=1)
+    glyphs = _UNICODE if view.unicode else _ASCII
+    out = [f"{name:<6} {text}" for name, text in summary.head(report)]
+    hooks = trace_rows.several_hooks(events)
+    by_rank = sorted(events, key=lambda event: event.rank)  # each rank's own order stays
+    for _, group in groupby(by_rank, key=lambda e: (e.rank, e.step, e.phase)):
+        phase = list(group)
+        heading = _heading(report, phase[0])
+        out += ["", page.bold(heading) if view.color else heading]
+        out += [line(event, above, wide, hooks=hooks) for event, above in guides(phase, glyphs)]
+    out.append("")
+    out += [f"{name}: {text}" for name, text in trace_rows.totals(report, len(events))]
+    out += [f"{label}: {text}" for label, text in summary.failed(report)]
+    out += [f"note: {note}" for note in trace_rows.notes(report, view, len(events))]
+    return page.plain("\n".join(out), view) + "\n"

@@ -1,0 +1,1 @@
+"""How each family of hooks is attached, one a file."""

@@ -1,0 +1,239 @@
+"""Hooks on what modules take and give: attached anew in every call, to the tensors of that call.
+
+They die with the graph of their call, and do nothing once the run is over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+
+from hookcli.hooks.attach.graph import Edge, Ranges, edge_of, nodes_since
+from hookcli.hooks.attach.input_share import Share, Terms, shares, total
+from hookcli.hooks.attach.tensors import NodeHook, PreNodeHook, TensorHook, alone, register_together
+from hookcli.hooks.hook import Hook, Site
+from hookcli.hooks.misuse.firings import everywhere
+from hookcli.models.model import Call
+from hookcli.models.nested import argument_leaves, leaves
+from hookcli.report.recording import Finding
+from hookcli.spec.hooks import Match
+from hookcli.spec.selectors import path_matches
+
+
+@dataclass(frozen=True, slots=True)
+class Tap:
+    """One hook at one module: at its input, its output, or the nodes that it made."""
+
+    hook: Hook
+    match: Match
+    name: str  # the module's
+    where: Literal["input", "output", "share", "nodes"] = field(init=False)  # what of a call
+    label: str = field(init=False)  # of a tensor there that is the whole value
+
+    def __post_init__(self) -> None:
+        part = self.match.part
+        share = part is not None and self.hook.spec.kind == "node"
+        object.__setattr__(self, "where", "share" if share else part or "nodes")
+        object.__setattr__(self, "label", self.name if part is None else f"{self.name}:{part}")
+
+
+@dataclass(slots=True)
+class _Running:
+    """What is known of a call while it runs."""
+
+    edges: dict[int, dict[str, Edge]] = field(default_factory=dict)  # by identity of the tap
+    inner: Ranges = field(default_factory=Ranges)
+
+
+class Taps:
+    """All such hooks of a run, by module."""
+
+    def __init__(self) -> None:
+        self._before: dict[int, list[Tap]] = {}  # by module, in the order of the configuration
+        self._after: dict[int, list[Tap]] = {}
+        self._on_nodes = False
+        self._running: dict[int, _Running] = {}
+        self._together: dict[int, list[tuple[Tap, str, torch.Tensor]]] = {}
+        self._made: list[Callable[[], None]] = []  # take back what would outlive the step's graph
+        self._shares: list[Share] = []
+
+    def add(self, key: int, tap: Tap) -> None:
+        """Put a hook at the module with this identity."""
+        where = tap.where
+        self._on_nodes |= where == "nodes"
+        if where in {"input", "share"}:
+            self._before.setdefault(key, []).append(tap)
+        if where != "input":
+            self._after.setdefault(key, []).append(tap)
+        tap.hook.attached += 1
+
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        """A call starts, with these arguments."""
+        taps = self._before.get(call.key)
+        if not taps and not self._on_nodes:
+            return
+        self._running[call.order] = _Running()
+        if not taps or not call.graded:
+            return
+        found = [(path, t) for path, t, _ in argument_leaves(*batch) if t.requires_grad]
+        for tap in taps:
+            if tap.where == "input":
+                self._hook_tensors(tap, call, found)
+                continue
+            edges = {path: edge_of(t) for path, t in found if path_matches(tap.match, path)}
+            self._running[call.order].edges[id(tap)] = edges
+
+    def leave(self, call: Call, output: Any) -> None:
+        """A call ended; `output` is None where it raised."""
+        running = self._running.pop(call.order, None)
+        taps = self._after.get(call.key)
+        if self._running and call.parent in self._running:
+            end = torch._C._autograd._get_sequence_nr()
+            self._running[call.parent].inner.add(call.sequence, end)
+        if not call.graded or output is None or not taps:
+            return
+        if type(output) is torch.Tensor:
+            found = [("", output)] if output.requires_grad else []
+        else:
+            found = [(path, t) for path, t, _ in leaves(output) if t.requires_grad]
+        for tap in taps if found else ():
+            where = tap.where
+            if where == "output":
+                self._hook_tensors(tap, call, found)
+                continue
+            tensors = [t for _, t in found]
+            if running is not None and where == "share":
+                self._hook_shares(tap, call, running.edges.get(id(tap), {}), tensors)
+            elif running is not None:
+                _hook_nodes(tap, call, nodes_since(tensors, call.sequence), running.inner)
+
+    def _hook_tensors(self, tap: Tap, call: Call, found: list[tuple[str, torch.Tensor]]) -> None:
+        hook, match = tap.hook, tap.match
+        if len(found) > 1 or match.path:
+            found = _distinct(one for one in found if path_matches(match, one[0]))
+        for path, tensor in found:
+            if hook.spec.kind == "multi_grad":  # of several calls: once the forward is over
+                self._together.setdefault(hook.spec.index, []).append((tap, path, tensor))
+                continue
+            target = tap.label + path
+            site = Site(
+                target, call.module, call.index, call.order, call.recomputed, match.part, path
+            )
+            handle = tensor.register_hook(TensorHook(hook, site))  # type: ignore[no-untyped-call]
+            if tensor.is_leaf:  # a parameter that is taken or given as it is, or the batch
+                self._made.append(handle.remove)
+
+    def forward_ended(self) -> None:
+        """Register the hooks that stand on tensors of several calls."""
+        for found in self._together.values():
+            hook = found[0][0].hook
+            names = [f"{tap.name}:{tap.match.part}{path}" for tap, path, _ in found]
+            handle = register_together(hook, [tensor for _, _, tensor in found], names)
+            self._made.append(handle.remove)
+        self._together.clear()
+
+    def release(self) -> None:
+        """Take back what hangs in the graph of this step, and would not die with it."""
+        for undo in (*self._made, *(share.close for share in self._shares)):
+            undo()
+        self._made.clear()
+        self._shares.clear()
+        self._together.clear()
+        self._running.clear()
+
+    def release_told(self) -> None:
+        """Another forward of the step begins: what has told of its graph lets go of it."""
+        for share in self._shares:
+            if share.told:
+                share.close()
+        self._shares = [share for share in self._shares if not share.told]
+
+    def _hook_shares(
+        self, tap: Tap, call: Call, edges: dict[str, Edge], outputs: list[torch.Tensor]
+    ) -> None:
+        if not edges:
+            return
+        found, given_back = shares(edges, outputs, call.sequence)
+        for path in given_back:
+            _tell_given_back(tap, call, path)
+        for path, places in found.items():
+            hook, site = tap.hook, _site(call, tap, "input", path)
+            share = Share(places, lambda terms, h=hook, s=site: _tell(h, s, terms))  # type: ignore[misc]
+            self._shares.append(share)
+
+
+def _distinct(found: Iterable[tuple[str, torch.Tensor]]) -> list[tuple[str, torch.Tensor]]:
+    """Each tensor once, under its first path."""
+    first: dict[int, tuple[str, torch.Tensor]] = {}
+    for path, tensor in found:
+        first.setdefault(id(tensor), (path, tensor))
+    return [*first.values()]
+
+
+_GIVEN_BACK = "gave an input back as it is: its own share of the gradient cannot be told"
+
+
+def _tell_given_back(tap: Tap, call: Call, path: str) -> None:
+    if _GIVEN_BACK not in (call.notes or ()):
+        call.note(_GIVEN_BACK)
+    spec = tap.hook.spec
+    if not everywhere(spec):
+        target = f"{tap.name}:input{path}"
+        tap.hook.context.find(Finding("hook_misuse", target, _GIVEN_BACK, spec.place, "warning"))
+
+
+def _tell(hook: Hook, site: Site, terms: Terms) -> None:
+    """Fire with the sum of the terms, which is made only where an action looks at it."""
+    if len(terms) == 1:
+        hook.fire(site, terms[0], alone)
+    elif hook.looks_only:
+        hook.look(site, terms[0])
+    elif hook.norms_only:
+        hook.look(site, terms[0], measure=lambda: hook.context.norm_of_sum(*terms))
+    else:
+        hook.fire(site, total(terms), alone)
+
+
+def _site(call: Call, tap: Tap, part: str | None = None, path: str = "") -> Site:
+    target = tap.name if part is None else f"{tap.name}:{part}{path}"
+    return Site(target, call.module, call.index, call.order, call.recomputed, part, path)
+
+
+def _hook_nodes(tap: Tap, call: Call, made: list[Any], inner: Ranges) -> None:
+    match = tap.match
+    named = match.node is not None or match.op is not None
+    pattern = _node_pattern(match)
+    chosen = [
+        node
+        for node in made
+        if (named or node._sequence_nr() not in inner) and pattern.fullmatch(node.name())
+    ]
+    if match.call is not None:
+        chosen = chosen[match.call : match.call + 1]
+    for node in chosen:
+        _hook_node(tap.hook, node, _site(call, tap))
+
+
+def _hook_node(hook: Hook, node: Any, site: Site) -> None:
+    name = node.name()
+    if hook.spec.kind == "tensor":  # what an operator gave: before its node runs
+        node.register_prehook(PreNodeHook(hook, site, name, slot=0))
+    elif hook.spec.kind == "node_pre":
+        node.register_prehook(PreNodeHook(hook, site, name))
+    else:
+        node.register_hook(NodeHook(hook, site, name))
+
+
+def _node_pattern(match: Match) -> re.Pattern[str]:
+    """Which names of nodes are meant: AddmmBackward0 for itself, or for the operator aten.addmm."""
+    if match.node is not None:
+        return re.compile(re.escape(match.node))
+    if match.op is None:
+        return re.compile(r".*")
+    word = match.op.split(".")[1] if "." in match.op else match.op
+    camel = "".join(part[:1].upper() + part[1:] for part in word.strip("_").split("_"))
+    return re.compile(rf"{re.escape(camel)}Backward\d*")

@@ -1,0 +1,113 @@
+"""Attaching to autograd's engine: the end of a backward pass, and the tensors saved for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils._python_dispatch import _disable_current_modes
+
+from hookcli.hooks.hook import Hook, Site
+from hookcli.hooks.portable import Portable
+from hookcli.models.model import Call
+
+
+class Callback(Portable):
+    """The end of a backward pass."""
+
+    def __init__(self, hook: Hook) -> None:
+        self._hook = hook
+
+    def __call__(self) -> None:
+        """As torch calls it."""
+        self._hook.fire(Site(""), None, lambda _: ())
+
+
+class Queue(Portable):
+    """A tensor hook on what backward starts from: callbacks can be queued from inside only."""
+
+    def __init__(self, hooks: list[Hook]) -> None:
+        self._hooks = hooks
+        self._task = -1
+
+    def __call__(self, _gradient: Any) -> None:
+        """As torch calls it; in one pass it may be at several tensors."""
+        task = torch._C._current_graph_task_id()
+        if task == self._task:
+            return
+        self._task = task
+        engine: Any = torch.autograd.Variable._execution_engine
+        for hook in self._hooks:
+            engine.queue_callback(Callback(hook))
+
+    def stand_on(self, tensors: list[torch.Tensor]) -> None:
+        """Wait for a pass that comes through one of these."""
+        for tensor in tensors:
+            tensor.register_hook(self)  # type: ignore[no-untyped-call]
+        for hook in self._hooks:
+            hook.attached += bool(tensors)
+
+
+class _Packed:
+    """What stands in the graph for a saved tensor: the pack function's return, and where."""
+
+    __slots__ = ("held", "site")
+
+    def __init__(self, held: Any, site: Site) -> None:
+        self.held, self.site = held, site
+
+
+class SavedTensors(Portable):
+    """A pair of pack and unpack, in place during the forward of the modules that it is for."""
+
+    def __init__(self, hook: Hook, names: dict[int, str] | None) -> None:
+        self._hook = hook
+        self._names = names  # None: everywhere
+        self._open: dict[int, AbstractContextManager[Any]] = {}
+
+    def pack(self, tensor: torch.Tensor) -> Any:
+        """As torch calls it when an operator saves a tensor."""
+        call = self._hook.context.calls.running()
+        site = Site("")
+        if call is not None:
+            site = Site(call.name or "", call.module, call.index, call.order, call.recomputed)
+        packed = self._hook.fire(site, tensor, lambda value: (value,), node="pack")
+        if packed is not None:
+            return _Packed(packed, site)
+        with torch.no_grad(), _disable_current_modes():  # an output itself would hold its own node
+            return _Packed(tensor.detach(), site)
+
+    def unpack(self, packed: Any) -> Any:
+        """As torch calls it when backward takes one."""
+        new = self._hook.fire(packed.site, packed.held, lambda value: (value,), node="unpack")
+        return packed.held if new is None else new
+
+    def enter(self, call: Call) -> None:
+        """A call of one of its modules starts."""
+        if self._names is not None and call.key in self._names:
+            pair = saved_tensors_hooks(self.pack, self.unpack)
+            pair.__enter__()
+            self._open[call.order] = pair
+
+    def leave(self, call: Call) -> None:
+        """It ends."""
+        pair = self._open.pop(call.order, None)
+        if pair is not None:
+            pair.__exit__(None, None, None)
+
+    def close(self) -> None:
+        """End what an interrupted call left open."""
+        for order in sorted(self._open, reverse=True):
+            self._open.pop(order).__exit__(None, None, None)
+
+    @contextmanager
+    def everywhere(self) -> Iterator[None]:
+        """The pair around a whole forward and loss."""
+        if self._names is not None:
+            yield
+            return
+        with saved_tensors_hooks(self.pack, self.unpack):
+            yield

@@ -1,0 +1,277 @@
+"""Hooks around a module's forward and backward: attaching them, and what torch calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from torch.nn.modules import module as torch_module
+
+from hookcli.errors import RequestError
+from hookcli.hooks.attach.backward_calls import Origins, first_tensor
+from hookcli.hooks.hook import Hook, Site
+from hookcli.hooks.portable import Portable
+from hookcli.models.model import Call
+from hookcli.models.scripted import tapped_of
+from hookcli.report.recording import Finding
+
+if TYPE_CHECKING:
+    from hookcli.models.torchscript.tapped import Tapped
+
+
+_PER_MODULE = {
+    "forward_pre": "register_forward_pre_hook",
+    "forward": "register_forward_hook",
+    "full_backward_pre": "register_full_backward_pre_hook",
+    "full_backward": "register_full_backward_hook",
+    "backward": "register_backward_hook",
+}
+
+
+def _function(hook: Hook, kind: str, names: dict[int, str]) -> ModuleHook:
+    if kind == "forward_pre":
+        keywords = bool(hook.spec.options.get("with_kwargs"))
+        return (ForwardPreKeywords if keywords else ForwardPre)(hook, names)
+    if kind == "forward":
+        return Forward(hook, names)
+    return Backward(hook, names)
+
+
+def attach_modules(hook: Hook, modules: list[tuple[str, nn.Module]], stack: ExitStack) -> None:
+    """Register one of the per-module kinds on these modules."""
+    kind = hook.spec.kind
+    function = _function(hook, kind, {id(module): name for name, module in modules})
+    for name, module in modules:
+        if isinstance(function, Backward):
+            if isinstance(module, torch.jit.ScriptModule):
+                _skip_script(hook, name)
+                continue
+            _keep_flag(module, stack)
+            note = nn.Module.register_forward_hook(module, function.forward_ended)
+            stack.enter_context(note)
+        register: Callable[..., Any] = getattr(nn.Module, _PER_MODULE[kind])
+        tapped = tapped_of(module)
+        if tapped is not None:
+            register = partial(_register_scripted, tapped, kind)
+        try:
+            handle = register(module, function, **hook.spec.options)
+        except RuntimeError as error:  # legacy beside full: torch refuses
+            raise RequestError(
+                str(error).splitlines()[0].rstrip("."),
+                place=hook.spec.place,
+                hint="a module takes legacy or full backward hooks, not both",
+            ) from None
+        stack.enter_context(handle)
+        hook.attached += 1
+    if kind == "backward":
+        _warn_legacy(hook)
+
+
+def _register_scripted(
+    tapped: Tapped,
+    kind: str,
+    module: nn.Module | None,
+    function: Callable[..., Any],
+    *,
+    prepend: bool = False,
+    with_kwargs: bool = False,
+    always_call: bool = False,
+) -> Any:
+    """What torch refuses a scripted module. It sees all arguments as positional ones."""
+    del always_call  # a call that raised tells of nothing but its error
+    if kind == "forward_pre":
+        before = (
+            function if not with_kwargs else (lambda module, args: _first(function, module, args))
+        )
+        return tapped.register_pre(module, before, prepend=prepend)
+    return tapped.register_post(module, function, prepend=prepend)
+
+
+def _first(function: Callable[..., Any], module: nn.Module, args: tuple[Any, ...]) -> Any:
+    """The positional arguments that a hook with keyword ones gives back."""
+    result = function(module, args, {})
+    return None if result is None else result[0]
+
+
+def _keep_flag(module: nn.Module, stack: ExitStack) -> None:
+    """Torch never takes back that a module has had full, or legacy, backward hooks."""
+    before = module._is_full_backward_hook
+    stack.callback(setattr, module, "_is_full_backward_hook", before)
+
+
+def _skip_script(hook: Hook, name: str) -> None:
+    message = "a TorchScript module takes no backward hooks: it was left out; use tensor to observe"
+    finding = Finding("hook_misuse", name, message, hook.spec.place, "warning")
+    hook.context.find(finding)
+
+
+def _warn_legacy(hook: Hook) -> None:
+    hook.context.find(
+        Finding(
+            "hook_misuse",
+            hook.spec.at.text if hook.spec.at is not None else "",
+            "kind backward is legacy: it shows the gradients of the last autograd node, which "
+            "are often not the module's; use full_backward, or tensor to observe",
+            hook.spec.place,
+            "warning",
+        )
+    )
+
+
+class _NotScripted(Portable):
+    """A global hook of torch's that leaves alone what our own operators tell it of."""
+
+    def __init__(self, function: ModuleHook) -> None:
+        self._function = function
+
+    def __call__(self, module: nn.Module, *given: Any) -> Any:
+        """As torch calls it."""
+        return None if tapped_of(module) is not None else self._function(module, *given)  # type: ignore[operator]
+
+
+def attach_global(hook: Hook, modules: list[tuple[str, nn.Module]], stack: ExitStack) -> None:
+    """Register one of the global kinds; it acts on these modules."""
+    kind = hook.spec.kind.removeprefix("global_")
+    function: Any = _function(hook, kind, {id(module): name for name, module in modules})
+    scripts = {id(t): t for _, module in modules if (t := tapped_of(module)) is not None}
+    if isinstance(function, Backward):
+        before = torch_module._global_is_full_backward_hook
+        stack.callback(setattr, torch_module, "_global_is_full_backward_hook", before)
+        note = torch_module.register_module_forward_hook(function.forward_ended)
+        stack.enter_context(note)
+    register: Callable[..., Any] = getattr(
+        torch_module, f"register_module_{_PER_MODULE[kind].removeprefix('register_')}"
+    )
+    if scripts and not isinstance(function, Backward):
+        for tapped in scripts.values():
+            stack.enter_context(
+                _register_scripted(tapped, kind, None, function, **hook.spec.options)
+            )
+        function = _NotScripted(function)
+    handle = stack.enter_context(register(function, **hook.spec.options))
+    # Torch's handle of a global hook forgets to take this back.
+    stack.callback(torch_module._global_forward_hooks_with_kwargs.pop, handle.id, None)
+    hook.attached += 1
+    if kind == "backward":
+        _warn_legacy(hook)
+
+
+class ModuleHook(Portable):
+    """One hook function for all modules that a hook stands on; `names` gives them by identity.
+
+    A copy of a hooked module brings the hook along: it is not among them, and passes by.
+    """
+
+    def __init__(self, hook: Hook, names: dict[int, str]) -> None:
+        self._hook = hook
+        self._names = names
+
+    def site(self, module: nn.Module) -> Site | None:
+        """Where it fires now; None for a module that is not meant."""
+        key = id(module)
+        name = self._names.get(key)
+        if name is None:
+            return None
+        call = self._hook.context.calls.running()
+        if call is None or call.key != key:
+            return Site(name, module)
+        if call.inlined and self._hook.context.passes_over(call):
+            return None
+        site: Site | None = call.site
+        if site is None:
+            site = call.site = Site(name, module, call.index, call.order, call.recomputed)
+        return site
+
+
+class ForwardPre(ModuleHook):
+    """`forward_pre`, without keyword arguments."""
+
+    def __call__(self, module: nn.Module, args: tuple[Any, ...]) -> Any:
+        """As torch calls it."""
+        site, hook = self.site(module), self._hook
+        if site is None:
+            return None
+        if hook.looks_only:
+            hook.look(site, args)
+            return None
+        return hook.fire(site, args, lambda value: (module, value))
+
+
+class ForwardPreKeywords(ModuleHook):
+    """`forward_pre` with `with_kwargs`."""
+
+    def __call__(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """As torch calls it."""
+        site = self.site(module)
+        return site and self._hook.fire(site, (args, kwargs), lambda value: (module, *value))
+
+
+class Forward(ModuleHook):
+    """`forward`; keyword arguments come between the arguments and the output."""
+
+    def __call__(self, module: nn.Module, *given: Any) -> Any:
+        """As torch calls it: (args, output) or (args, kwargs, output)."""
+        site, hook = self.site(module), self._hook
+        if site is None:
+            return None
+        if hook.looks_only:
+            hook.look(site, given[-1])
+            return None
+        return hook.fire(site, given[-1], lambda value: (module, *given[:-1], value))
+
+
+class Backward(ModuleHook):
+    """The backward kinds. Torch does not say which call it is: the running node does."""
+
+    def __init__(self, hook: Hook, names: dict[int, str]) -> None:
+        super().__init__(hook, names)
+        self._origins = Origins()
+        self._full = "full" in hook.spec.kind
+        self._silent: set[int] = set()  # orders of calls that torch.compile goes past
+        hook.context.restarts.append(self._origins.clear)
+        if not self._full:
+            hook.context.ended.append(self._ended)
+
+    def forward_ended(self, module: nn.Module, args: Any, output: Any) -> None:
+        """A forward hook: note which call a full backward hook will be of."""
+        if not self._full:
+            self._guard(module, output)
+            return
+        context = self._hook.context
+        call = context.calls.running()
+        if call is not None and call.key == id(module):
+            self._origins.note_full(call, args)
+            if context.passes_over(call):
+                self._silent.add(call.order)
+
+    def _ended(self, call: Call, output: Any) -> None:
+        """What a call gives, after all forward hooks: a legacy hook stands there."""
+        if call.key in self._names:
+            self._origins.note_legacy(call, output)
+
+    def __call__(self, module: nn.Module, *gradients: Any) -> Any:
+        """As torch calls it: (grad_output), or (grad_input, grad_output)."""
+        name = self._names.get(id(module))
+        if name is None:
+            return None
+        index, order = self._origins.find(id(module)) or (None, None)
+        if order in self._silent:
+            return None
+        site = Site(name, module, index, order)
+        value, rest = gradients[0], gradients[1:]
+        return self._hook.fire(site, value, lambda value: (module, value, *rest))
+
+    def _guard(self, module: nn.Module, output: Any) -> None:
+        """Refuse an output in which torch's legacy hook finds no tensor, or looks for ever."""
+        if first_tensor(output) is not None:
+            return
+        raise RequestError(
+            f"a legacy backward hook cannot stand on {self._names.get(id(module)) or 'the model'}, "
+            "whose output has no tensor where torch looks for one",
+            place=self._hook.spec.place,
+            hint="use full_backward, or tensor at its output",
+        )

@@ -1,0 +1,62 @@
+"""Attaching to every operator, through a dispatch mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from hookcli.hooks.hook import Hook, Site
+from hookcli.models.scripted import OURS
+from hookcli.spec.hooks import Match
+
+_DEVICE: Any = torch.ops.prim.device.default
+
+
+class Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Fires the `op` hooks. `wanted` says of each hook which modules' calls and operators count."""
+
+    supports_higher_order_operators = True
+
+    def __init__(self, hooks: list[tuple[Hook, list[tuple[Match, dict[int, str]]] | None]]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._hooks = hooks
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # nothing is compiled here; the detour would import the compiler
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        if func is _DEVICE or func.namespace == OURS:  # fake tensors ask for it, real ones do not
+            return out
+        name = _name(func)
+        for hook, conditions in self._hooks:
+            call = hook.context.calls.running()
+            if conditions is not None and not _wanted(conditions, call, name):
+                continue
+            site = Site("")
+            if call is not None:
+                site = Site(call.name or "", call.module, call.index, call.order, call.recomputed)
+
+            def native(value: Any) -> tuple[Any, ...]:
+                return func, args, kwargs or {}, value
+
+            new = hook.fire(site, out, native, node=name)
+            out = out if new is None else new
+        return out
+
+
+def _name(func: Any) -> str:
+    return str(getattr(func, "name", lambda: func)()).replace("::", ".")
+
+
+def _wanted(conditions: list[tuple[Match, dict[int, str]]], call: Any, name: str) -> bool:
+    for match, modules in conditions:
+        inside = match.op is not None and match.inside is None
+        if not inside and (call is None or call.key not in modules):
+            continue
+        if match.op is None or name == match.op or name.startswith(f"{match.op}."):
+            return True
+    return False

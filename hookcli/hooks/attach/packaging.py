@@ -1,0 +1,199 @@
+"""Attaching to torch.package: what becomes of each Python module as an archive is closed.
+
+The archive holds the model, with the modules of the user's own that are loaded; whatever else they
+import is left out, as it is installed. `run.package` says otherwise, and comes first.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+from torch.package._mangling import demangle, is_mangled
+from torch.package.glob_group import GlobGroup
+from torch.package.importer import Importer, sys_importer
+from torch.package.package_exporter import PackageExporter, PackagingError
+from torch.package.package_importer import PackageImporter, _package_imported_modules
+
+from hookcli.errors import ModelError
+from hookcli.hooks.hook import Hook, Site
+from hookcli.hooks.portable import Portable
+from hookcli.models import module_tree
+from hookcli.report.recording import Finding
+from hookcli.spec.hooks import PackagePattern
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_REST = PackagePattern("extern", "**", "")
+
+
+class PackageHook(Portable):
+    """A hook of an exporter. Of modules in `without` it does not hear."""
+
+    def __init__(self, hook: Hook, matching: _Matching, without: frozenset[str]) -> None:
+        self.what = hook.spec.kind.removeprefix("package_")
+        self._hook = hook
+        self._matching = matching
+        self._without = without
+
+    def __call__(self, exporter: PackageExporter, name: str) -> None:
+        """As torch calls it."""
+        if name not in self._without:
+            by = self._matching.of(name)
+            node = None if by is None else by.pattern
+            self._hook.fire(Site(name), None, lambda _: (exporter, name), node=node)
+
+
+class _Matching:
+    """Which pattern decides about a module: the first that matches, as in torch."""
+
+    def __init__(self, patterns: tuple[PackagePattern, ...]) -> None:
+        self.patterns = patterns
+        self._groups = [(one, GlobGroup(one.pattern)) for one in patterns]
+
+    def of(self, name: str) -> PackagePattern | None:
+        """The pattern; None for what torch decides by itself: a pickle, torch, the stdlib."""
+        if name.startswith("<") or _is_everywhere(name):
+            return None
+        return next((one for one, group in self._groups if group.matches(name)), None)
+
+    def unused(self, names: list[str]) -> Iterator[PackagePattern]:
+        """Those that decide about none of these, but for one that takes whatever is left."""
+        used = {id(self.of(name)) for name in names}
+        return (one for one, _ in self._groups if one.pattern != "**" and id(one) not in used)
+
+
+def _is_everywhere(name: str) -> bool:
+    top = name.partition(".")[0]
+    return top == "torch" or (top in sys.stdlib_module_names and top not in {"sys", "io"})
+
+
+def export(root: nn.Module, hooks: list[Hook], patterns: tuple[PackagePattern, ...]) -> None:
+    """Package the model into a file that is thrown away, with these hooks in place.
+
+    What torch.package cannot store is a finding, and is left out so that the others show.
+
+    Raises
+    ------
+    ModelError : the model cannot be pickled.
+    """
+    for hook in hooks:
+        hook.attached += 1
+    default = _defaults(root)
+    broken: dict[str, Finding] = {}
+    while True:
+        left_out = tuple(PackagePattern("extern", name, "") for name in broken)
+        matching = _Matching((*left_out, *patterns, *default))
+        told = [PackageHook(hook, matching, frozenset(broken)) for hook in hooks]
+        try:
+            names = _write(root, matching, told)
+            break
+        except PackagingError as error:
+            found = {one.target: one for one in _broken(error, matching, hooks[0].spec.place)}
+            if not found.keys() - broken.keys():
+                raise
+            broken |= found
+    _tell(hooks[0], broken, _Matching(patterns).unused([*names, *broken]))
+
+
+def _defaults(root: nn.Module) -> tuple[PackagePattern, ...]:
+    """What becomes of modules of which the user says nothing."""
+    packed = [name for one in _archives_of(root) for name in _packed(one)]
+    names = dict.fromkeys([*_own_modules(root), *packed])
+    return (*(PackagePattern("intern", name, "") for name in names), _REST)
+
+
+def _write(root: nn.Module, matching: _Matching, hooks: list[PackageHook]) -> list[str]:
+    """The names of the modules that the archive is about."""
+    importers: list[Importer] = [*_archives_of(root), sys_importer]
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch.package's own, of typed storages
+        with PackageExporter(str(Path(folder) / "model.pt"), importer=importers) as exporter:
+            for told in hooks:
+                register: Callable[..., Any] = getattr(exporter, f"register_{told.what}_hook")
+                register(told)
+            for one in matching.patterns:
+                getattr(exporter, one.action)(one.pattern, allow_empty=True)
+            _save(exporter, root)
+        return list(exporter.dependency_graph.nodes)
+
+
+def _save(exporter: PackageExporter, root: nn.Module) -> None:
+    try:
+        exporter.save_pickle("model", "model.pkl", root)
+    except PackagingError:
+        raise
+    except Exception as error:  # what a model's own __reduce__ raises, too
+        text = _ADDRESS.sub("", " ".join(str(error).split())).split(": Could not find obj")[0]
+        raise ModelError(
+            f"the model cannot be pickled: {text or type(error).__name__}",
+            place="package",
+            hint="take what cannot be pickled out of it",
+        ) from error
+
+
+def _broken(error: PackagingError, matching: _Matching, place: str) -> Iterator[Finding]:
+    """A finding for each module that torch.package cannot deal with."""
+    graph = error.dependency_graph
+    for name, attributes in graph.nodes.items():
+        reason = attributes.get("error")
+        if reason is None:
+            continue
+        by = matching.of(name)
+        context = attributes.get("error_context")
+        path = [one for one in graph.first_path(name) if one != name]
+        message = f"torch.package cannot {by.action if by else 'package'} it: " + (
+            reason.value.rstrip(".") + (f" ({context})" if context else "")
+        )
+        if path:
+            message += f"; it is wanted by {' → '.join(path)}"
+        yield Finding("packaging", name, message, (by and by.place) or place)
+
+
+def _tell(hook: Hook, broken: dict[str, Finding], unused: Iterator[PackagePattern]) -> None:
+    for finding in broken.values():
+        hook.context.find(finding)
+    for one in unused:
+        message = f"run.package.{one.action} matches no module that the model wants"
+        hook.context.find(Finding("packaging", one.pattern, message, one.place, "warning"))
+
+
+def _packed(archive: PackageImporter) -> list[str]:
+    """Names of the modules that an archive holds, of those that were loaded from it."""
+    out = {*archive.extern_modules, "torch_package_importer", "_mock"}
+    return [name for name in archive.modules if name not in out and not _is_everywhere(name)]
+
+
+def _archives_of(root: nn.Module) -> list[PackageImporter]:
+    """The archives of torch.package that parts of the model were loaded from."""
+    found: dict[int, PackageImporter] = {}
+    for module, _ in module_tree.modules(root):
+        source = _package_imported_modules.get(type(module).__module__)
+        importer = getattr(source, "__loader__", None)
+        if isinstance(importer, PackageImporter):
+            found[id(importer)] = importer
+    return list(found.values())
+
+
+def _own_modules(root: nn.Module) -> list[str]:
+    """Names of the Python modules that are loaded and not installed, the model's own first."""
+    names = dict.fromkeys(
+        sorted({type(module).__module__ for module, _ in module_tree.modules(root)})
+    )
+    names |= dict.fromkeys(sorted(sys.modules))
+    return [demangle(name) for name in names if is_mangled(name) or _is_users(name)]
+
+
+def _is_users(name: str) -> bool:
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return (
+        isinstance(file, str)
+        and file.endswith(".py")
+        and not {"site-packages", "dist-packages"} & set(Path(file).parts)
+        and name.partition(".")[0] not in {*sys.stdlib_module_names, "hookcli", "__mp_main__"}
+    )

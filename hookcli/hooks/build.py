@@ -1,0 +1,63 @@
+"""From a configured hook to one that works: its actions, with what they need of the run."""
+
+from __future__ import annotations
+
+from hookcli.actions.build import build
+from hookcli.actions.tools import Tools
+from hookcli.console import Console, escape
+from hookcli.errors import ProblemsError, RequestError
+from hookcli.hooks.context import Context
+from hookcli.hooks.hook import Hook
+from hookcli.models.python.functions import function_of
+from hookcli.spec.hooks import HookSpec, is_average
+from hookcli.spec.request import Spec
+
+
+def refuse(problems: list[RequestError]) -> None:
+    """Raise what was found wrong, all at once; what two kinds of an entry share, once."""
+    problems = [*{(one.message, one.place, one.hint): one for one in problems}.values()]
+    if problems:
+        raise problems[0] if len(problems) == 1 else ProblemsError(tuple(problems))
+
+
+def build_hooks(spec: Spec, context: Context) -> list[Hook]:
+    """The hooks of a request.
+
+    Raises
+    ------
+    ProblemsError, RequestError : actions that name what is not there, all of them.
+    ModelError : code that an action names cannot be imported.
+    """
+    hooks, problems = [], []
+    for one in spec.hooks:
+        try:
+            hooks.append(build_hook(one, spec, context))
+        except RequestError as problem:
+            problems.append(problem)
+    refuse(problems)
+    return hooks
+
+
+def build_hook(one: HookSpec, spec: Spec, context: Context) -> Hook:
+    """The hook.
+
+    Raises
+    ------
+    RequestError, ModelError : an action names what is not there, or what cannot be imported.
+    """
+    actions = []
+    for action in one.actions:
+        if one.kind == "ddp_comm" and is_average(action):
+            continue  # it is the hook itself
+        tools = Tools(
+            place=action.place or one.place,
+            seed=spec.run.seed,
+            statistics=context.statistics,
+            norm=context.norm,
+            say=lambda text: Console().err(escape(text)),
+            function=function_of,
+            data_only=spec.data_only,
+            rank=spec.run.rank,
+        )
+        actions.append(build(action, tools))
+    return Hook(one, actions, context)

@@ -1,0 +1,156 @@
+"""In-place edits: what a hook of the user's changed of its arguments without returning it.
+
+Torch counts the in-place changes of a tensor, but not those through `.data`, nor those through an
+array of numpy's that shares its memory: those are seen in the bits, of which copies are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+from hookcli.actions.event import Event
+from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.hooks.context import Context
+from hookcli.models.bits import same_bits
+from hookcli.models.nested import leaves
+from hookcli.report.recording import Finding
+from hookcli.spec.hooks import HookSpec
+
+_OWN = {"optimizer", "registration"}  # families whose arguments are there to be edited
+_CONTAINERS = (torch.Tensor, tuple, list, dict)
+_PLAIN = {torch.Tensor, torch.nn.Parameter}
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A tensor as it was before the hook."""
+
+    label: str
+    tensor: torch.Tensor
+    version: int
+    copy: torch.Tensor | None  # None where the count of changes must do
+
+    def edited(self, context: Context) -> bool:
+        if _version(self.tensor) != self.version:
+            return True
+        if self.copy is None:
+            return False
+        if type(self.tensor) not in _PLAIN:
+            return (context.difference(self.copy, self.tensor) or 0.0) > 0.0
+        with torch.no_grad(), _disable_current_modes():
+            return not same_bits(self.copy, self.tensor.detach())
+
+
+class Given:
+    """What a hook of the user's is given: every argument of its function, as it was before."""
+
+    def __init__(self, spec: HookSpec, event: Event, context: Context) -> None:
+        self._spec, self._event, self._context = spec, event, context
+        self._family = CATALOGUE[spec.kind].family
+        alone = self._meant or self._family == "distributed"  # the state is the user's own
+        self._arguments = [] if alone else _arguments(spec, event)
+        self._value = event.value
+        self._seen: dict[int, _Seen] = {}
+        mine = {id(tensor) for _, tensor, _ in leaves(self._value)}
+        for label, tensor in self._labelled():
+            if id(tensor) not in self._seen:
+                # A state dict holds the whole model, and comes to every module: its own are copied.
+                copied = self._family != "state" or id(tensor) in mine
+                copy = _copy(tensor) if copied else None
+                self._seen[id(tensor)] = _Seen(label, tensor, _version(tensor), copy)
+        self._value_copies = [self._copy_of(tensor) for _, tensor, _ in leaves(self._value)]
+        self._places = self._held()
+
+    @property
+    def _meant(self) -> bool:
+        """Whether its argument is nobody else's: a parameter and its .grad are to be edited."""
+        return self._spec.kind == "post_accumulate_grad" or self._family in _OWN
+
+    def _labelled(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """The tensors by their places: in an argument, else in the value that actions see."""
+        named: set[int] = set()
+        for name, argument in self._arguments:
+            for path, tensor, via in leaves(argument):
+                if not via or argument is self._value:
+                    named.add(id(tensor))
+                    yield name + path, tensor
+        for path, tensor, _ in leaves(self._value):
+            if id(tensor) not in named:
+                yield path, tensor
+
+    def _copy_of(self, tensor: torch.Tensor) -> torch.Tensor:
+        copy = self._seen[id(tensor)].copy
+        return tensor if copy is None else copy
+
+    def _held(self) -> dict[str, int]:
+        """Which tensor stands at which place; entries of a state dict are there to be replaced."""
+        if self._meant or self._family == "state":
+            return {}
+        return {label: id(tensor) for label, tensor in self._labelled()}
+
+    def check(self, *, returned: bool) -> list[torch.Tensor] | None:
+        """Copies of the value's tensors where the hook edited an argument; told as a finding.
+
+        What was put into a container counts where nothing was `returned`: a dictionary that is
+        changed and given back is a return.
+        """
+        edited = [seen.label for seen in self._seen.values() if seen.edited(self._context)]
+        if not returned:
+            now = self._held()
+            moved = (label for label in self._places if now.get(label) != self._places[label])
+            added = (label for label in now if label not in self._places)
+            edited += [label for label in (*moved, *added) if label not in edited]
+        if not edited:
+            return None
+        if not self._meant:
+            self._tell(edited)
+        return self._value_copies
+
+    def _tell(self, edited: list[str]) -> None:
+        spec = self._spec
+        # Of a function's only argument "its argument" says which.
+        named = [label for label in edited if label]
+        lone = len(self._arguments) < 2 and [name for name, _ in self._arguments] == edited
+        where = f" ({', '.join(named)})" if named and not lone else ""
+        gradient = "backward" in CATALOGUE[spec.kind].phases
+        message = f"the hook changed its argument{where} in place instead of returning a new value"
+        message += "; a gradient may be shared, and then its siblings changed too" * gradient
+        self._context.find(Finding("hook_misuse", self._event.target, message, spec.place))
+
+
+def _arguments(spec: HookSpec, event: Event) -> list[tuple[str, Any]]:
+    """The arguments that hold tensors, by the names that the catalogue gives to them."""
+    given = event.arguments
+    function = event.node if spec.kind == "saved_tensors" else "hook"
+    names = _names(CATALOGUE[spec.kind].signature, function or "hook", len(given))
+    return [
+        (name, argument)
+        for name, argument in zip(names, given, strict=True)
+        if isinstance(argument, _CONTAINERS) or argument is event.value
+    ]
+
+
+@lru_cache(maxsize=256)
+def _names(signature: str, function: str, count: int) -> tuple[str, ...]:
+    for found in re.findall(rf"\b{function}\(([^()]*)\)", signature):
+        names = tuple(name.strip() for name in found.split(",") if name.strip())
+        if len(names) == count:
+            return names
+    return ("",) * count
+
+
+def _version(tensor: torch.Tensor) -> int:
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy, made unseen by autograd and by modes."""
+    with torch.no_grad(), _disable_current_modes():
+        return tensor.detach().clone()

@@ -1,0 +1,149 @@
+"""What a hook of the user's does wrong, or does not do: hooks that never fired, or keep things."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.hooks.context import Context
+from hookcli.models.model import Call
+from hookcli.report.recording import Finding
+from hookcli.spec.hooks import HookSpec
+
+if TYPE_CHECKING:
+    from hookcli.hooks.hook import Hook
+
+
+def unchanged_attributes(spec: HookSpec, target: str) -> Finding:
+    """The finding of tensors that no action reaches."""
+    message = "tensors on attributes of an object stay as they are: a function can change them"
+    return Finding("hook_misuse", target, message, spec.place, "warning")
+
+
+def everywhere(spec: HookSpec) -> bool:
+    """Whether a hook stands on whatever there is: then it may be that there is nothing."""
+    return spec.at is None or all(
+        one.pattern == "*" and one.op is None and one.node is None for one in spec.at.any
+    )
+
+
+def never_fired(hook: Hook) -> Finding:
+    """The finding of a hook that did nothing in a whole run, with the likely reason."""
+    spec = hook.spec
+    target = spec.at.text if spec.at is not None else ""
+    kind = CATALOGUE[spec.kind]
+    named = [one for one in (spec.at.any if spec.at is not None else ()) if one.op or one.node]
+    if named:
+        what = ", ".join(one.op or one.node or "" for one in named)
+        why = f"no {what} ran there: trace --kinds op,node shows the names"
+    elif spec.at is not None and any(one.path for one in spec.at.any) and not hook.fired:
+        why = "no tensor with a gradient stands at that path" if "backward" in kind.phases else ""
+        why = why or "no tensor stands at that path"
+    elif spec.calls or spec.steps or spec.every:
+        why = "no firing passed its calls, steps or every"
+    elif not hook.attached:
+        why = "nothing there requires grad" if "backward" in kind.phases else "it was not reached"
+    elif hook.on_wrappers and kind.family == "module":
+        why = "torch.compile wrapped the module, and PyTorch does not call the wrapper's hooks: "
+        why += "put it on the module inside, NAME._orig_mod"
+    elif kind.family in {"module", "global module"} and "backward" in kind.phases:
+        why = "torch's backward hooks see only a tensor, or a flat tuple of them, as output"
+    elif "backward" in kind.phases:
+        why = "no gradient came there: the loss does not reach it, or it does not require grad"
+        if spec.kind in {"post_accumulate_grad", "accumulate_grad"}:
+            why += "; with run.backward.inputs nothing is added to .grad"
+    else:
+        why = "what it waits for did not happen: the module never ran"
+    return Finding("hooks_fired", target, f"kind {spec.kind} never fired: {why}", spec.place)
+
+
+def unfulfilled(
+    hooks: list[Hook], alive: Callable[[], list[torch.Tensor]] | None
+) -> Iterator[Finding]:
+    """What is to be said of hooks once a run has ended: those that did nothing, or keep things."""
+    for hook in hooks:
+        if not hook.fired and not everywhere(hook.spec):
+            yield never_fired(hook)
+        if hook.again and hook.spec.kind in _FORWARD and not everywhere(hook.spec):
+            yield ran_again(hook)
+        kept = kept_alive(hook, alive()) if alive is not None and hook.foreign else None
+        if kept is not None:
+            yield kept
+
+
+_FORWARD = {"forward_pre", "forward"}
+
+
+def ran_again(hook: Hook) -> Finding:
+    """The finding of a forward hook that fired more often than its module was asked to run."""
+    target, times = hook.again.most_common(1)[0]
+    message = (
+        f"kind {hook.spec.kind} fired {times} times more than the model called the module: a "
+        "checkpoint runs the forward again in backward (calls marked recomputed)"
+    ).replace("1 times", "once")
+    return Finding("hook_misuse", target, message, hook.spec.place, "warning")
+
+
+class Runs:
+    """How often each module ran in all steps of a run, recomputation aside, by its identity."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.began: Counter[int] = Counter()
+        self.raised: Counter[int] = Counter()
+
+    def enter(self, call: Call) -> None:
+        """A call starts."""
+        if not call.recomputed and not self._context.passes_over(call):
+            self.began[call.key] += 1
+
+    def leave(self, call: Call, *, raised: bool) -> None:
+        """It ended."""
+        if raised and not call.recomputed and not self._context.passes_over(call):
+            self.raised[call.key] += 1
+
+
+def fired_otherwise(
+    hook: Hook, modules: list[tuple[str, nn.Module]], runs: Runs
+) -> Iterator[Finding]:
+    """Findings of a forward hook that did not fire as often as its modules ran.
+
+    Only where it counts every call: a filter leaves some out on purpose.
+    """
+    spec = hook.spec
+    if spec.kind not in _FORWARD or spec.calls or spec.steps or spec.every or not hook.fired:
+        return
+    for target, module in modules:
+        key = id(module)
+        times = runs.began[key]
+        if spec.kind == "forward" and not spec.options.get("always_call"):
+            times -= runs.raised[key]
+        fired = hook.fired[target] - hook.again[target]
+        if fired == times:
+            continue
+        said = f"kind {spec.kind} fired {_times(fired)}, and the module ran {_times(times)}"
+        yield Finding("hooks_fired", target, f"{said}: does code of the model remove hooks?",
+                      spec.place)  # fmt: skip
+
+
+def _times(count: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def kept_alive(hook: Hook, others: list[torch.Tensor]) -> Finding | None:
+    """The finding of a hook that holds on to what it was given; `others` are rightly alive."""
+    found = hook.retention.alive(others)
+    if found is None:
+        return None
+    count, size, target = found
+    what = "a tensor" if count == 1 else f"{count} tensors"
+    message = (
+        f"the hook keeps {what} alive after the run, {size / 1e6:.3g} MB: keep numbers, or a "
+        "detached clone of what is small"
+    )
+    return Finding("hook_misuse", target, message, hook.spec.place, "warning")

@@ -1,0 +1,126 @@
+"""What a hook of the user's returns: whether torch may have it, and what is to be said of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from hookcli.actions.event import Event
+from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.hooks.context import Context
+from hookcli.models.nested import dtype_name, leaves, shape_of
+from hookcli.report.recording import Finding
+from hookcli.spec.hooks import HookSpec
+
+
+def check_return(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
+    """Whether torch may have this value; what it cannot mean is told as a finding.
+
+    Torch takes every return that is not None. What no kind of this hook may return is dropped, as
+    the run could not go on; what merely looks wrong goes on, as in plain PyTorch.
+    """
+    kind = CATALOGUE[spec.kind]
+    what = type(result).__name__
+    if is_of_optimizer(spec) and spec.kind.endswith("_pre") and _are_arguments(result):
+        return True
+    if kind.family == "state" and not _are_entries(result, event.value):
+        message = f"the hook returned {what}, where nothing may be returned"
+        _tell(spec, event, context, message + ": change the dictionary in place" * kind.replaces)
+        return False
+    if not kind.replaces:
+        _tell(spec, event, context, f"the hook returned {what}, where nothing may be returned")
+        return False
+    if isinstance(event.value, tuple) and "backward" in kind.phases:
+        misfit = _misfit(event.value, result if isinstance(result, tuple) else (result,))
+        if misfit is not None:
+            _tell(spec, event, context, f"the hook returned {misfit}: it was not used")
+        return misfit is None
+    if isinstance(event.value, torch.Tensor) and kind.target in {"tensor", "run"}:
+        return _fits(spec, event, result, context)
+    if isinstance(event.value, torch.Tensor) and leaves(result) and not _is_tensor(result):
+        _tell(
+            spec,
+            event,
+            context,
+            f"the hook returned {what} in place of a tensor: what follows gets that",
+        )
+        return True
+    given, got = leaves(event.value), leaves(result)
+    if given and not got and not isinstance(result, tuple):
+        _tell(
+            spec,
+            event,
+            context,
+            f"the hook returned {what} without a tensor, and PyTorch puts it in place of the "
+            f"{type(event.value).__name__}: return None to change nothing",
+        )
+    return True
+
+
+def is_of_optimizer(spec: HookSpec) -> bool:
+    """Whether it fires around an optimizer's step."""
+    return CATALOGUE[spec.kind].family == "optimizer"
+
+
+def _are_arguments(result: Any) -> bool:
+    """Whether this is (args, kwargs) of step."""
+    return isinstance(result, tuple) and list(map(type, result)) == [tuple, dict]
+
+
+def _are_entries(result: Any, own: Any) -> bool:
+    """Whether these are new values for entries of a state dict."""
+    return isinstance(result, dict) and isinstance(own, dict) and result.keys() <= own.keys()
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, torch.Tensor)
+
+
+def _fits(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
+    if not isinstance(result, torch.Tensor):
+        if spec.kind == "saved_tensors":
+            return True
+        _tell(
+            spec,
+            event,
+            context,
+            f"the hook returned {type(result).__name__}, where a tensor or None is wanted: it was "
+            "not used",
+        )
+        return False
+    value = event.value
+    if spec.kind == "tensor" and (result.shape != value.shape or result.dtype != value.dtype):
+        _tell(
+            spec,
+            event,
+            context,
+            f"the hook returned {result.dtype} of shape {list(result.shape)}, where "
+            f"{value.dtype} of shape {list(value.shape)} is wanted: it was not used",
+        )
+        return False
+    return True
+
+
+def _misfit(given: tuple[Any, ...], got: tuple[Any, ...]) -> str | None:
+    """Why torch would raise at these gradients in place of those; None where it takes them."""
+    if len(got) != len(given):
+        return f"a tuple of {len(got)}, where {len(given)} stood"
+    for i, (old, new) in enumerate(zip(given, got, strict=True)):
+        if new is None:
+            continue
+        if not isinstance(new, torch.Tensor):
+            return f"{type(new).__name__} at [{i}], where a tensor or None is wanted"
+        if old is None:
+            return f"a gradient at [{i}], where there was none"
+        if _sort(old) != _sort(new):
+            return f"{_sort(new)} at [{i}], where {_sort(old)} is wanted"
+    return None
+
+
+def _sort(tensor: torch.Tensor) -> str:
+    return f"{dtype_name(tensor.dtype)} of shape {list(shape_of(tensor))}"
+
+
+def _tell(spec: HookSpec, event: Event, context: Context, message: str) -> None:
+    context.find(Finding("hook_misuse", event.target, message, spec.place))

@@ -1,0 +1,141 @@
+"""What the model's layers and attributes say of its input, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from hookcli.models import module_tree
+from hookcli.models.torchscript.twins import twin_of
+from hookcli.spec.inputs import Fill, TensorSpec
+
+LENGTH = 16  # of a sequence
+_WAVE = 64
+_SIDE = 64  # of an image that may have any size
+_CUBE = 16
+_SIZES = ("img_size", "image_size", "input_size", "resolution", "input_resolution")
+_CHANNELS = ("num_channels", "in_chans", "in_channels", "channels", "input_channels")
+
+
+def ids(shape: tuple[int, ...], high: int) -> TensorSpec:
+    """Indices below `high`."""
+    return TensorSpec(shape, "int64", Fill("range", 0, max(high, 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Clues:
+    """The model seen as a source of hints. `batch` is the number of samples."""
+
+    root: nn.Module
+    batch: int
+
+    def number(self, names: tuple[str, ...]) -> int | None:
+        """The first whole number under one of these names, on the model or its config."""
+        config = getattr(self.root, "config", None)
+        holders = [self.root, config, *self._nested(config), *self.root.children()]
+        for holder in holders:
+            for name in names:
+                found = (
+                    holder.get(name) if isinstance(holder, dict) else getattr(holder, name, None)
+                )
+                if isinstance(found, (tuple, list)) and found:
+                    found = found[-1]
+                if isinstance(found, int) and not isinstance(found, bool) and found > 0:
+                    return found
+        return None
+
+    @staticmethod
+    def _nested(config: Any) -> list[Any]:
+        parts = ("vision_config", "text_config", "audio_config", "encoder", "decoder")
+        found = [getattr(config, part, None) for part in parts]
+        return [part for part in found if part is not None]
+
+    def side(self) -> int:
+        """The side of an image: what the model says, else one that most take."""
+        return self.number(_SIZES) or _SIDE
+
+    def image(self, channels: int | None = None) -> TensorSpec:
+        """An image batch."""
+        if channels is None:
+            conv = next(
+                (m for m in self.layers() if isinstance(m, nn.Conv2d | nn.LazyConv2d)), None
+            )
+            channels = (
+                conv.in_channels if isinstance(conv, nn.Conv2d) and conv.in_channels else None
+            )
+        channels = channels or self.number(_CHANNELS) or 3
+        return TensorSpec((self.batch, channels, self.side(), self.side()))
+
+    def layers(self) -> Iterator[nn.Module]:
+        """Leaf modules and attention, in the order of registration."""
+        for module, _ in module_tree.modules(self.root):
+            if not module._modules or isinstance(module, nn.MultiheadAttention):
+                yield twin_of(module)
+
+    def embeddings(self) -> list[nn.Embedding | nn.EmbeddingBag]:
+        """Tables, in the order of registration."""
+        return [m for m in self.layers() if isinstance(m, nn.Embedding | nn.EmbeddingBag)]
+
+    def token_ids(self) -> TensorSpec:
+        """Token ids for the first table, or for the config's vocabulary."""
+        tables = self.embeddings()
+        high = tables[0].num_embeddings if tables else self.number(("vocab_size",)) or 100
+        return ids((self.batch, LENGTH), high)
+
+    def generic(self) -> list[TensorSpec]:
+        """Inputs that the first layers would take, the likeliest first."""
+        found: list[TensorSpec] = []
+        for module in self.layers():
+            found += [spec for spec in inputs_of(module, self) if spec not in found]
+            if len(found) > 8:
+                break
+        first = next((p for p in self.root.parameters()), None)
+        if not found and first is not None and first.dim():
+            found.append(TensorSpec((self.batch, first.shape[-1])))
+        return [*found, TensorSpec((self.batch, LENGTH)), self.image(3)]
+
+
+def inputs_of(module: nn.Module, clues: Clues) -> list[TensorSpec]:
+    """What this layer takes, the likeliest first."""
+    b, t = clues.batch, LENGTH
+    match module:
+        case nn.ConvTranspose1d() | nn.ConvTranspose2d() | nn.ConvTranspose3d():
+            return [TensorSpec((b, module.in_channels, *[8] * len(module.kernel_size)))]
+        case nn.Conv1d():
+            return [TensorSpec((b, module.in_channels, _WAVE))]
+        case nn.Conv2d():
+            return [clues.image(module.in_channels)]
+        case nn.Conv3d():
+            return [TensorSpec((b, module.in_channels, _CUBE, 32, 32))]
+        case nn.Linear():
+            return [TensorSpec((b, module.in_features)), TensorSpec((b, t, module.in_features))]
+        case nn.Embedding() | nn.EmbeddingBag():
+            high = module.num_embeddings
+            return [ids((b, t), high), ids((b,), high)]
+        case nn.RNNBase():
+            return [
+                TensorSpec(
+                    (b, t, module.input_size) if module.batch_first else (t, b, module.input_size)
+                )
+            ]
+        case nn.RNNCellBase():
+            return [TensorSpec((b, module.input_size))]
+        case nn.MultiheadAttention():
+            return [TensorSpec((b, t, module.embed_dim))]
+        case nn.LayerNorm() | nn.RMSNorm():
+            return [TensorSpec((b, t, *module.normalized_shape))]
+        case nn.BatchNorm1d() | nn.InstanceNorm1d():
+            n = module.num_features
+            return [TensorSpec((b, n)), TensorSpec((b, n, _WAVE))]
+        case nn.BatchNorm2d() | nn.InstanceNorm2d():
+            return [clues.image(module.num_features)]
+        case nn.BatchNorm3d() | nn.InstanceNorm3d():
+            return [TensorSpec((b, module.num_features, _CUBE, 32, 32))]
+        case nn.GroupNorm():
+            return [clues.image(module.num_channels)]
+        case nn.Bilinear():
+            return [TensorSpec((b, module.in1_features))]
+    return []

@@ -1,0 +1,228 @@
+"""What a parameter's name and type say of it.
+
+Names come before layers: a wrong guess that runs is worse than an error.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from torch import nn
+
+from hookcli.inputs.infer.layer_clues import LENGTH, Clues, ids
+from hookcli.spec.inferred import Guess, Hypothesis, ListSpec, Slot
+from hookcli.spec.inputs import Fill, TensorSpec, ValueSpec
+
+_WAVE_SAMPLES = 16_000
+_MEL_FRAMES = 128
+_NODES = 8
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:^|_)(?:{pattern})(?:$|_|\d)", re.IGNORECASE)
+
+
+_MASK = _words("masks?|padding")
+_LENGTHS = re.compile(r"(?:^|_)(?:lengths?|lens?|seq_?lens?|seqlens?)$", re.IGNORECASE)
+_POSITIONS = re.compile(r"(?:^|_)(?:position_ids|positions?|pos_ids)$", re.IGNORECASE)
+_TYPES = re.compile(r"(?:token_type|segment)_ids|segments?$", re.IGNORECASE)
+_IDS = _words("ids?|tokens?|idx|indices|index|words?|chars?|texts?|sentences?|captions?|codes?")
+_PAIRS = re.compile(r"^(?:src|tgt|source|target|trg|query|document|premise|hypothesis)$", re.I)
+_IMAGE = _words("images?|imgs?|pixels?|pixel_values|pictures?|photos?|rgb|lr|hr")
+_VIDEO = _words("videos?|clips?|frames?")
+_WAVE = _words("waves?|waveforms?|wavs?|audios?|speech|signals?|input_values")
+_MEL = _words("mels?|spectrograms?|specs?|fbanks?|input_features|log_mel")
+_TIME = re.compile(
+    r"^(?:t|ts|time|times|timesteps?|time_steps?|steps?|noise_levels?|sigmas?)$", re.I
+)
+_EDGES = re.compile(r"^(?:edge_index|edges|edge_indices)$", re.I)
+_ADJACENCY = re.compile(r"^(?:adj|adjacency|adj_?mat\w*|adjacency_matrix|graph|a_hat)$", re.I)
+_LABELS = re.compile(r"^(?:labels?|targets?|class_labels|classes|gt|y)$", re.I)
+_DENSE = _words("num|numeric|numerical|dense|cont|continuous")
+_NOISE = re.compile(r"^(?:z|noise|latents?)$", re.I)
+
+
+def _mask(name: str, clues: Clues) -> list[Guess]:
+    if "padding" in name:
+        return [TensorSpec((clues.batch, LENGTH), "bool", Fill("zeros"))]
+    return [
+        TensorSpec((clues.batch, LENGTH), "int64", Fill("ones")),
+        TensorSpec((LENGTH, LENGTH), "bool", Fill("zeros")),
+        TensorSpec((clues.batch, 1, 1, LENGTH), "bool", Fill("ones")),
+        TensorSpec((LENGTH, LENGTH), None, Fill("zeros")),
+    ]
+
+
+def _time(name: str, clues: Clues) -> list[Guess]:
+    return [
+        ids((clues.batch,), 1000),
+        TensorSpec((clues.batch,), None, Fill("rand")),
+        TensorSpec((clues.batch, 1), None, Fill("rand")),
+        ValueSpec(1),
+    ]
+
+
+def _token_ids(name: str, clues: Clues) -> list[Guess]:
+    return [clues.token_ids(), ids((clues.batch,), int(clues.token_ids().fill.high))]
+
+
+def _dense(name: str, clues: Clues) -> list[Guess]:
+    linear = next((m for m in clues.layers() if isinstance(m, nn.Linear)), None)
+    return [TensorSpec((clues.batch, LENGTH if linear is None else linear.in_features))]
+
+
+def _images(name: str, clues: Clues) -> list[Guess]:
+    if clues.number(("num_frames",)) is not None:
+        return _videos(name, clues)
+    return [clues.image()]
+
+
+def _waves(name: str, clues: Clues) -> list[Guess]:
+    bins = clues.number(("num_mel_bins",))
+    if bins is not None:  # a spectrogram, whatever the name says
+        return [TensorSpec((clues.batch, clues.number(("max_length",)) or _MEL_FRAMES, bins))]
+    plain = TensorSpec((clues.batch, _WAVE_SAMPLES))
+    channel = TensorSpec((clues.batch, 1, _WAVE_SAMPLES))
+    first = next(clues.layers(), None)
+    return [channel, plain] if isinstance(first, nn.Conv1d) else [plain, channel]
+
+
+def _mels(name: str, clues: Clues) -> list[Guess]:
+    bins = clues.number(("num_mel_bins", "n_mels", "feature_size", "num_mels")) or 80
+    frames = 2 * (clues.number(("max_source_positions",)) or _MEL_FRAMES // 2)
+    return [TensorSpec((clues.batch, bins, frames)), TensorSpec((clues.batch, frames, bins))]
+
+
+def _videos(name: str, clues: Clues) -> list[Guess]:
+    image = clues.image()
+    frames = clues.number(("num_frames",)) or 8
+    return [
+        TensorSpec((clues.batch, frames, *image.shape[1:])),
+        TensorSpec((clues.batch, image.shape[1], frames, *image.shape[2:])),
+        image,
+    ]
+
+
+_BY_NAME: tuple[tuple[re.Pattern[str], Callable[[str, Clues], list[Guess]]], ...] = (
+    (
+        _LENGTHS,
+        lambda name, c: [TensorSpec((c.batch,), "int64", Fill("range", LENGTH, LENGTH + 1))],
+    ),
+    (_MASK, _mask),
+    (_TYPES, lambda name, c: [ids((c.batch, LENGTH), 1)]),
+    (_POSITIONS, lambda name, c: [ids((c.batch, LENGTH), LENGTH)]),
+    (_EDGES, lambda name, c: [ids((2, 2 * _NODES), _NODES)]),
+    (_ADJACENCY, lambda name, c: [TensorSpec((_NODES, _NODES), None, Fill("ones"))]),
+    (_TIME, _time),
+    (_IMAGE, _images),
+    (_VIDEO, _videos),
+    (_WAVE, _waves),
+    (_MEL, _mels),
+    (_DENSE, _dense),
+    (_IDS, _token_ids),
+)
+
+
+def _hinted(annotation: Any) -> list[Guess]:
+    """What a type hint says by itself; nothing where it is a tensor or unknown."""
+    text = annotation if isinstance(annotation, str) else str(annotation)
+    text = text.replace("typing.", "").replace("<class '", "").replace("'>", "")
+    bare = text.partition("[")[0].lower()
+    if bare == "bool":
+        return [ValueSpec(False)]
+    if bare == "int":
+        return [ValueSpec(1)]
+    if bare == "float":
+        return [ValueSpec(1.0)]
+    if bare == "str":
+        return [ValueSpec("text")]
+    return []
+
+
+def _is_list(annotation: Any) -> bool:
+    text = annotation if isinstance(annotation, str) else str(annotation)
+    return bool(re.match(r"(?:typing\.)?(?:list|sequence|tuple)\[.*tensor", text, re.IGNORECASE))
+
+
+def guesses(parameter: inspect.Parameter, clues: Clues, *, alone: bool) -> list[Guess]:
+    """Guesses for one parameter, the likeliest first. `alone`: nothing else is required."""
+    name = parameter.name
+    hinted = _hinted(parameter.annotation)
+    if hinted:
+        return hinted
+    found = _named(name, clues, alone=alone) or list(clues.generic())
+    if _is_list(parameter.annotation):
+        tensors = [one for one in found if isinstance(one, TensorSpec)][:3]
+        singles = [TensorSpec(t.shape[1:], t.dtype, t.fill) for t in tensors if len(t.shape) > 1]
+        return [ListSpec((one, one)) for one in (*singles, *tensors)]
+    return found
+
+
+def _named(name: str, clues: Clues, *, alone: bool) -> list[Guess]:
+    for pattern, make in _BY_NAME:
+        if pattern.search(name):
+            return make(name, clues)
+    if _PAIRS.match(name) and clues.embeddings():
+        return _token_ids(name, clues)
+    if _LABELS.match(name) and not alone:
+        return [ids((clues.batch,), 2), clues.token_ids()]
+    if _NOISE.match(name):
+        size = clues.number(("latent_dim", "z_dim", "nz", "latent_size", "noise_dim"))
+        if size is not None:
+            return [TensorSpec((clues.batch, size)), TensorSpec((clues.batch, size, 1, 1))]
+        first = next(clues.layers(), None)
+        if isinstance(first, nn.ConvTranspose2d):
+            return [TensorSpec((clues.batch, first.in_channels, 1, 1))]
+    return []
+
+
+_KINDS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def start(signature: inspect.Signature, clues: Clues, given: dict[str, Guess]) -> list[Hypothesis]:
+    """The first hypotheses, the likeliest first. Optional parameters are left out.
+
+    Where none is required, the model's `main_input_name` is, else the first parameter.
+    """
+    parameters = [p for p in signature.parameters.values() if p.kind not in _KINDS]
+    wanted = [p for p in parameters if p.default is p.empty]
+    main = getattr(clues.root, "main_input_name", None)
+    if isinstance(main, str) and main in signature.parameters and not wanted:
+        wanted = [signature.parameters[main]]
+    elif not wanted and parameters:
+        wanted = parameters[:1]
+    if not parameters:
+        takes_any = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
+        if takes_any:
+            return [Hypothesis((Slot("args", g, False),)) for g in clues.generic()]
+        return [Hypothesis(())]
+    wanted += [p for p in parameters if p.name in given and p not in wanted]
+    wanted.sort(key=parameters.index)
+    if any(_EDGES.match(p.name) or _ADJACENCY.match(p.name) for p in wanted):
+        clues = replace(clues, batch=_NODES)  # rows are nodes
+    options = [
+        [given[p.name]] if p.name in given else guesses(p, clues, alone=len(wanted) == 1)
+        for p in wanted
+    ]
+    positional = True
+    keyword: list[bool] = []
+    for parameter in wanted:
+        index = parameters.index(parameter)
+        positional = (
+            positional and index == len(keyword) and parameter.kind is not parameter.KEYWORD_ONLY
+        )
+        keyword.append(not positional)
+    depth = max(len(o) for o in options)
+    found = []
+    for i in range(depth):
+        slots = tuple(
+            Slot(p.name, o[min(i, len(o) - 1)], k)
+            for p, o, k in zip(wanted, options, keyword, strict=True)
+        )
+        if Hypothesis(slots) not in found:
+            found.append(Hypothesis(slots))
+    return found

@@ -1,0 +1,213 @@
+"""From a trial that failed to hypotheses that might not: by the layer that raised and its words.
+
+A mend gives (hypothesis, why) pairs, the likeliest first.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Iterator
+
+from hookcli.inputs.infer.layer_clues import LENGTH, Clues
+from hookcli.inputs.infer.name_clues import guesses
+from hookcli.inputs.infer.repair_by_layer import Mend, by_layer
+from hookcli.inputs.infer.sizes import LARGEST, near, sides, square, with_size
+from hookcli.inputs.infer.trial import Trial
+from hookcli.spec.inferred import Hypothesis, ListSpec, Slot
+from hookcli.spec.inputs import TensorSpec, ValueSpec
+
+_MATMUL = re.compile(r"\((\d+)x(\d+) and (\d+)x(\d+)\)")
+_REDUCTION = re.compile(r"\[([\d, ]+)\] X \[([\d, ]+)\]")
+_MATCH = re.compile(r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
+_EXPAND = re.compile(
+    r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\)|"
+    r"Expected (?:size )?(\d+) (?:in dimension \d+ )?but got (?:size )?(\d+)|"
+    r"has size (\d+) for operand \d+ which does not broadcast with previously seen size (\d+)"
+)
+_BROADCAST = re.compile(
+    r"broadcast a dimension of length (\d+) at -?\d+!.*broadcastable to \[([\d, ]+)\]", re.DOTALL
+)
+_RANK = re.compile(r"subscripts in the equation \((\d+)\) does not match")
+_UNPACK = re.compile(r"not enough values to unpack \(expected (?:at least )?(\d+), got \d+\)")
+_UNPACK_MANY = re.compile(r"too many values to unpack \(expected (\d+)")
+_VIEW = re.compile(r"[Ss]hape '?\[([-\d, ]+)\]'? is invalid for input of size (\d+)")
+_SMALL = re.compile(
+    r"Kernel size can't be greater|Output size is too small|more than 1 (?:spatial|value)|"
+    r"Padding size should be less|output size of \(|non-?positive|too small", re.IGNORECASE
+)  # fmt: skip
+_WHOLE = re.compile(
+    r"scalar types?: Long, Int|expected scalar type Long|tensors used as ind|must be Long|"
+    r"only applicable to index tensor|expected.*Long.*but got|arguments? 'indices'", re.IGNORECASE
+)  # fmt: skip
+_REAL = re.compile(
+    r"must have the same dtype|expected (?:scalar type|m1 and m2).*Float|got.*Long.*Float|"
+    r"not implemented for 'Long'|can only be (?:float|floating)|Input dtype.*Long", re.IGNORECASE
+)  # fmt: skip
+_PLAIN = re.compile(
+    r"cannot be interpreted as an integer|slice indices must be|as an integer", re.I
+)
+
+
+def mends(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Mend]:
+    """What to try next."""
+    if trial.failed is not None:
+        whole = bool(_WHOLE.search(trial.error))
+        yield from by_layer(trial, trial.failed, clues, whole=whole)
+    yield from _by_words(trial, clues, signature)
+
+
+def _by_words(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Mend]:
+    words, hypothesis = trial.error, trial.hypothesis
+    yield from _missing(trial, clues, signature)
+    first = next(iter(hypothesis.tensors()), None)
+    if first is None:
+        return
+    name, spec = first
+    if _WHOLE.search(words):
+        for other, one in hypothesis.tensors():
+            if one.dtype is None:
+                yield hypothesis.with_guess(other, clues.token_ids()), "indices are wanted"
+    if _REAL.search(words):
+        for other, one in hypothesis.tensors():
+            if one.dtype is not None:
+                yield hypothesis.with_guess(other, TensorSpec(one.shape)), "floats are wanted"
+    if _PLAIN.search(words):
+        for other, one in hypothesis.tensors():
+            if len(one.shape) <= 1:
+                yield hypothesis.with_guess(other, ValueSpec(1)), "a whole number is wanted"
+    if match := _UNPACK.search(words) or _UNPACK_MANY.search(words) or _RANK.search(words):
+        yield from _ranked(hypothesis, int(match[1]), clues)
+    yield from _mismatch(trial, name, spec)
+    if match := _VIEW.search(words):
+        yield from _viewed(hypothesis, name, spec, match)
+    if _SMALL.search(words) and len(spec.shape) >= 3:
+        for side in (2 * spec.shape[-1], 4 * spec.shape[-1], 224):
+            if spec.shape[-1] < side <= LARGEST:
+                yield hypothesis.with_guess(name, square(spec, side)), f"larger: {side}"
+    if "dimension" in words.lower() or "dim" in words.lower() or trial.kind == "IndexError":
+        for rank in (len(spec.shape) + 1, len(spec.shape) - 1):
+            yield from _ranked(hypothesis, rank, clues)
+    if "not iterable" in words or "list" in words.lower():
+        yield hypothesis.with_guess(name, ListSpec((spec, spec))), "a list is wanted"
+
+
+def _missing(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Mend]:
+    """Parameters that the error names and that were left out; else those that defaulted to None."""
+    if signature is None:
+        return
+    parameters = [
+        p
+        for p in signature.parameters.values()
+        if trial.hypothesis.get(p.name) is None and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
+    # A decoder that is part of the model asks for its own `input_ids`.
+    named = [
+        p
+        for p in parameters
+        if re.search(rf"\b(?:decoder_)?{re.escape(p.name.removeprefix('decoder_'))}\b", trial.error)
+    ]
+    named.sort(key=lambda p: not p.name.startswith("decoder_"))
+    nothing = "NoneType" in trial.error and not named
+    for parameter in named or (parameters[:6] if nothing else []):
+        for guess in guesses(parameter, clues, alone=False)[:2]:
+            yield (
+                trial.hypothesis.with_slot(Slot(parameter.name, guess, True)),
+                f"{parameter.name} is wanted",
+            )
+
+
+def _ranked(hypothesis: Hypothesis, rank: int, clues: Clues) -> Iterator[Mend]:
+    """Inputs with another number of dimensions."""
+    for name, spec in hypothesis.tensors():
+        if len(spec.shape) == rank or not 1 <= rank <= 5:
+            continue
+        if spec.dtype is not None and rank <= 3:
+            shape = (clues.batch, *[LENGTH] * (rank - 1))
+            yield hypothesis.with_guess(name, TensorSpec(shape, spec.dtype, spec.fill)), f"{rank}-d"
+            continue
+        for one in clues.generic():
+            if len(one.shape) == rank and one != spec:
+                yield hypothesis.with_guess(name, one), f"{rank} dimensions are wanted"
+        last = spec.shape[-1] if spec.shape else LENGTH
+        if rank == 3:
+            yield hypothesis.with_guess(name, TensorSpec((clues.batch, LENGTH, last))), "3-d"
+        if rank == 4:
+            yield hypothesis.with_guess(name, clues.image()), "an image"
+        if rank == 2:
+            yield hypothesis.with_guess(name, TensorSpec((clues.batch, last))), "2-d"
+        if rank == 5:
+            frames = (clues.batch, 8, *clues.image().shape[1:])
+            yield hypothesis.with_guess(name, TensorSpec(frames)), "5-d"
+
+
+def _mismatch(trial: Trial, name: str, spec: TensorSpec) -> Iterator[Mend]:
+    """Two sizes that had to agree: give the input's dimension the other, or scale its side."""
+    hypothesis, words = trial.hypothesis, trial.error
+    pairs: list[tuple[int, int]] = []
+    if match := _MATMUL.search(words):
+        pairs.append((int(match[2]), int(match[3])))
+    if match := _REDUCTION.search(words):
+        pairs.append((int(match[1].split(",")[-1]), int(match[2].split(",")[0])))
+    if match := _MATCH.search(words):
+        a, b = int(match[1]), int(match[2])
+        pairs += [(a, b), (b, a)]
+    if match := _EXPAND.search(words):
+        a, b = (int(number) for number in match.groups() if number is not None)
+        pairs += [(b, a), (a, b)]
+    if match := _BROADCAST.search(words):
+        length = int(match[1])
+        pairs += [(int(size), length) for size in match[2].split(",") if int(size) != length]
+        pairs += [(length, int(size)) for size in match[2].split(",") if int(size) != length]
+    for had, wanted in pairs:
+        if not had or not wanted:
+            continue
+        for other, one in hypothesis.tensors():
+            for axis in range(len(one.shape) - 1, 0, -1):
+                if one.shape[axis] == had:
+                    yield (
+                        hypothesis.with_guess(other, with_size(one, axis, wanted)),
+                        f"{had}→{wanted}",
+                    )
+            if len(one.shape) == 1 and one.shape[0] == had:
+                yield hypothesis.with_guess(other, with_size(one, 0, wanted)), f"{had}→{wanted}"
+        if len(spec.shape) >= 4:
+            for extra in (0, 1, 2):  # tokens besides the patches
+                if had > extra and wanted > extra:
+                    side = spec.shape[-1] * math.sqrt((wanted - extra) / (had - extra))
+                    if abs(side - round(side)) < 1e-6 and 1 < side <= LARGEST:
+                        yield hypothesis.with_guess(name, square(spec, round(side))), "patches"
+            for side in sides(spec.shape[-1], wanted / had, 2)[:3]:
+                yield hypothesis.with_guess(name, square(spec, side)), f"side {side}"
+        elif len(spec.shape) == 3 and had:
+            for axis in (2, 1):
+                for size in near(spec.shape[axis] * wanted / had):
+                    yield (
+                        hypothesis.with_guess(name, with_size(spec, axis, size)),
+                        f"{had}→{wanted}",
+                    )
+
+
+def _viewed(
+    hypothesis: Hypothesis, name: str, spec: TensorSpec, match: re.Match[str]
+) -> Iterator[Mend]:
+    """A view that did not come out even: make a sample as large as the view's constants say."""
+    sizes = [int(s) for s in match[1].split(",") if s.strip()]
+    total = int(match[2])
+    wanted = math.prod(s for s in sizes[1:] if s > 0) if len(sizes) > 1 else 0
+    had = total // spec.shape[0] if spec.shape and spec.shape[0] else 0
+    if not wanted or not had:
+        return
+    per_sample = math.prod(spec.shape[1:])
+    if had == per_sample:
+        side = math.isqrt(wanted)
+        if side * side == wanted:
+            yield hypothesis.with_guess(name, TensorSpec((spec.shape[0], 1, side, side))), "view"
+        if wanted % 3 == 0 and math.isqrt(wanted // 3) ** 2 == wanted // 3:
+            side = math.isqrt(wanted // 3)
+            yield hypothesis.with_guess(name, TensorSpec((spec.shape[0], 3, side, side))), "view"
+        yield hypothesis.with_guess(name, TensorSpec((spec.shape[0], wanted))), "view"
+    if len(spec.shape) >= 4:
+        for side in sides(spec.shape[-1], wanted / had, len(spec.shape) - 2):
+            yield hypothesis.with_guess(name, square(spec, side)), f"side {side}"

@@ -1,0 +1,82 @@
+"""Mends by the layer that raised: what it takes, against what it got."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from torch import nn
+
+from hookcli.inputs.infer.layer_clues import Clues, ids, inputs_of
+from hookcli.inputs.infer.sizes import resized
+from hookcli.inputs.infer.trial import Reached, Trial
+from hookcli.models.scripted import type_of
+from hookcli.spec.inferred import Hypothesis
+from hookcli.spec.inputs import TensorSpec
+
+Mend: TypeAlias = tuple[Hypothesis, str]
+
+
+def _sources(trial: Trial, failed: Reached) -> list[tuple[str, TensorSpec]]:
+    """The parameters that the failing layer's input may have come from, the likeliest first.
+
+    One that is its input unchanged; else those of its shape; else floats before indices.
+    """
+    tensors = list(trial.hypothesis.tensors())
+    known = [(n, s) for n, s in tensors if failed.slots and failed.slots[0] == n]
+    if known:
+        return known
+    alike = [(n, s) for n, s in tensors if failed.shapes and s.shape == failed.shapes[0]]
+    return alike or sorted(tensors, key=lambda pair: pair[1].dtype is not None)
+
+
+def by_layer(trial: Trial, failed: Reached, clues: Clues, *, whole: bool) -> Iterator[Mend]:
+    """Inputs that the layer would take. `whole`: its words ask for indices."""
+    if not failed.shapes:
+        return
+    for name, spec in _sources(trial, failed):
+        yield from _for_source(trial, failed, clues, name, spec, whole=whole)
+
+
+def _for_source(
+    trial: Trial, failed: Reached, clues: Clues, name: str, spec: TensorSpec, *, whole: bool
+) -> Iterator[Mend]:
+    got, module, hypothesis = failed.shapes[0], failed.module, trial.hypothesis
+    if isinstance(module, nn.Embedding | nn.EmbeddingBag) and spec.dtype is not None:
+        yield hypothesis.with_guess(name, ids(spec.shape, module.num_embeddings)), "its table"
+    if spec.shape == got or whole:
+        for one in inputs_of(module, clues):
+            if one != spec:
+                why = f"{failed.name} is a {type_of(module)}"
+                yield hypothesis.with_guess(name, one), why
+    wanted, had = _wanted(module), _had(module, got)
+    if wanted and had and wanted != had:
+        for changed, why in resized(spec, wanted, had):
+            yield hypothesis.with_guess(name, changed), f"{failed.name} wants {wanted}, {why}"
+
+
+def _wanted(module: Any) -> Any:
+    """Features or channels that a layer takes; 0 for a lazy one, which takes any."""
+    match module:
+        case nn.Linear():
+            return module.in_features
+        case nn.modules.conv._ConvNd():
+            return module.in_channels
+        case nn.RNNBase() | nn.RNNCellBase():
+            return module.input_size
+        case nn.modules.batchnorm._NormBase():
+            return module.num_features
+        case nn.LayerNorm() | nn.RMSNorm():
+            return module.normalized_shape[-1]
+        case nn.GroupNorm():
+            return module.num_channels
+        case nn.MultiheadAttention():
+            return module.embed_dim
+    return None
+
+
+def _had(module: nn.Module, got: tuple[int, ...]) -> int | None:
+    channels = nn.modules.conv._ConvNd | nn.modules.batchnorm._NormBase | nn.GroupNorm
+    if isinstance(module, channels):
+        return got[1] if len(got) > 1 else None
+    return got[-1] if got else None

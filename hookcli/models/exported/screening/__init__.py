@@ -1,0 +1,1 @@
+"""Whether a `.pt2` can act when torch opens it, told before torch does."""

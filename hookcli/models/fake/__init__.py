@@ -1,0 +1,1 @@
+"""Fake tensors, and processes that fork under them."""

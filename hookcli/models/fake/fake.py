@@ -1,0 +1,163 @@
+"""Fake models: built on the meta device, then given fake tensors that know shapes and no numbers.
+
+Building on meta costs no memory and never looks at values; converting afterwards makes tensors
+that claim the real device, so that the forward takes the paths that it takes for real.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
+from torch.overrides import TorchFunctionMode
+
+from hookcli.errors import NoFakeError
+from hookcli.models import module_tree
+from hookcli.models.failures import first_line, message_of
+from hookcli.models.scripted import is_scripted, lost
+
+_MOVES = {torch.Tensor.to, torch.Tensor.cpu, torch.Tensor.cuda}
+_MAX_NESTING = 4
+_LOG = logging.getLogger("torch._subclasses.fake_tensor")
+
+
+class _StayOnMeta(TorchFunctionMode):
+    """Moving a meta tensor to a device keeps it on meta, with the dtype that was asked for.
+
+    Builders end in `.to(device)`; a meta tensor has nothing to copy and would raise.
+    """
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func in _MOVES and args and isinstance(args[0], torch.Tensor) and args[0].is_meta:
+            given = [*args[1:], *kwargs.values()]
+            dtypes = [a.dtype if isinstance(a, torch.Tensor) else a for a in given]
+            dtype = next((d for d in dtypes if isinstance(d, torch.dtype)), None)
+            return args[0] if dtype is None else args[0].to(dtype=dtype)
+        return func(*args, **kwargs)
+
+
+@contextmanager
+def on_meta() -> Iterator[None]:
+    """Construct modules without memory: every tensor made inside is on the meta device."""
+    with torch.device("meta"), _StayOnMeta():
+        yield
+
+
+class _Mode(FakeTensorMode):  # type: ignore[no-untyped-call]
+    """The same mode, without a detour on every operator: nothing is compiled here."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        try:
+            return self.dispatch(func, types, args, kwargs or {})
+        except BaseException as error:
+            lost.error = error
+            raise
+
+
+def _no_fake(original: torch.Tensor, error: Exception) -> NoFakeError:
+    why = f"{type(error).__name__}: {first_line(message_of(error))}"
+    return NoFakeError(
+        f"a {type(original).__name__} cannot be made fake: {why}",
+        place="--tensors fake",
+        hint="run with --tensors real",
+    )
+
+
+class Faker:
+    """Makes fake tensors in one mode, the same one for the same original (ties are kept)."""
+
+    def __init__(self, device: str) -> None:
+        self.mode = _Mode(allow_non_fake_inputs=True)
+        _LOG.setLevel(logging.CRITICAL + 1)  # it logs what is raised: we report it ourselves
+        self._device = torch.device(device)
+        self._known: dict[int, torch.Tensor] = {}
+        self._alive: list[torch.Tensor] = []
+
+    def tensor(self, original: torch.Tensor) -> torch.Tensor:
+        """The fake counterpart of a real or meta tensor."""
+        if isinstance(original, FakeTensor):
+            return original
+        fake = self._known.get(id(original))
+        if fake is None:
+            try:
+                fake = self._convert(original)
+            except Exception as error:  # noqa: BLE001  # layouts and subclasses raise anything
+                raise _no_fake(original, error) from None
+            self._known[id(original)] = fake
+            self._alive.append(original)
+        return fake
+
+    def _convert(self, original: torch.Tensor) -> torch.Tensor:
+        if isinstance(original, UninitializedParameter | UninitializedBuffer):
+            kind: Any = type(original)
+            fresh: torch.Tensor = kind(
+                requires_grad=original.requires_grad, device=self._device, dtype=original.dtype
+            )
+            return fresh
+        plain = original.detach()
+        if plain.is_meta:
+            converter = self.mode.fake_tensor_converter
+            fake: torch.Tensor = converter.from_meta_and_device(self.mode, plain, self._device)
+        else:
+            fake = self.mode.from_tensor(plain)
+            if fake.device != self._device:
+                with self.mode:
+                    fake = fake.to(self._device)
+        if isinstance(original, nn.Parameter):
+            # What nn.Parameter does with a tensor of another class, less its detach: that would run
+            # an operator for each parameter, half the cost of making them.
+            fake.requires_grad_(original.requires_grad)
+            fake.__dict__.update(original.__dict__)
+            fake._is_param = True
+            return fake
+        if original.is_leaf and original.requires_grad:
+            fake.requires_grad_(True)
+        return fake
+
+    def module(self, root: nn.Module) -> None:
+        """Give every module fake tensors, in place: parameters, buffers, plain attributes."""
+        for module, _ in module_tree.modules(root):
+            for table in (module._parameters, module._buffers):
+                for name, tensor in table.items():
+                    if tensor is not None:
+                        table[name] = self.tensor(tensor)  # type: ignore[assignment]
+            if is_scripted(module):
+                continue  # what else it holds is not in Python
+            for name, value in list(vars(module).items()):
+                if name not in {"_parameters", "_buffers", "_modules"}:
+                    changed = self._attribute(value, 0)
+                    if changed is not value:
+                        vars(module)[name] = changed
+
+    def _attribute(self, value: Any, depth: int) -> Any:
+        """Fake tensors for those kept in plain attributes; lists and dicts change in place."""
+        if isinstance(value, torch.Tensor):
+            return self.tensor(value)
+        if depth < _MAX_NESTING:
+            if type(value) is list:
+                value[:] = [self._attribute(v, depth + 1) for v in value]
+            elif type(value) is dict:
+                for key, item in list(value.items()):
+                    value[key] = self._attribute(item, depth + 1)
+            elif type(value) is tuple:
+                items = tuple(self._attribute(v, depth + 1) for v in value)
+                if any(a is not b for a, b in zip(items, value, strict=True)):
+                    return items
+        return value

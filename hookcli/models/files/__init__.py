@@ -1,0 +1,1 @@
+"""Files that hold models or tensors, opened safely."""

@@ -1,0 +1,117 @@
+"""Around the opening of a file that holds a model: what is wrong with the file is said as such."""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from hookcli.errors import HookcliError, ModelError
+from hookcli.models.failures import text_of
+from hookcli.models.sources.zip_members import check_expansion, unzipped
+
+_OF_FILES = re.compile(
+    r"PytorchStreamReader|PyTorch file with version|central directory|file read failed"
+    r"|unexpected EOF|Ran out of input|pickle data was truncated|invalid load key"
+    r"|unexpected pos|file in archive is not in a subdirectory|Serialized version|archive version"
+)
+_NEWER = re.compile(r"file with version (\d+), but the maximum supported version\D+(\d+)")
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError)
+
+
+@contextmanager
+def opening(path: Path, source: str) -> Iterator[None]:
+    """Check that a file is whole, and that it stays as it is while it is read.
+
+    Raises
+    ------
+    ModelError : it is damaged, of a version that this torch does not know, or it changed.
+    """
+    before = _state(path, source)
+    _check_sums(path, source)
+    try:
+        yield
+    except HookcliError:
+        _unchanged(path, source, before)
+        raise
+    except Exception as error:
+        _unchanged(path, source, before)
+        if is_of_file(error):
+            raise damaged(path, source, error) from None
+        raise
+    _unchanged(path, source, before)
+
+
+def is_of_file(error: BaseException) -> bool:
+    """Whether an exception tells of a damaged file, and not of the code in it."""
+    kind = type(error)
+    told = issubclass(kind, RuntimeError | ValueError) or kind.__name__.endswith("UnpicklingError")
+    return issubclass(kind, _DAMAGE) or (told and _OF_FILES.search(text_of(error)) is not None)
+
+
+def damaged(path: Path, source: str, error: BaseException) -> ModelError:
+    """The error of a file that cannot be read, with what torch said of it."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    newer = _NEWER.search(text)
+    if newer:
+        return ModelError(
+            f"a newer torch made this file: its format is {newer[1]}, this torch reads up to "
+            f"{newer[2]}",
+            place=source,
+            hint="use that torch, or save the file anew with this one",
+        )
+    return ModelError(
+        f"{path.name} cannot be read: {_short(text)}",
+        place=source,
+        hint="is the file whole? fetch or save it anew",
+    )
+
+
+def _short(text: str) -> str:
+    return text.split(" Exception raised from")[0].split("Your PyTorch")[0].rstrip(". ")
+
+
+def _check_sums(path: Path, source: str) -> None:
+    """Compare a zip's members with their checksums, which torch does not; and its version."""
+    if not zipfile.is_zipfile(path):
+        return
+    try:
+        with unzipped(path) as archive:
+            check_expansion(archive)
+            bad = archive.testzip()
+    except Exception as error:  # noqa: BLE001  # decompressors raise many things for damage
+        raise damaged(path, source, error) from None
+    if bad is not None:
+        raise damaged(path, source, ValueError(f"{bad} is not what was written (its checksum)"))
+    try:
+        torch._C.PyTorchFileReader(str(path))
+    except Exception as error:  # noqa: BLE001  # its message may hold bytes that are no text
+        if _NEWER.search(str(error)):  # anything else its loader will tell
+            raise damaged(path, source, error) from None
+
+
+def _state(path: Path, source: str) -> tuple[int, int, int, int]:
+    try:
+        found = os.stat(path)  # noqa: PTH116  # of a path that may be gone
+    except OSError as error:
+        raise ModelError(
+            f"{path.name} is gone: {error.strerror}",
+            place=source,
+            hint="something removed it meanwhile: run it again",
+        ) from None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _unchanged(path: Path, source: str, before: tuple[int, int, int, int]) -> None:
+    if _state(path, source) != before:
+        raise ModelError(
+            f"{path.name} changed while it was read",
+            place=source,
+            hint="wait until it is written, and run it again",
+        ) from None

@@ -1,0 +1,69 @@
+"""A model in a torch.package archive: its own Python code, kept apart from what is installed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+from torch.package.package_importer import PackageImporter
+
+from hookcli.errors import HookcliError, ModelError, RequestError
+from hookcli.models import places
+from hookcli.models.failures import failure_of, missing_module
+from hookcli.models.files.integrity import is_of_file
+from hookcli.models.loaded import Loaded
+from hookcli.models.sources.parse import Archive, check_opening
+from hookcli.spec.request import ModelSpec
+
+
+def load_package(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> Loaded:
+    """The model in a resource of a torch.package archive.
+
+    Raises
+    ------
+    RequestError : it is not trusted, or holds no module.
+    ModelError : its code failed, or wants what is not there.
+    """
+    check_opening(archive, spec)
+    path = places.START / archive.path
+    package, _, resource = (archive.inner or "").rpartition("/")
+    phase("import")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch.package's own, of typed storages
+            root = _unpickled(path, package.replace("/", "."), resource)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit too: it is the archive's own code
+        if is_of_file(error):
+            raise
+        raise _failed(error, archive, spec.source) from None
+    if not isinstance(root, nn.Module):
+        raise RequestError(
+            f"{archive.inner} holds no module but {type(root).__name__}",
+            place=spec.source,
+            hint="name a resource that holds one",
+        )
+    return Loaded(root, None)
+
+
+def _unpickled(path: Path, package: str, resource: str) -> Any:
+    importer = PackageImporter(str(path))
+    places.name_archive(importer.id(), path)  # type: ignore[no-untyped-call]
+    return importer.load_pickle(package, resource, map_location="cpu")
+
+
+def _failed(error: BaseException, archive: Archive, source: str) -> HookcliError:
+    failure = failure_of(error, "import")
+    missing = missing_module(error)
+    if missing is not None:
+        name = places.bare(missing)
+        message = f"{archive.inner} wants {name}, which is neither in the archive nor installed"
+        hint = f"install {name.partition('.')[0]}, or make the archive anew with it interned"
+    else:
+        message = f"{archive.inner} could not be opened: {failure.type}: {failure.message}"
+        hint = "run with -v for the traceback"
+    return ModelError(message, place=failure.place or source, hint=hint, details=failure.details)

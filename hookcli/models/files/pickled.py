@@ -1,0 +1,75 @@
+"""A module that torch.save pickled whole: its class is imported as it is opened."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.errors import HookcliError, ModelError, RequestError
+from hookcli.models import places
+from hookcli.models.failures import failure_of, missing_module
+from hookcli.models.files.integrity import is_of_file
+from hookcli.models.loaded import Loaded
+from hookcli.models.sources.parse import Archive, check_opening
+from hookcli.spec.request import ModelSpec
+
+_OF_SCRIPT = re.compile(r"Can't get attribute '(\w+)' on <module '(?:\w+\.)*__main__'")
+
+
+def load_pickled(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> Loaded:
+    """The module in a file of torch.save.
+
+    What defines it is looked for as Python does, beside the file and in the working directory.
+
+    Raises
+    ------
+    RequestError : it is not trusted, or is no module.
+    ModelError : its class cannot be had, or its code failed.
+    """
+    check_opening(archive, spec)
+    path = places.START / archive.path
+    sys.path[:0] = dict.fromkeys((str(places.START), str(path.resolve().parent)))
+    phase("import")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's own, of sources that have changed
+            found = _unpickled(path, archive.inner)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit too: it is the pickle's own code
+        if is_of_file(error):
+            raise
+        raise _failed(error, archive.path, spec.source) from None
+    if not isinstance(found, nn.Module):
+        raise RequestError(
+            f"{archive.path} holds no module but {type(found).__name__}",
+            place=spec.source,
+            hint="name the Python source",
+        )
+    return Loaded(found, None)
+
+
+def _unpickled(path: Path, inner: str | None) -> Any:
+    found = torch.load(path, map_location="cpu", weights_only=False)
+    return found if inner is None else found[inner]
+
+
+def _failed(error: BaseException, path: str, source: str) -> HookcliError:
+    failure = failure_of(error, "import")
+    script = _OF_SCRIPT.search(failure.message)
+    message = f"{path} could not be opened: {failure.type}: {failure.message}"
+    hint = "run with -v for the traceback"
+    if script:
+        message = f"{path} wants {script[1]}, of the script that saved it"
+        hint = "save model.state_dict() there, and name the script with these as --weights"
+    elif (missing := missing_module(error)) is not None:
+        message = f"{path} wants the module {missing}, which is not there"
+        hint = f"install {missing.partition('.')[0]}, or run hookcli in the folder that has it"
+    return ModelError(message, place=failure.place or source, hint=hint, details=failure.details)

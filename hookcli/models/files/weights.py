@@ -1,0 +1,110 @@
+"""`--weights`: a state dict, read without running code and loaded strictly."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.errors import ModelError, RequestError
+from hookcli.models import places
+from hookcli.models.failures import message_of
+from hookcli.models.files.tensors import read_tensors
+
+_WRAPPERS = ("state_dict", "model_state_dict", "model")
+_MISFIT = re.compile(
+    r"size mismatch for (\S+): copying a param with shape torch\.Size\(\[([^\]]*)\]\) from "
+    r"checkpoint, the shape in current model is torch\.Size\(\[([^\]]*)\]\)"
+)
+
+
+def read_weights(path: str, *, sizes_only: bool) -> dict[str, torch.Tensor]:
+    """The state dict in a file: safetensors, or what torch.save wrote.
+
+    With `sizes_only` the tensors are on the meta device.
+
+    Raises
+    ------
+    RequestError : there is no such file, or it holds no state dict.
+    ModelError : the file is corrupt.
+
+    """
+    found = read_tensors(path, f"--weights {path}", device="meta" if sizes_only else "cpu")
+    state = _innermost(found)
+    if not isinstance(state, dict) or not state:
+        what = "an empty dict" if isinstance(state, dict) else type(state).__name__
+        raise _refusal(f"{path} holds no state dict but {what}", path)
+    for name, value in state.items():
+        if not isinstance(name, str):
+            wrong = f"its key {name!r:.80} is not a string"
+            raise _refusal(f"{path} holds no state dict: {wrong}", path)
+        if not isinstance(value, torch.Tensor):
+            wrong = f"its entry '{name}' is of {type(value).__name__}"
+            raise _refusal(f"{path} holds no state dict: {wrong}", path)
+    return state
+
+
+def _innermost(found: Any) -> Any:
+    """What stands under the keys of a checkpoint. One that contains itself is left as it is."""
+    seen: set[int] = set()
+    while isinstance(found, dict) and id(found) not in seen:
+        seen.add(id(found))
+        inner = (found.get(key) for key in _WRAPPERS)
+        found = next((one for one in inner if isinstance(one, dict) and one), found)
+    return found
+
+
+def _refusal(message: str, path: str) -> RequestError:
+    return RequestError(
+        message,
+        place=f"--weights {path}",
+        hint="save it again: torch.save(model.state_dict(), path)",
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+def load_weights(model: nn.Module, state: dict[str, torch.Tensor], path: str) -> None:
+    """Load strictly.
+
+    Raises
+    ------
+    ModelError : names what is missing, unexpected or of another shape.
+
+    """
+    problems: list[str] = []
+    missing: list[str] = []
+    unexpected: list[str] = []
+    try:
+        result = model.load_state_dict(state, strict=False)
+        missing, unexpected = list(result.missing_keys), list(result.unexpected_keys)
+    except Exception as error:  # quantized modules raise KeyError, the model's own code anything
+        if not isinstance(error, RuntimeError) and places.of_error(error) is not None:
+            raise
+        misfits = _MISFIT.findall(message_of(error))
+        if not misfits:
+            kind = "" if isinstance(error, RuntimeError) else f"{type(error).__name__}: "
+            problems.append(kind + message_of(error).strip().splitlines()[-1].strip())
+        shown = [f"{name} is [{there}], the model's is [{here}]" for name, there, here in misfits]
+        if shown:
+            problems.append(f"of another shape: {_listed(shown)}")
+        known = model.state_dict()
+        missing = [name for name in known if name not in state]
+        unexpected = [name for name in state if name not in known]
+    if missing:
+        problems.append(f"missing: {_listed(missing)}")
+    if unexpected:
+        problems.append(f"unexpected: {_listed(unexpected)}")
+    if problems:
+        wrapped = bool(state) and all(name.startswith("module.") for name in state)
+        raise ModelError(
+            f"the weights do not fit: {'; '.join(problems)}",
+            place=f"--weights {path}",
+            hint="every name starts with 'module.': save the wrapped model's .module.state_dict()"
+            if wrapped
+            else "take the weights of this architecture, or give its --arg",
+        )

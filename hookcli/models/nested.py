@@ -1,0 +1,242 @@
+"""Nested values: their tensors with paths, rebuilt with others; sets in a steady order."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import types
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from hookcli.report.values import Shape, Tree
+
+_MAX_DEPTH = 24
+_MAX_NODES = 20_000
+_ATOMS = (str, bytes, bool, int, float, complex, type(None), torch.dtype, torch.device, torch.Size)
+_OPAQUE = (
+    torch.nn.Module, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
+    types.MethodType, types.GeneratorType, torch.Generator,
+)  # fmt: skip
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_DTYPES: dict[torch.dtype, str] = {}
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """Torch's name without the prefix: "float32"."""
+    name = _DTYPES.get(dtype)
+    if name is None:
+        name = _DTYPES[dtype] = str(dtype).removeprefix("torch.")
+    return name
+
+
+_PLAIN = {torch.Tensor, torch.nn.Parameter}  # symbolic sizes are those of fake tensors
+
+
+def shape_of(tensor: torch.Tensor) -> Shape:
+    """The sizes; None for a dimension without one size (nested tensors)."""
+    try:
+        shape = tuple(tensor.shape)
+    except RuntimeError:  # a strided nested tensor has no shape, but its even dimensions do
+        return tuple(_size(tensor, dim) for dim in range(tensor.dim()))
+    if type(tensor) in _PLAIN or {*map(type, shape)} <= {int}:
+        return shape
+    return tuple(_plain(size) for size in shape)
+
+
+def _size(tensor: torch.Tensor, dim: int) -> int | None:
+    try:
+        return int(tensor.size(dim))
+    except RuntimeError:
+        return None
+
+
+def _plain(size: Any) -> int | None:
+    if type(size) is int:
+        return size
+    try:
+        return int(size)
+    except Exception:  # noqa: BLE001  # a symbolic size: which error it raises differs by torch
+        return None
+
+
+def _key(key: object) -> str:
+    if isinstance(key, str):
+        return f".{key}" if key.isidentifier() else f"[{json.dumps(key)}]"
+    return f"[{_repr(key)}]"
+
+
+def _repr(value: object) -> str:
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  # the user's __repr__ may raise anything
+        text = f"<{type(value).__name__}>"
+    text = _ADDRESS.sub("", text)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+@lru_cache(maxsize=4096)
+def _kind(kind: type) -> str:
+    """What instances of a class are to a walk."""
+    if issubclass(kind, torch.Tensor):
+        return "tensor"
+    if issubclass(kind, _ATOMS):
+        return "atom"
+    if issubclass(kind, tuple):
+        return "named tuple" if hasattr(kind, "_fields") else "tuple"
+    if issubclass(kind, (list, deque, set, frozenset)):
+        return "list"
+    if issubclass(kind, Mapping):
+        return "dict"
+    if issubclass(kind, _OPAQUE):
+        return "opaque"
+    return "dataclass" if dataclasses.is_dataclass(kind) else "custom"
+
+
+def _kind_of(value: Any) -> str:
+    kind: Any = type(value)
+    return _kind(kind)
+
+
+@lru_cache(maxsize=4096)
+def _slots(kind: type) -> tuple[tuple[str, Any], ...]:
+    """The members that a class keeps in slots."""
+    found = []
+    for base in kind.__mro__:
+        names = base.__dict__.get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else tuple(names):
+            member = base.__dict__.get(name)
+            if isinstance(member, types.MemberDescriptorType):
+                found.append((name, member))
+    return tuple(found)
+
+
+def _attributes(value: object) -> Iterator[tuple[str, str, Any]]:
+    """What an object of the user's own class stores; no property or `__getattr__` is run."""
+    kind: Any = type(value)
+    try:
+        stored = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        stored = {}
+    if isinstance(stored, dict):
+        yield from ((k, f".{k}", v) for k, v in list(stored.items()) if isinstance(k, str))
+    for name, member in _slots(kind):
+        try:
+            yield name, f".{name}", member.__get__(value)
+        except AttributeError:
+            continue
+
+
+def _children(value: Any, kind: str) -> Iterator[tuple[str, str, Any]]:
+    """(key, path, child) of a container or object."""
+    if kind in {"tuple", "list"}:
+        return ((str(i), f"[{i}]", v) for i, v in enumerate(steady(value)))
+    if kind == "dict":
+        return ((str(k), _key(k), v) for k, v in list(value.items()))
+    if kind == "named tuple" and len(value._fields) == len(value):
+        return ((n, f".{n}", v) for n, v in zip(value._fields, value, strict=True))
+    if kind == "named tuple":
+        return _children(value, "tuple")
+    if kind == "dataclass":
+        names = [f.name for f in dataclasses.fields(value)]
+        return ((n, f".{n}", getattr(value, n, None)) for n in names)
+    return _attributes(value) if kind == "custom" else iter(())
+
+
+def leaves(value: object) -> list[tuple[str, torch.Tensor, bool]]:
+    """The tensors inside `value` in insertion order: (path, tensor, found on an attribute).
+
+    Generators are not consumed, properties not run, cycles entered once.
+    """
+    if isinstance(value, torch.Tensor):
+        return [("", value, False)]
+    found: list[tuple[str, torch.Tensor, bool]] = []
+    kind = _kind_of(value)
+    if kind not in {"atom", "opaque"}:
+        _walk(value, kind, "", False, found, [], [_MAX_NODES])
+    return found
+
+
+def _walk(
+    value: object,
+    kind: str,
+    path: str,
+    via: bool,
+    found: list[tuple[str, torch.Tensor, bool]],
+    above: list[int],
+    budget: list[int],
+) -> None:
+    budget[0] -= 1
+    if budget[0] < 0 or len(above) > _MAX_DEPTH or id(value) in above:
+        return
+    via = via or kind == "custom"
+    above.append(id(value))
+    for _, step, child in _children(value, kind):
+        inner = _kind_of(child)
+        if inner == "tensor":
+            found.append((path + step, child, via))
+        elif inner not in {"atom", "opaque"}:
+            _walk(child, inner, path + step, via, found, above, budget)
+    above.pop()
+
+
+def argument_leaves(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[tuple[str, torch.Tensor, bool]]:
+    """The tensors of a call: positional ones under "[i]", keyword ones under ".name"."""
+    found = [(f"[{i}]{path}", t, via) for i, a in enumerate(args) for path, t, via in leaves(a)]
+    if kwargs:
+        found += [
+            (f".{name}{path}", t, via) for name, a in kwargs.items() for path, t, via in leaves(a)
+        ]
+    return found
+
+
+def describe(value: object, above: tuple[int, ...] = ()) -> Tree:
+    """The structure of `value` as the report writes it."""
+    if isinstance(value, torch.Tensor):
+        return {"shape": shape_of(value), "dtype": dtype_name(value.dtype)}
+    kind = _kind_of(value)
+    if kind in {"atom", "opaque"}:
+        return {"value": _repr(value)}
+    if id(value) in above or len(above) > _MAX_DEPTH:
+        return {"value": f"<{type(value).__name__}>"}
+    if kind == "custom" and not leaves(value):
+        return {"value": _repr(value)}
+    inside = (*above, id(value))
+    named = {key: describe(child, inside) for key, _, child in _children(value, kind)}
+    if kind == "tuple":
+        return {"tuple": tuple(named.values())}
+    if kind == "list":
+        return {"list": tuple(named.values())}
+    if kind == "dict":
+        return {"dict": named}
+    return {"object": named, "type": type(value).__name__}
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_Rank = tuple[int, int, str, str]
+
+
+def steady(items: Iterable[Any]) -> Iterable[Any]:
+    """The items as they come; those of a set sorted, as they come by hashes and addresses.
+
+    Tensors go first, by the autograd nodes that made them, then by shape and dtype.
+    """
+    return sorted(items, key=_rank) if isinstance(items, set | frozenset) else items
+
+
+def _rank(item: Any) -> _Rank:
+    if isinstance(item, torch.Tensor):
+        node = item.grad_fn
+        made = -1 if node is None else node._sequence_nr()
+        return 0, made, str(item.dtype), "" if item.is_nested else str(list(item.shape))
+    try:
+        text = repr(item)
+    except Exception:  # noqa: BLE001  # the user's __repr__ may raise anything
+        text = ""
+    return 1, 0, type(item).__name__, _ADDRESS.sub("", text)

@@ -1,0 +1,1 @@
+"""A model from Python source: finding, importing and constructing it."""

@@ -1,0 +1,196 @@
+"""From what the user named to a live module: arguments, `{call: …}` objects, default configs."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from torch import nn
+
+from hookcli.errors import ModelError, RequestError, closest
+from hookcli.models import places
+from hookcli.models.failures import failure_of
+from hookcli.models.python.importing import import_file
+from hookcli.spec.request import Argument
+
+_CALL_HINT = 'write {call: "package.module:attr", args: {name: value}}'
+
+
+def _signature(target: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(target)
+    except (TypeError, ValueError):
+        return None
+
+
+def _required(signature: inspect.Signature) -> list[str]:
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        p.name
+        for p in signature.parameters.values()
+        if p.default is inspect.Parameter.empty and p.kind not in kinds
+    ]
+
+
+def _default_config(target: Callable[..., Any], required: list[str]) -> Any:
+    """The class of a default config (Hugging Face), where `config` is all that is wanted."""
+    if required == ["config"] and isinstance(target, type):
+        kind = getattr(target, "config_class", None)
+        return kind if isinstance(kind, type) else None
+    return None
+
+
+def can_build(target: Callable[..., Any], args: tuple[Argument, ...]) -> bool:
+    """Whether calling `target` with `args` would bind."""
+    signature = _signature(target)
+    if signature is None:
+        return True
+    try:
+        signature.bind(*(a for a in args if a.name is None), **{a.name: a for a in args if a.name})
+    except TypeError:
+        return not args and _default_config(target, _required(signature)) is not None
+    return True
+
+
+def _called(value: Any, text: str) -> Any:
+    """Replace each `{call: …}` in a plain value by the object that it builds."""
+    if isinstance(value, list):
+        return [_called(v, text) for v in value]
+    if not isinstance(value, dict):
+        return value
+    if "call" not in value:
+        return {k: _called(v, text) for k, v in value.items()}
+    where, given = value["call"], value.get("args", {})
+    unknown = [str(k) for k in value if k not in {"call", "args"}]
+    if (
+        not isinstance(where, str)
+        or ":" not in where
+        or unknown
+        or not isinstance(given, list | dict)
+    ):
+        problem = f"unknown key '{unknown[0]}'" if unknown else "this call is malformed"
+        raise RequestError(problem, place=f"--arg {text}", hint=_CALL_HINT)
+    function = _named(where, text)
+    given = _called(given, text)
+    try:
+        return function(**given) if isinstance(given, dict) else function(*given)
+    except Exception as error:  # noqa: BLE001  # the user's code may raise anything
+        failure = failure_of(error, "build")
+        raise ModelError(
+            f"{where} failed: {failure.type}: {failure.message}",
+            place=f"--arg {text}",
+            hint="check the arguments of this call",
+            details=failure.details,
+        ) from None
+
+
+def _named(where: str, text: str) -> Callable[..., Any]:
+    module_name, _, attr = where.rpartition(":")
+    try:
+        if module_name.endswith(".py"):
+            value: Any = import_file(places.START / module_name)
+        else:
+            value = importlib.import_module(module_name)
+        for step in attr.split("."):
+            value = getattr(value, step)
+    except (ImportError, AttributeError, OSError, ValueError, TypeError) as error:  # "", ".a", NUL
+        raise RequestError(
+            f"{where} cannot be found: {error}", place=f"--arg {text}", hint=_CALL_HINT
+        ) from None
+    if not callable(value):
+        raise RequestError(
+            f"{where} cannot be called: it is of type {type(value).__name__}",
+            place=f"--arg {text}",
+            hint=_CALL_HINT,
+        )
+    return value  # type: ignore[no-any-return]
+
+
+def _misfit(
+    label: str, signature: inspect.Signature, args: tuple[Argument, ...], problem: str, source: str
+) -> RequestError:
+    names = [p.name for p in signature.parameters.values()]
+    takes = ", ".join(str(p) for p in signature.parameters.values()) or "no arguments"
+    anything = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+    for argument in args:
+        if argument.name and argument.name not in names and not anything:
+            near = closest(argument.name, names, count=1)
+            return RequestError(
+                f"{label} takes no argument '{argument.name}'",
+                place=f"--arg {argument.text}",
+                hint=f"did you mean {near[0]}?" if near else f"it takes {takes}",
+            )
+    given = {a.name for a in args if a.name}
+    count = sum(a.name is None for a in args)
+    missing = [n for n in _required(signature)[count:] if n not in given]
+    if missing:
+        return RequestError(
+            f"{label} needs arguments: {', '.join(missing)}",
+            place=source,
+            hint="give them: " + " ".join(f"--arg {name}=…" for name in missing),
+        )
+    place = f"--arg {args[-1].text}" if args else source
+    return RequestError(f"{label}: {problem}", place=place, hint=f"it takes {takes}")
+
+
+def build(target: Any, label: str, args: tuple[Argument, ...], source: str) -> nn.Module:
+    """The module that `target` is, or returns when called with `args`.
+
+    Raises
+    ------
+    RequestError : the arguments do not fit, or what comes is no module.
+    ModelError : the constructor failed.
+
+    """
+    if isinstance(target, nn.Module):
+        if args:
+            raise RequestError(
+                f"{label} is a module already: it takes no arguments",
+                place=f"--arg {args[0].text}",
+                hint="name its class, or leave --arg out",
+            )
+        return target
+    if not callable(target):
+        raise RequestError(
+            f"{label} is no module: it is of type {type(target).__name__}",
+            place=source,
+            hint="name a module, a class or a function that returns a module",
+        )
+    module = _construct(target, label, args, source)
+    if not isinstance(module, nn.Module):
+        raise RequestError(
+            f"{label} returned no module but {type(module).__name__}",
+            place=source,
+            hint="name a module, a class or a function that returns a module",
+        )
+    return module
+
+
+def _construct(
+    target: Callable[..., Any], label: str, args: tuple[Argument, ...], source: str
+) -> Any:
+    positional = [_called(a.value, a.text) for a in args if a.name is None]
+    named: dict[str, Any] = {a.name: _called(a.value, a.text) for a in args if a.name}
+    signature = _signature(target)
+    if signature is not None:
+        try:
+            signature.bind(*positional, **named)
+        except TypeError as error:
+            config = None if args else _default_config(target, _required(signature))
+            if config is None:
+                raise _misfit(label, signature, args, str(error), source) from None
+            named = {"config": config()}
+    try:
+        return target(*positional, **named)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  # SystemExit too: the constructor failed
+        failure = failure_of(error, "build")
+        raise ModelError(
+            f"{label} could not be built: {failure.type}: {failure.message}",
+            place=failure.place or source,
+            hint="run with -v for the traceback",
+            details=failure.details,
+        ) from None

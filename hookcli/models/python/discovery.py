@@ -1,0 +1,142 @@
+"""Which object of a Python file is the model, when only the file is named.
+
+A module-level `model`; else a builder function; else the root classes: `nn.Module` classes
+defined in the file that no other class there uses, ranked.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from torch import nn
+
+from hookcli.errors import RequestError, closest
+from hookcli.models.eager import has_forward
+from hookcli.models.python.construct import can_build
+from hookcli.spec.request import Argument
+
+_BUILDERS = ("build_model", "create_model", "get_model", "make_model")
+_LOSSES = ("Loss", "Criterion", "Metric")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The object that was chosen, and what to say of it."""
+
+    target: Any
+    label: str
+    note: str | None = None
+
+
+def attribute(module: ModuleType, path: str, source: str) -> Any:
+    """The object at a dotted path inside a module.
+
+    Raises
+    ------
+    RequestError : there is none; near names are suggested.
+
+    """
+    value: Any = module
+    for step in path.split("."):
+        try:
+            value = getattr(value, step)
+        except AttributeError:
+            names = [name for name in dir(value) if not name.startswith("_")]
+            near = closest(step, names, count=1)
+            models = [n for n, v in getattr(value, "__dict__", {}).items() if _is_model_class(v)]
+            if near:
+                hint = f"did you mean {near[0]}?"
+            elif models:
+                hint = f"models here: {', '.join(models[:6])}"
+            else:
+                hint = "name a module, a class or a function that returns a module"
+            raise RequestError(
+                f"there is no {step} in {source.rpartition(':')[0] or source}",
+                place=source,
+                hint=hint,
+            ) from None
+    return value
+
+
+def _is_model_class(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, nn.Module)
+
+
+def _used_names(path: Path) -> dict[str, set[str]]:
+    """For each class of the file, the names that its bases and body mention."""
+    tree = ast.parse(path.read_bytes(), filename=str(path))
+    return {
+        node.name: {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def root_classes(module: ModuleType, path: Path) -> list[type[nn.Module]]:
+    """Model classes defined in the file that no other class there uses, in file order."""
+    used = _used_names(path)
+    return [
+        value
+        for name, value in vars(module).items()
+        if _is_model_class(value)
+        and value.__module__ == module.__name__
+        and value.__name__ == name
+        and not inspect.isabstract(value)
+        and has_forward(value)
+        and not any(name in names for other, names in used.items() if other != name)
+    ]
+
+
+def _rank(kind: type, stem: str, args: tuple[Argument, ...]) -> tuple[bool, bool, bool]:
+    plain = stem.replace("_", "").replace("-", "").lower()
+    return (
+        kind.__name__.replace("_", "").lower() == plain,
+        not kind.__name__.endswith(_LOSSES),
+        can_build(kind, args),
+    )
+
+
+def _several(source: str, names: Iterable[str]) -> RequestError:
+    commands = " · ".join(f"hookcli inspect {shlex.quote(f'{source}:{name}')}" for name in names)
+    return RequestError(
+        f"{source} defines several models, and none stands out",
+        place=source,
+        hint=f"choose one: {commands}",
+    )
+
+
+def discover(module: ModuleType, path: Path, source: str, args: tuple[Argument, ...]) -> Choice:
+    """The model of a file.
+
+    Raises
+    ------
+    RequestError : there is no candidate, or several that nothing tells apart.
+
+    """
+    names = vars(module)
+    for name in ("model", *_BUILDERS):
+        value = names.get(name)
+        if value is not None and (isinstance(value, nn.Module) or callable(value)):
+            return Choice(value, name)
+    roots = root_classes(module, path)
+    if not roots:
+        raise RequestError(
+            f"{source} defines no model",
+            place=source,
+            hint="define an nn.Module class, a module-level `model`, or a function build_model()",
+        )
+    ranks = {kind: _rank(kind, path.stem, args) for kind in roots}
+    best = max(ranks.values())
+    first = [kind for kind in roots if ranks[kind] == best]
+    if len(first) > 1:
+        raise _several(source, [kind.__name__ for kind in roots])
+    others = ", ".join(kind.__name__ for kind in roots if kind is not first[0])
+    chosen = first[0].__name__
+    return Choice(first[0], chosen, f"chose {chosen}; also here: {others}" if others else None)

@@ -1,0 +1,92 @@
+"""Functions that the user names: in a file, in a package, or a compiled operator."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hookcli.errors import ModelError, RequestError, closest
+from hookcli.models import places
+from hookcli.models.failures import failure_of, missing_module
+from hookcli.models.python.importing import import_file, own_path
+
+
+def function_of(reference: str, place: str) -> Callable[..., Any]:
+    """What "file.py:name", "package.module:name" or "torch.ops.namespace.name" means.
+
+    Raises
+    ------
+    RequestError : there is no such file, module or name, or it cannot be called.
+    ModelError : importing it failed.
+    """
+    if reference.startswith("torch.ops."):
+        return _operator(reference, place)
+    source, colon, name = reference.rpartition(":")
+    if not colon or not name:
+        raise RequestError(
+            f"'{reference}' names no function",
+            place=place,
+            hint="write file.py:name, package.module:name or torch.ops.namespace.name",
+        )
+    with own_path():
+        found = _named(_module(source, place), name, source, place)
+    if not callable(found):
+        raise RequestError(
+            f"{reference} is {type(found).__name__}, not a function", place=place, hint="name one"
+        )
+    return found  # type: ignore[no-any-return]  # callable() tells nothing of it
+
+
+def _named(module: Any, name: str, source: str, place: str) -> Any:
+    value = module
+    for step in name.split("."):
+        if not hasattr(value, step):
+            names = [one for one in dir(value) if callable(getattr(value, one, None))]
+            near = closest(step, [n for n in names if n[:1] != "_"], count=1)
+            raise RequestError(
+                f"there is no {step} in {Path(source).name}",
+                place=place,
+                hint=f"did you mean {near[0]}?" if near else "name a function that stands there",
+            )
+        value = getattr(value, step)
+    return value
+
+
+def _module(source: str, place: str) -> Any:
+    if not source.endswith(".py"):
+        try:
+            return importlib.import_module(source)
+        except Exception as error:  # noqa: BLE001  # the user's module may raise anything
+            if missing_module(error) == source.partition(".")[0]:
+                raise RequestError(
+                    f"there is no module {source}", place=place, hint="is it installed here?"
+                ) from None
+            failure = failure_of(error, "import")
+            raise ModelError(
+                f"{source} could not be imported: {failure.type}: {failure.message}",
+                place=failure.place or place,
+                hint="run with -v for the traceback",
+                details=failure.details,
+            ) from None
+    path = places.START / Path(source)
+    if not path.is_file():
+        raise RequestError(f"there is no file {source}", place=place, hint="check the path")
+    return import_file(path)
+
+
+def _operator(reference: str, place: str) -> Callable[..., Any]:
+    namespace, _, name = reference.removeprefix("torch.ops.").partition(".")
+    found: Any = getattr(torch.ops, namespace)
+    for step in name.split("."):
+        found = getattr(found, step, None)
+        if found is None:
+            raise RequestError(
+                f"there is no operator {namespace}::{name}",
+                place=place,
+                hint="name the compiled library under `libraries:`",
+            )
+    return found  # type: ignore[no-any-return]

@@ -1,0 +1,86 @@
+"""Compiled operators of the user's: shared libraries that register with TORCH_LIBRARY."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import tempfile
+from pathlib import Path
+from typing import IO
+
+import torch
+
+from hookcli.errors import RequestError
+from hookcli.models.fake.fork import in_fork
+
+_PATIENCE = 120.0  # seconds for one to load
+_NAMESPACE = re.compile(r"register the namespace (\w+)")
+
+
+def load_libraries(paths: tuple[str, ...], place: str = "libraries") -> None:
+    """Load each, so that its operators are at torch.ops; one that is loaded already stays.
+
+    A library that would end the process is refused: it is tried in a fork first.
+
+    Raises
+    ------
+    RequestError : one is not there, is no library, or cannot stand beside what is loaded.
+    """
+    for path in paths:
+        real = str(Path(path).resolve())
+        if real in torch.ops.loaded_libraries:
+            continue
+        if not Path(real).is_file():
+            raise RequestError(f"there is no file {path}", place=place, hint="check the path")
+        _try(path, real, place)
+        torch.ops.load_library(real)  # type: ignore[no-untyped-call]
+
+
+def _try(path: str, real: str, place: str) -> None:
+    """Load it in a fork. torch ends the process where two libraries define one namespace."""
+    with tempfile.TemporaryFile() as words:
+        refusal = in_fork(lambda: _load(real, words), patience=_PATIENCE)
+        words.seek(0)
+        last = words.read().decode(errors="replace")
+    if refusal is None:
+        raise _ended(path, last, place)
+    if refusal:
+        told = refusal.decode(errors="replace").removeprefix(f"{real}: ").splitlines()[0]
+        symbol = "undefined symbol" in told
+        raise RequestError(
+            f"{path} cannot be loaded: {told}",
+            place=place,
+            hint=f"build it against this torch, {torch.__version__}"
+            if symbol
+            else "name a shared library that g++ -shared made",
+        )
+
+
+def _load(real: str, words: IO[bytes]) -> bytes:
+    """In the fork: the reason why it cannot be loaded, or nothing."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.dup2(words.fileno(), 2)  # C++ says there why it ends the process
+    try:
+        torch.ops.load_library(real)  # type: ignore[no-untyped-call]
+    except (OSError, RuntimeError) as error:
+        return str(error.__cause__ or error).encode() or b"it says nothing"
+    return b""
+
+
+def _ended(path: str, words: str, place: str) -> RequestError:
+    found = _NAMESPACE.search(words)
+    if found is not None:
+        return RequestError(
+            f"{path} defines the operators' namespace {found[1]}, which another library has "
+            "defined: torch would end the process",
+            place=place,
+            hint=f"write TORCH_LIBRARY_FRAGMENT({found[1]}, m) in all but one of them",
+        )
+    what = next((line.strip() for line in words.splitlines() if "what():" in line), "")
+    return RequestError(
+        f"loading {path} ends the process"
+        + (f": {what.partition('what():')[2].strip()}"[:200] if what else ""),
+        place=place,
+        hint="two libraries cannot register the same operator; see that each loads by itself",
+    )

@@ -1,0 +1,1 @@
+"""What MODEL names, told by its path and content without torch."""

@@ -1,0 +1,256 @@
+"""What MODEL names: a Python file or module, or a file that its content tells. Torch-free."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NoReturn, TypeAlias
+
+from hookcli.errors import ModelError, RequestError, closest
+from hookcli.models.sources.content import Content, identify, identify_folder
+from hookcli.models.sources.package_resources import resources
+from hookcli.models.sources.refusals import refusal
+from hookcli.spec.request import ModelSpec
+
+
+@dataclass(frozen=True, slots=True)
+class PythonFile:
+    """`path.py[:attr]`."""
+
+    path: str
+    attr: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PythonModule:
+    """`package.module:attr`."""
+
+    module: str
+    attr: str
+
+
+ArchiveKind: TypeAlias = Literal["torchscript", "exported", "package", "pickled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """`file.pt`, of a kind that its content tells; `inner` is what stands after the colon.
+
+    That is a resource of a torch.package archive, `package/resource.pkl`, and of a pickled dict
+    the key of a module: there it is never None where there is a choice. "pickled" is a module that
+    torch.save wrote whole.
+    """
+
+    path: str
+    kind: ArchiveKind
+    inner: str | None = None
+
+
+Source: TypeAlias = PythonFile | PythonModule | Archive
+
+_FILE = re.compile(r"(.+?\.py)(?::([A-Za-z_][\w.]*))?")
+_MODULE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
+_ACTS = {  # what opening an archive of such a kind runs
+    "package": "a torch.package archive, which holds Python code and runs it when it is opened",
+    "pickled": "a module that torch.save pickled whole, which can run code when it is opened",
+}
+
+
+def parse_source(source: str) -> Source:
+    """What MODEL names, checked as far as that needs neither torch nor the file's code.
+
+    Raises
+    ------
+    RequestError : nothing is there, or it is of a kind that is refused.
+    ModelError : it is damaged.
+    """
+    try:
+        return _parsed(source)
+    except OSError as error:  # a name that is too long, a folder that may not be searched
+        why = error.strerror or str(error)
+        hint = "check the name, and the permissions of its folders"
+        raise RequestError(f"{source} cannot be read: {why}", place=source, hint=hint) from None
+
+
+def _parsed(source: str) -> Source:
+    path, after = _parted(source)
+    if path.is_dir():
+        raise _folder(path, source)
+    if not path.exists():
+        module = _MODULE.fullmatch(source)
+        if module and _FILE.fullmatch(source) is None:
+            return PythonModule(module[1], module[2])
+        raise _missing(source, path)
+    if not path.is_file():
+        raise RequestError(
+            f"{path.as_posix()} is no ordinary file",
+            place=source,
+            hint="name a Python file that defines a model",
+        )
+    content = _content(path, source)
+    if content.kind == "python":
+        return PythonFile(str(path), after)
+    if content.kind == "package":
+        return Archive(str(path), "package", _resource(path, after, source))
+    if content.kind == "pickled":
+        return Archive(str(path), "pickled", _key(path, content, after, source))
+    if content.kind not in {"torchscript", "exported"}:
+        raise refusal(content, path.as_posix(), source)
+    if after is not None:
+        raise RequestError(
+            f"{path.as_posix()} holds one model, and ':{after}' names a part of it",
+            place=source,
+            hint=f"write {path.as_posix()} alone",
+        )
+    return Archive(str(path), content.kind)  # type: ignore[arg-type]  # one of the two
+
+
+def check_opening(named: Source, model: ModelSpec) -> None:
+    """Refuse what may not be opened as it was asked for.
+
+    Raises
+    ------
+    RequestError : it would run code and is not trusted; arguments for what is built already.
+    """
+    if not isinstance(named, Archive):
+        return
+    if model.args:
+        raise RequestError(
+            f"{named.path} holds a model that is built already: it takes no arguments",
+            place=model.args[0].place,
+            hint="leave them out, or name the Python source",
+        )
+    if named.kind in _ACTS and not model.trust:
+        raise RequestError(
+            f"{named.path} is {_ACTS[named.kind]}",
+            place=model.source,
+            hint="add --trust if you know where it comes from",
+        )
+
+
+def code_in(source: str, *, trusted: bool) -> str | None:
+    """What MODEL names, where running it runs code of its own; None where it is data.
+
+    TorchScript and, unless they are trusted, exported programs are data.
+    """
+    try:
+        named = parse_source(source)
+    except (RequestError, ModelError):
+        return None  # nothing of it is run
+    if isinstance(named, Archive):
+        if named.kind == "exported" and trusted:
+            return "a torch.export archive, which --trust lets run code"
+        return _ACTS.get(named.kind, "").partition(",")[0] or None
+    return "a Python model"
+
+
+def _parted(source: str) -> tuple[Path, str | None]:
+    """The path, and what stands behind its colon."""
+    whole = Path(source)
+    if whole.exists():
+        return whole, None
+    match = _FILE.fullmatch(source)
+    if match:
+        return Path(match[1]), match[2]
+    front, colon, after = source.partition(":")
+    while colon:
+        if after and Path(front).is_file():
+            return Path(front), after
+        more, colon, after = after.partition(":")
+        front += f":{more}"
+    return whole, None
+
+
+def _content(path: Path, source: str) -> Content:
+    try:
+        return identify(path)
+    except OSError as error:
+        raise RequestError(
+            f"{path.as_posix()} cannot be read: {error.strerror}",
+            place=source,
+            hint="check the file's permissions",
+        ) from None
+
+
+def _resource(path: Path, after: str | None, source: str) -> str:
+    """The module to take from a torch.package archive, as `package/resource.pkl`."""
+    try:
+        found = resources(path)
+    except Exception as error:  # noqa: BLE001  # zipfile and zlib raise many things for damage
+        why = " ".join(str(error).split()) or type(error).__name__
+        damaged = Content("corrupt", f"a torch.package archive that cannot be read ({why})")
+        raise refusal(damaged, path.as_posix(), source) from None
+    modules = [one.inner for one in found if one.is_module]
+    if after is None:
+        return _only(path, modules, "resources with models", source)
+    names = [one.inner for one in found]
+    asked = after.removesuffix(".pkl").replace(".", "/") + ".pkl"  # a package may be dotted
+    return next((one for one in (after, asked) if one in names), None) or _nothing(
+        path, after, modules or names, source
+    )
+
+
+def _key(path: Path, content: Content, after: str | None, source: str) -> str | None:
+    """The key of the module to take from a pickled dict; None where the module stands alone."""
+    names = content.names
+    if names == ("",):
+        if after is None:
+            return None
+        _nothing(path, after, (), source)
+    if after is None:
+        return _only(path, names, "models", source)
+    return after if after in names else _nothing(path, after, names, source)
+
+
+def _only(path: Path, names: Sequence[str], what: str, source: str) -> str:
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise RequestError(
+            f"{path.as_posix()} is a torch.package archive without a pickled model",
+            place=source,
+            hint="save one in it: exporter.save_pickle('model', 'model.pkl', model)",
+        )
+    commands = ", ".join(f"{path.as_posix()}:{name}" for name in names[:6])
+    raise RequestError(
+        f"{path.as_posix()} holds {len(names)} {what}", place=source, hint=f"write {commands}"
+    )
+
+
+def _nothing(path: Path, after: str, names: Sequence[str], source: str) -> NoReturn:
+    near = closest(after, names, count=1)
+    shown = near or names[:6]
+    commands = " or ".join(f"{path.as_posix()}:{name}" for name in shown) or path.as_posix()
+    raise RequestError(
+        f"there is no {after} in {path.as_posix()}",
+        place=source,
+        hint=f"did you mean {commands}?" if near else f"write {commands}",
+    )
+
+
+def _folder(path: Path, source: str) -> RequestError | ModelError:
+    kind = identify_folder(path)
+    if kind != "folder":
+        return refusal(Content(kind), path.as_posix(), source)
+    scripts = sorted(entry.name for entry in path.glob("*.py"))
+    hint = (
+        f"name a file in it: {(path / scripts[0]).as_posix()}"
+        if scripts
+        else "name a Python file that defines a model"
+    )
+    return RequestError(f"{path.as_posix()} is a directory", place=source, hint=hint)
+
+
+def _missing(source: str, path: Path) -> RequestError:
+    near: list[str] = []
+    if path.parent.is_dir():
+        names = [entry.name for entry in path.parent.iterdir() if entry.suffix == path.suffix]
+        near = closest(path.name, names, count=1)
+    hint = (
+        f"did you mean {(path.parent / near[0]).as_posix()}?"
+        if near
+        else "MODEL is path.py, path.py:Net, package.module:Net, or a file.pt that holds a model"
+    )
+    return RequestError(f"there is no file {path.as_posix()}", place=source, hint=hint)

@@ -1,0 +1,251 @@
+"""What a pickle would build, told from its opcodes: nothing in it is imported or called."""
+
+from __future__ import annotations
+
+import pickletools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import IO, Any, Literal, TypeAlias
+
+from hookcli.models.sources.bounded_reader import BoundedReader
+
+_MOST = 200_000  # opcodes that are looked at, and values copied: a fifth of a second
+_TENSORS = ("torch._utils._rebuild_", "torch._tensor._rebuild_", "torch.nn.parameter.")
+_MAPPINGS = {"collections.OrderedDict", "collections.defaultdict", "builtins.dict"}
+_OF_MODULES = {"_modules", "_parameters"}  # in the state of every nn.Module
+_BUILDERS = (  # what torch pickles a module as, where that is no class
+    "torch.fx.graph_module.reduce_", "torch.jit._script.unpackage_script_module",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Value:
+    """One value. `name` is a text, or the dotted name of a global or of an object's class.
+
+    `items` are those of a tuple or list, or an object's arguments; `entries` those of a mapping
+    or of an object's state, with "" for keys that are no text.
+    """
+
+    kind: Literal["text", "items", "dict", "global", "object", "other"]
+    name: str = ""
+    items: list[Value] = field(default_factory=list)
+    entries: list[tuple[str, Value]] = field(default_factory=list)
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether it is a tensor, or a parameter."""
+        return self.kind == "object" and self.name.startswith(_TENSORS)
+
+    @property
+    def is_module(self) -> bool:
+        """Whether it is a module: of torch's own classes, or with a module's state."""
+        if self.kind != "object":
+            return False
+        has_state = any(key in _OF_MODULES for key, _ in self.entries)
+        return has_state or self.name.startswith(("torch.nn.modules.", *_BUILDERS))
+
+
+def read_pickle(file: IO[bytes]) -> Value:
+    """The value of the pickle that begins here; `file` then stands behind it.
+
+    Of a very long one, what its first opcodes tell. A long argument is skipped, not read.
+
+    Raises
+    ------
+    ValueError : it is damaged, or ends too early.
+    """
+    machine = _Machine()
+    arguments: Any = BoundedReader(file)  # what genops needs of a file
+    try:
+        for count, (opcode, argument, _) in enumerate(pickletools.genops(arguments)):
+            if opcode.name == "STOP":
+                return machine.stack[-1]
+            if count + machine.copied > _MOST:
+                return machine.so_far()
+            machine.step(opcode, argument)
+    except (IndexError, KeyError, UnicodeDecodeError) as error:
+        raise ValueError(f"no pickle: {error}") from None
+    raise ValueError("the pickle does not end")
+
+
+class _Machine:
+    """The stack and the memo of an unpickler, of what values are instead of values."""
+
+    def __init__(self) -> None:
+        self.stack: list[Value] = []
+        self.copied = 0  # values: an object can be given the entries of one dict again and again
+        self._marks: list[int] = []
+        self._memo: dict[int, Value] = {}
+
+    def so_far(self) -> Value:
+        """The outermost value, with what waits to become part of it."""
+        root, *rest = self.stack
+        root.entries += _pairs(rest)
+        root.entries += [(one.name, one) for one in rest if one.name in _OF_MODULES]
+        return root
+
+    def step(self, opcode: pickletools.OpcodeInfo, argument: Any) -> None:
+        """Do what one opcode says."""
+        known = _STEPS.get(opcode.name)
+        if known is not None:
+            known(self, argument)
+            return
+        if pickletools.markobject in opcode.stack_before:
+            self.cut()
+        elif opcode.stack_before:
+            del self.stack[-len(opcode.stack_before) :]
+        for _ in opcode.stack_after:
+            self.stack.append(_value_of(argument))
+
+    def mark(self, _: Any) -> None:
+        """Note where the stack stands."""
+        self._marks.append(len(self.stack))
+
+    def cut(self) -> list[Value]:
+        """All above the last mark."""
+        at = self._marks.pop()
+        above = self.stack[at:]
+        del self.stack[at:]
+        return above
+
+    def pop(self) -> Value:
+        """The top of the stack."""
+        return self.stack.pop()
+
+    def put(self, key: Any) -> None:
+        """Remember the top, under a key or the next number."""
+        self._memo[len(self._memo) if key is None else int(key)] = self.stack[-1]
+
+    def get(self, key: Any) -> None:
+        """Push what was remembered."""
+        self.stack.append(self._memo[int(key)])
+
+    def call(self, function: Value, arguments: Value) -> None:
+        """Push what a call gives."""
+        if function.name in _MAPPINGS:
+            self.stack.append(Value("dict", function.name))
+        else:
+            items = arguments.items
+            own = function.name.endswith("._reconstructor") and items  # of the oldest protocols
+            built = Value("object", (items[0] if own else function).name, items)
+            self.stack.append(built)
+            if function.name.startswith(_BUILDERS):
+                self._give(built, items)
+
+    def called(self, above: list[Value]) -> None:
+        """Push what a call of the first with the others gives."""
+        self.call(above[0], Value("items", items=above[1:]))
+
+    def reduce(self, _: Any) -> None:
+        """A function and its arguments become what it returns."""
+        arguments = self.pop()
+        self.call(self.pop(), arguments)
+
+    def new_with_keywords(self, _: Any) -> None:
+        """A class, its arguments and keywords become an object."""
+        self.pop()
+        self.reduce(None)
+
+    def build(self, _: Any) -> None:
+        """Give an object its state."""
+        state = self.pop()
+        if self.stack[-1].kind == "object":
+            self._give(self.stack[-1], [state, *state.items])
+
+    def _give(self, built: Value, parts: list[Value]) -> None:
+        """Add the entries of the dicts among `parts` to an object's."""
+        self.copied += len(parts)
+        for part in parts:
+            if part.kind == "dict" and self.copied <= _MOST:
+                built.entries += part.entries
+                self.copied += len(part.entries)
+
+    def found(self, argument: Any) -> None:
+        """Push a global, named in the opcode."""
+        module, _, name = str(argument).partition(" ")
+        self.stack.append(Value("global", f"{module}.{name}"))
+
+    def found_on_stack(self, _: Any) -> None:
+        """Push a global, named on the stack."""
+        name, module = self.pop(), self.pop()
+        self.stack.append(Value("global", f"{module.name}.{name.name}"))
+
+    def persistent(self, _: Any) -> None:
+        """Push what torch keeps beside the pickle: a storage, a class, an object."""
+        told = self.pop().items
+        what = told[0].name if told else ""
+        if what == "module" and len(told) > 1:
+            self.stack.append(told[1])
+        elif what == "reduce_package" and len(told) > 2:
+            self.stack.append(Value("object", told[2].name))
+        else:
+            self.stack.append(Value("other"))
+
+    def collect(self, items: list[Value]) -> None:
+        """Push a tuple or a list."""
+        self.stack.append(Value("items", items=items))
+
+    def last(self, count: int) -> list[Value]:
+        """Take the last few."""
+        items = self.stack[-count:]
+        del self.stack[-count:]
+        return items
+
+    def append(self, items: list[Value]) -> None:
+        """Add to the list that is the top now."""
+        self.stack[-1].items += items
+
+    def entries(self, flat: list[Value]) -> None:
+        """Add to the mapping that is the top now."""
+        self.stack[-1].entries += _pairs(flat)
+
+
+def _pairs(flat: list[Value]) -> list[tuple[str, Value]]:
+    keys, values = flat[::2], flat[1::2]
+    return [
+        (key.name if key.kind == "text" else "", value)
+        for key, value in zip(keys, values, strict=False)
+    ]
+
+
+def _value_of(argument: Any) -> Value:
+    return Value("text", argument) if isinstance(argument, str) else Value("other")
+
+
+_Step: TypeAlias = Callable[[_Machine, Any], None]
+_STEPS: dict[str, _Step] = {
+    "MARK": _Machine.mark,
+    "POP_MARK": lambda m, _: (m.cut(), None)[1],
+    "DUP": lambda m, _: m.stack.append(m.stack[-1]),
+    "EMPTY_TUPLE": lambda m, _: m.collect([]),
+    "TUPLE1": lambda m, _: m.collect(m.last(1)),
+    "TUPLE2": lambda m, _: m.collect(m.last(2)),
+    "TUPLE3": lambda m, _: m.collect(m.last(3)),
+    "TUPLE": lambda m, _: m.collect(m.cut()),
+    "EMPTY_LIST": lambda m, _: m.collect([]),
+    "LIST": lambda m, _: m.collect(m.cut()),
+    "APPEND": lambda m, _: m.append(m.last(1)),
+    "APPENDS": lambda m, _: m.append(m.cut()),
+    "EMPTY_DICT": lambda m, _: m.stack.append(Value("dict")),
+    "DICT": lambda m, _: m.stack.append(Value("dict", entries=_pairs(m.cut()))),
+    "SETITEM": lambda m, _: m.entries(m.last(2)),
+    "SETITEMS": lambda m, _: m.entries(m.cut()),
+    "ADDITEMS": lambda m, _: (m.cut(), None)[1],
+    "GLOBAL": _Machine.found,
+    "STACK_GLOBAL": _Machine.found_on_stack,
+    "REDUCE": _Machine.reduce,
+    "NEWOBJ": _Machine.reduce,
+    "NEWOBJ_EX": _Machine.new_with_keywords,
+    "OBJ": lambda m, _: m.called(m.cut()),
+    "INST": lambda m, name: m.called([Value("global", ".".join(str(name).split(" "))), *m.cut()]),
+    "BUILD": _Machine.build,
+    "PERSID": lambda m, _: m.stack.append(Value("other")),
+    "BINPERSID": _Machine.persistent,
+    "PUT": _Machine.put,
+    "BINPUT": _Machine.put,
+    "LONG_BINPUT": _Machine.put,
+    "MEMOIZE": _Machine.put,
+    "GET": _Machine.get,
+    "BINGET": _Machine.get,
+    "LONG_BINGET": _Machine.get,
+}

@@ -1,0 +1,107 @@
+"""The members of torch's zip archives: all lie in one folder, of any name."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from hookcli.models.sources.rebuilt_zip import Part
+
+_HEAD = 30  # bytes of a member's own header, before its name
+_MOST_EXPANDED, _MOST_RATIO = 64 << 20, 100  # bytes; times: of source text, which torch compresses
+
+
+@contextmanager
+def unzipped(path: Path | IO[bytes]) -> Iterator[zipfile.ZipFile]:
+    """The archive, for reading.
+
+    Raises
+    ------
+    zipfile.BadZipFile : it is damaged. Of one that was cut off zipfile would take an archive
+        that is a member of it for the whole.
+    """
+    with zipfile.ZipFile(path) as archive:
+        members = sorted(archive.infolist(), key=lambda info: info.header_offset)
+        if members and members[0].header_offset != 0:
+            raise zipfile.BadZipFile("its end is missing")
+        starts = [*(one.header_offset for one in members[1:]), archive.start_dir]
+        for one, end in zip(members, starts, strict=False):
+            if one.header_offset + _HEAD + one.compress_size > end:
+                raise zipfile.BadZipFile("its members overlap")
+        yield archive
+
+
+def check_expansion(archive: zipfile.ZipFile) -> None:
+    """Hold an archive of torch's to sizes that are likely: torch compresses source texts alone.
+
+    Raises
+    ------
+    zipfile.BadZipFile : its members would expand to far more than the file holds.
+    """
+    packed = [one for one in archive.infolist() if one.compress_type != zipfile.ZIP_STORED]
+    large, small = (
+        sum(getattr(one, size) for one in packed) for size in ("file_size", "compress_size")
+    )
+    if large > _MOST_EXPANDED and large > _MOST_RATIO * small:
+        raise zipfile.BadZipFile(
+            f"its compressed members expand {large // max(small, 1):,} times, to {large:,} bytes, "
+            "and torch writes no such archive"
+        )
+
+
+def why_ambiguous(archive: zipfile.ZipFile, *, one_folder: bool) -> Iterator[str]:
+    """Reasons why two readers may see other members: torch looks names up caselessly, and so on."""
+    seen: set[str] = set()
+    for info in archive.infolist():
+        name = info.filename
+        if name.casefold() in seen:
+            yield f"it holds {name} twice"
+        seen.add(name.casefold())
+        parts = name.removesuffix("/").split("/")
+        if name != info.orig_filename or not name.isprintable() or "\\" in name:
+            yield f"a member's name is no plain one: {info.orig_filename[:60]!r}"
+        elif any(part in {"", ".", ".."} for part in parts):
+            yield f"a member's name is no plain path: {name[:60]!r}"
+    tops = {name.partition("/")[0] for name in archive.namelist()}
+    if one_folder and len(tops) > 1:
+        yield "it holds more than one folder"
+
+
+def part_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Part | None:
+    """Where the bytes of a member lie in the file; None where they are compressed.
+
+    Raises
+    ------
+    zipfile.BadZipFile : the member's own header says something else than the directory.
+    """
+    if info.compress_type != zipfile.ZIP_STORED:
+        return None
+    archive.open(info).close()  # it compares the names
+    file = archive.fp
+    if file is None or info.file_size != info.compress_size:
+        raise zipfile.BadZipFile(f"{info.filename} is not as long as it says")
+    file.seek(info.header_offset + 26)
+    start = info.header_offset + _HEAD + sum(struct.unpack("<HH", file.read(4)))
+    return Part(start, info.file_size, info.CRC)
+
+
+def below_top(name: str) -> str:
+    """A member's name without the archive's own folder."""
+    return name.partition("/")[2]
+
+
+def member_named(archive: zipfile.ZipFile, name: str) -> str:
+    """The full name of a member.
+
+    Raises
+    ------
+    ValueError : there is none.
+    """
+    for one in archive.namelist():
+        if below_top(one) == name:
+            return one
+    raise ValueError(f"there is no {name} in it")

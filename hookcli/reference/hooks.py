@@ -1,0 +1,176 @@
+"""What hookcli knows of hooks and actions, for a person: `explain` and `list`. Plain text."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from hookcli.catalogue.actions import CATALOGUE as ACTIONS, Action
+from hookcli.catalogue.kind import Kind
+from hookcli.catalogue.kinds import CATALOGUE as HOOKS
+from hookcli.formats.parts.grid import Column, draw
+from hookcli.formats.parts.text import cut_end
+
+WIDTH = 80
+_LEAST = 40
+
+OPTIONS = {
+    "prepend": "puts it before the hooks that stand there already",
+    "with_kwargs": "gives it the keyword arguments too",
+    "always_call": "fires it also where the forward raised",
+    "mode": "all, once all gradients are there, or any, at the first",
+}
+
+ARGUMENTS = {
+    "none": "nothing",
+    "number": "a number",
+    "figures": "norm",
+    "range": "[low, high]",
+    "positive": "a number above 0",
+    "directory": "a directory",
+    "file": "a .safetensors or .pt file",
+    "function": "a function: file.py:name, package.module:name or torch.ops.namespace.name",
+    "comm": "the name of a communication hook, or {name: …} with its state",
+}
+
+
+def filled(text: str, width: int, first: str, later: str) -> str:
+    """The text over several lines: what stands before the first, and before the later ones."""
+    return textwrap.fill(
+        text,
+        max(width, _LEAST),
+        initial_indent=first,
+        subsequent_indent=later,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def fields(found: Sequence[tuple[str, str]], width: int) -> str:
+    """Labels on the left, their texts beside them; what has no text is left out."""
+    found = [(label, text) for label, text in found if text]
+    wide = max(len(label) for label, _ in found)
+    return "\n".join(
+        filled(text, width, f"{label:<{wide}}  ", " " * (wide + 2)) for label, text in found
+    )
+
+
+def listed(title: str, items: Iterable[str], width: int) -> str:
+    """A title, and a line or more for each item; "" without any."""
+    lines = [filled(item, width, "  - ", "    ") for item in items]
+    return "\n".join([title, *lines]) if lines else ""
+
+
+def page(parts: Iterable[str]) -> str:
+    """The parts that say something, a blank line between them."""
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def sentence(text: str) -> str:
+    """With a capital letter and a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def kind_page(kind: Kind, width: int = WIDTH) -> str:
+    """All there is to know of one kind of hook."""
+    return page(
+        (
+            f"{kind.name}  ({kind.family} hook)",
+            filled(sentence(f"fires {kind.fires}"), width, "", ""),
+            fields(
+                [
+                    ("signature", kind.signature),
+                    ("value", kind.value),
+                    ("returns", kind.returns),
+                    ("stands on", kind.target),
+                    ("phases", ", ".join(kind.phases)),
+                    ("models", ", ".join(kind.backends)),
+                    ("tensors", "real ones only" if kind.needs_values else ""),
+                    ("torch", f"{kind.since} or later"),
+                    ("attached by", kind.registers),
+                    ("example", kind.example),
+                ],
+                width,
+            ),
+            listed("options", (f"{name}: {OPTIONS[name]}" for name in kind.options), width),
+            listed("caveats", kind.caveats, width),
+        )
+    )
+
+
+def _takes(action: Action) -> str:
+    text = ARGUMENTS[action.argument]
+    return f"{text}, or nothing" if action.optional else text
+
+
+def _stands_on(action: Action) -> str:
+    if action.name == "comm":
+        return "ddp_comm"
+    changes = action.changes and action.name != "call"  # a function may just look on
+    return "kinds whose hooks may return a value" if changes else "every kind"
+
+
+def _example(action: Action) -> str:
+    """As it stands in YAML: a mapping where it has an argument."""
+    return f"do: [{{{action.example}}}]" if ":" in action.example else f"do: [{action.example}]"
+
+
+def _clause(text: str) -> str:
+    """What stands before the first semicolon: enough for a table."""
+    return text.partition("; ")[0]
+
+
+def action_page(action: Action, width: int = WIDTH) -> str:
+    """All there is to know of one action."""
+    return page(
+        (
+            f"{action.name}  (action)",
+            filled(sentence(action.does), width, "", ""),
+            fields(
+                [
+                    ("takes", _takes(action)),
+                    ("stands on", _stands_on(action)),
+                    ("tensors", "real ones only" if action.needs_values else "real or fake"),
+                    ("example", _example(action)),
+                ],
+                width,
+            ),
+        )
+    )
+
+
+def hooks_table(width: int = WIDTH) -> str:
+    """A line for each kind of hook."""
+    columns: dict[str, Column[Kind]] = {
+        "name": Column("Kind", lambda kind: kind.name),
+        "family": Column("Family", lambda kind: kind.family),
+        "target": Column("Stands on", lambda kind: kind.target),
+        "replaces": Column("Can change", lambda kind: "yes" if kind.replaces else "no"),
+        "fires": Column(
+            "Fires",
+            lambda kind: _clause(kind.fires),
+            least=48,
+            fit=lambda kind, width: cut_end(_clause(kind.fires), width),
+        ),
+    }
+    rows = list(HOOKS.values())
+    return draw(columns, rows, width=width, give_way=("family", "target", "replaces")) + "\n"
+
+
+def actions_table(width: int = WIDTH) -> str:
+    """A line for each action."""
+    columns: dict[str, Column[Action]] = {
+        "name": Column("Action", lambda action: action.name),
+        "changes": Column("Changes", lambda action: "yes" if action.changes else "no"),
+        "values": Column(
+            "Tensors", lambda action: "real" if action.needs_values else "real or fake"
+        ),
+        "does": Column(
+            "What it does",
+            lambda action: action.does,
+            least=40,
+            fit=lambda action, width: cut_end(action.does, width),
+        ),
+        "example": Column("Example", lambda action: action.example),
+    }
+    return draw(columns, list(ACTIONS.values()), width=width, give_way=("example",)) + "\n"

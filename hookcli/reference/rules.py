@@ -1,0 +1,94 @@
+"""What hookcli knows of rules, for a person: `explain` and `list`. Plain text."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from hookcli.formats.parts.grid import Column, draw
+from hookcli.formats.parts.text import cut_end
+from hookcli.reference.hooks import WIDTH, fields, filled, listed, page, sentence
+from hookcli.rules.catalogue import CATALOGUE
+from hookcli.rules.rule import PROBES, Option, Rule
+
+
+def _option(one: Option) -> str:
+    default = one.default
+    if isinstance(default, bool):
+        return f"{one.name}: {one.does} (default: {str(default).lower()})"
+    if isinstance(default, tuple):
+        default = "[" + ", ".join(map(str, default)) + "]"
+    said = " (needed)" if one.required else "" if default is None else f" (default: {default!r})"
+    if isinstance(default, str) and default.startswith("["):
+        said = f" (default: {default})"
+    return f"{one.name}: {one.does}{said}"
+
+
+def costs(rule: Rule) -> str:
+    """What its probes cost a run, with the default options."""
+    needed = dict.fromkeys(one.partition(":")[0] for one in rule.needs(rule.filled({})))
+    return "; ".join(PROBES[one] for one in needed) or "nothing beyond the run"
+
+
+def rule_page(rule: Rule, width: int = WIDTH) -> str:
+    """All there is to know of one rule."""
+    return page(
+        (
+            f"{rule.name}  (rule)",
+            filled(sentence(rule.says), width, "", ""),
+            filled(rule.computes, width, "", ""),
+            fields(
+                [
+                    ("formula", rule.formula),
+                    ("severity", rule.severity),
+                    ("safe set", "yes: judged without being asked for" if rule.safe else "no"),
+                    ("costs", costs(rule)),
+                    ("source", rule.source),
+                    ("fails", rule.fails),
+                    ("mend", rule.mend),
+                    ("example", rule.example),
+                ],
+                width,
+            ),
+            listed("options", (_option(one) for one in rule.options), width),
+        )
+    )
+
+
+def rules_table(width: int = WIDTH) -> str:
+    """A line for each rule."""
+    columns: dict[str, Column[Rule]] = {
+        "name": Column("Rule", lambda rule: rule.name),
+        "severity": Column("Severity", lambda rule: rule.severity),
+        "safe": Column("Safe set", lambda rule: "yes" if rule.safe else "no"),
+        "says": Column(
+            "What it says",
+            lambda rule: rule.says,
+            least=32,
+            fit=lambda rule, width: cut_end(rule.says, width),
+        ),
+    }
+    rules = list(CATALOGUE.values())
+    return draw(columns, rules, width=width, give_way=("severity", "safe")) + "\n"
+
+
+def rule_data(rule: Rule) -> dict[str, Any]:
+    """A rule as data, for JSON."""
+    texts = (
+        "severity",
+        "safe",
+        "says",
+        "computes",
+        "formula",
+        "source",
+        "fails",
+        "mend",
+        "example",
+    )
+    return {
+        "name": rule.name,
+        "description": rule.says,
+        **{name: getattr(rule, name) for name in texts},
+        "needs": list(rule.needs(rule.filled({}))),
+        "options": [dataclasses.asdict(one) for one in rule.options],
+    }

@@ -1,0 +1,1 @@
+"""A recording → the rows of a report."""

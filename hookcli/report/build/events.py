@@ -1,0 +1,52 @@
+"""Events and figures as the report writes them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hookcli.report.events import EventRow
+from hookcli.report.recording import EventNote
+from hookcli.report.values import Leaf, Number
+
+
+def number(value: float) -> Number:
+    """A float as strict JSON can hold it."""
+    if math.isfinite(value):
+        return value
+    return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+
+
+def figures(stats: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Statistics as strict JSON can hold them."""
+    if stats is None:
+        return None
+    return {
+        name: number(value)
+        if isinstance(value, float)
+        else figures(value)
+        if isinstance(value, dict)
+        else value
+        for name, value in stats.items()
+    }
+
+
+def event_row(note: EventNote) -> EventRow:
+    """The row of a firing."""
+    stats = note.stats or [None] * len(note.values)
+    return EventRow(
+        seq=note.seq,
+        step=note.step,
+        phase=note.phase,  # type: ignore[arg-type]  # the clock knows no others
+        kind=note.kind,
+        target=note.target,
+        call=note.call,
+        node=note.node,
+        hook=note.hook,
+        values=tuple(
+            Leaf(path, shape, dtype, via="attribute" if via else None, stats=figures(one))
+            for (path, shape, dtype, via), one in zip(note.values, stats, strict=True)
+        ),
+        changed=None if note.changed is None else number(note.changed),
+        recomputed=note.recomputed,
+    )

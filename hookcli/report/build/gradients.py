@@ -1,0 +1,54 @@
+"""Parameters with what reached them, and the norm of all gradients together."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hookcli.report.build.events import figures, number
+from hookcli.report.recording import ParameterInfo, ParameterStep, Recording
+from hookcli.report.report import ParameterRow
+from hookcli.report.values import Number
+
+
+def parameter_rows(recording: Recording) -> tuple[ParameterRow, ...]:
+    """One row per distinct parameter; gradients are those of the last step."""
+    return tuple(_row(one, recording.gradients) for one in recording.parameters)
+
+
+def _row(one: ParameterInfo, steps: list[dict[int, ParameterStep]]) -> ParameterRow:
+    taken = [step[one.key] for step in steps if one.key in step]
+    last = taken[-1] if taken else None
+    return ParameterRow(
+        name=one.name,
+        module_type=one.module_type,
+        shape=one.shape,
+        dtype=one.dtype,
+        numel=one.numel,
+        requires_grad=one.requires_grad,
+        shared_with=one.aliases,
+        stats=None if last is None else figures(last.weight),
+        grad=None if last is None else figures(last.grad),
+        grad_to_weight=None if last is None else _ratio(last.grad, last.weight),
+        steps=tuple({"grad": figures(step.grad), "status": step.status} for step in taken)
+        if len(steps) > 1
+        else (),
+        status=None if last is None else last.status,
+    )
+
+
+def _ratio(grad: dict[str, Any] | None, weight: dict[str, Any] | None) -> Number | None:
+    """Norm of the gradient over that of the weight; None where one is not known or the latter 0."""
+    if grad is None or weight is None or not weight["norm"]:
+        return None
+    return number(float(grad["norm"]) / float(weight["norm"]))
+
+
+def total_norm(recording: Recording) -> Number | None:
+    """The 2-norm over all gradients of the last step, as torch's clip_grad_norm_ computes it."""
+    if not recording.gradients:
+        return None
+    norms = [step.grad["norm"] for step in recording.gradients[-1].values() if step.grad]
+    if any(math.isnan(norm) for norm in norms):
+        return "nan"
+    return number(math.hypot(*norms)) if norms else 0.0

@@ -1,0 +1,110 @@
+"""What hooks with `stats` saw at the inputs and outputs of each call, gathered from the events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from hookcli.report.build.events import figures
+from hookcli.report.recording import EventNote
+
+_VALUES = {"forward_pre": "input", "forward": "output"}
+_GRADS = {"tensor": "output", "node": "input"}  # an input's own share is what its layer did
+
+
+@dataclass(slots=True)
+class Seen:
+    """Figures of one call's tensors by part and path: of values, and of gradients."""
+
+    values: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    grads: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was looked at."""
+        return not self.values and not self.grads
+
+    def leaf(self, part: str, path: str, *, grad: bool) -> dict[str, Any] | None:
+        """The figures of one tensor."""
+        return figures((self.grads if grad else self.values).get((part, path)))
+
+    def whole(self, part: str, *, grad: bool) -> dict[str, Any] | None:
+        """The figures of all tensors of a part together."""
+        table = self.grads if grad else self.values
+        return figures(combined([stats for (p, _), stats in table.items() if p == part]))
+
+
+def observed(events: Iterable[EventNote]) -> dict[int, Seen]:
+    """By the order of the call. Where several hooks looked at one tensor, the last one counts."""
+    found: dict[int, Seen] = {}
+    for event in events:
+        if event.stats is None or event.order is None:
+            continue
+        seen = found.setdefault(event.order, Seen())
+        for (path, *_), stats in zip(event.values, event.stats, strict=True):
+            if stats is None:
+                continue
+            if event.kind in _VALUES:
+                seen.values[_VALUES[event.kind], path] = stats
+            elif _GRADS.get(event.kind) == event.part and event.part is not None:
+                seen.grads[event.part, event.path + path] = stats
+    return found
+
+
+def combined(parts: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The figures of several tensors as of one: norms add in squares, counts add, and so on.
+
+    Mean and deviation are pooled (Chan, Golub, LeVeque 1979).
+    """
+    parts = [part for part in parts if part["numel"]] or parts[:1]
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    whole = _pooled(parts)
+    whole.update({name: _sum(parts, name) for name in ("zeros", "nans", "infs")})
+    if any("finite" in p for p in parts):
+        inner = [{**p.get("finite", p), "numel": p["numel"] - p["nans"] - p["infs"]} for p in parts]
+        known = [p for p in inner if p["numel"]]
+        whole["finite"] = (
+            {n: v for n, v in _pooled(known).items() if n != "numel"}
+            if known
+            else (dict.fromkeys(("norm", "mean", "std", "min", "max", "abs_max")))
+        )
+    return whole
+
+
+def _sum(parts: list[dict[str, Any]], name: str) -> int | None:
+    """None where one is not known."""
+    counts = [p[name] for p in parts]
+    return None if None in counts else sum(counts)
+
+
+def _pooled(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    count = sum(p["numel"] for p in parts)
+    mean = deviation = None
+    if all(p["mean"] is not None for p in parts):
+        mean = sum(p["mean"] * (p["numel"] / count) for p in parts)
+        squares = sum(
+            (p["std"] or 0.0) ** 2 * (p["numel"] - 1) + p["numel"] * (p["mean"] - mean) ** 2
+            for p in parts
+        )
+        deviation = math.sqrt(squares / (count - 1)) if count > 1 and squares >= 0 else None
+        deviation = math.nan if math.isnan(squares) else deviation
+    return {
+        "numel": count,
+        "norm": math.hypot(*(p["norm"] for p in parts)),
+        "mean": mean,
+        "std": deviation,
+        "min": _extreme(parts, "min", min),
+        "max": _extreme(parts, "max", max),
+        "abs_max": _extreme(parts, "abs_max", max),
+    }
+
+
+def _extreme(parts: list[dict[str, Any]], name: str, pick: Any) -> Any:
+    """The least or largest; NaN where one is, None where one is not known."""
+    values = [p[name] for p in parts]
+    if any(v is None for v in values):
+        return None
+    return math.nan if any(isinstance(v, float) and math.isnan(v) for v in values) else pick(values)

@@ -1,0 +1,58 @@
+"""Reports that were saved: read from a file, also for a check that compares with one."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import TYPE_CHECKING
+
+from hookcli.errors import RequestError
+from hookcli.plain_files import read_bytes
+
+if TYPE_CHECKING:
+    from hookcli.report.report import Report
+    from hookcli.spec.checks import CheckSpec
+
+_HINT = "write a report with: hookcli inspect MODEL -f json=report.json"
+
+
+def read_report(path: str) -> Report:
+    """A report from a file; `-` is stdin.
+
+    Raises
+    ------
+    RequestError : there is none, or it is no report.
+
+    """
+    from hookcli.report.schema import from_json
+    from hookcli.report.validity import check_valid
+
+    place = path or "''"
+    try:
+        text = sys.stdin.buffer.read() if path == "-" else read_bytes(path)
+    except OSError as error:
+        raise RequestError(
+            f"{place} cannot be read: {error.strerror}", place=place, hint=_HINT
+        ) from None
+    try:
+        found = from_json(text, strict=True)
+        check_valid(found, text)
+        return found
+    except ValueError as error:
+        raise RequestError(
+            f"{path} is no hookcli report: {error}", place=path, hint=_HINT
+        ) from None
+
+
+def with_saved(check: CheckSpec) -> CheckSpec:
+    """A check with the report that it compares with, read.
+
+    Raises
+    ------
+    RequestError : it cannot be.
+
+    """
+    if check.rule != "same_as" or "saved" in check.options:
+        return check
+    saved = read_report(check.options["report"])
+    return dataclasses.replace(check, options={**check.options, "saved": saved})

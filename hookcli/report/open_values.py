@@ -1,0 +1,200 @@
+"""What the open values of a report hold: statistics, and measurements by their probe.
+
+The JSON Schema leaves them open. What hookcli itself reads of them is checked here, strictly; other
+keys are not looked at.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, TypeAlias
+
+from pydantic import TypeAdapter
+from typing_extensions import NotRequired, TypedDict
+
+from hookcli.report.values import Number
+
+_Figure: TypeAlias = Number | None
+
+
+class Figures(TypedDict, total=False):
+    """Figures of a tensor's elements."""
+
+    norm: _Figure
+    mean: _Figure
+    std: _Figure
+    min: _Figure
+    max: _Figure
+    abs_max: _Figure
+
+
+class Statistics(Figures, total=False):
+    """What `stats` found; `finite` are the figures of the finite elements."""
+
+    numel: int | None
+    zeros: int | None
+    nans: int | None
+    infs: int | None
+    finite: Figures | None
+
+
+class StepStatistics(TypedDict, total=False):
+    """What one step brought a parameter."""
+
+    grad: Statistics | None
+    status: str | None
+
+
+class TensorSketch(TypedDict):
+    """A tensor in a few numbers."""
+
+    digest: str
+    norm: Number
+    nonfinite: int
+    projections: list[Number]
+
+
+class CallSketch(TypedDict):
+    """The tensors of one call."""
+
+    order: int
+    inputs: list[TensorSketch | None]
+    outputs: list[TensorSketch | None]
+
+
+class Misfit(TypedDict):
+    """A weight of another shape."""
+
+    name: str
+    a_shape: list[int | None]
+    b_shape: list[int | None]
+
+
+class TakenWeights(TypedDict):
+    """What became of A's weights in B."""
+
+    loaded: int
+    differed: list[str]
+    misfits: list[Misfit]
+    only_a: list[str]
+    only_b: list[str]
+
+
+class CountedPasses(TypedDict):
+    """Forwards and backwards, and the rules that they were for."""
+
+    mode: str
+    forwards: int
+    backwards: int
+    rules: list[str]
+
+
+class NonFinite(TypedDict):
+    """Elements of a parameter or buffer that are not finite."""
+
+    at: str
+    nans: int
+    infs: int
+    minus_infs: int
+    numel: int
+    order: int | None
+    step: int
+
+
+class NonFiniteCall(NonFinite):
+    """Elements of what a call was given or gave."""
+
+    path: str
+    type: str
+
+
+class NonFiniteGradient(NonFiniteCall):
+    """Elements of the gradient of what a call gave, and the calls that took it."""
+
+    taken_by: list[int]
+
+
+class Failed(TypedDict):
+    """Why nothing was measured: what the model raised."""
+
+    error: str
+    place: NotRequired[str | None]
+
+
+class NotMeasured(TypedDict):
+    """Why nothing was measured."""
+
+    why: str
+
+
+class Samples(TypedDict):
+    """How far a sample's output moved with the others."""
+
+    samples: int
+    dim: int
+    relative: Number
+    dtype: str
+    output: str
+    sample: int
+
+
+class Repeated(TypedDict):
+    """What two runs with one seed differ in."""
+
+    compared: int
+    differ: list[str]
+    largest: Number
+
+
+_REPEATED: Any = NotMeasured | Failed | Repeated
+_COUNT: Any = int | None
+_SKETCH: Any = TensorSketch | None
+_PROBES: dict[str, Any] = {
+    "sketch": CallSketch,
+    "sketch_parameter": _SKETCH,
+    "sketch_buffer": _SKETCH,
+    "sketch_gradient": _SKETCH,
+    "weights": TakenWeights | None,
+    "passes": CountedPasses,
+    "values_read": int,
+    "samples": NotMeasured | Failed | Samples,
+    "repeat_eval": _REPEATED,
+    "repeat_train": _REPEATED,
+    "backward_flops_total": _COUNT,
+    "saved_for_backward": _COUNT,
+    "training_memory_estimate": _COUNT,
+}
+_OF_TENSORS = {"parameter", "buffer", "parameter_gradient", "updated"}
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def check_statistics(value: Any) -> None:
+    """Check the statistics of a tensor.
+
+    Raises
+    ------
+    pydantic.ValidationError : they are not what hookcli writes.
+    """
+    _adapter(Statistics).validate_python(value, strict=True)
+
+
+def check_step(value: Any) -> None:
+    """Check what a step brought a parameter; raises as above."""
+    _adapter(StepStatistics).validate_python(value, strict=True)
+
+
+def check_measured(probe: str, target: str, value: Any) -> None:
+    """Check the value of a measurement, where its probe is known; raises as above."""
+    kind = _PROBES.get(probe)
+    if probe == "step":
+        kind = bool if target else Failed
+    elif probe == "non_finite":
+        at = value.get("at") if isinstance(value, dict) else None
+        plain = at in _OF_TENSORS if isinstance(at, str) else True
+        kind = NonFinite if plain else NonFiniteGradient if at == "gradient" else NonFiniteCall
+    if kind is not None:
+        _adapter(kind).validate_python(value, strict=True)

@@ -1,0 +1,1 @@
+"""The reports of several ranks as one."""

@@ -1,0 +1,70 @@
+"""Which rank it began with, where several failed: the others only lost their connection."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hookcli.catalogue.kind import PHASES
+from hookcli.report.report import ErrorInfo
+
+# What the others of a group raise when one has gone.
+_LOST = re.compile(
+    r"Connection (closed|reset|refused)|Broken pipe|\bgloo\b|NCCL|ProcessGroup|"
+    r"store|peer|Timed out|timed out|[Ss]ocket",
+)
+_KILLED = ("died", "memory")
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """How a rank failed: the error, in which step, and how it stands in the order of news."""
+
+    rank: int
+    error: ErrorInfo
+    step: int | None
+    news: int
+
+
+def _rank_of(one: Failed) -> tuple[int, int]:
+    """Who died comes before who raised, and both before who lost the others."""
+    if one.error.type in _KILLED:
+        return (0, one.news)
+    if one.error.type == "timeout":
+        return (2, one.news)
+    return (3 if _LOST.search(one.error.message) else 1, one.news)
+
+
+def _progress(one: Failed) -> tuple[int, int, int]:
+    """How far a rank had come: all wait for the one that had come least far."""
+    phases = (*PHASES, "report")
+    error = one.error
+    phase = phases.index(error.phase) if error.phase in phases else -1
+    return (one.step or 0, phase, error.call or 0)
+
+
+def culprit(failed: Sequence[Failed]) -> Failed:
+    """The rank to name."""
+    worst = min(_rank_of(one)[0] for one in failed)
+    first = [one for one in failed if _rank_of(one)[0] == worst]
+    if worst == 2:  # timeouts
+        return min(first, key=_progress)
+    return min(first, key=_rank_of)
+
+
+def told(one: Failed, failed: Sequence[Failed], steps: int, world: int) -> ErrorInfo:
+    """Its error, with the rank and the step before it, and where the others were.
+
+    What all ranks of the `world` raised alike is no rank's.
+    """
+    step = f", step {one.step}" if one.step is not None and steps > 1 else ""
+    waited = ""
+    if one.error.type == "timeout":
+        others = [f"rank {o.rank} in {o.error.phase}" for o in failed if o.rank != one.rank]
+        waited = f" ({', '.join(others[:3])} meanwhile)" if others else ""
+    alike = {(o.error.type, o.error.message, o.error.place, o.step) for o in failed}
+    who = "all ranks" if len(failed) == world and len(alike) == 1 else f"rank {one.rank}"
+    said = f"{who}{step}{waited}: {one.error.message}"
+    return dataclasses.replace(one.error, message=said)

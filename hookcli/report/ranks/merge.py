@@ -1,0 +1,178 @@
+"""The reports of several ranks → that of rank 0, with what is another on the others."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hookcli.report.distributed import (
+    BucketRow,
+    DifferenceRow,
+    Distributed,
+    RankRow,
+    UnreachedRow,
+)
+from hookcli.report.report import ErrorInfo, LayerRow, Report
+from hookcli.report.values import Number
+
+STATE = "rank_state"  # a measurement: bits and norm of a parameter and its gradient, of one rank
+PARAMETER, GRADIENT = "parameter value", "gradient"
+_MOST = 1_000  # differences of one rank that are told
+
+
+def merged(reports: Sequence[Report | None], failure: ErrorInfo | None = None) -> Report:
+    """The one report, of which rank 0's is the body. None is a rank that left none.
+
+    `failure` is why the ranks failed, where one did: said of the rank that it began with.
+    """
+    first = reports[0]
+    if first is None:
+        raise ValueError("rank 0 left no report")
+    own = first.distributed
+    found = None
+    if own is not None:
+        found = dataclasses.replace(
+            own,
+            buckets=_buckets(reports),
+            unreached=_unreached(reports),
+            ranks=tuple(_rank(i, one, first) for i, one in enumerate(reports) if i),
+        )
+    error = first.error if failure is None else failure
+    return dataclasses.replace(
+        first,
+        status="complete" if error is None else "partial",
+        error=error,
+        distributed=found,
+        run=dataclasses.replace(first.run, world_size=len(reports)),
+        timings=_timings(reports),
+        measurements=tuple(one for one in first.measurements if one.probe != STATE),
+    )
+
+
+def _timings(reports: Sequence[Report | None]) -> dict[str, Any] | None:
+    first = reports[0]
+    if first is None or first.timings is None:
+        return None
+    others = [
+        {"rank": i, **one.timings, **_layers(one, first)}
+        for i, one in enumerate(reports)
+        if i and one is not None and one.timings is not None
+    ]
+    return {**first.timings, "ranks": others} if others else first.timings
+
+
+def _layers(report: Report, first: Report) -> dict[str, Any]:
+    """The calls that the times are of, where they are not those of rank 0."""
+    ours, theirs = (
+        [[row.order, row.parent, row.name, row.type] for row in one.layers]
+        for one in (report, first)
+    )
+    return {} if ours == theirs else {"layers": ours}
+
+
+def _of(report: Report | None) -> Distributed | None:
+    return None if report is None else report.distributed
+
+
+def _buckets(reports: Sequence[Report | None]) -> tuple[BucketRow, ...]:
+    """Rank 0's, with the norms of all and the largest error of any."""
+    tables = [
+        {} if found is None else {(b.step, b.order): b for b in found.buckets}
+        for found in map(_of, reports)
+    ]
+    return tuple(_bucket(row, [t.get(key) for t in tables]) for key, row in tables[0].items())
+
+
+def _bucket(row: BucketRow, of_ranks: Sequence[BucketRow | None]) -> BucketRow:
+    errors = [one.error for one in of_ranks if one is not None]
+    return dataclasses.replace(
+        row,
+        norms_before=tuple(None if one is None else one.norms_before[0] for one in of_ranks),
+        error=_largest(errors),
+    )
+
+
+def _largest(errors: Sequence[Number | None]) -> Number | None:
+    """None where one is not known; what is not finite is the largest."""
+    if any(one is None for one in errors):
+        return None
+    return next((one for one in errors if isinstance(one, str)), None) or max(
+        (one for one in errors if not isinstance(one, str) and one is not None), default=None
+    )
+
+
+def _unreached(reports: Sequence[Report | None]) -> tuple[UnreachedRow, ...]:
+    ranks: dict[str, list[int]] = {}
+    for i, found in enumerate(map(_of, reports)):
+        for row in () if found is None else found.unreached:
+            ranks.setdefault(row.parameter, []).append(i)
+    return tuple(UnreachedRow(name, tuple(of)) for name, of in ranks.items())
+
+
+def _rank(number: int, report: Report | None, first: Report) -> RankRow:
+    if report is None:
+        return RankRow(number, "dead", (), (), "it left no report")
+    error = report.error
+    said = None if error is None else f"{error.type}: {' '.join(error.message.split())}"
+    return RankRow(
+        rank=number,
+        status=report.status,
+        losses=report.run.losses,
+        differs=tuple(
+            one for one, _ in zip(_differences(report, first), range(_MOST), strict=False)
+        ),
+        error=said,
+    )
+
+
+def _differences(report: Report, first: Report) -> Iterator[DifferenceRow]:
+    """What is not as on rank 0, but for what follows from another batch."""
+    yield from _tables("parameter", _shapes(report), _shapes(first))
+    yield from _tables("status", _statuses(report), _statuses(first))
+    yield from _states(report, first)
+    if report.error is None and first.error is None:
+        yield from _calls(report.layers, first.layers)
+        yield from _tables("uncalled", _uncalled(report), _uncalled(first))
+
+
+def _tables(what: str, ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[DifferenceRow]:
+    for name in dict.fromkeys((*theirs, *ours)):
+        if ours.get(name) != theirs.get(name):
+            yield DifferenceRow(what, name, ours.get(name), theirs.get(name))
+
+
+def _shapes(report: Report) -> dict[str, Any]:
+    return {row.name: f"{list(row.shape)} {row.dtype}" for row in report.parameters}
+
+
+def _statuses(report: Report) -> dict[str, Any]:
+    return {row.name: row.status for row in report.parameters}
+
+
+def _uncalled(report: Report) -> dict[str, Any]:
+    return {row.name: row.type for row in report.uncalled}
+
+
+def _states(report: Report, first: Report) -> Iterator[DifferenceRow]:
+    """Parameters and gradients whose bits are others, with their norms."""
+    ours, theirs = (
+        {one.target: one.value for one in r.measurements if one.probe == STATE}
+        for r in (report, first)
+    )
+    for name, value in theirs.items():
+        for what in (PARAMETER, GRADIENT):
+            mine, other = ours.get(name, {}).get(what), value[what]
+            if name in ours and mine != other:
+                norms = (None if one is None else one["norm"] for one in (mine, other))
+                yield DifferenceRow(what, name, *norms)
+
+
+def _calls(ours: Sequence[LayerRow], theirs: Sequence[LayerRow]) -> Iterator[DifferenceRow]:
+    """The first call that is another; after it nothing can be compared by order."""
+    for mine, other in zip(ours, theirs, strict=False):
+        if (mine.name, mine.call) != (other.name, other.call):
+            yield DifferenceRow("call", str(other.order), mine.name, other.name)
+            return
+    if len(ours) != len(theirs):
+        yield DifferenceRow("calls", "", len(ours), len(theirs))

@@ -1,0 +1,200 @@
+"""The report: what one run found, as plain data. Field order is the order of the JSON keys.
+
+`Recording` rows become these in `hookcli.report.build.layers`; `hookcli.report.encode` writes them.
+A figure that is not known is None, never 0. `order` and `call` count from 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from hookcli.report.distributed import Distributed
+from hookcli.report.events import EventRow, Streamed
+from hookcli.report.findings import CheckRow, Measurement
+from hookcli.report.values import Leaf, Number, Shape, Tree, absent
+
+SCHEMA: Literal["hookcli.report/1"] = "hookcli.report/1"
+
+Origin: TypeAlias = Literal["given", "declared", "inferred"]
+Format: TypeAlias = Literal["python", "torchscript", "exported", "package"]
+Tensors: TypeAlias = Literal["fake", "real"]
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Where the run took place. Differs between runs of the same model."""
+
+    hookcli: str
+    torch: str | None
+    python: str
+    platform: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """The model as built. Shared and tied parameters count once; sizes are in elements and bytes.
+
+    `buffers` is a number of elements, as `parameters` is.
+    """
+
+    source: str
+    format: Format
+    type: str | None = None
+    place: str | None = None
+    parameters: int | None = None
+    trainable_parameters: int | None = None
+    parameter_bytes: int | None = None
+    buffers: int | None = None
+    buffer_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """How the model was run. `fallback` says why a fake run became a real one."""
+
+    tensors: Tensors
+    fallback: str | None
+    mode: Literal["train", "eval", "as-is"]
+    device: str
+    seed: int
+    loss: str | None = None
+    losses: tuple[Number, ...] = ()
+    steps: int = 1
+    world_size: int = 1
+    peak_memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The batch: its structure, and where it came from."""
+
+    origin: Origin
+    args: tuple[Tree, ...]
+    kwargs: dict[str, Tree]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRow:
+    """One call of one module.
+
+    `name` is the qualified name, "" for the root, None for a module that is not registered.
+    `parent` is the `order` of the row whose forward was running. `own_parameters` counts the
+    module's direct parameters, `parameters` all below it, each distinct one once. `shared_with`
+    names the parameters elsewhere that are the same objects as this module's own.
+    """
+
+    order: int
+    name: str | None
+    registered: bool
+    aliases: tuple[str, ...]
+    type: str
+    original_name: str | None
+    call: int
+    parent: int | None
+    depth: int
+    training: bool
+    place: str | None
+    inputs: tuple[Leaf, ...]
+    outputs: tuple[Leaf, ...]
+    own_parameters: int | None
+    parameters: int | None
+    trainable_parameters: int | None
+    shared_with: tuple[str, ...] = ()
+    macs: int | None = None
+    flops: int | None = None
+    activation_bytes: int | None = None
+    output_grad: dict[str, Any] | None = None
+    input_grad: dict[str, Any] | None = None
+    stats: dict[str, Any] | None = None
+    recomputed: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UncalledRow:
+    """A registered module with a forward that never ran."""
+
+    name: str
+    type: str
+    place: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterRow:
+    """One distinct parameter, under its first qualified name; the others are in `shared_with`."""
+
+    name: str
+    module_type: str
+    shape: Shape
+    dtype: str
+    numel: int | None
+    requires_grad: bool
+    shared_with: tuple[str, ...] = ()
+    stats: dict[str, Any] | None = None
+    grad: dict[str, Any] | None = None
+    grad_to_weight: Number | None = None
+    steps: tuple[dict[str, Any], ...] = ()
+    status: Literal["ok", "none", "zero", "non_finite", "frozen"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BufferRow:
+    """One distinct buffer. `changed`: the run wrote to it (None where that was not seen)."""
+
+    name: str
+    shape: Shape
+    dtype: str
+    changed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over the run. `layers` counts modules that ran, `calls` their calls."""
+
+    layers: int
+    calls: int
+    parameters: int | None
+    macs: int | None = None
+    flops: int | None = None
+    activation_bytes: int | None = None
+    grad_norm: Number | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """Why the report is partial: where the run had come, and what was raised."""
+
+    phase: str
+    layer: str | None
+    call: int | None
+    inputs: tuple[Leaf, ...]
+    type: str
+    message: str
+    place: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One run of one model, whole or as far as it came."""
+
+    schema: Literal["hookcli.report/1"]
+    command: str
+    status: Literal["complete", "partial"]
+    environment: Environment
+    model: ModelInfo
+    run: RunInfo
+    inputs: Inputs | None
+    totals: Totals
+    timings: dict[str, Any] | None = absent()  # noqa: RUF009  # it is a field()
+    layers: tuple[LayerRow, ...] = ()
+    uncalled: tuple[UncalledRow, ...] = ()
+    parameters: tuple[ParameterRow, ...] = ()
+    buffers: tuple[BufferRow, ...] = ()
+    events: tuple[EventRow, ...] | Streamed = ()
+    measurements: tuple[Measurement, ...] = ()
+    checks: tuple[CheckRow, ...] = ()
+    distributed: Distributed | None = None
+    warnings: tuple[str, ...] = ()
+    error: ErrorInfo | None = None

@@ -1,0 +1,89 @@
+"""The cost of parts of a model: of each module with all that is below it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from hookcli.report.report import LayerRow, ParameterRow, Report
+from hookcli.rules.select import matches
+
+_OF_CALLS = {"macs", "flops", "calls"}
+
+
+def _above(name: str) -> Iterator[str]:
+    """The modules that a parameter stands in, from its own up; "" is the model."""
+    while name:
+        name = name.rpartition(".")[0]
+        yield name
+
+
+def _calls(report: Report, glob: str) -> dict[str, list[LayerRow]]:
+    """The calls of each module that a glob names and that ran."""
+    found: dict[str, list[LayerRow]] = {}
+    for row in report.layers:
+        if not row.recomputed and matches(glob, row.name, row.aliases):
+            found.setdefault(row.name or "", []).append(row)
+    return found
+
+
+def _held(report: Report, glob: str, ran: Collection[str]) -> dict[str, list[ParameterRow]]:
+    """The parameters in each module that a glob names, under all names; each once."""
+    known = dict.fromkeys(ran, True)  # whether a module is one of them
+    found: dict[str, list[ParameterRow]] = {}
+    for row in report.parameters:
+        for name in {above: None for own in (row.name, *row.shared_with) for above in _above(own)}:
+            if name not in known:
+                known[name] = matches(glob, name)
+            if known[name]:
+                found.setdefault(name, []).append(row)
+    return found
+
+
+def _summed(values: list[int | None]) -> int | None:
+    """The sum, or None where a part of it is not known."""
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _costs(report: Report) -> dict[int, tuple[int | None, int | None]]:
+    """(multiply-adds, FLOPs) of each call with those that it made, by its order."""
+    below: dict[int, list[LayerRow]] = {}
+    for row in report.layers:
+        if row.parent is not None:
+            below.setdefault(row.parent, []).append(row)
+    found: dict[int, tuple[int | None, int | None]] = {}
+    for row in reversed(report.layers):  # a caller comes before its callees
+        inner = [found[one.order] for one in below.get(row.order, ())]
+        found[row.order] = (
+            _summed([row.macs, *(macs for macs, _ in inner)]),
+            _summed([row.flops, *(flops for _, flops in inner)]),
+        )
+    return found
+
+
+def parts_at(
+    report: Report, glob: str, figures: Collection[str]
+) -> dict[str, dict[str, int | None]]:
+    """Figures of each module that a glob names: those of its parameters, and of its calls if asked.
+
+    A figure that is not known for a part is missing, or None.
+    """
+    calls = _calls(report, glob)
+    held = _held(report, glob, calls)
+    costs = _costs(report) if _OF_CALLS & {*figures} else {}
+    names = [*calls, *(n for n in held if n not in calls)]
+    names += [one.name for one in report.uncalled if matches(glob, one.name)]
+    found: dict[str, dict[str, int | None]] = {}
+    for name in names:
+        parameters, made = held.get(name, []), calls.get(name, [])
+        found[name] = {
+            "parameters": _summed([row.numel for row in parameters]),
+            "trainable_parameters": _summed([r.numel for r in parameters if r.requires_grad]),
+        }
+        if costs:
+            found[name] |= {
+                "macs": _summed([costs[row.order][0] for row in made]),
+                "flops": _summed([costs[row.order][1] for row in made]),
+                "calls": len(made),
+            }
+    return found

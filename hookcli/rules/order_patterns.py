@@ -1,0 +1,78 @@
+"""Names in an order: how a stated one is written, and where another parts from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hookcli.rules.select import listed, matches
+
+MOST = 1_000_000  # names that one order may stand for
+_RANGE = re.compile(r"\{([0-9]{1,7})\.\.([0-9]{1,7})\}")
+
+
+def spelled(order: Sequence[Any]) -> list[str]:
+    """Every name, one after another: `h.{0..2}` is three, {of: [a, b], times: 2} is a, b, a, b.
+
+    Raises
+    ------
+    ValueError : they are more than a million; the message says so.
+
+    """
+    found: list[str] = []
+    for one in order:
+        rounds = isinstance(one, Mapping)
+        some = spelled(one["of"]) if rounds else list(_numbered(one))
+        times = one["times"] if rounds else 1
+        if len(found) + len(some) * times > MOST:
+            raise ValueError(f"the order is of more than {MOST:,} names")
+        found += some * times
+    return found
+
+
+def _numbered(text: str) -> Iterator[str]:
+    """A text with its first range spelled out; one that counts down stands for itself."""
+    match = _RANGE.search(text)
+    low, high = (int(match[1]), int(match[2])) if match else (1, 0)
+    if match is None or low > high or high - low > MOST:
+        yield text
+        return
+    for number in range(low, high + 1):
+        yield f"{text[: match.start()]}{number}{text[match.end() :]}"
+
+
+def _named(name: str) -> str:
+    return name or "the model"
+
+
+def prefix(seen: Sequence[str], order: Sequence[str], *, whole: bool) -> tuple[str, str]:
+    """Why these do not come first, or are not all, and the name that it is about; else ("", "")."""
+    for i, want in enumerate(order):
+        if i >= len(seen):
+            return f"{_named(want)} did not come: only {len(seen):,} came", want
+        if not matches(want, seen[i]):
+            later = next((j for j in range(i, len(seen)) if matches(want, seen[j])), None)
+            aside = "did not come" if later is None else f"came at position {later:,}"
+            if later is None and any(matches(want, name) for name in seen[:i]):
+                aside = "did not come again"
+            said = f"at position {i:,} came {_named(seen[i])}, not {_named(want)}"
+            return f"{said}, which {aside}", seen[i]
+    if whole and len(seen) > len(order):
+        return f"after them came {listed(seen[len(order) :])}", seen[len(order)]
+    return "", ""
+
+
+def subsequence(seen: Sequence[str], order: Sequence[str]) -> tuple[str, str]:
+    """Why these do not come one after another, whatever is between, and the name it is about."""
+    start = 0
+    for i, want in enumerate(order):
+        at = next((j for j in range(start, len(seen)) if matches(want, seen[j])), None)
+        if at is not None:
+            start = at + 1
+            continue
+        if i and any(matches(want, name) for name in seen[:start]):
+            return f"{_named(want)} came before {_named(order[i - 1])}, not after it", want
+        after = f" after {_named(order[i - 1])}" if i else ""
+        return f"{_named(want)} did not come{after}", want
+    return "", ""

@@ -1,0 +1,253 @@
+"""One attempt, from a request to a report: load, batch, forward, rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+from hookcli.models.eager import EagerModel
+from hookcli.models.failures import first_line
+from hookcli.models.fake.fake import Faker
+from hookcli.models.loaded import Loaded
+from hookcli.models.model import Model
+from hookcli.models.nested import describe
+from hookcli.models.python.importing import own_path
+from hookcli.models.python.libraries import load_libraries
+from hookcli.report.recording import Recording
+from hookcli.report.report import Format, Inputs, Report
+from hookcli.report.sinks import Kept, Sink, Streamed
+from hookcli.run.assemble import assemble, run_info
+from hookcli.run.batch.candidates import Candidate, candidates, floating_dtype, in_dtype, no_batch
+from hookcli.run.batch.fake_checks import is_inconclusive
+from hookcli.run.batch.outcome import Found, Outcome, Result, blames_batch
+from hookcli.run.batch.placement import placed
+from hookcli.run.extras import Beside
+from hookcli.run.hook_engine.engine import Engine, engine_for
+from hookcli.run.observe.recorder import Progress
+from hookcli.run.prepare import prepare, set_mode
+from hookcli.run.runner import Around, run
+from hookcli.run.seeds import seed_all
+from hookcli.spec.inferred import command
+from hookcli.spec.plan import Plan, in_its_mode, plan, unjudged
+from hookcli.spec.ranks import of_rank
+from hookcli.spec.request import Attempt, Rank, Spec
+
+if TYPE_CHECKING:
+    from hookcli.run.distributed import Together
+
+
+class Session:
+    """Carries out one attempt. `progress` is told each phase and each call as it starts."""
+
+    def __init__(self, spec: Spec, attempt: Attempt, progress: Progress) -> None:
+        self._together = None if attempt.rank is None else self._among(spec, attempt.rank)
+        spec = spec if attempt.rank is None else of_rank(spec, attempt.rank)
+        self._spec = spec
+        self._attempt = attempt
+        self._progress = progress
+        self._started = perf_counter()
+        self._warnings = unjudged(spec)
+        self._found = Found()
+        self._faker = Faker(spec.run.device) if attempt.tensors == "fake" else None
+        self._format: Format = "python"
+        self._plan = plan(spec)
+        load_libraries(spec.libraries)
+        self._sink: Sink = Kept() if spec.stream is None else Streamed(spec.stream)
+        self._built = engine_for(spec, self._sink)
+        self._beside = Beside(spec, attempt)
+
+    def run(self) -> Result:
+        """The report of this attempt, partial where the model raised, and the batch it used.
+
+        Raises
+        ------
+        RequestError, ModelError : nothing could be run.
+
+        """
+        if self._together is not None:
+            self._together.join(self._spec.run.device)
+        with own_path():
+            with self._built.building():
+                loaded = prepare(self._spec, self._attempt, self._faker, self._phase)
+            self._sink.mark()
+            self._format = loaded.format
+            self._warnings += [loaded.note] if loaded.note else []
+            model = loaded.model or EagerModel(loaded.root, constructors=loaded.constructors)
+            self._plan, told = in_its_mode(self._plan, self._spec, loaded.mode)
+            self._warnings += told
+            self._beside.exchange_weights(model.root)
+            outcome = self._first_that_runs(model, loaded)
+            again = self._together is None or not self._together.sharded
+            self._beside.conclude(model, self._plan, outcome.recording, again=again)
+        self._sink.close(outcome.recording)
+        candidate = outcome.candidate
+        return Result(
+            self._report(model, outcome),
+            declaration=candidate.name if candidate.origin == "declared" else None,
+            inferred=candidate.hypothesis,
+            trials=self._found.trials,
+            exchange=None if self._together is None else self._together.exchange,
+        )
+
+    @staticmethod
+    def _among(spec: Spec, rank: Rank) -> Together:
+        from hookcli.run.distributed import Together  # for those who run together
+
+        return Together(spec.run.distributed, rank)
+
+    def _phase(self, name: str) -> None:
+        self._progress(name, None)
+        if name in {"import", "build", "inputs"}:
+            run = self._spec.run
+            seed_all(run.seed + (run.rank if name == "inputs" else 0))
+
+    def _warn(self, text: str) -> None:
+        if text not in self._warnings:
+            self._warnings.append(text)
+
+    def _around(self) -> AbstractContextManager[Any]:
+        return nullcontext() if self._faker is None else self._faker.mode
+
+    def _first_that_runs(self, model: Model, loaded: Loaded) -> Outcome:
+        """Try the batches in order. Where all fail the first failure is the truth to confirm."""
+        self._phase("inputs")
+        dropped: list[str] = []
+
+        def drop(name: str, reason: str) -> None:
+            dropped.append(f"{name} was not used: {reason}")
+
+        first: Outcome | None = None
+        for candidate in self._candidates(model.root, loaded, drop):
+            outcome = self._try(model, candidate)
+            failure = outcome.recording.failure
+            first = first or outcome
+            if (
+                failure is None
+                or outcome.inconclusive
+                or not blames_batch(candidate, failure)
+                or self._runs_bare(model, candidate)
+            ):
+                self._warnings += dropped
+                return outcome
+            drop(candidate.name, f"{failure.type}: {first_line(failure.message)}")
+            if self._faker is None:
+                break
+        confirming = self._attempt.fallback is not None and first is not None
+        inferred = None if confirming else self._inferred(model)
+        if inferred is not None:
+            self._warnings += dropped
+            return self._try(model, inferred)
+        if first is None:
+            raise no_batch(
+                model.root, self._spec.model.source, self._found.tried, self._found.trials
+            )
+        self._warnings += [d for d in dropped if not d.startswith(first.candidate.name)]
+        return first
+
+    def _candidates(
+        self, root: nn.Module, loaded: Loaded, drop: Callable[[str, str], None]
+    ) -> Iterator[Candidate]:
+        """What an earlier attempt settled on; else what is given or declared."""
+        theirs = self._beside.their_batch(root)
+        if theirs is not None:
+            yield theirs
+            return
+        inferred = self._attempt.inferred
+        if inferred is not None:
+            from hookcli.run.batch.inference import batch_of
+
+            batch = batch_of(inferred, floating_dtype(root, self._spec), self._spec)
+            yield Candidate("inferred", command(inferred), batch, inferred)
+            return
+        for one in candidates(self._spec, root, loaded, self._around, drop):
+            if self._attempt.declaration in (None, one.name):
+                yield in_dtype(one, root, self._spec)
+
+    def _inferred(self, model: Model) -> Candidate | None:
+        """A batch found by trial; only fake tensors try, and never what a real run would see."""
+        from hookcli.run.batch.inference import (  # not for every run
+            batch_of,
+            found_beside,
+            found_with,
+        )
+
+        set_mode(model, self._plan.mode)
+        floating = floating_dtype(model.root, self._spec)
+        self._found = (
+            found_beside(model, self._spec, floating)
+            if self._faker is None
+            else found_with(model, self._spec, self._faker, floating)
+        )
+        hypothesis = self._found.hypothesis
+        if hypothesis is None:
+            return None
+        batch = batch_of(hypothesis, floating, self._spec)
+        return Candidate("inferred", command(hypothesis), batch, hypothesis)
+
+    def _runs_bare(self, model: Model, candidate: Candidate) -> bool:
+        """Whether a batch that failed does well without hooks that change values or the graph."""
+        if not any(hook.changing or "backward" in hook.spec.kind for hook in self._built.hooks):
+            return False
+        bare = replace(self._spec, hooks=())
+        outcome = self._try(model, candidate, engine_for(bare, Kept()), plan(bare))
+        return outcome.recording.failure is None
+
+    def _try(
+        self,
+        model: Model,
+        candidate: Candidate,
+        engine: Engine | None = None,
+        settings: Plan | None = None,
+    ) -> Outcome:
+        """Carry out the plan with this batch; with another engine, for a look ahead."""
+        inputs = Inputs(
+            origin=candidate.origin,
+            args=tuple(describe(a) for a in candidate.batch.args),
+            kwargs={k: describe(v) for k, v in candidate.batch.kwargs.items()},
+        )
+        recording = Recording()
+        if engine is None:
+            self._sink.rewind()
+            engine = self._built.after(self._spec, self._sink)
+        observers = self._beside.observers(candidate, recording)
+        with placed(candidate.batch, self._spec.run, self._faker, self._warn) as (batch, doubts):
+            around = Around(
+                self._progress,
+                recording,
+                doubts=doubts,
+                fake=self._faker is not None,
+                observers=observers,
+                together=self._together,
+            )
+            run(model, batch, settings or self._plan, engine, around)
+        error = recording.error
+        recording.error = None  # it holds the frames of the model
+        inconclusive = self._faker is not None and error is not None and is_inconclusive(error)
+        return Outcome(candidate, inputs, recording, inconclusive)
+
+    def _report(self, model: Model, outcome: Outcome) -> Report:
+        self._progress("report", None)
+        spec, recording = self._spec, outcome.recording
+        return assemble(
+            model,
+            recording,
+            command=spec.command,
+            source=spec.model.source,
+            run=run_info(
+                spec,
+                self._plan.mode,
+                recording,
+                tensors="real" if self._faker is None else "fake",
+                device=spec.run.device,
+                fallback=self._attempt.fallback,
+            ),
+            inputs=outcome.inputs,
+            warnings=self._warnings,
+            started=self._started,
+            backend=self._format,
+        )

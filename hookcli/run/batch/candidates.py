@@ -1,0 +1,186 @@
+"""The batches worth trying, in order: what was given, else what the model declares."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.errors import ModelError, NoBatchError, RequestError
+from hookcli.inputs.declared import declarations
+from hookcli.inputs.materialise import given_batch
+from hookcli.models import module_tree, places
+from hookcli.models.batch import Batch, forward_signature, map_batch, misfit
+from hookcli.models.failures import failure_of
+from hookcli.models.files.tensors import read_tensors
+from hookcli.models.loaded import Loaded
+from hookcli.models.python.discovery import attribute
+from hookcli.models.python.importing import import_file
+from hookcli.models.scripted import type_of
+from hookcli.report.report import Origin
+from hookcli.spec.inferred import Hypothesis
+from hookcli.spec.inputs import FileSpec, FunctionSpec, InputSpec, TensorSpec
+from hookcli.spec.request import Spec
+
+_SMALL = 1 << 24  # elements: a batch up to here is made for real, so that its values are known
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A batch, and where it came from."""
+
+    origin: Origin
+    name: str
+    batch: Batch
+    hypothesis: Hypothesis | None = None  # where it was inferred
+
+
+def floating_dtype(root: nn.Module, spec: Spec) -> torch.dtype:
+    """The dtype asked for; else that of the model's first floating parameter or buffer."""
+    if spec.run.dtype is not None:
+        asked: torch.dtype = getattr(torch, spec.run.dtype)
+        return asked
+    for table in ("_parameters", "_buffers"):
+        for tensor, _, _ in module_tree.tensors(root, table):
+            if tensor.is_floating_point() and tensor.dtype.itemsize >= 2:
+                return tensor.dtype
+    return torch.get_default_dtype()
+
+
+def _call(spec: FunctionSpec, text: str) -> Any:
+    place = f"--input {text}"
+    path = places.START / spec.source
+    if not path.is_file():
+        raise RequestError(f"there is no file {spec.source}", place=place, hint="check the path")
+    function = attribute(import_file(path), spec.name, place)
+    if not callable(function):
+        raise RequestError(
+            f"{spec.name} is no function", place=place, hint="name a function without arguments"
+        )
+    try:
+        return function()
+    except Exception as error:  # noqa: BLE001  # the user's code may raise anything
+        failure = failure_of(error, "inputs")
+        raise ModelError(
+            f"{spec.name}() failed: {failure.type}: {failure.message}",
+            place=failure.place or place,
+            hint="the function is called without arguments and returns the batch",
+            details=failure.details,
+        ) from None
+
+
+def value_of(one: InputSpec) -> Any:
+    """What a file, a function, or a list or mapping of inputs holds."""
+    if isinstance(one.spec, FunctionSpec):
+        return _call(one.spec, one.text)
+    if isinstance(one.spec, FileSpec):
+        return read_tensors(one.spec.path, one.place)
+    alone = replace(one, name=None)  # a list or a mapping of inputs, out of a configuration
+    return given_batch((alone,), floating=torch.get_default_dtype(), device="cpu", call=_call).args[
+        0
+    ]
+
+
+def _how(root: nn.Module) -> str:
+    """A command-line hint shaped after forward's signature."""
+    signature = forward_signature(root)
+    names = (
+        []
+        if signature is None
+        else [
+            p.name
+            for p in signature.parameters.values()
+            if p.default is inspect.Parameter.empty
+            and p.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        ]
+    )
+    if not names:
+        return "write --input 2x3x224x224 for an image, 2x16:int64:0..1000 for ids"
+    example = " ".join(f"--input {name}=2x16" for name in names[:4])
+    return f"write {example}, with the shapes it wants; integers as 2x16:int64:0..1000"
+
+
+def given(spec: Spec, root: nn.Module, around: Callable[[], Any]) -> Candidate | None:
+    """The batch of `--input`, or None without one. Large tensors are made inside `around()`."""
+    if not spec.inputs:
+        return None
+    sizes = [
+        torch.Size(one.spec.shape).numel()
+        for one in spec.inputs
+        if isinstance(one.spec, TensorSpec)
+    ]
+    floating = floating_dtype(root, spec)
+
+    def make() -> Batch:
+        return given_batch(spec.inputs, floating=floating, device=spec.run.device, call=_call)
+
+    if sum(sizes) > _SMALL:
+        with around():
+            batch = make()
+    else:
+        batch = make()
+    problem = misfit(root, batch)
+    if problem is not None and (problem := misfit(root, batch, partly=True)) is None:
+        return None  # what is missing may be inferred
+    if problem is not None:
+        raise RequestError(
+            f"{type_of(root)}.forward does not take this input: {problem}",
+            place=" ".join(f"--input {one.text}" for one in spec.inputs),
+            hint=f"it takes {forward_signature(root)}",
+        )
+    return Candidate("given", "--input", batch)
+
+
+def _completed(spec: Spec, root: nn.Module, name: str, batch: Batch) -> Candidate:
+    """A file's own batch, with what was given of it in the place of its part."""
+    signature = forward_signature(root)
+    if not spec.inputs or signature is None:
+        return Candidate("declared", name, batch)
+    floating = floating_dtype(root, spec)
+    part = given_batch(spec.inputs, floating=floating, device=spec.run.device, call=_call)
+    whole = signature.bind(*batch.args, **batch.kwargs)
+    whole.arguments.update(signature.bind_partial(*part.args, **part.kwargs).arguments)
+    return Candidate("given", "--input", Batch(whole.args, whole.kwargs))
+
+
+def candidates(
+    spec: Spec,
+    root: nn.Module,
+    loaded: Loaded,
+    around: Callable[[], Any],
+    drop: Callable[[str, str], None],
+) -> Iterator[Candidate]:
+    """The batches to try, in order. Nothing is yielded where nothing is given or declared."""
+    one = given(spec, root, around)
+    if one is not None:
+        yield one
+        return
+    if loaded.batch is not None:
+        yield _completed(spec, root, *loaded.batch)
+    for declared in declarations(root, loaded.module, drop, batch_size=spec.run.batch_size):
+        yield Candidate("declared", declared.name, declared.batch)
+
+
+def in_dtype(candidate: Candidate, root: nn.Module, spec: Spec) -> Candidate:
+    """A declared batch in the dtype that the model was cast to."""
+    if spec.run.dtype is None or candidate.origin != "declared":
+        return candidate
+    dtype = floating_dtype(root, spec)
+    batch = map_batch(candidate.batch, lambda t: t.to(dtype) if t.is_floating_point() else t)
+    return replace(candidate, batch=batch)
+
+
+def no_batch(
+    root: nn.Module, source: str, tried: str = "", trials: tuple[str, ...] = ()
+) -> NoBatchError:
+    """Said where neither the command nor the model gives a batch that fits."""
+    return NoBatchError(
+        f"{type_of(root)} declares no input, and none was given{tried}",
+        place=source,
+        hint=_how(root),
+        details="\n".join(trials),
+    )

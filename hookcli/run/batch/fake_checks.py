@@ -1,0 +1,85 @@
+"""What a fake run cannot see by itself, and when its failure says nothing about the model.
+
+A fake tensor has no values, so an index past the end of a table goes unseen. Where the indices
+are the batch's own, their values are known: they are checked as the table is called.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedFakeTensorException,
+    UnsupportedOperatorException,
+)
+
+from hookcli.models.failures import message_of
+from hookcli.models.nested import leaves
+from hookcli.models.torchscript.twins import twin_of
+
+
+class FakeDoubtError(Exception):
+    """A fake run went on where a real one would have raised."""
+
+
+_LIMITS: tuple[type[BaseException], ...] = (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedFakeTensorException,
+    UnsupportedOperatorException,
+    FakeDoubtError,
+    NotImplementedError,
+)
+
+
+# The last is of torch 2.13's fake grouped_mm, which refuses what the real one takes.
+_WORDS = ("FakeTensor", "meta tensor", "Expected inputs of BF16 type")
+
+
+def is_inconclusive(error: BaseException) -> bool:
+    """Whether this error comes from fake tensors rather than from the model."""
+    text = message_of(error)
+    return issubclass(type(error), _LIMITS) or any(words in text for words in _WORDS)
+
+
+class Doubts:
+    """Knows the bounds of the batch's integer tensors."""
+
+    def __init__(self) -> None:
+        self._bounds: dict[int, tuple[int, int]] = {}
+        self._alive: list[torch.Tensor] = []
+
+    def knowing(self, original: torch.Tensor, fake: torch.Tensor) -> torch.Tensor:
+        """Remember the bounds of `original` for `fake`, which is returned."""
+        integral = not (fake.is_floating_point() or fake.is_complex())
+        if integral and original is not fake and original.numel() and not original.is_meta:
+            low, high = torch.aminmax(original.to(torch.int64))
+            self._bounds[id(fake)] = (int(low), int(high))
+            self._alive.append(fake)
+        return fake
+
+    def check_output(self, module: Any, output: Any) -> None:
+        """Raise FakeDoubtError where a fake kernel gives a tensor and the real one gives none."""
+        if isinstance(module, nn.MultiheadAttention) and isinstance(output, tuple):
+            weights = output[1] if len(output) == 2 else None
+            if isinstance(weights, torch.Tensor) and weights.shape == (0,):
+                raise FakeDoubtError("the fake fused attention returns weights, the real one none")
+
+    def check(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise FakeDoubtError where a table is called with indices that it does not hold."""
+        module = twin_of(module)
+        if not isinstance(module, nn.Embedding | nn.EmbeddingBag):
+            return
+        if type(module).forward not in (nn.Embedding.forward, nn.EmbeddingBag.forward):
+            return  # one with a forward of its own may use its table otherwise
+        given = args[0] if args else kwargs.get("input")
+        for _, tensor, _ in leaves(given):
+            bounds = self._bounds.get(id(tensor))
+            if bounds and (bounds[0] < 0 or bounds[1] >= module.num_embeddings):
+                raise FakeDoubtError(
+                    f"indices from {bounds[0]} to {bounds[1]} for {module.num_embeddings} rows"
+                )

@@ -1,0 +1,124 @@
+"""Inferring a batch for a fake model: the search with a trial of ours, and how it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pickle import dumps, loads  # now: a model may replace them
+from typing import Any
+
+import torch
+
+from hookcli.inputs.infer.search import Search, search
+from hookcli.inputs.materialise import make_tensor
+from hookcli.models.batch import Batch, forward_signature
+from hookcli.models.fake.fake import Faker
+from hookcli.models.fake.fork import in_fork
+from hookcli.models.model import Model
+from hookcli.run.batch.candidates import value_of
+from hookcli.run.batch.fake_checks import Doubts
+from hookcli.run.batch.outcome import Found
+from hookcli.run.batch.trials import trier
+from hookcli.run.seeds import seed_all
+from hookcli.spec.inferred import Guess, HeldSpec, Hypothesis, command
+from hookcli.spec.inputs import InputSpec, TensorSpec, ValueSpec
+from hookcli.spec.request import Spec
+
+_PATIENCE = 60.0  # seconds that a search beside the run may take
+
+
+def found_with(model: Model, spec: Spec, faker: Faker, floating: torch.dtype) -> Found:
+    """Search with a model that holds fake tensors."""
+    search = infer(
+        model,
+        spec,
+        value_of,
+        floating=floating,
+        around=lambda: faker.mode,
+        fake=faker.tensor,
+    )
+    if search is None:
+        return Found()
+    return Found(search.found, tried(search), lines(search))
+
+
+def found_beside(model: Model, spec: Spec, floating: torch.dtype) -> Found:
+    """Search for a model with values: in a fork, where it may be made fake."""
+
+    def work() -> bytes:
+        torch.set_num_threads(1)  # those of the pool did not come along
+        faker = Faker(spec.run.device)
+        faker.module(model.root)
+        return dumps(found_with(model, spec, faker, floating))
+
+    told = in_fork(work, patience=_PATIENCE)
+    found = Found() if told is None else loads(told)  # from our own fork
+    return found if isinstance(found, Found) else Found()
+
+
+def infer(
+    model: Model,
+    spec: Spec,
+    value_of: Callable[[InputSpec], Any],
+    *,
+    floating: torch.dtype,
+    around: Callable[[], Any],
+    fake: Callable[[torch.Tensor], torch.Tensor],
+) -> Search | None:
+    """The search for a batch; None where forward's signature is not known.
+
+    What `--input` gives stands: `value_of` makes its values that are no tensors to draw.
+    """
+    signature = forward_signature(model.root)
+    if signature is None:
+        return None
+    names = [p.name for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    unnamed = iter(names)
+    given: dict[str, Guess] = {}
+    for one in spec.inputs:
+        name = one.name if one.name is not None else next(unnamed, None)
+        if name is None:
+            return None
+        given[name] = one.spec if isinstance(one.spec, TensorSpec) else _held(one, value_of)
+
+    def known(real: torch.Tensor, doubts: Doubts) -> torch.Tensor:
+        return doubts.knowing(real, fake(real))
+
+    attempt = trier(
+        model, around, known, floating=floating, device=spec.run.device, grad=spec.run.grad
+    )
+    return search(model.root, signature, attempt, batch=spec.run.batch_size, given=given)
+
+
+def _held(one: InputSpec, value_of: Callable[[InputSpec], Any]) -> HeldSpec:
+    """A value that stands: what a file holds need not be hashable, nor comparable."""
+    known = isinstance(one.spec, ValueSpec)
+    return HeldSpec(one.spec.value if known else value_of(one))  # type: ignore[union-attr]
+
+
+def batch_of(hypothesis: Hypothesis, floating: torch.dtype, spec: Spec) -> Batch:
+    """The inferred batch with its values, drawn from the seed."""
+    seed_all(spec.run.seed + spec.run.rank)
+    args, kwargs = hypothesis.map(lambda _, one: make_tensor(one, floating, spec.run.device))
+    return Batch(args, kwargs)
+
+
+def lines(found: Search) -> tuple[str, ...]:
+    """A line for each trial: what was passed, why, and what came of it."""
+    told = []
+    for i, trial in enumerate(found.trials):
+        came = "runs" if trial.ran else f"{trial.kind}: {' '.join(trial.error.split())[:120]}"
+        where = f" in {trial.failed.name}" if trial.failed is not None else ""
+        told.append(f"trial {i}: {command(trial.hypothesis)} ({trial.why}){where}: {came}")
+    return tuple(told)
+
+
+def tried(found: Search | None) -> str:
+    """What was tried, for an error."""
+    if found is None or not found.trials:
+        return ""
+    best = max(found.trials, key=lambda trial: len(trial.reached))
+    where = f" in '{best.failed.name}'" if best.failed is not None else ""
+    return (
+        f"; {len(found.trials)} were tried, {command(best.hypothesis) or 'nothing'} came furthest: "
+        f"{best.kind}{where}: {' '.join(best.error.split())[:160]}"
+    )

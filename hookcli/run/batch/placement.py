@@ -1,0 +1,40 @@
+"""A batch where the model is: on its device, or among fake tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+
+from hookcli.models.batch import Batch, map_batch
+from hookcli.models.fake.fake import Faker
+from hookcli.models.fake.masks import told_of_masks
+from hookcli.run.batch.fake_checks import Doubts, FakeDoubtError
+from hookcli.spec.request import RunSpec
+
+_MASKS = "transformers keeps fake masks that a real run may drop: inputs may show a mask more"
+
+
+@contextmanager
+def placed(
+    batch: Batch, run: RunSpec, faker: Faker | None, warn: Callable[[str], None]
+) -> Iterator[tuple[Batch, Doubts | None]]:
+    """The batch on its device or fake, with what a fake run must check by itself."""
+    if faker is None:
+        device = run.device
+        yield batch if device == "cpu" else map_batch(batch, lambda t: t.to(device)), None
+        return
+    doubts = Doubts()
+
+    def fake(tensor: torch.Tensor) -> torch.Tensor:
+        return doubts.knowing(tensor, faker.tensor(tensor))
+
+    def mask() -> None:
+        if run.tensors == "auto":  # a real run can tell
+            raise FakeDoubtError("a fake mask is kept that may be dropped for its values")
+        warn(_MASKS)
+
+    faked = map_batch(batch, fake)
+    with faker.mode, told_of_masks(mask):
+        yield faked, doubts

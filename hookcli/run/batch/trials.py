@@ -1,0 +1,113 @@
+"""Trying a hypothesis under fake tensors: how far it comes, and which layer stops it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.inputs.infer.trial import Reached, Trial
+from hookcli.inputs.materialise import make_tensor
+from hookcli.models.failures import message_of, type_name
+from hookcli.models.model import Call, Model
+from hookcli.models.nested import argument_leaves, dtype_name
+from hookcli.models.torchscript.twins import twin_of
+from hookcli.run.batch.fake_checks import Doubts, FakeDoubtError, is_inconclusive
+from hookcli.run.neutrality.model_state import room_for_hooks
+from hookcli.spec.inferred import Hypothesis
+from hookcli.spec.inputs import TensorSpec
+
+_KEPT = 200  # layers noted in a trial
+
+
+class _Watch:
+    """Notes the leaf layers that a trial reaches, and the one that raises first."""
+
+    def __init__(self, doubts: Doubts, slots: dict[int, str]) -> None:
+        self._slots = slots
+        self.reached: list[Reached] = []
+        self.failed: Reached | None = None
+        self._running: dict[int, Reached] = {}
+        self._error: BaseException | None = None
+        self._doubts = doubts
+
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        module = call.module
+        if not module._modules or isinstance(module, nn.MultiheadAttention):
+            found = [t for _, t, _ in argument_leaves(*batch)]
+            note = Reached(
+                twin_of(module),
+                call.name or "",
+                tuple(tuple(t.shape) for t in found),
+                tuple(dtype_name(t.dtype) for t in found),
+                tuple(self._slots.get(id(t)) for t in found),
+            )
+            self._running[call.order] = note
+            if len(self.reached) < _KEPT:
+                self.reached.append(note)
+        self._doubts.check(module, *batch)
+
+    def leave(self, call: Call, _output: Any, error: BaseException | None) -> None:
+        note = self._running.pop(call.order, None)
+        if error is not None and error is not self._error:
+            self._error = error
+            self.failed = note
+
+    def of(self, error: BaseException) -> Reached | None:
+        """The layer that this error came out of."""
+        return self.failed if error is self._error else None
+
+
+def trier(
+    model: Model,
+    around: Callable[[], Any],
+    known: Callable[[torch.Tensor, Doubts], torch.Tensor],
+    *,
+    floating: torch.dtype,
+    device: str,
+    grad: bool,
+) -> Callable[[Hypothesis], Trial]:
+    """A function that tries hypotheses on a fake model. `around()` is its fake mode.
+
+    `known(real, doubts)` makes the fake counterpart of a tensor with known values.
+    """
+
+    def attempt(hypothesis: Hypothesis) -> Trial:
+        doubts = Doubts()
+        slots: dict[int, str] = {}
+        watch = _Watch(doubts, slots)
+
+        def tensor(name: str, spec: TensorSpec) -> torch.Tensor:
+            if spec.dtype is None or not spec.shape:
+                with around():  # floats need no values, and may be large
+                    made = make_tensor(spec, floating, device)
+            else:
+                made = known(make_tensor(spec, floating, device), doubts)
+            slots[id(made)] = name
+            return made
+
+        args, kwargs = hypothesis.map(tensor)
+        try:
+            with (
+                around(),
+                torch.set_grad_enabled(grad),
+                room_for_hooks(),
+                model.observe(watch.enter, watch.leave),
+            ):
+                model.call(args, kwargs)
+        except Exception as error:  # noqa: BLE001  # what it raises is what we learn from
+            limit = is_inconclusive(error) and type(error) is not FakeDoubtError
+            return Trial(
+                hypothesis,
+                ran=limit and bool(watch.reached),
+                lost=limit,
+                error=message_of(error)[:2000],
+                kind=type_name(error),
+                failed=watch.of(error),
+                reached=watch.reached,
+            )
+        return Trial(hypothesis, ran=True, reached=watch.reached)
+
+    return attempt

@@ -1,0 +1,1 @@
+"""Operators counted: FLOPs, and the memory that training takes."""

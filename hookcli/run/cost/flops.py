@@ -1,0 +1,111 @@
+"""Counting what operators cost, on the call that ran them.
+
+A dispatch mode of ours: torch's FlopCounterMode installs global module hooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from typing import Any
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from hookcli.models import module_tree
+from hookcli.models.nested import argument_leaves, leaves
+from hookcli.models.scripted import OURS, lost
+from hookcli.models.storage import sized_storage
+from hookcli.report.recording import CallNote, Ledger
+from hookcli.run.cost.formulas import flops_of
+
+_DEVICE: Any = torch.ops.prim.device.default
+
+
+class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Adds each operator's FLOPs to the running call. `running()` gives it, or None.
+
+    `parameters` are identities of tensors whose use is noted.
+    """
+
+    supports_higher_order_operators = True
+
+    def __init__(
+        self, running: Callable[[], Ledger | None], parameters: Set[int] = frozenset()
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._running = running
+        self._parameters = parameters
+        self.used: set[int] = set()  # of these identities, those that operators took
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # nothing is compiled here; the detour would import the compiler
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        try:
+            out = func(*args, **(kwargs or {}))
+        except BaseException as error:
+            lost.error = error
+            raise
+        if func is _DEVICE or func.namespace == OURS:  # fake tensors ask for their device a lot
+            return out
+        note = self._running()
+        if isinstance(note, CallNote):
+            for one in args:
+                if id(one) in self._parameters:
+                    self.used.add(id(one))
+        if note is not None:
+            count = flops_of(func, args, kwargs or {}, out)
+            if count is None:
+                note.unknown[_name(func)] += 1
+            else:
+                note.flops += count
+        return out
+
+
+def _name(func: Any) -> str:
+    packet = getattr(func, "overloadpacket", func)
+    namespace = getattr(func, "namespace", "")
+    name = str(getattr(packet, "__name__", packet))
+    return f"{namespace}.{name}" if namespace else name
+
+
+class Activations:
+    """Bytes of the storages that outputs hold, each on the first call that gave it.
+
+    The batch and the model's own tensors are no activations.
+    """
+
+    def __init__(
+        self, root: torch.nn.Module, batch: tuple[tuple[Any, ...], dict[str, Any]]
+    ) -> None:
+        self._seen: dict[int, Any] = {}
+        held = [
+            t
+            for table in ("_parameters", "_buffers")
+            for t, _, _ in module_tree.tensors(root, table)
+        ]
+        for tensor in (*held, *(t for _, t, _ in argument_leaves(*batch))):
+            self._first(tensor)
+
+    def _first(self, tensor: torch.Tensor) -> int | None:
+        """The storage's bytes where it is new; 0 where it is not; None where it has none."""
+        sized = sized_storage(tensor)
+        if sized is None:
+            return None
+        storage, size = sized
+        key = storage._cdata
+        known = self._seen.get(key)
+        if known is not None and not known.expired():
+            return 0
+        # A weak reference keeps the address from being used again, and nothing alive.
+        self._seen[key] = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
+        return size
+
+    def of(self, output: Any) -> int | None:
+        """Bytes that an output adds; None where a tensor of it does not tell."""
+        if type(output) is torch.Tensor:  # as most
+            return self._first(output)
+        sizes = [self._first(tensor) for _, tensor, _ in leaves(output)]
+        return None if None in sizes else sum(size for size in sizes if size)

@@ -1,0 +1,97 @@
+"""How much memory training would take: an estimate from what the forward saved for backward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import torch
+from torch.nn.parameter import is_lazy
+
+from hookcli.models import module_tree
+from hookcli.models.nested import argument_leaves, leaves
+from hookcli.models.storage import storage_of
+from hookcli.report.recording import Training
+
+_PREFIX = "_raw_saved_"
+
+
+@cache
+def _saved_names(kind: Any) -> tuple[str, ...]:
+    return tuple(name for name in dir(kind) if name.startswith(_PREFIX))
+
+
+def _saved(node: Any) -> Iterable[torch.Tensor]:
+    """The tensors that a node keeps for its backward.
+
+    Where pack hooks hold them, as checkpoints do, they are not touched: unpacking would recompute.
+    """
+    found: list[Any] = []
+    kind: Any = type(node)
+    for name in _saved_names(kind):
+        try:
+            value = getattr(node, name, None)
+        except RuntimeError:  # freed: the model went backward by itself
+            continue
+        found += value if isinstance(value, (tuple, list)) else [value]
+    for one in found:
+        if one is None or getattr(one, "unpack_hook", None) is not None:
+            continue
+        try:
+            data = getattr(one, "data", None)
+        except RuntimeError:  # freed: the model went backward by itself
+            continue
+        if isinstance(data, torch.Tensor):
+            yield data
+
+
+def _storage(tensor: torch.Tensor) -> tuple[int, int] | None:
+    """(identity, bytes) of a tensor's storage."""
+    storage = storage_of(tensor)
+    return None if storage is None else (storage._cdata, storage.nbytes())
+
+
+def training(
+    root: torch.nn.Module, batch: tuple[tuple[Any, ...], dict[str, Any]], output: Any
+) -> tuple[Training | None, set[Any]]:
+    """What the parts of a training step weigh; None where nothing requires grad.
+
+    The nodes of the graph come with it, to be let go of (hooks.graph.let_go) after the output.
+    """
+    todo = [t.grad_fn for _, t, _ in leaves(output) if t.grad_fn is not None]
+    if not todo:
+        return None, set()
+    held = {
+        found[0]
+        for tensor in (
+            *(
+                t
+                for table in ("_parameters", "_buffers")
+                for t, _, _ in module_tree.tensors(root, table)
+            ),
+            *(t for _, t, _ in argument_leaves(*batch)),
+        )
+        if (found := _storage(tensor)) is not None
+    }
+    sizes: dict[int, int] = {}
+    seen: set[Any] = set()
+    while todo:
+        node: Any = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        todo += [following for following, _ in node.next_functions if following is not None]
+        for tensor in _saved(node):
+            found = _storage(tensor)
+            if found is not None and found[0] not in held:
+                sizes[found[0]] = found[1]
+    result = Training(
+        saved_bytes=sum(sizes.values()),
+        gradient_bytes=sum(
+            p.numel() * p.element_size()
+            for p, _, _ in module_tree.tensors(root, "_parameters")
+            if p.requires_grad and not is_lazy(p)
+        ),
+    )
+    return result, seen

@@ -1,0 +1,1 @@
+"""What two runs that are compared exchange and keep."""

@@ -1,0 +1,252 @@
+"""A run by several ranks: what they exchange, what they share, what backward does not reach."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from hookcli.distributed import ddp, send
+from hookcli.distributed.buckets import Buckets, bucket_row, hook_name
+from hookcli.distributed.consistency import check_alike
+from hookcli.distributed.group import Group, join, set_environment
+from hookcli.errors import ModelError, RequestError
+from hookcli.hooks.attach.comm import Averaging, process_group, try_out
+from hookcli.hooks.context import Context
+from hookcli.hooks.hook import Hook
+from hookcli.models.batch import Batch
+from hookcli.models.failures import text_of
+from hookcli.models.model import Model
+from hookcli.models.nested import leaves
+from hookcli.report.build.events import number
+from hookcli.report.distributed import Distributed, UnitRow, UnreachedRow
+from hookcli.report.findings import Measurement
+from hookcli.report.ranks.merge import GRADIENT, PARAMETER, STATE
+from hookcli.report.recording import Recording
+from hookcli.run.observe.timeline import Timeline
+from hookcli.run.probes.rerun import Again
+from hookcli.run.statistics.digest import digest
+from hookcli.run.statistics.statistics import norm_of
+from hookcli.spec.plan import Plan
+from hookcli.spec.request import DistributedSpec, Rank
+
+
+class Together:
+    """The ranks of one run. `number` is this one's; with one alone nothing is exchanged.
+
+    `sharded`: each rank holds a part of the model.
+    """
+
+    def __init__(self, spec: DistributedSpec | None = None, rank: Rank | None = None) -> None:
+        self._spec = spec or DistributedSpec()
+        self._rank = rank or Rank(0, 1, 0, 1, None, 600.0)
+        self._joined = rank is not None
+        self._group: Group | None = None
+        self._unreached: list[list[str]] = []
+        self._units: tuple[UnitRow, ...] = ()
+        self._options: dict[str, Any] = {}
+        self._buckets: Buckets | None = None
+        self._hook: str | None = None
+        self.sharded = False
+        self._timeline: Timeline | None = None
+        if self._joined:
+            set_environment(self._rank)
+
+    @property
+    def number(self) -> int:
+        """Which rank this is."""
+        return self._rank.number
+
+    def join(self, device: str) -> None:
+        """Meet the others, before anything of the user's runs."""
+        self._group = join(self._rank, self._spec, torch.device(device))
+
+    def ready(self, model: Model, batch: Batch, plan: Plan, hook: Hook | None) -> None:
+        """See that all ranks have one model, learn what the loss reaches, shard where asked.
+
+        Raises
+        ------
+        RequestError, ModelError : they have not; the configuration cannot be carried out.
+        """
+        self._refuse(plan, hook)
+        if self._group is None or self.sharded:
+            self._unreached = [unreached(model, batch, plan) or []]
+            return
+        check_alike(model, self._group, self._spec.place)
+        self._unreached = self._group.gather(unreached(model, batch, plan) or [])
+        self._check_reach()
+        if hook is not None:
+            try_out(hook.spec, plan.steps)
+        if self._spec.parallel == "fsdp":
+            from hookcli.distributed.fsdp import shard
+
+            self._units = shard(model.root, self._spec, self._group.device, self._group.world)
+            self.sharded = True
+
+    def _refuse(self, plan: Plan, hook: Hook | None) -> None:
+        """What several ranks cannot do."""
+        if plan.backward.inputs:
+            raise RequestError(
+                "torch.autograd.grad fills no buckets: ranks would not exchange gradients",
+                place="run.backward.inputs",
+                hint="leave it out, or leave --nproc and the communication hook out",
+            )
+        if hook is not None and self._spec.parallel == "fsdp":
+            raise RequestError(
+                "FSDP has no communication hook of this kind",
+                place=hook.spec.place,
+                hint="write run: {distributed: {parallel: ddp}}",
+            )
+
+    def _check_reach(self) -> None:
+        """Refuse what would wait for ever: parameters that some ranks use and others do not."""
+        lost = [(r, name) for r, names in enumerate(self._unreached) for name in names]
+        sharded = self._spec.parallel == "fsdp"
+        uneven = any(names != self._unreached[0] for names in self._unreached)
+        if not lost or not (uneven if sharded else self._spec.find_unused_parameters is False):
+            return
+        named = ", ".join(f"{name} on rank {rank}" for rank, name in lost[:3])
+        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""  # as named
+        way = "FSDP" if sharded else "DistributedDataParallel"
+        raise ModelError(
+            f"the loss does not reach {named}{more}: {way} would wait for their gradients",
+            place=self._spec.place,
+            hint="use the parameters on all ranks"
+            if sharded
+            else "write find_unused_parameters: true, or leave it out",
+        )
+
+    def wrap(
+        self,
+        model: Model,
+        hook: Hook | None,
+        context: Context,
+        stack: ExitStack,
+        timeline: Timeline | None,
+    ) -> None:
+        """Put the model into DistributedDataParallel, and look at its communication."""
+        self._timeline = timeline
+        if self._spec.parallel == "fsdp":
+            return
+        group = self._group
+        if group is None:
+            stack.enter_context(process_group())
+            group = Group(0, 1, "gloo", torch.device("cpu"))
+            self._group = group
+            stack.callback(setattr, self, "_group", None)
+        infos = model.parameters()
+        names = {id(info.tensor): info.name for info in infos}
+        device = infos[0].tensor.device if infos else torch.device("cpu")
+        told = None if timeline is None else timeline.bucket
+        buckets = Buckets(group, names, told, one_by_one=hook is not None)
+        self._buckets, self._hook = buckets, hook_name(hook)
+        averaging = Averaging(hook, names)
+        unused = any(self._unreached)
+        self._options = ddp.options(self._spec, unused=unused)
+        stack.enter_context(buckets.wire.tapped())
+
+        def entry(_: Any, bucket: Any) -> Any:
+            return buckets.take(context.step, bucket, lambda: averaging(bucket))
+
+        place = self._spec.place if hook is None else hook.spec.place
+        model.wrapper = ddp.wrap(model.root, self._options, device, entry, place)
+        stack.callback(setattr, model, "wrapper", None)
+
+    def original(self, error: BaseException) -> BaseException:
+        """What a callback of a communication hook raised, where the error tells of that."""
+        raised = None if self._buckets is None else self._buckets.wire.raised
+        return error if raised is None or "running the callback" not in text_of(error) else raised
+
+    def conclude(self, model: Model, recording: Recording) -> None:
+        """Leave in the recording what this rank saw."""
+        notes = [] if self._buckets is None else self._buckets.notes
+        backend = "gloo" if self._group is None else self._group.backend
+        recording.distributed = Distributed(
+            backend=backend,
+            parallel=self._spec.parallel,
+            world_size=self._rank.world,
+            hook=self._hook,
+            options=self._options,
+            rebuilt=_rebuilt(notes),
+            buckets=tuple(map(bucket_row, notes)),
+            units=self._units,
+            unreached=tuple(UnreachedRow(name, (self.number,)) for name in self._mine()),
+        )
+        if self._buckets is not None and self._buckets.would_mix and backend == "gloo":
+            recording.warnings.append(
+                f"{self._hook} sends from callbacks: gloo mixes up what several buckets send at "
+                "once, and may abort; here each bucket waited for the one before"
+            )
+        if self._joined and not self.sharded and recording.failure is None:
+            recording.measured += state_rows(model)
+        if self._timeline is not None and recording.timings is not None and self._group:
+            start = (self._timeline.zero - self._group.mark) / 1000
+            recording.timings = {**recording.timings, "start": start}
+
+    def _mine(self) -> list[str]:
+        """What the loss does not reach here."""
+        if not self._unreached:
+            return []
+        return self._unreached[self.number if len(self._unreached) > 1 else 0]
+
+    def exchange(self, text: str) -> tuple[str | None, ...]:
+        """Under torchrun: rank 0 gets the reports of the others, which send theirs."""
+        if not self._joined or self._rank.store is not None or not dist.is_initialized():
+            return ()
+        return send.exchange(text, self._rank)
+
+
+def _rebuilt(notes: list[Any]) -> int | None:
+    """The first step whose buckets are others than those of step 0."""
+    steps: dict[int, list[tuple[str, ...]]] = {}
+    for note in sorted(notes, key=lambda one: (one.step, one.index)):
+        steps.setdefault(note.step, []).append(note.parameters)
+    return next((step for step, held in steps.items() if held != steps.get(0, held)), None)
+
+
+def _state(tensor: torch.Tensor | None) -> dict[str, Any] | None:
+    """Its bits, in few, and its 2-norm."""
+    if tensor is None:
+        return None
+    norm = norm_of(tensor)
+    return {"bits": digest(tensor), "norm": None if norm is None else number(norm["norm"])}
+
+
+def state_rows(model: Model) -> list[Measurement]:
+    """A measurement for each parameter."""
+    return [
+        Measurement(
+            STATE,
+            info.name,
+            None,
+            {PARAMETER: _state(info.tensor), GRADIENT: _state(info.tensor.grad)},
+            None,
+        )
+        for info in model.parameters()
+    ]
+
+
+def unreached(model: Model, batch: Batch, plan: Plan) -> list[str] | None:
+    """Their names; None where the model raises, which the run itself will tell better.
+
+    A look at the graph would miss what a checkpoint recomputes, so that this goes backward.
+    """
+    if not plan.goes_backward:
+        return []
+    again = Again(model, batch, plan, "cpu")
+    try:
+        with again.running("eval" if plan.mode == "eval" else "train") as output:
+            if plan.backward.gradient is None:
+                again.backward(output)
+            else:
+                start = next(t for _, t, _ in leaves(output) if t.requires_grad)
+                torch.autograd.backward(start, torch.ones_like(start))
+            return [
+                info.name
+                for info in model.parameters()
+                if info.tensor.requires_grad and info.tensor.grad is None
+            ]
+    except Exception:  # noqa: BLE001  # the user's code may raise anything
+        return None

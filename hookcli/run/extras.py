@@ -1,0 +1,61 @@
+"""What happens beside a run: one of two that are compared shares things, rules have probes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from hookcli.models.model import Model
+from hookcli.report.recording import Recording
+from hookcli.run.batch.candidates import Candidate
+from hookcli.run.diff.exchange import side_of
+from hookcli.run.observe.observer import Observer
+from hookcli.spec.plan import Plan
+from hookcli.spec.request import Attempt, Spec
+
+if TYPE_CHECKING:
+    from hookcli.run.probes.probes import Probes
+
+
+def _probes(spec: Spec) -> Probes | None:
+    if not spec.probes:
+        return None
+    from hookcli.run.probes.probes import Probes  # for those that judge
+
+    return Probes(spec)
+
+
+class Beside:
+    """What a request asks for beside its run; nothing beside a fake one."""
+
+    def __init__(self, spec: Spec, attempt: Attempt) -> None:
+        real = attempt.tensors == "real"
+        self._side = side_of(spec) if real else None
+        self._probes = _probes(spec) if real else None
+
+    def exchange_weights(self, root: nn.Module) -> None:
+        """Give the other side the weights, or take its own."""
+        if self._side is not None:
+            self._side.exchange_weights(root)
+
+    def their_batch(self, root: nn.Module) -> Candidate | None:
+        """The other side's batch, where this one is to take it."""
+        return None if self._side is None else self._side.their_batch(root)
+
+    def observers(self, candidate: Candidate, recording: Recording) -> Sequence[Observer]:
+        """What looks on at a run with this batch."""
+        if self._side is not None:
+            return self._side.observers(candidate, recording)
+        return () if self._probes is None else self._probes.observers(candidate.batch)
+
+    def conclude(self, model: Model, plan: Plan, recording: Recording, *, again: bool) -> None:
+        """Leave in the recording what was found; probes run the model `again`, where that can be.
+
+        A sharded model cannot: ranks would wait for each other in what only one of them tries.
+        """
+        if self._side is not None:
+            self._side.conclude(recording)
+        if self._probes is not None:
+            self._probes.conclude(model, plan, recording, again=again)

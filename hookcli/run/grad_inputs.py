@@ -1,0 +1,118 @@
+"""The tensors with respect to which `run.backward.inputs` takes gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from hookcli.errors import RequestError
+from hookcli.hooks.context import Context
+from hookcli.hooks.resolve import Known, module_targets
+from hookcli.models.model import Call, Model
+from hookcli.models.nested import argument_leaves, leaves
+from hookcli.report.recording import EventNote, LeafNote
+from hookcli.run.statistics.statistics import statistics
+from hookcli.spec.hooks import Match
+from hookcli.spec.selectors import advice, name_matches, path_matches, selector_of
+
+_PLACE = "run.backward.inputs"
+_HINT = "name a parameter by a pattern, or a module's value: layer1:output"
+
+
+class Wanted:
+    """Parameters by pattern, and inputs and outputs of calls, kept until their gradients came."""
+
+    def __init__(self, model: Model, patterns: tuple[str, ...]) -> None:
+        self._parameters: dict[int, torch.Tensor] = {}
+        self._matches: dict[int, list[tuple[str, Match]]] = {}
+        self._values: list[tuple[torch.Tensor, Call, str, str, str]] = []
+        known = Known.of(model)
+        for pattern in patterns:
+            try:
+                selector = selector_of(pattern)
+            except ValueError as error:
+                raise RequestError(str(error.args[0]), place=_PLACE, hint=_HINT) from None
+            (match,) = selector.any
+            if match.part is None:
+                found = [
+                    p.tensor
+                    for p in known.parameters
+                    if p.tensor.requires_grad and name_matches(selector, p.name, p.aliases)
+                ]
+                self._parameters.update({id(t): t for t in found})
+                names = [p.name for p in known.parameters]
+            else:
+                modules = module_targets(match, known)
+                for name, module in modules:
+                    self._matches.setdefault(id(module), []).append((name, match))
+                found, names = list(modules), known.module_names()  # type: ignore[arg-type]
+            if not found:
+                raise RequestError(
+                    f"nothing that requires grad matches '{pattern}'",
+                    place=_PLACE,
+                    hint=advice(selector, names),
+                )
+
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        """A call starts: keep the inputs that are wanted."""
+        self._keep(call, "input", argument_leaves(*batch))
+
+    def leave(self, call: Call, output: Any) -> None:
+        """A call ended: keep the outputs that are wanted."""
+        self._keep(call, "output", leaves(output))
+
+    def _keep(self, call: Call, part: str, found: list[tuple[str, torch.Tensor, bool]]) -> None:
+        for name, match in self._matches.get(call.key, ()):
+            if match.part != part:
+                continue
+            self._values += [
+                (tensor, call, name, part, path)
+                for path, tensor, _ in found
+                if tensor.requires_grad and path_matches(match, path)
+            ]
+
+    def tensors(self) -> list[torch.Tensor]:
+        """All of them, the parameters first.
+
+        Raises
+        ------
+        RequestError : what is wanted of calls did not come up in them.
+        """
+        if self._matches and not self._values:
+            raise RequestError(
+                "no value that requires grad came up where gradients are wanted",
+                place=_PLACE,
+                hint="did the module run, under grad?",
+            )
+        return [*self._parameters.values(), *(value[0] for value in self._values)]
+
+    def sort(
+        self, found: tuple[torch.Tensor | None, ...], context: Context
+    ) -> dict[int, torch.Tensor | None]:
+        """The parameters' gradients by key; those of values are noted as events."""
+        count = len(self._parameters)
+        for (_, call, name, part, path), gradient in zip(self._values, found[count:], strict=True):
+            notes: tuple[LeafNote, ...] = ()
+            if gradient is not None:
+                shape, dtype = tuple(gradient.shape), str(gradient.dtype).removeprefix("torch.")
+                notes = (("", shape, dtype, False),)
+            context.note(
+                EventNote(
+                    next(context.sequence),
+                    context.step,
+                    "backward",
+                    "tensor",
+                    f"{name}:{part}{path}",
+                    call.index,
+                    call.order,
+                    None,
+                    None,
+                    notes,
+                    part,
+                    path,
+                    None if gradient is None else [statistics(gradient)],
+                )
+            )
+        self._values.clear()
+        return dict(zip(self._parameters, found[:count], strict=True))

@@ -1,0 +1,1 @@
+"""Configured hooks in a run: attaching them, and what their errors mean."""

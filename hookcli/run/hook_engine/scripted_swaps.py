@@ -1,0 +1,28 @@
+"""Which modules' values hooks may replace: known before a scripted module's first run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import nn
+
+from hookcli.catalogue.actions import CATALOGUE as ACTIONS
+from hookcli.errors import RequestError
+from hookcli.hooks.resolve import Known, resolve
+from hookcli.models import module_tree
+from hookcli.spec.hooks import HookSpec
+
+_KINDS = {"forward_pre", "forward", "global_forward_pre", "global_forward"}
+
+
+def swapping(hooks: tuple[HookSpec, ...], root: nn.Module) -> Callable[[nn.Module], bool]:
+    """Whether a hook may give a module's inputs or output a new value."""
+    known = Known(module_tree.modules(root), ())
+    found: set[int] = set()
+    for hook in hooks:
+        if hook.kind in _KINDS and any(ACTIONS[action.name].changes for action in hook.actions):
+            try:
+                found.update(id(module) for _, module in resolve(hook, known).modules)
+            except RequestError:  # said when the hooks are attached, all at once
+                continue
+    return lambda module: id(module) in found

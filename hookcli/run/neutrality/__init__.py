@@ -1,0 +1,1 @@
+"""What a run must leave as it was."""

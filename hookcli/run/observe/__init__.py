@@ -1,0 +1,1 @@
+"""Observers on the model: calls, gradients, parameters, time."""

@@ -1,0 +1,80 @@
+"""What keeps hooks from firing, or from meaning what they seem to: said where it happens."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+import torch
+
+from hookcli.models import module_tree
+from hookcli.models.model import Call, Model
+from hookcli.report.recording import Recording
+
+_NO_GRAD = "ran under no_grad: no gradient comes here"
+_TRANSFORM = "ran inside a function transform: shapes and hooks are those inside it"
+_OTHERS = "ran with other parameters than its own: hooks on its parameters do not see these"
+
+
+class Asides:
+    """Looks at each call as it starts; `backward` says whether gradients are to come."""
+
+    def __init__(self, model: Model, *, backward: bool) -> None:
+        self._backward = backward
+        self._own = {id(tensor) for tensor, _, _ in module_tree.tensors(model.root, "_parameters")}
+        self._registered = {id(module) for module, _ in module_tree.modules(model.root)}
+
+    def enter(self, call: Call) -> None:
+        """Note on a call what is unusual about it."""
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            call.note(_TRANSFORM)
+        if not self._backward:
+            return
+        if not torch.is_grad_enabled():
+            call.note(_NO_GRAD)
+        if call.key in self._registered and any(
+            parameter is not None and id(parameter) not in self._own
+            for parameter in call.module._parameters.values()
+        ):
+            call.note(_OTHERS)
+
+
+def note_compiled(model: Model, recording: Recording) -> None:
+    """Say that compiled modules are run as written."""
+    if "torch._dynamo" not in sys.modules:
+        return
+    from torch._dynamo import OptimizedModule
+
+    if any(isinstance(module, OptimizedModule) for module, _ in module_tree.modules(model.root)):
+        recording.warnings.append(
+            "torch.compile is set aside: compiled code calls no hooks that came after it"
+        )
+
+
+def note_bypassed(recording: Recording, used: Iterable[int]) -> None:
+    """Say which modules were used without a call: no hook on them can fire.
+
+    `used` are identities of parameters that operators took; a gradient tells it too.
+    """
+    called = {call.key for call in recording.calls}
+    taken = set(used)
+    shared = {key for info in recording.modules if info.key in called for key in info.own}
+    names = [
+        info.name
+        for info in recording.modules
+        if info.callable
+        and info.key not in called
+        and set(info.own) & taken
+        and not set(info.own) <= shared  # a tied weight was used by its other owner
+    ]
+    if names:
+        listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        recording.warnings.append(
+            f"used without a call: {listed}: forward() was called directly, or another module "
+            "used the weights; hooks there do not fire"
+        )
+
+
+def with_gradients(model: Model) -> list[int]:
+    """Identities of the parameters that hold a gradient."""
+    return [id(info.tensor) for info in model.parameters() if info.tensor.grad is not None]

@@ -1,0 +1,41 @@
+"""Which call made an autograd node, by the numbers that torch gives to nodes."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from hookcli.models.model import Call
+
+_NONE = 1 << 63  # AccumulateGrad nodes have the number 2**64 - 1
+
+
+class Owners:
+    """The ranges of numbers that calls took on the thread that ran the model."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._orders: list[int] = []
+        self._ends: dict[int, int] = {}
+        self._parents: dict[int, int | None] = {}
+
+    def enter(self, call: Call) -> None:
+        """A call starts; they come in the order of their numbers."""
+        if self._starts and call.sequence < self._starts[-1]:
+            return  # of another thread
+        self._starts.append(call.sequence)
+        self._orders.append(call.order)
+        self._parents[call.order] = call.parent
+
+    def leave(self, call: Call, end: int) -> None:
+        """A call ended when the next node's number was `end`."""
+        self._ends[call.order] = end
+
+    def of(self, number: int) -> int | None:
+        """The order of the innermost call that made the node with this number."""
+        if number >= _NONE:
+            return None
+        i = bisect_right(self._starts, number) - 1
+        order: int | None = self._orders[i] if i >= 0 else None
+        while order is not None and number >= self._ends.get(order, _NONE):
+            order = self._parents.get(order)
+        return order

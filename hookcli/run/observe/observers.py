@@ -1,0 +1,139 @@
+"""All that looks on while a plan is carried out, told of every call, phase and firing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from hookcli.models.batch import Batch
+from hookcli.models.model import Call, Model
+from hookcli.models.nested import argument_leaves
+from hookcli.report.recording import Recording
+from hookcli.run.batch.fake_checks import Doubts
+from hookcli.run.cost.flops import OperatorCounter
+from hookcli.run.hook_engine.engine import Engine
+from hookcli.run.observe.call_notes import Asides, note_bypassed, note_compiled, with_gradients
+from hookcli.run.observe.node_owners import Owners
+from hookcli.run.observe.observer import Observer
+from hookcli.run.observe.recorder import Progress, Recorder
+from hookcli.run.observe.timeline import Timeline
+from hookcli.spec.plan import Plan
+
+if TYPE_CHECKING:
+    from hookcli.run.grad_inputs import Wanted
+
+
+def held_tensors(model: Model) -> list[torch.Tensor]:
+    """Parameters, their gradients, and buffers."""
+    parameters = [info.tensor for info in model.parameters()]
+    grads = [p.grad for p in parameters if p.grad is not None]
+    return [*parameters, *grads, *(info.tensor for info in model.buffers())]
+
+
+def _wanted(model: Model, patterns: tuple[str, ...]) -> Wanted | None:
+    if not patterns:
+        return None
+    from hookcli.run.grad_inputs import Wanted  # and what finds targets, which few runs need
+
+    return Wanted(model, patterns)
+
+
+class Watch:
+    """Recorder, engine, counter and the rest behind the two functions that a model calls."""
+
+    def __init__(
+        self,
+        model: Model,
+        plan: Plan,
+        engine: Engine,
+        recording: Recording,
+        progress: Progress,
+        doubts: Doubts | None,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self._model, self._engine, self._recording = model, engine, recording
+        self._observers = observers
+        for observer in observers:
+            observer.begin(model)
+        self._progress = progress
+        self.recorder = Recorder(recording, progress, engine.context, doubts)
+        self.recorder.counted = plan.flops
+        self._owners = Owners()
+        self._asides = Asides(model, backward=plan.goes_backward)
+        self.timeline = Timeline() if plan.timings else None
+        self.wanted = _wanted(model, plan.backward.inputs)
+        self.counter: OperatorCounter | None = None
+        if plan.flops:
+            parameters = {id(info.tensor) for info in model.parameters()}
+            self.counter = OperatorCounter(self.recorder.cost_of(self._owners), parameters)
+        if plan.goes_backward:
+            engine.watched_by(self.recorder.fired)
+        if self.timeline is not None:
+            engine.watched_by(self.timeline.event)
+
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        """A call starts."""
+        self._owners.enter(call)
+        self._asides.enter(call)
+        self.recorder.enter(call, batch)
+        if self._engine.hooks:
+            self._engine.enter(call, batch)
+        if self.wanted is not None:
+            self.wanted.enter(call, batch)
+        for observer in self._observers:
+            observer.enter(call, batch)
+        if self.timeline is not None:
+            self.timeline.enter(call)
+
+    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        """A call ended."""
+        if self.timeline is not None:
+            self.timeline.leave(call)
+        self._owners.leave(call, torch._C._autograd._get_sequence_nr())
+        self.recorder.leave(call, output, error)
+        if self._engine.hooks:
+            raised = error is not None
+            self._engine.leave(call, None if raised else output, raised=raised)
+        if self.wanted is not None:
+            self.wanted.leave(call, output)
+        for observer in self._observers:
+            observer.leave(call, output, error)
+
+    def phase(self, name: str) -> None:
+        """A phase begins."""
+        self.recorder.phase = name
+        self._progress(name, None, self._engine.context.step)
+        if self.timeline is not None:
+            self.timeline.phase(self._engine.context.step, name)
+
+    def backward_from(self, start: torch.Tensor) -> None:
+        """Backward is about to start from this tensor."""
+        self._engine.before_backward(start)
+        if self.timeline is not None:
+            self.timeline.watch(start, self._owners)
+
+    def after_backward(self) -> None:
+        """Gradients stand on the parameters, before a step with them."""
+        for observer in self._observers:
+            observer.gradients(self._model)
+
+    def end(self, batch: Batch) -> None:
+        """The run is over, however it ended."""
+
+        def alive() -> list[torch.Tensor]:
+            given = [t for _, t, _ in argument_leaves(batch.args, batch.kwargs)]
+            return [*held_tensors(self._model), *given]
+
+        self._engine.judge(self._recording, alive)
+        if self.timeline is not None:
+            self._recording.timings = self.timeline.data()
+
+    def conclude(self) -> None:
+        """Say what the whole of the run tells; its inventory has been taken."""
+        note_compiled(self._model, self._recording)
+        if self._recording.failure is None:
+            used = self.counter.used if self.counter else with_gradients(self._model)
+            note_bypassed(self._recording, used)
+        self.recorder.size_strangers()

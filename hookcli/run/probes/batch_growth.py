@@ -1,0 +1,89 @@
+"""The shapes of every call with one sample more: they tell which dimensions hold samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from hookcli.models.batch import map_batch
+from hookcli.models.model import Call
+from hookcli.models.nested import argument_leaves, leaves, shape_of
+from hookcli.report.findings import Measurement
+from hookcli.run.probes.rerun import Again, Outputs
+
+PROBE = "grown"
+
+
+def grown(again: Again, measured: Sequence[Measurement]) -> list[Measurement]:
+    """A measurement for each call: the shapes of its inputs and outputs, by path.
+
+    The samples are along the dimension that `measured` says; else along the first or the second,
+    whichever alone lets the model run with one more, and all outputs be longer. There is none
+    where it is not known.
+    """
+    known: dict[str, Any] = next((one.value for one in measured if one.probe == "samples"), {})
+    dims = (known["dim"],) if "dim" in known else (0, 1)
+    tried = [found for dim in dims if (found := _run(again, dim))]
+    return tried[0] if len(tried) == 1 else []
+
+
+def _run(again: Again, dim: int) -> list[Measurement]:
+    """What the calls of one run took and gave; nothing where the outputs are as they were."""
+    sizes = [
+        t.shape[dim]
+        for _, t, _ in argument_leaves(again.batch.args, again.batch.kwargs)
+        if t.dim() > dim
+    ]
+    if not sizes or not sizes[0]:
+        return []
+    size = sizes[0]
+
+    def longer(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.dim() <= dim or tensor.shape[dim] != size:
+            return tensor
+        return torch.cat((tensor, tensor.narrow(dim, 0, 1)), dim).detach()
+
+    seen = _Shapes(dim, size)
+    try:
+        base = again.twice()[0]
+        with again.model.observe(seen.enter, seen.leave):
+            more = again.forward("eval", map_batch(again.batch, longer))
+    except Exception:  # noqa: BLE001  # the user's code may raise anything: then it is not known
+        return []
+    return seen.found if _grew(base, more) else []
+
+
+def _grew(base: Outputs, more: Outputs) -> bool:
+    """Whether every output with a dimension is another in some."""
+    shaped = [path for path, tensor in base.items() if tensor.dim()]
+    return bool(shaped) and all(
+        path in more
+        and more[path].dim() == base[path].dim()
+        and more[path].shape != base[path].shape
+        for path in shaped
+    )
+
+
+class _Shapes:
+    """The shapes of each call of a named module."""
+
+    def __init__(self, dim: int, size: int) -> None:
+        self.found: list[Measurement] = []
+        self._known = {"dim": dim, "samples": size}
+        self._inputs: dict[int, dict[str, Any]] = {}
+
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        """A call starts."""
+        self._inputs[call.order] = {p: list(shape_of(t)) for p, t, _ in argument_leaves(*batch)}
+
+    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        """A call ended."""
+        inputs = self._inputs.pop(call.order, {})
+        if call.late:
+            inputs |= {p: list(shape_of(t)) for p, t, _ in argument_leaves((), call.late)}
+        if error is None and call.name is not None:
+            outputs = {path: list(shape_of(tensor)) for path, tensor, _ in leaves(output)}
+            value = {**self._known, "input": inputs, "output": outputs}
+            self.found.append(Measurement(PROBE, call.name, call.index, value, None))

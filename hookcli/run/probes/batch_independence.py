@@ -1,0 +1,229 @@
+"""Whether the output for one sample depends on the others: they are replaced, and it is compared.
+
+The batch dimension is found by running one sample more: every output must then be longer by one in
+one dimension. Scalars are left out: a loss is of all samples. The samples of that run are all
+copies of the last one, and of the next the first: two runs where no sample sees another. Where the
+first run says otherwise, its size, or noise that is drawn for each sample, may be why: then the
+last sample is tried in a batch of the size that was given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from hookcli.models.batch import Batch, map_batch
+from hookcli.models.bits import same_bits
+from hookcli.models.failures import first_line, message_of, type_name
+from hookcli.models.nested import argument_leaves, dtype_name
+from hookcli.rules.batch_independent import limit_of
+from hookcli.run.probes.determinism import as_number, change
+from hookcli.run.probes.rerun import Again, Outputs
+
+
+@dataclass(frozen=True, slots=True)
+class _Along:
+    """A dimension along which inputs hold samples, and that of each output.
+
+    `more` is what came out for one sample more, all of them copies of the last.
+    """
+
+    dim: int
+    size: int
+    outputs: dict[str, int]
+    more: Outputs
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """How far an output of one sample moved when the others were replaced."""
+
+    relative: float
+    output: str
+    sample: int
+    dtype: str
+
+    @property
+    def is_coupled(self) -> bool:
+        """Whether that is more than rounding."""
+        return not self.relative <= limit_of(self.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class _Not:
+    """A dimension that is not known to hold the samples. `ran`: it is known not to."""
+
+    why: str
+    ran: bool
+
+
+def samples(again: Again, dim: int | None) -> dict[str, Any]:
+    """What was found, or `why` nothing could be."""
+    base = again.twice()[0]
+    along = _nothing_to_replace(again.batch, dim or 0) or _along(again, base, dim or 0)
+    if isinstance(along, str):
+        return {"why": along}
+    if isinstance(along, _Along):
+        moved = _moved(again, base, along)
+        if not isinstance(moved, str) and moved.is_coupled and dim is None:
+            moved = _UNCLEAR if _may_be_time(again, base) else moved
+        return _told(along, moved)
+    other = None if dim is not None else _along(again, base, 1)
+    if not isinstance(other, _Along):
+        return {"why": f"the batch dimension is not known: {along.why}"}
+    moved = _moved(again, base, other)
+    if not isinstance(moved, str) and moved.is_coupled and not along.ran:
+        moved = f"the batch dimension is not known: {along.why}"
+    return _told(other, moved)
+
+
+_UNCLEAR = "outputs grow along dimension 0 and along 1: say which holds the samples with dim"
+
+
+def _told(along: _Along, moved: _Moved | str) -> dict[str, Any]:
+    if isinstance(moved, str):
+        return {"why": moved}
+    return {
+        "dim": along.dim,
+        "samples": along.size,
+        "relative": as_number(moved.relative),
+        "output": moved.output,
+        "sample": moved.sample,
+        "dtype": moved.dtype,
+    }
+
+
+def _may_be_time(again: Again, base: Outputs) -> bool:
+    """Whether dimension 1 may hold the samples, so that what is coupled along 0 is time."""
+    along = _along(again, base, 1)
+    if isinstance(along, _Not):
+        return False
+    moved = _moved(again, base, along)
+    return isinstance(moved, str) or not moved.is_coupled
+
+
+def _size(batch: Batch, dim: int) -> int | None:
+    """How many samples the inputs hold along a dimension: what the first that has it says."""
+    for _, tensor, _ in argument_leaves(batch.args, batch.kwargs):
+        if tensor.dim() > dim:
+            return tensor.shape[dim]
+    return None
+
+
+def _nothing_to_replace(batch: Batch, dim: int) -> str:
+    """Why no sample has another in the place of which one could be put, or ""."""
+    size = _size(batch, dim)
+    if size is None:
+        return f"no input has a dimension {dim}"
+    if size < 2:
+        return f"dimension {dim} holds {size} sample: --batch-size 2 gives two"
+    if _same(_alone(batch, dim, size - 1, size), batch):
+        return "all samples of the batch are the same: there is nothing to replace"
+    return ""
+
+
+def _along(again: Again, base: Outputs, dim: int) -> _Along | _Not:
+    """The dimension of samples of each output, or why there is none."""
+    size = _size(again.batch, dim)
+    if size is None or size < 2:
+        return _Not(f"no input has two samples along dimension {dim}", ran=False)
+    try:
+        more = again.forward("eval", _alone(again.batch, dim, size - 1, size + 1))
+    except Exception as error:  # noqa: BLE001  # the user's code may raise anything
+        said = f"{type_name(error)}: {first_line(message_of(error))}"
+        return _Not(f"{size + 1} samples along dimension {dim} do not run: {said}", ran=False)
+    outputs = {}
+    for path, tensor in base.items():
+        if tensor.is_nested:
+            return _Not(f"output{path} is nested", ran=False)
+        if tensor.dim() == 0 or path not in more:
+            continue
+        grown = _grown(tensor.shape, more[path].shape, size)
+        if grown is None:
+            said = f"output{path} does not grow with the samples along dimension {dim}"
+            return _Not(said, ran=True)
+        outputs[path] = grown
+    if not outputs or more.keys() != base.keys():
+        return _Not(f"no output grows with the samples along dimension {dim}", ran=True)
+    return _Along(dim, size, outputs, more)
+
+
+def _grown(before: torch.Size, after: torch.Size, size: int) -> int | None:
+    """The one dimension that went from as many as there are samples to one more."""
+    if len(before) != len(after):
+        return None
+    other = [i for i, (b, a) in enumerate(zip(before, after, strict=True)) if a != b]
+    if len(other) != 1 or (before[other[0]], after[other[0]]) != (size, size + 1):
+        return None
+    return other[0]
+
+
+def _moved(again: Again, base: Outputs, along: _Along) -> _Moved | str:
+    """The output that moved most, with the first sample alone and with the last.
+
+    The last was alone where there was one sample more. Where it moved there it is tried again.
+    """
+    kept = {path: base[path] for path in along.outputs if _is_compared(base[path])}
+    if not kept:
+        return "no output has floating values to compare"
+    first = _alone_and_moved(again, kept, along, 0)
+    if isinstance(first, str) or first.is_coupled:
+        return first
+    last = _most(kept, along.more, along, along.size - 1, everywhere=True)
+    if last.is_coupled:
+        again_last = _alone_and_moved(again, kept, along, along.size - 1)
+        if isinstance(again_last, str):
+            return again_last
+        last = again_last
+    return max(first, last, key=lambda one: one.relative)
+
+
+def _alone_and_moved(again: Again, base: Outputs, along: _Along, kept: int) -> _Moved | str:
+    """How far the output of a sample moved with copies of it in the place of the others."""
+    output = again.forward("eval", _alone(again.batch, along.dim, kept, along.size))
+    for path, tensor in base.items():
+        if path not in output or output[path].shape != tensor.shape:
+            return f"output{path} has another shape with other samples"
+    return _most(base, output, along, kept, everywhere=False)
+
+
+def _most(base: Outputs, output: Outputs, along: _Along, kept: int, *, everywhere: bool) -> _Moved:
+    """The output that moved most at a sample; `everywhere`: all samples of `output` are copies."""
+    found = []
+    for path, tensor in base.items():
+        dim, other = along.outputs[path], output[path]
+        before = tensor.narrow(dim, kept, 1)
+        after = other if everywhere else other.narrow(dim, kept, 1)
+        relative = change(before.expand_as(after), after)
+        relative = float("inf") if relative != relative else relative
+        found.append(_Moved(relative, path, kept, dtype_name(tensor.dtype)))
+    return max(found, key=lambda one: one.relative)
+
+
+def _is_compared(tensor: torch.Tensor) -> bool:
+    plain = tensor.layout is torch.strided and not tensor.is_nested
+    return plain and (tensor.is_floating_point() or tensor.is_complex())
+
+
+def _alone(batch: Batch, dim: int, kept: int, many: int) -> Batch:
+    """As many copies of one sample in the place of all."""
+    size = _size(batch, dim)
+
+    def copies(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.dim() <= dim or tensor.shape[dim] != size:
+            return tensor
+        where = torch.full((many,), kept, dtype=torch.int64, device=tensor.device)
+        return tensor.index_select(dim, where)
+
+    return map_batch(batch, copies)
+
+
+def _same(one: Batch, other: Batch) -> bool:
+    pairs = zip(
+        argument_leaves(one.args, one.kwargs),
+        argument_leaves(other.args, other.kwargs),
+        strict=True,
+    )
+    return all(a is b or same_bits(a, b) for (_, a, _), (_, b, _) in pairs)

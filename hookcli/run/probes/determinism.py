@@ -1,0 +1,69 @@
+"""Two runs with one seed, held against each other bit by bit."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+
+from hookcli.models.bits import alike, same_bits
+from hookcli.models.nested import leaves
+from hookcli.report.build.events import number
+from hookcli.report.values import Number
+from hookcli.run.probes.rerun import Again, held
+
+
+def compare(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> dict[str, Any]:
+    """Which of the named tensors differ, and by how much of their largest value at most."""
+    differ = [
+        name
+        for name in dict.fromkeys((*one, *other))
+        if name not in one or name not in other or not same_bits(one[name], other[name])
+    ]
+    apart = [change(one[n], other[n]) for n in differ if n in one and n in other]
+    largest = max((a for a in apart if a == a), default=float("nan"))
+    names = [n if n.startswith("gradient") else f"output{n}" for n in differ]
+    return {"compared": len(one), "differ": names, "largest": number(float(f"{largest:.3g}"))}
+
+
+def change(before: torch.Tensor, after: torch.Tensor) -> float:
+    """The largest change over the largest value; infinite where that is 0 or shapes differ."""
+    if before.shape != after.shape or before.dtype != after.dtype:
+        return float("inf")
+    if before.layout is not torch.strided or before.numel() == 0:
+        return 0.0 if same_bits(before, after) else float("inf")
+    before, after = alike(before, after)
+    if torch.equal(before, after):
+        return 0.0
+    wide = torch.complex128 if before.is_complex() else torch.float64
+    one, other = before.to(wide), after.to(wide)
+    same = (one == other) | (torch.isnan(one) & torch.isnan(other))
+    apart = torch.where(same, 0.0, (one - other).abs()).max().item()
+    if not apart:
+        return 0.0
+    size = torch.nan_to_num(one.abs(), 0.0, 0.0, 0.0).max().item()
+    return apart / size if size else float("inf")
+
+
+def repeat(again: Again, mode: Literal["eval", "train"]) -> dict[str, Any]:
+    """Two forwards; where the run goes backward in train mode, the gradients too."""
+    if mode == "eval":
+        return compare(*again.twice())
+    return compare(*(_trained(again) for _ in range(2)))
+
+
+def _trained(again: Again) -> dict[str, torch.Tensor]:
+    """What a run in train mode gives, and its gradients."""
+    with again.running("train") as output:
+        found = {path: held(tensor) for path, tensor, _ in leaves(output)}
+        if again.plan.goes_backward:
+            again.backward(output)
+            for info in again.model.parameters():
+                if info.tensor.grad is not None:
+                    found[f"gradient of {info.name}"] = info.tensor.grad.clone()
+        return found
+
+
+def as_number(value: float) -> Number:
+    """Three digits of a figure, as strict JSON can hold it."""
+    return number(float(f"{value:.3g}"))

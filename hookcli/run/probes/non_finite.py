@@ -1,0 +1,207 @@
+"""Every value of a run, looked at as it is made: what is not finite is noted, in its order."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.nn.parameter import is_lazy
+
+from hookcli.models.model import Call, Model
+from hookcli.models.nested import argument_leaves, leaves
+from hookcli.models.storage import once
+from hookcli.report.findings import Measurement
+from hookcli.rules.finite import FOUND, SEEN
+
+_MOST = 200  # notes: what follows the first is mostly its consequence
+_CHUNK = 1 << 24  # elements that are counted at a time
+
+
+def is_finite(tensor: torch.Tensor) -> bool:
+    """Whether a sum says that all is finite: one pass, no copy. A sum that overflows says no."""
+    return bool(torch.isfinite(tensor.sum()))
+
+
+def count(tensor: torch.Tensor) -> dict[str, int]:
+    """How many are NaN, infinite and minus infinite. A complex number counts by its worst part."""
+    found = {"nans": 0, "infs": 0, "minus_infs": 0, "numel": tensor.numel()}
+    for piece in torch.split(tensor.reshape(-1), _CHUNK):
+        if piece.is_complex():
+            nans = torch.isnan(piece)
+            found["infs"] += int((torch.isinf(piece) & ~nans).sum())
+        else:
+            nans = torch.isnan(piece)
+            found["infs"] += int(torch.isposinf(piece).sum())
+            found["minus_infs"] += int(torch.isneginf(piece).sum())
+        found["nans"] += int(nans.sum())
+    return found
+
+
+def figures(tensor: torch.Tensor) -> dict[str, int] | None:
+    """The counts of a floating tensor that is not finite; None of one that is, or has no values."""
+    plain = tensor.detach()
+    if plain.layout is not torch.strided:
+        plain = plain.coalesce().values() if plain.layout is torch.sparse_coo else plain.values()
+    whole, plain = plain.numel(), once(plain)
+    if plain.dtype.itemsize == 1:
+        plain = plain.float()  # float8 has no sum
+    if is_finite(plain):
+        return None
+    times = whole // max(1, plain.numel())
+    found = {name: times * number for name, number in count(plain).items()}
+    return found if found["nans"] or found["infs"] or found["minus_infs"] else None
+
+
+@dataclass(slots=True)
+class _Made:
+    """A tensor that a call gave: who took it, and whether its gradient was finite."""
+
+    call: Call
+    path: str
+    taken_by: list[Call] = field(default_factory=list)
+
+
+class Values:
+    """Looks on at a run. Each tensor is read once, for as long as nobody writes to it."""
+
+    def __init__(self, found: list[Measurement]) -> None:
+        self._found = found
+        self._read = 0
+        self._known: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
+        self._made: dict[int, tuple[weakref.ref[torch.Tensor], _Made]] = {}
+        self._bad_gradients: set[int] = set()  # of calls, by order
+        self._lock = threading.Lock()
+        self._full = False
+        self._model: Model | None = None
+        self._step = 0
+        self._stepped = False  # an optimizer may have written the parameters since
+
+    def begin(self, model: Model) -> None:
+        """Parameters and buffers, as they are before the run."""
+        self._found.clear()
+        self._model = model
+        for at, infos in (("parameter", model.parameters()), ("buffer", model.buffers())):
+            for info in infos:
+                found = None if is_lazy(info.tensor) else self._look(info.tensor)
+                if found is not None:
+                    self._note(at, info.name, None, {**found, "order": None})
+
+    def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        """The inputs of a call, before it can write to them."""
+        if self._stepped and call.parent is None:
+            self._updated()
+        self._values(call, "input", argument_leaves(*batch))
+
+    def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        """The outputs of a call, and later their gradients."""
+        if error is not None:
+            return
+        if call.late:
+            self._values(call, "input", argument_leaves((), call.late))
+        found = leaves(output)
+        self._values(call, "output", found)
+        if call.graded:
+            for path, tensor, _ in found:
+                self._await(call, path, tensor)
+
+    def gradients(self, model: Model) -> None:
+        """The parameters' own, of this step; their rows tell of the last one alone."""
+        for info in reversed(model.parameters()):  # backward comes to the last ones first
+            grad = info.tensor.grad
+            found = None if grad is None else self._look(grad)
+            if found is not None:
+                self._note("parameter_gradient", info.name, None, {**found, "order": None})
+        self._step += 1
+        self._stepped = True
+
+    def _updated(self) -> None:
+        """Parameters that are no longer finite, once a step was taken."""
+        self._stepped = False
+        if self._model is None or self._full:
+            return
+        for info in self._model.parameters():
+            found = None if is_lazy(info.tensor) else self._look(info.tensor)
+            if found is not None:
+                self._note("updated", info.name, None, {**found, "order": None}, self._step - 1)
+
+    def conclude(self) -> None:
+        """Say how much was looked at: nothing found in nothing is no news."""
+        if self._stepped:
+            self._updated()
+        self._model = None
+        self._found.insert(0, Measurement(SEEN, "", None, self._read, "tensors"))
+
+    def _values(self, call: Call, at: str, found: list[tuple[str, torch.Tensor, bool]]) -> None:
+        for path, tensor, _ in found:
+            if at == "input" and tensor.requires_grad:
+                self._taken(call, tensor)
+            seen = self._look(tensor)
+            if seen is not None:
+                self._of_call(call, at, path, seen)
+
+    def _look(self, tensor: torch.Tensor) -> dict[str, int] | None:
+        """The counts of a tensor that is not finite; also of one that was read before."""
+        if not (tensor.is_floating_point() or tensor.is_complex()) or tensor.is_meta:
+            return None
+        version = -1 if tensor.is_inference() else tensor._version  # counts in-place writes
+        known = self._known.get(id(tensor))
+        if known is not None and known[0]() is tensor and known[1] == version != -1:
+            return None  # it was finite
+        try:
+            found = figures(tensor)
+        except (RuntimeError, NotImplementedError):  # a layout or a device that cannot
+            return None
+        self._read += 1
+        if found is None:
+            self._known[id(tensor)] = (weakref.ref(tensor), version)
+        return found
+
+    def _of_call(self, call: Call, at: str, path: str, value: dict[str, Any]) -> None:
+        said = {**value, "path": path, "order": call.order, "type": call.type}
+        name = f"<{call.type}>" if call.name is None else call.name
+        self._note(at, name, call.index, said)
+
+    def _note(
+        self,
+        at: str,
+        target: str,
+        call: int | None,
+        value: dict[str, Any],
+        step: int | None = None,
+    ) -> None:
+        with self._lock:
+            if len(self._found) < _MOST:
+                said = {"at": at, **value, "step": self._step if step is None else step}
+                self._found.append(Measurement(FOUND, target, call, said, None))
+            self._full = len(self._found) >= _MOST
+
+    def _taken(self, call: Call, tensor: torch.Tensor) -> None:
+        known = self._made.get(id(tensor))
+        if known is not None and known[0]() is tensor:
+            known[1].taken_by.append(call)
+
+    def _await(self, call: Call, path: str, tensor: torch.Tensor) -> None:
+        """Look at the gradient, when it comes. A tensor that goes on unchanged is the first's."""
+        if not tensor.requires_grad or tensor.is_leaf:
+            return
+        known = self._made.get(id(tensor))
+        if known is not None and known[0]() is tensor:
+            return
+        made = _Made(call, path)
+        self._made[id(tensor)] = (weakref.ref(tensor), made)
+        tensor.register_hook(lambda grad: self._graded(made, grad))  # type: ignore[no-untyped-call]
+
+    def _graded(self, made: _Made, grad: torch.Tensor) -> None:
+        if self._full:
+            return
+        found = self._look(grad)
+        if found is None:
+            return
+        self._bad_gradients.add(made.call.order)
+        good = [c for c in made.taken_by if c.order not in self._bad_gradients]
+        outer = {c.parent for c in good}
+        inner = [c.order for c in good if c.order not in outer]
+        self._of_call(made.call, "gradient", made.path, {**found, "taken_by": inner})

@@ -1,0 +1,50 @@
+"""Which forwards and backwards a check made, and for which rules: what it costs, in its report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+
+from hookcli.report.findings import PASSES, Measurement
+from hookcli.rules.catalogue import CATALOGUE
+from hookcli.spec.checks import CheckSpec
+from hookcli.spec.request import Mode
+
+RUN = "run"  # the run that is reported
+_ON_THEIR_OWN = {"repeat_eval", "repeat_train", "samples", "step", "grown"}
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """Forwards and backwards that were begun in one mode."""
+
+    mode: Mode = "eval"
+    forwards: int = 0
+    backwards: int = 0
+
+    def and_then(self, more: Passes) -> Passes:
+        """Both, in the mode of the later."""
+        return Passes(more.mode, self.forwards + more.forwards, self.backwards + more.backwards)
+
+
+def passes_of(ran: Mapping[str, Passes], checks: Iterable[CheckSpec]) -> Iterator[Measurement]:
+    """A measurement for each probe that ran the model, after that of the run itself."""
+    rules = _rules(checks)
+    for probe, passes in ran.items():
+        if passes.forwards:
+            value = {**asdict(passes), "rules": rules.get(probe, [])}
+            yield Measurement(PASSES, probe, None, value, None)
+
+
+def _rules(checks: Iterable[CheckSpec]) -> dict[str, list[str]]:
+    """The rules that look at each probe's outcome, in the order of the checks."""
+    found: dict[str, dict[str, None]] = {}
+    for check in checks:
+        rule = CATALOGUE[check.rule]
+        needed = {one.partition(":")[0] for one in rule.needs(rule.filled(check.options))}
+        own = needed & _ON_THEIR_OWN
+        for probe in sorted(own):
+            found.setdefault(probe, {})[rule.name] = None
+        if not own or needed - own:
+            found.setdefault(RUN, {})[rule.name] = None
+    return {probe: list(names) for probe, names in found.items()}

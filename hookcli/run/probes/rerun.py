@@ -1,0 +1,176 @@
+"""The model run again, from the same state and seed, outside the run that is reported."""
+
+from __future__ import annotations
+
+import random
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import torch
+
+from hookcli.models import module_tree
+from hookcli.models.batch import Batch, map_batch
+from hookcli.models.eager import EagerModel
+from hookcli.models.model import Model
+from hookcli.models.nested import leaves
+from hookcli.models.python.functions import function_of
+from hookcli.models.scripted import is_scripted
+from hookcli.models.storage import once
+from hookcli.run.loss import Loss, loss_function
+from hookcli.run.neutrality.model_state import Snapshot
+from hookcli.run.prepare import set_mode
+from hookcli.run.probes.pass_counts import Passes
+from hookcli.run.seeds import generators_kept, seed_all
+from hookcli.spec.plan import Plan
+from hookcli.spec.request import Mode
+
+Outputs: TypeAlias = dict[str, torch.Tensor]  # by path
+
+
+def copied(batch: Batch) -> Batch:
+    """A batch of its own: a model may write to what it is given."""
+    return map_batch(batch, lambda t: t.detach().clone().requires_grad_(t.requires_grad))
+
+
+def is_used_up(batch: Batch) -> bool:
+    """Whether a run uses the batch up: it holds an iterator."""
+    todo = [*batch.args, *batch.kwargs.values()]
+    while todo:
+        one = todo.pop()
+        kind = type(one)
+        if issubclass(kind, Iterator):
+            return True
+        if kind in {list, tuple}:
+            todo += one
+        elif kind is dict:
+            todo += one.values()
+    return False
+
+
+def held(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy that nobody writes to, of what is there once; a subclass's functions are not asked."""
+    with torch._C.DisableTorchFunctionSubclass():
+        plain = tensor.detach()
+        distinct = once(plain)
+        return plain.clone() if distinct is plain else distinct.clone().expand_as(plain)
+
+
+class Again:
+    """Runs a model as often as probes want, each time as if it were the first.
+
+    Gradients that stand on the model go.
+    """
+
+    def __init__(
+        self, model: Model, batch: Batch, plan: Plan, device: str, *, loss: Loss | None = None
+    ) -> None:
+        self.model, self.plan = model, plan
+        self._loss: Loss | str = plan.loss if loss is None else loss
+        self.batch = batch
+        self._device = device
+        self._careful = False
+        self._snapshot: Snapshot | None = None
+        self._twice: tuple[Outputs, Outputs] | None = None
+        self._passes = Passes()
+
+    def twice(self) -> tuple[Outputs, Outputs]:
+        """The outputs of two runs in eval mode, made once."""
+        if self._twice is None:
+            self._twice = (self.forward("eval"), self.forward("eval"))
+        return self._twice
+
+    def forward(self, mode: Mode, batch: Batch | None = None) -> Outputs:
+        """The tensors of the output, by path; it raises what the model raises."""
+        with self.running(mode, batch) as output:
+            return {path: held(tensor) for path, tensor, _ in leaves(output)}
+
+    def backward(self, output: Any) -> None:
+        """From the plan's loss."""
+        plan = self.plan
+        self._passes = replace(self._passes, backwards=self._passes.backwards + 1)
+        loss = loss_function(
+            self._loss, lambda _: None, seed=plan.seed, values=True, function=function_of
+        )
+        loss(output).backward()  # type: ignore[no-untyped-call]
+
+    def passes(self) -> Passes:
+        """What was begun since this was last asked."""
+        found, self._passes = self._passes, Passes()
+        return found
+
+    def wrote_unseen(self) -> bool:
+        """Whether a forward wrote a parameter and torch did not count it, as through `.data`.
+
+        Then the runs did not all start from one state: it is put back, and from now on after each.
+        """
+        snapshot = self._snapshot
+        if snapshot is None or self._careful or not snapshot.differs():
+            return False
+        snapshot.restore()
+        self._careful, self._twice = True, None
+        return True
+
+    @contextmanager
+    def running(self, mode: Mode, batch: Batch | None = None) -> Iterator[Any]:
+        """The output of one forward; the model is what it was before, once the body is over."""
+        plan = self.plan
+        with self._kept(), torch.set_grad_enabled(plan.grad):
+            if plan.mode != "as-is":  # the only mode that it has
+                set_mode(self.model, mode)
+            seed_all(plan.seed)
+            given = copied(self.batch if batch is None else batch)
+            if self._device != "cpu":
+                given = map_batch(given, lambda t: t.to(self._device))
+            now: Mode = "as-is" if plan.mode == "as-is" else mode
+            self._passes = self._passes.and_then(Passes(now, 1))
+            yield self.model.call(given.args, given.kwargs)
+
+    @contextmanager
+    def _kept(self) -> Iterator[None]:
+        """What the body writes to the model is taken back."""
+        root = self.model.root
+        for info in self.model.parameters():
+            info.tensor.grad = None
+        modules = [module for module, _ in module_tree.modules(root)]
+        with _generators(modules), generators_kept():
+            if isinstance(self.model, EagerModel) and not any(map(is_scripted, modules)):
+                snapshot = self._snapshot = self._snapshot or Snapshot(root)
+                try:
+                    yield
+                finally:
+                    snapshot.restore(careful=self._careful)
+                return
+            held = [(info.tensor, info.tensor.detach().clone()) for info in self.model.buffers()]
+            try:
+                yield
+            finally:
+                for tensor, before in held:
+                    tensor.data.copy_(before)
+
+
+_COMMON = {dict, bool, int, float, str, tuple, list, set, type(None), OrderedDict}
+
+
+@contextmanager
+def _generators(modules: list[Any]) -> Iterator[None]:
+    """The generators that modules hold as attributes go on from where they stood."""
+    torch_ones, others = [], []
+    for module in modules:
+        for value in vars(module).values():
+            kind = type(value)
+            if kind in _COMMON:
+                continue
+            if issubclass(kind, random.Random):
+                others.append((value, value.getstate()))
+            elif isinstance(value, torch.Generator):
+                torch_ones.append((value, value.get_state()))
+    try:
+        yield
+    finally:
+        for generator, state in torch_ones:
+            generator.set_state(state)
+        for one, before in others:
+            one.setstate(before)

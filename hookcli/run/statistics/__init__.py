@@ -1,0 +1,1 @@
+"""Figures of tensors: norms, moments, counts, digests, sketches."""

@@ -1,0 +1,246 @@
+"""Passes over a tensor's elements on a CPU: a few fast operators, together exact enough.
+
+Modes, autograd and autocast must be off (`statistics` sees to that), and the tensor as `compact`
+gives it, with one element at least.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from hookcli.run.statistics.chunks import chunks, pieces
+from hookcli.run.statistics.moments import Elements, Moments, constant
+
+_SMALL = 1 << 13  # up to here float64 costs no more than float32, in which we sum rows
+_SERIAL = 1 << 15  # up to here torch's own operators start no threads
+_FEW = 1 << 14  # up to here count_nonzero, which branches, is the fastest
+_BYTES = 1024  # elements in whose sum, an eighth of them to a byte, no byte overflows
+_BLOCK = 1 << 19  # of a tensor that needs no copy: the passes after the first find it cached
+_LONG = 1 << 24  # of a tensor that is read once: the fewer operators the better
+_ROW = 1024  # float32 sums of a row are good to 1e-7; the rows are summed in float64
+
+# Dtypes whose values and differences float32 holds; the others are computed in float64.
+_SINGLE = frozenset(
+    {torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e4m3fnuz,
+     torch.float8_e5m2, torch.float8_e5m2fnuz, torch.float8_e8m0fnu, torch.bool, torch.uint8,
+     torch.int8, torch.int16, torch.uint16}
+)  # fmt: skip
+
+_NORMED = frozenset({torch.float32, torch.float16, torch.bfloat16})  # by torch, into float64
+
+# Absolute maxima whose squares neither overflow nor vanish, and the share of the squared mean
+# below which a variance is no longer taken from the sum of squares.
+_LIMITS = {torch.float32: (1e-15, 1e15, 1 / 16), torch.float64: (1e-140, 1e140, 1e-6)}
+
+
+def on_cpu(view: Tensor) -> Elements:
+    """In float32 where the extremes prove that it will do, then in float64, then with care."""
+    if view.numel() > _SMALL and view.dtype in _SINGLE:
+        found = _quick(view, torch.float32)
+        if found is not None:
+            return Elements(found)
+    found = _quick(view, torch.float64)
+    return _careful(view) if found is None else Elements(found)
+
+
+def quick_norm(view: Tensor) -> float | None:
+    """The 2-norm of elements in one reading; None where another way is as fast or needed.
+
+    It is needed where an element is not finite, or squares could leave the range they are in.
+    """
+    if view.device.type != "cpu" or view.dtype not in _SINGLE:
+        return None
+    if view.numel() <= _SMALL:
+        return _small_norm(view) if view.dtype in _NORMED else None
+    own = view.dtype is not torch.float32 or not view.is_contiguous()
+    return _quick_norm(pieces(view, torch.float32) if own else chunks(view, _LONG), view.numel())
+
+
+def quick_norm_of_sum(one: Tensor, other: Tensor) -> float | None:
+    """The same of the sum of two, made by pieces that stay in the cache."""
+    if not one.dtype is other.dtype is torch.float32 or one.numel() <= _SMALL:
+        return None
+    if one.device.type != "cpu" or one.device != other.device or one.dim() != 1:
+        return None
+    buffer = torch.empty(min(one.numel(), _BLOCK))
+    pairs = zip(chunks(one, _BLOCK), chunks(other, _BLOCK), strict=True)
+    sums = (torch.add(a, b, out=buffer.narrow(0, 0, a.numel())) for a, b in pairs)
+    return _quick_norm(sums, one.numel())
+
+
+def _quick_norm(found: Iterable[Tensor], count: int) -> float | None:
+    squares = 0.0
+    for piece in found:
+        squares += _squares(piece)
+        if not math.isfinite(squares):
+            return None
+    norm = math.sqrt(squares)
+    return norm if norm > _LIMITS[torch.float32][0] * math.sqrt(count) else None
+
+
+def _small_norm(view: Tensor) -> float | None:
+    norm = torch.linalg.vector_norm(view, dtype=torch.float64).item()
+    return norm if norm == 0 or 1e-140 < norm < math.inf else None
+
+
+def _squares(piece: Tensor) -> float:
+    """The sum of squares of float32."""
+    whole = piece.numel() // _ROW * _ROW
+    squares = 0.0
+    if whole:
+        norms = torch.linalg.vector_norm(piece.narrow(0, 0, whole).view(-1, _ROW), dim=1)
+        squares = torch.linalg.vector_norm(norms, dtype=torch.float64).item() ** 2
+    if whole < piece.numel():
+        squares += sum_of_squares(piece.narrow(0, whole, piece.numel() - whole).double())
+    return squares
+
+
+def _ends(piece: Tensor) -> tuple[float, float]:
+    """Least and greatest: finite exactly where every element is, since NaN propagates."""
+    low, high = torch.aminmax(piece)
+    return low.item(), high.item()
+
+
+def _quick(view: Tensor, dtype: torch.dtype) -> Moments | None:
+    """One pass; None where an element is not finite, or squares could leave `dtype`'s range."""
+    least, most, share = _LIMITS[dtype]
+    own = view.dtype is not dtype or not view.is_contiguous()
+    found = Moments(count=view.numel())
+    total = squares = 0.0
+    for piece in pieces(view, dtype) if own else chunks(view, _BLOCK):
+        low, high = _ends(piece)
+        top = max(-low, high)
+        if not (least < top < most or top == 0) or low != low:
+            return None
+        found.low, found.high = min(found.low, low), max(found.high, high)
+        if low == high:
+            count = piece.numel()
+            total += low * count
+            squares += low * low * count
+            found.zeros += 0 if low else count
+            continue
+        part, square = _sums(piece)
+        total += part
+        squares += square
+        if low <= 0 <= high:
+            found.zeros += _zeros(piece)
+    if found.low == found.high:
+        return constant(found.count, found.low)
+    _settle(found, view, total, squares, share=share)
+    return found
+
+
+def _sums(piece: Tensor) -> tuple[float, float]:
+    """Sum and sum of squares."""
+    if piece.dtype is torch.float64:
+        return piece.sum().item(), sum_of_squares(piece)
+    whole = piece.numel() // _ROW * _ROW
+    total = 0.0
+    if whole:
+        rows = piece.narrow(0, 0, whole).view(-1, _ROW)
+        total = rows.sum(1).sum(dtype=torch.float64).item()
+    if whole < piece.numel():
+        total += piece.narrow(0, whole, piece.numel() - whole).double().sum().item()
+    return total, _squares(piece)
+
+
+def sum_of_squares(piece: Tensor) -> float:
+    """Of float64 in one dimension."""
+    if piece.numel() > _SERIAL:
+        return float(torch.dot(piece, piece))  # the faster, but by the threads of BLAS
+    return float(torch.linalg.vector_norm(piece)) ** 2
+
+
+def _count(ones: Tensor) -> int:
+    """How many ones a piece of floats holds: comparing into floats is fast, into booleans not."""
+    return int(ones.sum().item())
+
+
+def _zeros(piece: Tensor) -> int:
+    """How many of one dimension.
+
+    Converting to booleans is fast, adding booleans is not: they are added eight at a time, as the
+    bytes of an integer, of which few enough are added that no byte overflows.
+    """
+    count = piece.numel()
+    if count <= _FEW:
+        return count - int(torch.count_nonzero(piece).item())
+    whole = count // _BYTES * _BYTES
+    others = torch.empty(whole, dtype=torch.bool, device=piece.device)
+    others.copy_(piece.narrow(0, 0, whole))
+    bytewise = others.view(torch.int64).view(-1, _BYTES // 8).sum(1)
+    found = whole - int(bytewise.view(torch.uint8).sum().item())
+    return found if whole == count else found + _zeros(piece.narrow(0, whole, count - whole))
+
+
+def _settle(
+    found: Moments, view: Tensor, total: float, squares: float, *, share: float, scale: float = 1.0
+) -> None:
+    """Norm, mean and spread from the sums of the elements times `scale`, a power of two.
+
+    A mean that is large beside the spread takes a second pass, about the mean.
+    """
+    count = found.count
+    mean = total / count
+    variance = squares / count - mean * mean
+    if variance < share * mean * mean:
+        off, about = _about(view, scale, mean)
+        mean += off / count
+        variance = about / count - (off / count) ** 2
+    found.norm = math.sqrt(squares) / scale
+    found.mean = mean / scale
+    found.spread = math.sqrt(max(variance, 0.0) * count) / scale
+
+
+def _about(view: Tensor, scale: float, shift: float) -> tuple[float, float]:
+    """Sum and sum of squares of the finite elements times `scale` less `shift`, in float64."""
+    total = squares = 0.0
+    for piece in pieces(view, torch.float64):
+        if scale != 1.0:
+            piece.mul_(scale)
+        if shift:
+            piece.sub_(shift)
+        total_, squares_ = _sums(piece)
+        if not math.isfinite(squares_):
+            total_, squares_ = _sums(piece.nan_to_num_(0.0, 0.0, 0.0))
+        total += total_
+        squares += squares_
+    return total, squares
+
+
+def _careful(view: Tensor) -> Elements:
+    """Elements that are not finite are counted and left out; huge and tiny ones are scaled."""
+    found = Elements(Moments())
+    finite, inf = found.finite, math.inf
+    for piece in pieces(view, torch.float64):
+        low, high = _ends(piece)
+        others = 0
+        if math.isfinite(low) and math.isfinite(high):
+            finite.zeros += _zeros(piece)
+        else:
+            mask = torch.empty_like(piece)
+            nans = _count(torch.ne(piece, piece, out=mask))
+            above, below, zeros = (
+                _count(torch.eq(piece, value, out=mask)) for value in (inf, -inf, 0)
+            )
+            others = nans + above + below
+            found.nans += nans
+            found.above += above
+            found.below += below
+            finite.zeros += zeros
+            low = torch.nan_to_num(piece, inf, inf, inf, out=mask).amin().item()
+            high = torch.nan_to_num(piece, -inf, -inf, -inf, out=mask).amax().item()
+        finite.count += piece.numel() - others
+        finite.low, finite.high = min(finite.low, low), max(finite.high, high)
+    if finite.low == finite.high:
+        found.finite = constant(finite.count, finite.low)
+    elif finite.count:
+        _, exponent = math.frexp(max(-finite.low, finite.high))
+        scale = 2.0 ** min(-exponent, 1000) if abs(exponent) > 400 else 1.0
+        total, squares = _about(view, scale, 0.0)
+        _settle(finite, view, total, squares, share=1e-6, scale=scale)
+    return found

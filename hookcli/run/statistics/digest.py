@@ -1,0 +1,40 @@
+"""What a run left, bit by bit, in few bytes: to tell whether two runs came to the same."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import torch
+
+from hookcli.models.bits import bits_of, parts_of, written
+from hookcli.models.model import Model
+from hookcli.models.nested import leaves
+
+
+def digest(tensor: torch.Tensor) -> str:
+    """A hash of dtype, shape and bits; of the written form where the bits cannot be had."""
+    plain = tensor.detach()
+    head = f"{plain.dtype} {list(plain.shape)} ".encode()
+    try:
+        body = b"".join(bits_of(part).cpu().numpy().tobytes() for part in parts_of(plain))
+    except Exception:  # noqa: BLE001  # a subclass of the user's may raise anything
+        body = written(plain).encode("utf-8", "backslashreplace")
+    return hashlib.sha256(head + body).hexdigest()[:32]
+
+
+def digests_of_output(output: Any, step: int) -> dict[str, str]:
+    """Of each tensor of an output."""
+    return {f"step {step} output{path}": digest(t) for path, t, _ in leaves(output)}
+
+
+def digests_of_model(model: Model, step: int) -> dict[str, str]:
+    """Of gradients, parameters and buffers, as they are now."""
+    found = {}
+    for info in model.parameters():
+        if info.tensor.grad is not None:
+            found[f"step {step} gradient of {info.name}"] = digest(info.tensor.grad)
+        found[f"step {step} parameter {info.name}"] = digest(info.tensor)
+    for info in model.buffers():
+        found[f"step {step} buffer {info.name}"] = digest(info.tensor)
+    return found

@@ -1,0 +1,202 @@
+"""Statistics of a tensor's values: fast, as exact as float32 itself, and without a trace.
+
+Nothing is recorded, written or kept: autograd, modes, autocast and function transforms stand
+aside while the values are read, whatever the model is in the middle of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+from hookcli.run.statistics.chunks import chunks, compact, pieces
+from hookcli.run.statistics.cpu import quick_norm, quick_norm_of_sum, sum_of_squares
+from hookcli.run.statistics.elements import of_tensor
+from hookcli.run.statistics.moments import Elements, Moments
+from hookcli.run.statistics.readable import aside, dense, readable, whole
+
+_FIGURES = ("norm", "mean", "std", "min", "max", "abs_max")
+
+
+def statistics(tensor: torch.Tensor) -> dict[str, Any] | None:
+    """What the values of a tensor come to; None where it has none that can be read.
+
+    Returns
+    -------
+    dict
+        `numel`; `norm` (the 2-norm), `mean`, `std` (unbiased), `min`, `max`, `abs_max`; and the
+        counts `zeros`, `nans`, `infs`. Where there are NaN or Inf the six figures follow IEEE, and
+        `finite` has them for the other elements (each None where there is none). `std` is None
+        for fewer than two elements; of no elements `norm` is 0.0 and the rest None.
+
+        `min`, `max` and `abs_max` of integers and booleans are `int`. A complex tensor is
+        measured by its moduli: `mean`, `std`, `min` and `max` are None, and an element is NaN or
+        infinite where its modulus is. Quantized values are dequantized; a sparse tensor counts
+        with its implicit zeros, duplicates summed; a nested one is all its components' elements.
+
+    No values: meta and fake tensors, tensors of a function transform or of a trace, lazy
+    parameters, freed storages, subclasses that wrap others (but DTensor, whose `full_tensor` is
+    a collective: then every rank must ask), and dtypes torch cannot convert.
+    """
+    tensor = whole(tensor)
+    with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
+        found = readable(tensor)
+        if found is None:
+            return None
+        values, implied = found
+        return _row(_elements(values, implied), moduli=values.is_complex())
+
+
+def norm_of(tensor: torch.Tensor) -> dict[str, Any] | None:
+    """The same with `norm` alone, and so about three times as fast; the other figures are None.
+
+    All of them, where an element is NaN or infinite.
+    """
+    tensor = whole(tensor)
+    with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
+        found = readable(tensor)
+        if found is None:
+            return None
+        values, implied = found
+        view, times = compact(values)
+        norm = quick_norm(view)
+        if norm is None:
+            row = _row(_elements(values, implied), moduli=values.is_complex())
+            if row["nans"] or row["infs"]:
+                return row
+            norm = row["norm"]
+        else:
+            norm *= math.sqrt(times)
+        return {**_NORM_ALONE, "numel": values.numel() + implied, "norm": norm}
+
+
+def norm_of_sum(one: torch.Tensor, other: torch.Tensor) -> dict[str, Any] | None:
+    """`norm_of` the sum of two tensors of one shape, which is not made where both lie alike."""
+    plain = type(one) is type(other) is torch.Tensor and one.layout is other.layout is torch.strided
+    with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
+        found = (readable(one), readable(other)) if plain else (None, None)
+        if found[0] and found[1] and found[0][0].stride() == found[1][0].stride():
+            (a, times), (b, _) = compact(found[0][0]), compact(found[1][0])
+            norm = quick_norm_of_sum(a, b)
+            if norm is not None:
+                return {**_NORM_ALONE, "numel": one.numel(), "norm": norm * math.sqrt(times)}
+    with torch.no_grad(), _disable_current_modes():
+        return norm_of(one + other)
+
+
+_NORM_ALONE = {
+    "numel": 0, **dict.fromkeys(_FIGURES), "zeros": None, "nans": 0, "infs": 0
+}  # fmt: skip
+
+
+def _elements(values: torch.Tensor, implied: int) -> Elements:
+    """What a strided tensor holds, with so many zeros beside it."""
+    view, times = compact(values)
+    found = of_tensor(view) if view.numel() else Elements(Moments())
+    if times > 1:
+        found.repeat(times)
+    if implied:
+        zero = 0.0 if values.is_floating_point() or values.is_complex() else 0
+        found.finite.merge(Moments(implied, implied, zero, zero))
+    return found
+
+
+def _row(found: Elements, *, moduli: bool) -> dict[str, Any]:
+    finite = found.finite
+    infs = found.above + found.below
+    others = found.nans + infs
+    figures = _ieee(found) if others else _figures(finite)
+    row = {"numel": finite.count + others, **figures, "zeros": finite.zeros}
+    row |= {"nans": found.nans, "infs": infs}
+    if others:
+        row["finite"] = _figures(finite) if finite.count else dict.fromkeys(_FIGURES)
+    if moduli:
+        for part in (row, row.get("finite", {})):
+            part.update(dict.fromkeys(("mean", "std", "min", "max")))
+    return row
+
+
+def _figures(m: Moments) -> dict[str, Any]:
+    if not m.count:
+        return {**dict.fromkeys(_FIGURES), "norm": 0.0}
+    return {
+        "norm": m.norm,
+        "mean": m.mean,
+        "std": m.spread / math.sqrt(m.count - 1) if m.count > 1 else None,
+        "min": m.low,
+        "max": m.high,
+        "abs_max": max(abs(m.low), abs(m.high)),
+    }
+
+
+def _ieee(found: Elements) -> dict[str, Any]:
+    """The figures of all elements, some of which are not finite."""
+    nan, inf, m = math.nan, math.inf, found.finite
+    std = nan if m.count + found.nans + found.above + found.below > 1 else None
+    if found.nans:
+        return {**dict.fromkeys(_FIGURES, nan), "std": std}
+    return {
+        "norm": inf,
+        "mean": nan if found.above and found.below else inf if found.above else -inf,
+        "std": std,
+        "min": -inf if found.below else m.low,  # of no finite element: +inf
+        "max": inf if found.above else m.high,
+        "abs_max": inf,
+    }
+
+
+def norm_of_change(before: torch.Tensor, after: torch.Tensor) -> float | None:
+    """The 2-norm of `after - before`, taken in float64 by pieces; NaN and Inf as IEEE has them.
+
+    None where the shapes differ or either has no values. The two may differ in dtype, strides,
+    layout and device. Sparse tensors are made dense first.
+    """
+    before, after = whole(before), whole(after)
+    with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
+        old, new = dense(before), dense(after)
+        if old is None or new is None or old.shape != new.shape:
+            return None
+        if not new.numel():
+            return 0.0
+        if old.stride() == new.stride():
+            (old, _), (new, times) = compact(old), compact(new)
+            return _distance(old, new) * math.sqrt(times)
+        return _distance(old, new)
+
+
+def _length(piece: torch.Tensor) -> float:
+    norm = math.sqrt(sum_of_squares(piece))
+    if 1e-140 < norm < 1e140:
+        return norm
+    low, high = (end.item() for end in torch.aminmax(piece))  # its square may leave the range
+    unit = max(-low, high)
+    if low != low or not 0 < unit < math.inf:
+        return norm
+    return math.sqrt(sum_of_squares(piece.div_(unit))) * unit
+
+
+def _distance(old: torch.Tensor, new: torch.Tensor) -> float:
+    if old.device != new.device or old.device.type == "mps":  # which has no float64
+        old, new = old.cpu(), new.cpu()
+    found = 0.0
+    for piece in _differences(old, new):
+        norm = _length(piece)
+        if norm != norm:
+            return norm
+        found = math.hypot(found, norm)
+    return found
+
+
+def _differences(old: torch.Tensor, new: torch.Tensor) -> Iterator[torch.Tensor]:
+    """`new - old` in one dimension of float64, piece by piece."""
+    if old.is_complex() or new.is_complex():
+        wide = torch.complex128
+        for a, b in zip(chunks(old), chunks(new), strict=True):
+            yield torch.view_as_real(b.to(wide) - a.to(wide)).reshape(-1)
+        return
+    for a, b in zip(pieces(old, torch.float64), pieces(new, torch.float64), strict=True):
+        yield b.sub_(a)

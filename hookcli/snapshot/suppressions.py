@@ -1,0 +1,55 @@
+"""What is found of a model today, as suppressions: from now on it is new findings that count."""
+
+from __future__ import annotations
+
+from hookcli.report.findings import CheckRow
+from hookcli.report.report import Report
+from hookcli.rules.select import matches
+from hookcli.snapshot.globs import cover
+from hookcli.spec.checks import Suppression
+
+_WHEN = "when the snapshot was taken"
+_ELSE = f"found {_WHEN}: mend it, and take this out"
+_ZERO = "exactly zero"  # grad_exists says so
+
+
+def _targets(report: Report) -> set[str]:
+    """What findings may be about: modules and parameters, by each of their names."""
+    found = {""}
+    for row in report.layers:
+        if row.name is not None:
+            found.update((row.name, *row.aliases))
+    found.update(one.name for one in report.uncalled)
+    for parameter in report.parameters:
+        for name in (parameter.name, *parameter.shared_with):
+            found.update((name, name.rpartition(".")[0]))
+    return found
+
+
+def _reason(rows: list[CheckRow]) -> str:
+    """Why they do not count. BatchNorms that run twice are no modules that never ran."""
+    rule = rows[0].rule
+    if rule == "uncalled_modules" and not any(row.value for row in rows):
+        return f"never ran {_WHEN}"
+    if rule != "grad_exists":
+        return _ELSE
+    zero = [_ZERO in row.message for row in rows]
+    if all(zero):
+        return f"its gradient was zero {_WHEN}"
+    return f"got no gradient{', or only zeros,' if any(zero) else ''} {_WHEN}"
+
+
+def excused(report: Report) -> tuple[Suppression, ...]:
+    """A suppression for each group of findings of a judged report, which matches them alone."""
+    failed: dict[str, list[CheckRow]] = {}
+    for row in report.checks:
+        if row.status == "fail":
+            failed.setdefault(row.rule, []).append(row)
+    everything = _targets(report) if failed else set()
+    found: list[Suppression] = []
+    for rule, rows in failed.items():
+        targets = dict.fromkeys(row.target for row in rows)
+        for glob in cover(list(targets), sorted(everything | targets.keys())):
+            covered = [row for row in rows if matches(glob, row.target)]
+            found.append(Suppression(rule, glob, _reason(covered), ""))
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""The request as plain data: what to run, with which hooks, inputs and checks."""

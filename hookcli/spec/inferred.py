@@ -1,0 +1,114 @@
+"""What is passed for each parameter of forward, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from hookcli.spec.inputs import TensorSpec, ValueSpec
+
+
+@dataclass(frozen=True, slots=True)
+class ListSpec:
+    """A list of tensors or values."""
+
+    items: tuple[Guess, ...]
+
+
+class HeldSpec(ValueSpec):
+    """A value that was made already, of any type: it is equal to itself alone."""
+
+    __slots__ = ()
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+Guess: TypeAlias = "TensorSpec | ValueSpec | ListSpec"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One parameter of forward and the guess for it."""
+
+    name: str
+    guess: Guess
+    keyword: bool  # passed by name
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A whole batch. Slots are in the order of the signature."""
+
+    slots: tuple[Slot, ...]
+
+    def __iter__(self) -> Iterator[Slot]:
+        return iter(self.slots)
+
+    def get(self, name: str) -> Guess | None:
+        """The guess for a parameter, or None where it is left out."""
+        return next((slot.guess for slot in self.slots if slot.name == name), None)
+
+    def with_guess(self, name: str, guess: Guess) -> Hypothesis:
+        """The same with another guess for one parameter."""
+        return Hypothesis(
+            tuple(replace(s, guess=guess) if s.name == name else s for s in self.slots)
+        )
+
+    def with_slot(self, slot: Slot) -> Hypothesis:
+        """The same with one more parameter, by name."""
+        return Hypothesis((*self.slots, slot))
+
+    def tensors(self) -> Iterator[tuple[str, TensorSpec]]:
+        """Parameters whose guess is one tensor."""
+        for slot in self.slots:
+            if isinstance(slot.guess, TensorSpec):
+                yield slot.name, slot.guess
+
+    def map(
+        self, change: Callable[[str, TensorSpec], Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Positional and keyword arguments; `change(name, spec)` makes each tensor."""
+
+        def made(name: str, guess: Guess) -> Any:
+            if isinstance(guess, ListSpec):
+                return [made(name, item) for item in guess.items]
+            return change(name, guess) if isinstance(guess, TensorSpec) else guess.value
+
+        return (
+            tuple(made(s.name, s.guess) for s in self.slots if not s.keyword),
+            {s.name: made(s.name, s.guess) for s in self.slots if s.keyword},
+        )
+
+
+def _text(value: object) -> str:
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001  # an integer of too many digits, an object of the user's
+        return f"<{type(value).__name__}>"
+
+
+def text_of(guess: Guess) -> str:
+    """The guess in the grammar of `--input`, where it can say it."""
+    if isinstance(guess, ListSpec):
+        return "[" + ", ".join(text_of(item) for item in guess.items) + "]"
+    if isinstance(guess, ValueSpec):
+        value = guess.value
+        return "value:" + (str(value).lower() if isinstance(value, bool | None) else _text(value))
+    if guess.shape:
+        shape, dtype = "x".join(map(str, guess.shape)), guess.dtype
+        text = shape + (f":{dtype}" if dtype else "")
+    else:
+        text = f"{guess.dtype or 'float32'}[]"
+    if guess.fill.kind == "range":
+        text += f":{guess.fill.low}..{guess.fill.high}"
+    elif guess.fill.kind != "default":
+        text += f":{guess.fill.kind}"
+    return text
+
+
+def command(hypothesis: Hypothesis) -> str:
+    """The flags that would give this batch."""
+    return " ".join(
+        f"-i {f'{slot.name}=' if slot.keyword else ''}{text_of(slot.guess)}" for slot in hypothesis
+    )

@@ -1,0 +1,260 @@
+"""The grammar of `--input`, torch-free.
+
+SPEC   = [NAME "="] ( TENSOR | "value:" YAML | FILE.py ":" FUNCTION | FILE )
+TENSOR = SHAPE [":" DTYPE [":" FILL]]  |  DTYPE "[" [SIZE {"," SIZE}] "]" [":" FILL]
+SHAPE  = SIZE {"x" SIZE}
+FILL   = "ones" | "zeros" | "randn" | "rand" | LOW ".." HIGH         (HIGH excluded)
+FILE   = *.pt | *.pth | *.npy | *.safetensors
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn, TypeAlias
+
+from hookcli.errors import RequestError, closest
+
+_ALIASES = {
+    "float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32",
+    "short": "int16", "byte": "uint8", "cfloat": "complex64", "cdouble": "complex128",
+    "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i64": "int64", "i32": "int32",
+}  # fmt: skip
+FLOATING = (
+    "float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2",
+    "float8_e4m3fnuz", "float8_e5m2fnuz",
+)  # fmt: skip
+INTEGERS = ("int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64")
+COMPLEX = ("complex64", "complex128", "complex32")
+DTYPES = (*FLOATING, *INTEGERS, *COMPLEX, "bool")
+
+HINT = (
+    "write shapes as 2x3x224x224, 2x16:int64:0..50257 or name=2x3:float32:ones; values as "
+    "value:true; or name a file: batch.pt, batch.py:function"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """How a tensor's elements are drawn. `low` and `high` hold for kind "range", half-open."""
+
+    kind: Literal["default", "ones", "zeros", "randn", "rand", "range"] = "default"
+    low: int | float = 0
+    high: int | float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """A tensor to make. `dtype` None is the model's own floating dtype."""
+
+    shape: tuple[int, ...]
+    dtype: str | None = None
+    fill: Fill = Fill()
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSpec:
+    """A plain value, passed as it is."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class FileSpec:
+    """A file that holds tensors; read without running code."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSpec:
+    """A function without arguments that makes the batch, in a Python file or module."""
+
+    source: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListSpec:
+    """A list of inputs that is one argument. Only configurations can say it."""
+
+    items: tuple[Spec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DictSpec:
+    """A mapping of inputs that is one argument. Only configurations can say it."""
+
+    items: tuple[tuple[str, Spec], ...]
+
+
+Spec: TypeAlias = "TensorSpec | ValueSpec | FileSpec | FunctionSpec | ListSpec | DictSpec"
+
+
+@dataclass(frozen=True, slots=True)
+class InputSpec:
+    """One `--input`: for the keyword `name`, or None for the next position.
+
+    `origin` is where a configuration gives it: "hooks.yaml:3: inputs[0]".
+    """
+
+    name: str | None
+    spec: Spec
+    text: str
+    origin: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it was given, for errors."""
+        return self.origin or f"--input {self.text}"
+
+
+_NAME = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_FUNCTION = re.compile(r"(.+\.py):([A-Za-z_][\w.]*)")
+_BRACKETS = re.compile(r"([a-z][a-z0-9_]*)\[([0-9, ]*)\](?::(.*))?")
+_SHAPE = re.compile(r"[0-9]+(?:x[0-9]+)*")
+_RANGE = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)\.\.([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)", re.I)
+_LONGEST = 1000  # characters of a range: the dots can be parted in so many ways
+LARGEST = 2**63 - 1  # of torch's integers
+_SHOWN = 80  # characters of a number that an error shows
+_FILES = (".pt", ".pth", ".npy", ".safetensors")
+
+
+def _refuse(text: str, message: str, hint: str = HINT) -> NoReturn:
+    raise RequestError(message, place=f"--input {text}", hint=hint)
+
+
+def canonical_dtype(name: str) -> str | None:
+    """Torch's own name of a dtype, or None where there is none of that name."""
+    name = name.removeprefix("torch.")
+    name = _ALIASES.get(name, name)
+    return name if name in DTYPES else None
+
+
+def _dtype(text: str, name: str) -> str:
+    found = canonical_dtype(name)
+    if found is None:
+        near = closest(name, [*DTYPES, *_ALIASES], count=1, cutoff=0.5)
+        _refuse(
+            text,
+            f"'{name}' is no dtype",
+            f"did you mean {near[0]}?" if near else "dtypes are " + ", ".join(DTYPES[:4]) + ", …",
+        )
+    return found
+
+
+def _end(text: str, word: str) -> int | float:
+    """One end of a range: an integer, or a float that is finite."""
+    try:
+        number = float(word) if re.search("[.e]", word, re.I) else int(word)
+        if math.isfinite(float(number)):
+            return number
+    except (ValueError, OverflowError):  # two points; an int that no float holds
+        pass
+    _refuse(text, f"'{_short(word)}' is no number that fits", "write LOW..HIGH, as in 0..50257")
+
+
+def _sizes(text: str, words: list[str]) -> tuple[int, ...]:
+    """The sizes of a shape. Neither one nor their product may be more than torch counts."""
+    sizes = [int((word.lstrip("0") or "0")[:20]) for word in words]  # 20 digits are beyond it
+    what = "a size" if max(sizes, default=0) > LARGEST else "a number of elements"
+    if max(sizes, default=0) > LARGEST or math.prod(sizes) > LARGEST:
+        shape = _short("x".join(words))
+        _refuse(text, f"'{shape}' has {what} past 2^63", "give smaller sizes")
+    return tuple(sizes)
+
+
+def _short(word: str) -> str:
+    return word if len(word) <= _SHOWN else f"{word[: _SHOWN - 1]}…"
+
+
+def _fill(text: str, word: str, dtype: str) -> Fill:
+    if len(word) <= _LONGEST and (match := _RANGE.fullmatch(word)):
+        low, high = _end(text, match[1]), _end(text, match[2])
+        if not low < high:
+            _refuse(
+                text,
+                f"the range {_short(word)} is empty",
+                "HIGH is excluded: write LOW..HIGH with LOW < HIGH",
+            )
+        if dtype == "bool" or dtype in COMPLEX:
+            _refuse(text, f"a range makes no {dtype} tensor", "leave the range out")
+        if dtype in INTEGERS and not (isinstance(low, int) and isinstance(high, int)):
+            _refuse(text, f"a range of {dtype} has whole ends", "write LOW..HIGH, as in 0..50257")
+        if dtype.startswith("uint") and low < 0:
+            _refuse(text, f"{dtype} holds nothing below 0", "raise the lower end, or take int64")
+        return Fill("range", low, high)
+    if word in {"ones", "zeros"}:
+        return Fill("ones" if word == "ones" else "zeros")
+    if word in {"randn", "rand"}:
+        if dtype in INTEGERS or dtype == "bool":
+            _refuse(
+                text,
+                f"{word} makes no {dtype} tensor",
+                "give a range, as in 0..10, or ones or zeros",
+            )
+        return Fill("randn" if word == "randn" else "rand")
+    _refuse(
+        text,
+        f"'{word}' is no way to fill a tensor",
+        "fills are ones, zeros, randn, rand and LOW..HIGH",
+    )
+
+
+def _tensor(text: str, body: str) -> TensorSpec:
+    if match := _BRACKETS.fullmatch(body):
+        dtype = _dtype(text, match[1])
+        sizes = [part.strip() for part in match[2].split(",")] if match[2].strip() else []
+        if not all(part.isascii() and part.isdigit() for part in sizes):
+            _refuse(
+                text,
+                f"'[{match[2]}]' is no shape",
+                "write sizes between commas, as in float32[2,3]",
+            )
+        fill = _fill(text, match[3], dtype) if match[3] is not None else Fill()
+        return TensorSpec(_sizes(text, sizes), dtype, fill)
+    shape, *rest = body.split(":", 2)
+    if not _SHAPE.fullmatch(shape):
+        _refuse(text, f"'{body}' is no input")
+    sizes_ = _sizes(text, shape.split("x"))
+    if not rest:
+        return TensorSpec(sizes_)
+    dtype = _dtype(text, rest[0])
+    return TensorSpec(sizes_, dtype, _fill(text, rest[1], dtype) if len(rest) > 1 else Fill())
+
+
+def _spec(text: str, body: str) -> Spec:
+    if body.startswith("value:"):
+        from hookcli.spec.yaml import load_value  # PyYAML is for those who write a value
+
+        word = body.removeprefix("value:")
+        try:
+            return ValueSpec(None if word.lower() == "none" else load_value(word))
+        except ValueError as error:
+            _refuse(
+                text, f"the value is not YAML: {error}", "write value:3, value:true, value:[1, 2]"
+            )
+    if match := _FUNCTION.fullmatch(body):
+        return FunctionSpec(match[1], match[2])
+    if body.endswith(_FILES):
+        return FileSpec(body)
+    return _tensor(text, body)
+
+
+def parse_inputs(texts: tuple[str, ...]) -> tuple[InputSpec, ...]:
+    """The inputs that the flags describe, in their order.
+
+    Raises
+    ------
+    RequestError : one is malformed, or a keyword stands twice.
+
+    """
+    found: list[InputSpec] = []
+    for text in texts:
+        match = _NAME.fullmatch(text)
+        name, body = (match[1], match[2]) if match else (None, text)
+        if name is not None and any(one.name == name for one in found):
+            _refuse(text, f"'{name}' is given twice", "give each keyword one --input")
+        found.append(InputSpec(name, _spec(text, body.strip()), text))
+    return tuple(found)

@@ -1,0 +1,210 @@
+"""From a request to one report: fake tensors first, a fresh process with real ones to confirm."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from hookcli.catalogue.kind import PHASES
+from hookcli.errors import InterruptedRun, ModelError, NoBatchError, NoFakeError
+from hookcli.memory import available, too_large
+from hookcli.report.report import Report
+from hookcli.spec.plan import why_values
+from hookcli.spec.request import Attempt, Spec
+from hookcli.worker.crash import crash_error, crash_report
+from hookcli.worker.protocol import Crash, FailureMessage, Job, ReportMessage
+from hookcli.worker.ranks import Ranks, runs_together
+from hookcli.worker.verify_neutral import verified
+from hookcli.worker.worker import Limits, Worker
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    report: Report
+    message: ReportMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """The report, and a line for each try that it took to infer the batch.
+
+    Of several ranks it is rank 0's, with what differs on the `others`; where torchrun started this
+    process as another rank, `rank` is that, and the report its own.
+    """
+
+    report: Report
+    trials: tuple[str, ...]
+    others: Mapping[int, Report] = field(default_factory=dict)
+    rank: int = 0
+
+
+_Outcome: TypeAlias = _Done | FailureMessage | Crash
+
+
+def run(spec: Spec, check: Callable[[], None], meanwhile: Callable[[], None] = lambda: None) -> Ran:
+    """Carry out the request.
+
+    `check` is called often while a worker runs, and may raise `InterruptedRun`; `meanwhile` once,
+    for what can be done beside it.
+
+    Raises
+    ------
+    HookcliError : nothing could be run.
+
+    """
+    started = time.monotonic()
+    limits = Limits(started + spec.run.timeout, spec.run.timeout, spec.run.max_memory)
+    ran = run_within(spec, limits, check, meanwhile)
+    if not spec.run.verify_neutral or ran.report.error is not None:
+        return ran
+
+    def again(bare: Spec) -> Report:
+        return run_within(bare, limits, check).report
+
+    return dataclasses.replace(ran, report=verified(spec, ran.report, again))
+
+
+def run_within(
+    spec: Spec,
+    limits: Limits,
+    check: Callable[[], None],
+    meanwhile: Callable[[], None] = lambda: None,
+) -> Ran:
+    """One run, in as many attempts as it takes, within the limits of the whole command.
+
+    Raises
+    ------
+    HookcliError : nothing could be run.
+
+    """
+    if runs_together(spec):
+        return _ranks(spec, limits, check, meanwhile)
+    started = time.monotonic()
+    real = spec.run.tensors == "real" or why_values(spec) is not None
+    first = Attempt("real" if real else "fake")
+    attempt, outcome = first, _attempt(spec, first, limits, check, meanwhile)
+    trials = _trials(outcome)
+    following = _next(spec, first, outcome)
+    while following is not None:
+        attempt, outcome = following, _attempt(spec, following, limits, check)
+        trials = trials or _trials(outcome)
+        following = _next(spec, following, outcome)
+    return Ran(_settle(spec, attempt, outcome, time.monotonic() - started), trials)
+
+
+def _ranks(
+    spec: Spec, limits: Limits, check: Callable[[], None], meanwhile: Callable[[], None]
+) -> Ran:
+    """A run by several ranks; the batch is inferred by one process, where they cannot."""
+    ranks = Ranks(spec, limits, check)
+    try:
+        found = ranks.run(Attempt("real"), meanwhile)
+        return Ran(found.report, found.trials, found.others, found.number)
+    except NoBatchError:
+        outcome = _attempt(spec, Attempt("fake", for_batch=True), limits, check)
+        if not isinstance(outcome, _Done) or outcome.message.inferred is None:
+            raise
+        again = ranks.run(Attempt("real", inferred=outcome.message.inferred))
+        return Ran(again.report, outcome.message.trials, again.others, again.number)
+
+
+def _trials(outcome: _Outcome) -> tuple[str, ...]:
+    return outcome.message.trials if isinstance(outcome, _Done) else ()
+
+
+def _attempt(
+    spec: Spec,
+    attempt: Attempt,
+    limits: Limits,
+    check: Callable[[], None],
+    meanwhile: Callable[[], None] = lambda: None,
+) -> _Outcome:
+    with Worker(Job(spec, attempt), limits) as worker:
+        try:
+            from hookcli.report.schema import from_json, prepare
+
+            prepare()  # while the child imports torch
+            meanwhile()
+            answer = worker.wait(check)
+            if isinstance(answer, ReportMessage):
+                return _Done(from_json(answer.json), answer)
+        except InterruptedRun as interruption:
+            interruption.where = worker.last().sentence()
+            raise
+    return answer
+
+
+def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
+    """The attempt that this outcome calls for, or None where it is the truth.
+
+    Raises
+    ------
+    ModelError : a real run is called for, and memory would not hold it.
+
+    """
+    if attempt.tensors == "real":
+        lost = isinstance(outcome, FailureMessage) and isinstance(outcome.error, NoBatchError)
+        return Attempt("fake", for_batch=True) if lost and attempt.inferred is None else None
+    if attempt.for_batch:
+        done = outcome.message if isinstance(outcome, _Done) else None
+        return Attempt("real", inferred=done.inferred) if done and done.inferred else None
+    inferred = None
+    if isinstance(outcome, Crash):
+        if outcome.reason == "memory" and outcome.phase == "import" and not attempt.meta_import:
+            return Attempt("fake", meta_import=True)  # a big model, built as its file is imported
+        confirm = outcome.reason == "died" and outcome.phase not in {"start", "import"}
+        reason = outcome.message
+        declaration = None
+    elif isinstance(outcome, FailureMessage):
+        confirm = isinstance(outcome.error, ModelError) and (
+            outcome.phase == "build"
+            or attempt.meta_import
+            or isinstance(outcome.error, NoFakeError)
+        )
+        reason, declaration = outcome.error.message, None
+    else:
+        error = outcome.report.error
+        if error is None:
+            return None
+        confirm, declaration = True, outcome.message.declaration
+        inferred = outcome.message.inferred
+        reason = f"{error.type}: {first_line(error.message)}"
+        reason += f" at {error.place}" if error.place else ""
+    if not confirm or spec.run.tensors == "fake":
+        return None
+    _hold(spec, outcome)
+    return Attempt("real", fallback=reason, declaration=declaration, inferred=inferred)
+
+
+def _hold(spec: Spec, outcome: _Outcome) -> None:
+    """Refuse a real run that memory would not hold, where the fake one told the size."""
+    if not isinstance(outcome, _Done) or outcome.report.model.parameter_bytes is None:
+        return
+    model, error = outcome.report.model, outcome.report.error
+    need = outcome.report.model.parameter_bytes + (model.buffer_bytes or 0)
+    free = available()
+    most = min((m for m in (free, spec.run.max_memory) if m is not None), default=None)
+    if most is not None and need > most:
+        why = "" if error is None else f"; the fake run failed: {error.type}: {error.message}"
+        place = (error.place if error else None) or spec.model.source
+        raise too_large(need, most, place, first_line(why))
+
+
+def _settle(spec: Spec, attempt: Attempt, outcome: _Outcome, seconds: float) -> Report:
+    if isinstance(outcome, FailureMessage):
+        raise outcome.error
+    if isinstance(outcome, Crash):
+        if outcome.phase not in {*PHASES, "report"} - {"build"}:
+            raise crash_error(spec, outcome)
+        return crash_report(spec, attempt, outcome, round(seconds, 3))
+    report = outcome.report
+    environment = dataclasses.replace(report.environment, seconds=round(seconds, 3))
+    return dataclasses.replace(report, environment=environment)
+
+
+def first_line(text: str) -> str:
+    """The first line that is not empty."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")

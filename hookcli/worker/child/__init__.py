@@ -1,0 +1,1 @@
+"""The side of the worker that imports torch: the only one."""

@@ -1,0 +1,169 @@
+"""Two runs to compare, each in a process of its own, and what they hand to each other."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hookcli.comparison.compare import Settings, compare
+from hookcli.comparison.diff import Diff, ExactDiff
+from hookcli.comparison.tolerance import Tolerances
+from hookcli.errors import HookcliError, RequestError
+from hookcli.report.encode import to_json
+from hookcli.report.report import Report
+from hookcli.spec.plan import plan
+from hookcli.spec.request import SideSpec, Spec
+from hookcli.worker.attempts import run_within
+from hookcli.worker.process import start_ahead
+from hookcli.worker.worker import Limits
+
+_ROUNDS = 3
+_Name = Literal["a", "b"]
+
+
+@dataclass(frozen=True, slots=True)
+class PairRequest:
+    """What to compare. `save` is a folder for the tensors of the first call that differs."""
+
+    a: Spec
+    b: Spec
+    own_weights: bool
+    tolerances: Tolerances
+    save: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A side whose model failed: its partial report tells of it."""
+
+    side: _Name
+    report: Report
+
+
+def _named(error: HookcliError, side: str) -> HookcliError:
+    """The error, said of a side."""
+    error.message = f"{side.upper()}: {error.message}"
+    return error
+
+
+def compare_pair(
+    request: PairRequest,
+    check: Callable[[], None],
+    meanwhile: Callable[[], None] = lambda: None,
+) -> Diff | Broken:
+    """Run A, then B with A's batch, and compare; the first call that differs is run again.
+
+    Raises
+    ------
+    HookcliError : a side could not be run; the message names it.
+
+    """
+    timeout = request.a.run.timeout
+    limits = Limits(time.monotonic() + timeout, timeout, request.a.run.max_memory)
+    with tempfile.TemporaryDirectory(prefix="hookcli-") as folder:
+        pair = _Pair(request, limits, folder, check)
+        return pair.compare(meanwhile)
+
+
+class _Pair:
+    def __init__(
+        self, request: PairRequest, limits: Limits, folder: str, check: Callable[[], None]
+    ) -> None:
+        self._request, self._limits, self._folder = request, limits, folder
+        self._check = check
+
+    def compare(self, meanwhile: Callable[[], None]) -> Diff | Broken:
+        with contextlib.suppress(OSError):  # said when the run itself cannot start
+            start_ahead()  # B's process imports torch while A runs
+        a = self._side("a", meanwhile)
+        if a.error is not None:
+            return Broken("a", a)
+        b = self._side("b")
+        if b.error is not None:
+            return Broken("b", b)
+        diff = self._located(a, b)
+        self._save(a, b)
+        return diff
+
+    def _located(self, a: Report, b: Report) -> Diff:
+        """The comparison, with the first call that differs looked at closely.
+
+        An estimate may be over the limit where the exact figure is not: then the next one is.
+        """
+        exact: dict[tuple[int, str], tuple[ExactDiff, ...]] = {}
+        diff = compare(a, b, Settings(self._request.tolerances, exact))
+        for _ in range(_ROUNDS):
+            first = diff.first
+            if first is None or first.a is None or first.b is None:
+                break
+            if (first.a.order, "inputs") in exact:
+                break
+            exact.update(self._again(first.a.order, first.b.order))
+            diff = compare(a, b, Settings(self._request.tolerances, exact))
+        return diff
+
+    def _side(
+        self,
+        name: _Name,
+        meanwhile: Callable[[], None] = lambda: None,
+        keep: tuple[int, ...] = (),
+    ) -> Report:
+        spec = self._request.a if name == "a" else self._request.b
+        side = SideSpec(name, self._folder, weights=not self._request.own_weights, keep=keep)
+        spec = dataclasses.replace(spec, side=side)
+        if keep:  # the forward alone, in the mode that it had
+            run = dataclasses.replace(spec.run, mode=plan(spec).mode)
+            spec = dataclasses.replace(spec, command="inspect", run=run)
+        try:
+            return run_within(spec, self._limits, self._check, meanwhile).report
+        except HookcliError as error:
+            raise _named(error, name) from None
+
+    def _again(self, a: int, b: int) -> dict[tuple[int, str], tuple[ExactDiff, ...]]:
+        """One call of each side compared element by element."""
+        with contextlib.suppress(OSError):
+            start_ahead()
+            start_ahead()
+        for old in Path(self._folder).glob("0.*"):
+            old.unlink()
+        self._side("a", keep=(a,))
+        report = self._side("b", keep=(b,))
+        return {
+            (a, one.target): tuple(_exact(value) for value in one.value)
+            for one in report.measurements
+            if one.probe == "exact"
+        }
+
+    def _save(self, a: Report, b: Report) -> None:
+        """Both reports, and the tensors of the call that was run again.
+
+        Raises
+        ------
+        RequestError : they cannot be written.
+        """
+        folder = self._request.save
+        if folder is None:
+            return
+        try:
+            for name, report in (("a", a), ("b", b)):
+                (folder / f"{name}.json").write_text(to_json(report), encoding="utf-8")
+            for file in sorted(Path(self._folder).glob("0.?.*")):
+                shutil.copyfile(file, folder / file.name.removeprefix("0."))
+        except OSError as error:
+            raise RequestError(
+                f"{folder} cannot be written: {error.strerror}",
+                place=f"--save {folder}",
+                hint="is the disk full? name another folder",
+            ) from None
+
+
+def _exact(value: dict[str, object]) -> ExactDiff:
+    at = value.pop("at")
+    return ExactDiff(at=None if at is None else tuple(at), **value)  # type: ignore[arg-type]

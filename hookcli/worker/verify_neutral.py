@@ -1,0 +1,89 @@
+"""`--verify-neutral`: the hooked run against two bare ones, each in a process of its own.
+
+Where the two bare runs differ from each other the model itself is not deterministic, and no hook
+is blamed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable
+
+from hookcli.catalogue.actions import CATALOGUE
+from hookcli.report.events import EventRow
+from hookcli.report.findings import CheckRow, Measurement
+from hookcli.report.report import Report
+from hookcli.spec.plan import plan
+from hookcli.spec.request import Command, Spec
+
+PROBE = "digest"
+_SHOWN = 3
+
+
+def bare(spec: Spec) -> Spec:
+    """The same run without a hook."""
+    settings = plan(spec)
+    run = dataclasses.replace(
+        spec.run, mode=settings.mode, optimizer=settings.optimizer, tensors="real"
+    )
+    command: Command = "grads" if settings.goes_backward else "inspect"
+    return dataclasses.replace(
+        spec, command=command, run=run, hooks=(), stream=None, timings=False, libraries=()
+    )
+
+
+def verified(spec: Spec, report: Report, again: Callable[[Spec], Report]) -> Report:
+    """The report with a verdict on neutrality; `again` runs a request once more."""
+    first, second = (_digests(again(bare(spec)).measurements) for _ in range(2))
+    hooked = _digests(report.measurements)
+    own = {name for name in first if first[name] != second.get(name)}
+    names = [name for name in first if name not in own and hooked.get(name) != first[name]]
+    row = _verdict(spec, report, names, len(first) - len(own), len(own))
+    measurements = tuple(m for m in report.measurements if m.probe != PROBE)
+    return dataclasses.replace(report, measurements=measurements, checks=(*report.checks, row))
+
+
+def _digests(measurements: tuple[Measurement, ...]) -> dict[str, str]:
+    return {m.target: m.value for m in measurements if m.probe == PROBE}
+
+
+def _changes(spec: Spec, report: Report) -> bool:
+    """Whether a hook is there to change values."""
+    meant = any(
+        CATALOGUE[action.name].changes and action.name != "call"
+        for hook in spec.hooks
+        for action in hook.actions
+    )
+    seen = report.events if isinstance(report.events, tuple) else ()
+    return meant or any(_changed(event) for event in seen)
+
+
+def _changed(event: EventRow) -> bool:
+    return event.changed not in {None, 0}
+
+
+def _verdict(spec: Spec, report: Report, names: list[str], judged: int, own: int) -> CheckRow:
+    status = "pass"
+    aside = f"; {own} differ between bare runs too, and were left out" if own else ""
+    message = f"outputs, gradients, parameters and buffers are bitwise those of bare runs{aside}"
+    if names:
+        listed = ", ".join(names[:_SHOWN])
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        message = f"with the hooks another value came out for: {listed}{more}{aside}"
+        status = "skip" if _changes(spec, report) else "fail"
+        if status == "skip":
+            message = f"hooks change values on purpose; {message}"
+    elif report.error is not None or not judged:
+        status, message = "skip", "the run did not come far enough to be compared"
+    return CheckRow(
+        rule="neutral",
+        target="",
+        status=status,  # type: ignore[arg-type]  # one of the three above
+        severity="error",
+        value=len(names),
+        limit=0,
+        message=message,
+        place=spec.hooks[0].place if spec.hooks else None,
+        fingerprint=hashlib.sha256(b"neutral").hexdigest()[:16],
+    )

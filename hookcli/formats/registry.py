@@ -32,6 +32,11 @@ def _by_command(default: Render, others: Mapping[str, Render]) -> Render:
     return render
 
 
+def _json(report: Report, view: View) -> str:  # a view never changes the JSON
+    """hookcli.report/1."""
+    return to_json(report)
+
+
 FORMATS: dict[str, Render] = {
     "table": _by_command(
         table.render,
@@ -41,7 +46,7 @@ FORMATS: dict[str, Render] = {
         tree.render,
         {"trace": trace_tree.render, "grads": grads_tree.render, "check": check_table.render},
     ),
-    "json": render,
+    "json": _json,
     "markdown": _by_command(
         markdown.render,
         {
@@ -55,8 +60,3 @@ FORMATS: dict[str, Render] = {
     "github": github.render,
     "perfetto": perfetto.render,
 }
-
-
-def render(report: Report, view: View) -> str:  # a view never changes the JSON
-    """hookcli.report/1."""
-    return to_json(report)

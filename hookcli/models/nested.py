@@ -218,7 +218,6 @@ def describe(value: object, above: tuple[int, ...] = ()) -> Tree:
     return {"object": named, "type": type(value).__name__}
 
 
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _Rank = tuple[int, int, str, str]
 
 

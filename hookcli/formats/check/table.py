@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hookcli.console import escape
-from hookcli.formats.check import rows, rows as check_rows
+from hookcli.formats.check import rows as check_rows
 from hookcli.formats.check.rows import folded
 from hookcli.formats.parts import summary
 from hookcli.formats.parts.grid import draw
@@ -63,19 +63,19 @@ def _last(report: Report, view: View) -> str:
 def message(report: Report, view: View) -> str:
     """A line with the verdict, then each finding with its place, the worst first."""
     kind = escape(report.model.type or report.model.source)
-    lines = [f"{kind}: {rows.verdict(report, view.fail_on)}"]
+    lines = [f"{kind}: {check_rows.verdict(report, view.fail_on)}"]
     if report.error is not None:
         error = report.error
         where = f"in {escape(error.phase)}" + (f", in {escape(error.layer)}" if error.layer else "")
         said = escape(" ".join(error.message.split()))
         lines += ["", f"error: {escape(error.type)} {where}: {said}"]
         lines += [f"  --> {place(error.place)}"] if error.place else []
-    for row in folded(rows.shown(report, view)):
+    for row in folded(check_rows.shown(report, view)):
         if row.status not in {"fail", "error"}:
             continue
-        label = f"{rows.word(row)}: {escape(row.rule)}, {rows.name(row)}"
-        lines += ["", f"{label}: {rows.sentence(row)}"]
-        where = rows.where(row)
+        label = f"{check_rows.word(row)}: {escape(row.rule)}, {check_rows.name(row)}"
+        lines += ["", f"{label}: {check_rows.sentence(row)}"]
+        where = check_rows.where(row)
         lines += [f"  --> {where}"] if where else []
     return "\n".join(lines)
 

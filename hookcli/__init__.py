@@ -9,7 +9,7 @@ Importing `hookcli` imports neither torch nor anything else that is slow.
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+from hookcli._version import __version__
 
 TYPE_CHECKING = False  # as type checkers know it, without the time to import typing
 

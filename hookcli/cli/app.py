@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-import hookcli
+from hookcli._version import __version__
 from hookcli.cli.commands import (
     check,
     diff,
@@ -36,7 +36,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        Console().out(f"hookcli {hookcli.__version__}\n")
+        Console().out(f"hookcli {__version__}\n")
         raise typer.Exit
 
 

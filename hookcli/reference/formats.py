@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hookcli.formats.names import FORMATS
-from hookcli.reference.hooks import WIDTH, fields, filled, listed, page, sentence
+from hookcli.formats.parts.text import sentence
+from hookcli.reference.text_page import WIDTH, fields, filled, listed, page
 
 
 @dataclass(frozen=True, slots=True)

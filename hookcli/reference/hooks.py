@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Sequence
-
 from hookcli.catalogue.actions import CATALOGUE as ACTIONS, Action
 from hookcli.catalogue.kind import Kind
 from hookcli.catalogue.kinds import CATALOGUE as HOOKS
 from hookcli.formats.parts.grid import Column, draw
-from hookcli.formats.parts.text import cut_end
-
-WIDTH = 80
-_LEAST = 40
+from hookcli.formats.parts.text import cut_end, sentence
+from hookcli.reference.text_page import WIDTH, fields, filled, listed, page
 
 OPTIONS = {
     "prepend": "puts it before the hooks that stand there already",
@@ -32,43 +27,6 @@ ARGUMENTS = {
     "function": "a function: file.py:name, package.module:name or torch.ops.namespace.name",
     "comm": "the name of a communication hook, or {name: …} with its state",
 }
-
-
-def filled(text: str, width: int, first: str, later: str) -> str:
-    """The text over several lines: what stands before the first, and before the later ones."""
-    return textwrap.fill(
-        text,
-        max(width, _LEAST),
-        initial_indent=first,
-        subsequent_indent=later,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def fields(found: Sequence[tuple[str, str]], width: int) -> str:
-    """Labels on the left, their texts beside them; what has no text is left out."""
-    found = [(label, text) for label, text in found if text]
-    wide = max(len(label) for label, _ in found)
-    return "\n".join(
-        filled(text, width, f"{label:<{wide}}  ", " " * (wide + 2)) for label, text in found
-    )
-
-
-def listed(title: str, items: Iterable[str], width: int) -> str:
-    """A title, and a line or more for each item; "" without any."""
-    lines = [filled(item, width, "  - ", "    ") for item in items]
-    return "\n".join([title, *lines]) if lines else ""
-
-
-def page(parts: Iterable[str]) -> str:
-    """The parts that say something, a blank line between them."""
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def sentence(text: str) -> str:
-    """With a capital letter and a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def kind_page(kind: Kind, width: int = WIDTH) -> str:

@@ -11,7 +11,8 @@ from hookcli.catalogue.actions import CATALOGUE as ACTIONS, Action
 from hookcli.catalogue.kind import Kind
 from hookcli.catalogue.kinds import CATALOGUE as HOOKS
 from hookcli.formats.markdown import quote
-from hookcli.reference.hooks import ARGUMENTS, OPTIONS, sentence
+from hookcli.formats.parts.text import sentence
+from hookcli.reference.hooks import ARGUMENTS, OPTIONS
 
 _INTRO = """\
 # Hooks and actions

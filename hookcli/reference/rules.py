@@ -6,8 +6,8 @@ import dataclasses
 from typing import Any
 
 from hookcli.formats.parts.grid import Column, draw
-from hookcli.formats.parts.text import cut_end
-from hookcli.reference.hooks import WIDTH, fields, filled, listed, page, sentence
+from hookcli.formats.parts.text import cut_end, sentence
+from hookcli.reference.text_page import WIDTH, fields, filled, listed, page
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import PROBES, Option, Rule
 

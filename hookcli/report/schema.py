@@ -69,18 +69,11 @@ def _close(node: dict[str, Any]) -> dict[str, Any]:
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) that every report satisfies. Reading is more lenient than it."""
-    return _closed(_adapter().json_schema(mode="serialization"), SCHEMA, "hookcli report")
+    return closed(_adapter().json_schema(mode="serialization"), SCHEMA, "hookcli report")
 
 
-def diff_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) that every diff satisfies."""
-    from hookcli.comparison.diff import SCHEMA as DIFF, Diff
-
-    return _closed(TypeAdapter(Diff).json_schema(mode="serialization"), DIFF, "hookcli diff")
-
-
-def _closed(made: dict[str, Any], name: str, title: str) -> dict[str, Any]:
-    """The schema with its head, and no key beyond those that it names."""
+def closed(made: dict[str, Any], name: str, title: str) -> dict[str, Any]:
+    """The schema of a document with its head, and no key beyond those that it names."""
     schema = _close(made)
     schema["$defs"] = {key: _close(node) for key, node in schema["$defs"].items()}
     head = {

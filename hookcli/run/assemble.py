@@ -7,7 +7,7 @@ from time import perf_counter  # now: a model may replace the functions of `time
 
 import torch
 
-import hookcli
+from hookcli._version import __version__
 from hookcli.models.model import Model
 from hookcli.models.scripted import type_of
 from hookcli.report.build import layers
@@ -31,7 +31,7 @@ from hookcli.spec.request import Mode, Spec
 def environment(started: float) -> Environment:
     """Versions, and the seconds since `started` (of `time.perf_counter`)."""
     return Environment(
-        hookcli=hookcli.__version__,
+        hookcli=__version__,
         torch=torch.__version__,
         python=platform.python_version(),
         platform=f"{platform.system()}-{platform.machine()}".lower(),

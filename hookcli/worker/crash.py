@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 
-import hookcli
+from hookcli._version import __version__
 from hookcli.errors import ModelError
 from hookcli.report.report import (
     SCHEMA,
@@ -49,7 +49,7 @@ def crash_report(spec: Spec, attempt: Attempt, crash: Crash, seconds: float) -> 
         command=spec.command,
         status="partial",
         environment=Environment(
-            hookcli=hookcli.__version__,
+            hookcli=__version__,
             torch=None,
             python=platform.python_version(),
             platform=f"{platform.system()}-{platform.machine()}".lower(),

@@ -31,7 +31,7 @@ def _schema(what: What) -> dict[str, Any]:
 
         return config_schema()
     if what == "diff":
-        from hookcli.report.schema import diff_schema
+        from hookcli.comparison.schema import diff_schema
 
         return diff_schema()
     from hookcli.report.schema import json_schema

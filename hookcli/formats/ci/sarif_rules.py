@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hookcli.console import escape
-from hookcli.reference.hooks import sentence
+from hookcli.formats.parts.text import sentence
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import Rule
 

@@ -127,3 +127,8 @@ def cut(text: str, width: int, *, mark: str = "…") -> str:
     keep = width - len(mark)
     head = keep - keep // 2
     return text[:head] + mark + (text[len(text) - keep // 2 :] if keep // 2 else "")
+
+
+def sentence(text: str) -> str:
+    """With a capital letter and a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")

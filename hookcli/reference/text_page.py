@@ -1,0 +1,41 @@
+"""A page of plain text: paragraphs, labelled fields, lists."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+WIDTH = 80
+_LEAST = 40
+
+
+def filled(text: str, width: int, first: str, later: str) -> str:
+    """The text over several lines: what stands before the first, and before the later ones."""
+    return textwrap.fill(
+        text,
+        max(width, _LEAST),
+        initial_indent=first,
+        subsequent_indent=later,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def fields(found: Sequence[tuple[str, str]], width: int) -> str:
+    """Labels on the left, their texts beside them; what has no text is left out."""
+    found = [(label, text) for label, text in found if text]
+    wide = max(len(label) for label, _ in found)
+    return "\n".join(
+        filled(text, width, f"{label:<{wide}}  ", " " * (wide + 2)) for label, text in found
+    )
+
+
+def listed(title: str, items: Iterable[str], width: int) -> str:
+    """A title, and a line or more for each item; "" without any."""
+    lines = [filled(item, width, "  - ", "    ") for item in items]
+    return "\n".join([title, *lines]) if lines else ""
+
+
+def page(parts: Iterable[str]) -> str:
+    """The parts that say something, a blank line between them."""
+    return "\n\n".join(part for part in parts if part) + "\n"

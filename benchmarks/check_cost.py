@@ -33,7 +33,7 @@ from hookcli.report.encode import to_json  # noqa: E402
 from hookcli.report.findings import PASSES  # noqa: E402
 from hookcli.report.schema import from_json  # noqa: E402
 from hookcli.rules.catalogue import SAFE  # noqa: E402
-from hookcli.rules.judge import judged  # noqa: E402
+from hookcli.rules.judge import judge_report  # noqa: E402
 from hookcli.run import attempt  # noqa: E402
 from hookcli.spec.inputs import parse_inputs  # noqa: E402
 from hookcli.spec.request import Attempt  # noqa: E402
@@ -71,7 +71,7 @@ def checked(shape):
     flags = Flags(model="benchmarks.check_cost:made", inputs=parse_inputs((shape,)))
     spec = spec_of("check", None, flags)
     text = to_json(attempt.Session(spec, Attempt("real"), lambda *_: None).run().report)
-    report = judged(from_json(text), spec.checks)
+    report = judge_report(from_json(text), spec.checks)
     return report, FORMATS["table"](report, View(width=80))
 
 
@@ -153,11 +153,11 @@ def long_report(layers):
 def judging(layers, rounds):
     """Seconds to read, judge and show a long report."""
     report = long_report(layers)
-    text, done = to_json(report), judged(report, SAFE)
+    text, done = to_json(report), judge_report(report, SAFE)
     assert all(row.status != "fail" for row in done.checks)
     work = {
         "read": lambda: from_json(text),
-        "judged": lambda: judged(report, SAFE),
+        "judged": lambda: judge_report(report, SAFE),
         "shown": lambda: FORMATS["table"](done, View(width=80)),
     }
     took = {name: [] for name in work}

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from hookcli.api.check import Checked
+    from hookcli.api.check import CheckedReport
 
 
 @pytest.fixture
-def hookcli_check(request: pytest.FixtureRequest) -> Callable[..., Checked]:
+def hookcli_check(request: pytest.FixtureRequest) -> Callable[..., CheckedReport]:
     """What judges a model: `hookcli_check(model, "checks.yaml")`, as hookcli.check does.
 
     The test fails with the findings as its message; else the report is given. A file's name is
@@ -25,7 +25,7 @@ def hookcli_check(request: pytest.FixtureRequest) -> Callable[..., Checked]:
     """
     folders = (request.path.parent, request.config.rootpath, Path.cwd())
 
-    def hookcli_check(model: Any, config: Any = None, **options: Any) -> Checked:
+    def hookcli_check(model: Any, config: Any = None, **options: Any) -> CheckedReport:
         __tracebackhide__ = True
         import hookcli
         from hookcli.errors import HookcliError

@@ -10,10 +10,10 @@ import torch
 from hookcli.actions.event import Event
 from hookcli.actions.tools import Tools
 from hookcli.models.map_tensors import map_tensors
-from hookcli.spec.hooks import CallRef
+from hookcli.spec.hooks import FunctionRef
 
 
-def call(argument: CallRef | dict[str, CallRef], tools: Tools) -> Callable[[Event], Any]:
+def call(argument: FunctionRef | dict[str, FunctionRef], tools: Tools) -> Callable[[Event], Any]:
     """Call the function; what it returns, if not None, takes the value's place.
 
     Of a pair for saved tensors the event says which is meant.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Report(rows.Report):
+class PrintableReport(rows.Report):
     """A report that prints as the table that the command line shows."""
 
     def __str__(self) -> str:
@@ -40,10 +40,10 @@ class Report(rows.Report):
         return to_json(self)
 
 
-def printable(report: rows.Report) -> Report:
+def printable(report: rows.Report) -> PrintableReport:
     """The same report, with what Python users expect of it."""
     names = [field.name for field in dataclasses.fields(report)]
-    return Report(**{name: getattr(report, name) for name in names})
+    return PrintableReport(**{name: getattr(report, name) for name in names})
 
 
 def inspect(
@@ -54,7 +54,7 @@ def inspect(
     seed: int | None = None,
     grad: bool | None = None,
     config: Path | None = None,
-) -> Report:
+) -> PrintableReport:
     """Run one forward of a live module and report every call.
 
     The module is afterwards bitwise what it was: buffers, gradients, training flags, hooks,
@@ -98,7 +98,7 @@ def grads(
     mode: Mode | None = None,
     seed: int | None = None,
     config: Path | None = None,
-) -> Report:
+) -> PrintableReport:
     """Run a live module forward and backward, and report what reached every parameter and layer.
 
     The module is afterwards bitwise what it was, gradients included; see `inspect`.
@@ -127,7 +127,7 @@ def trace(
     mode: Mode | None = None,
     seed: int | None = None,
     config: Path | None = None,
-) -> Report:
+) -> PrintableReport:
     """Run a live module and report the order in which hooks fire, as `events`.
 
     Parameters
@@ -149,7 +149,7 @@ def _run(
     config: Path | None,
     loss: Loss | None,
     **flags: Any,
-) -> Report:
+) -> PrintableReport:
     from hookcli.api.live import run_live
 
     text = loss if isinstance(loss, str) and loss != "probe" else None

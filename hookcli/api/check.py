@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hookcli.api.api import Report
+from hookcli.api.api import PrintableReport
 
 if TYPE_CHECKING:
     import os
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Checked(Report):
+class CheckedReport(PrintableReport):
     """A report that was judged: its `checks` have a row for each finding, and each rule passed."""
 
     fail_on: FailOn = "error"
@@ -72,7 +72,7 @@ def check(
     mode: Mode | None = None,
     seed: int | None = None,
     fail_on: FailOn | None = None,
-) -> Checked:
+) -> CheckedReport:
     """Judge a model by rules, as `hookcli check` does.
 
     >>> report = hookcli.check(model, [{"rule": "output_shape", "shape": ["B", 10]}])
@@ -182,18 +182,18 @@ def _bare(name: str) -> CheckSpec:
 def _run(model: nn.Module, inputs: Any, spec: Spec, loss: Loss | None) -> Any:
     from hookcli.api.live import run_live
     from hookcli.report.files import with_saved
-    from hookcli.rules.judge import judged
+    from hookcli.rules.judge import judge_report
     from hookcli.run.probes.probes import Probes
 
     checks = tuple(with_saved(one) for one in spec.checks)
     function = None if isinstance(loss, str) else loss
     probes = Probes(spec, function)
     report = run_live(model, inputs, spec, loss=function, probes=probes)
-    return judged(report, checks, spec.suppressions)
+    return judge_report(report, checks, spec.suppressions)
 
 
-def _checked(report: Any, rules: Sequence[str] | None, fail_on: FailOn) -> Checked:
+def _checked(report: Any, rules: Sequence[str] | None, fail_on: FailOn) -> CheckedReport:
     values = {field.name: getattr(report, field.name) for field in dataclasses.fields(report)}
     if rules is not None:
         values["checks"] = tuple(row for row in report.checks if row.rule in rules)
-    return Checked(**values, fail_on=fail_on)
+    return CheckedReport(**values, fail_on=fail_on)

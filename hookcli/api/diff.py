@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Diff(rows.Diff):
+class PrintableDiff(rows.Diff):
     """A diff that prints as the table that the command line shows."""
 
     @property
@@ -51,7 +51,7 @@ def diff(
     loss: Loss = "probe",
     mode: Mode | None = None,
     seed: int | None = None,
-) -> Diff:
+) -> PrintableDiff:
     """Run two live modules with one batch, and say where they part first.
 
     Both keep their weights and are afterwards bitwise what they were; see `inspect`.
@@ -89,4 +89,6 @@ def diff(
         Tolerances(tuple(tolerances.items())),
         loss=None if isinstance(loss, str) else loss,
     )
-    return Diff(**{field.name: getattr(found, field.name) for field in dataclasses.fields(found)})
+    return PrintableDiff(
+        **{field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+    )

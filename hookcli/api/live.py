@@ -26,10 +26,10 @@ from hookcli.run.assemble import assemble, run_info
 from hookcli.run.batch.candidates import given as given_inputs, no_batch
 from hookcli.run.hook_engine.engine import engine_for
 from hookcli.run.loss import Loss
-from hookcli.run.neutrality.model_state import neutral
+from hookcli.run.neutrality.model_state import preserve_state
 from hookcli.run.observe.observer import Observer
 from hookcli.run.prepare import tap_scripted
-from hookcli.run.runner import Around, run
+from hookcli.run.runner import RunOptions, run
 from hookcli.run.seeds import generators_kept, seed_all
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Spec
@@ -136,10 +136,10 @@ def run_live(
         args=tuple(describe(a) for a in batch.args),
         kwargs={k: describe(v) for k, v in batch.kwargs.items()},
     )
-    with neutral(root, written):
+    with preserve_state(root, written):
         engine = engine_for(spec, sink)
         looking = (*observers(recording), *(() if probes is None else probes.observers(batch)))
-        around = Around(lambda *_: None, recording, loss=loss, observers=looking)
+        around = RunOptions(lambda *_: None, recording, loss=loss, observers=looking)
         run(model, batch, settings, engine, around)
         if probes is not None:
             probes.conclude(model, settings, recording)

@@ -18,8 +18,8 @@ from hookcli.models.batch import Batch, map_batch
 from hookcli.report.recording import Recording
 from hookcli.report.report import Report
 from hookcli.run.batch.candidates import floating_dtype
-from hookcli.run.diff.capture import Keep, compare_tensors
-from hookcli.run.diff.sketches import Sketches
+from hookcli.run.diff.capture import TensorCapture, compare_tensors
+from hookcli.run.diff.sketches import SketchObserver
 from hookcli.run.loss import Loss
 from hookcli.run.observe.observer import Observer
 from hookcli.run.seeds import generators_kept
@@ -85,7 +85,7 @@ class _Live:
 
     def run(self, side: int) -> Report:
         """The report of one side, with its sketches."""
-        return self._run(side, lambda recording: (Sketches(recording.measured),))
+        return self._run(side, lambda recording: (SketchObserver(recording.measured),))
 
     def _run(self, side: int, observers: Any) -> Report:
         name = "AB"[side]
@@ -113,9 +113,9 @@ class _Live:
         """One call of each side, compared element by element."""
         kept = []
         for side, order in enumerate((a, b)):
-            keep = Keep([order])
+            keep = TensorCapture([order])
 
-            def observers(recording: Recording, keep: Keep = keep) -> Sequence[Observer]:
+            def observers(recording: Recording, keep: TensorCapture = keep) -> Sequence[Observer]:
                 return (keep,)
 
             self._run(side, observers)

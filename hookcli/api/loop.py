@@ -31,7 +31,7 @@ from hookcli.models.python.libraries import load_libraries
 from hookcli.models.scripted import is_scripted, type_of
 from hookcli.report.recording import EventNote, Recording
 from hookcli.report.report import Inputs, Report
-from hookcli.report.sinks import Kept, Sink, Streamed
+from hookcli.report.sinks import Kept, Sink, StreamedSink
 from hookcli.run.assemble import assemble, run_info
 from hookcli.run.cost.flops import Activations
 from hookcli.run.hook_engine.engine import engine_for
@@ -79,7 +79,7 @@ class Attached:
         self._model = EagerModel(root)
         self._optimizers = optimizers
         load_libraries(spec.libraries)
-        self._sink: Sink = Kept(most) if spec.stream is None else Streamed(spec.stream)
+        self._sink: Sink = Kept(most) if spec.stream is None else StreamedSink(spec.stream)
         self._engine = engine_for(spec, self._sink, clock=LoopClock)
         self._clock = self._engine.context
         self._recording = Recording()
@@ -219,7 +219,7 @@ class Attached:
         ended = not self._clock.open
         if not ended and isinstance(self._sink, Kept):
             recording.events = self._sink.so_far()
-        if not ended and isinstance(self._sink, Streamed):
+        if not ended and isinstance(self._sink, StreamedSink):
             recording.streamed = self._sink.so_far()
         if self._spec.command == "grads" and not self._noted:
             recording.gradients = [note_gradients(self._model, None)]

@@ -102,7 +102,7 @@ def side_request(
     return SideRequest(request, tuple(files_read(request.spec, own["config"])), weights)
 
 
-def said_of(error: HookcliError, name: str) -> HookcliError:
+def prefix_side(error: HookcliError, name: str) -> HookcliError:
     """The error, said of side A or B."""
     if isinstance(error, ProblemsError):
         for problem in error.problems:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from hookcli.spec.hooks import CallRef
+from hookcli.spec.hooks import FunctionRef
 from hookcli.spec.inputs import DictSpec, FileSpec, FunctionSpec, ListSpec, Spec as Input
 from hookcli.spec.request import Spec
 
@@ -63,7 +63,7 @@ def _called(value: Any) -> Iterator[str]:
 
 
 def _argument(action: str, argument: Any) -> Iterator[str]:
-    if isinstance(argument, CallRef):
+    if isinstance(argument, FunctionRef):
         yield from _with_source(argument.function)
     elif isinstance(argument, dict):
         for one in argument.values():

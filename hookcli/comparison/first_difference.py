@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hookcli.comparison.diff import CallRef, ExactDiff, First, StateDiff, TensorDiff
-from hookcli.comparison.walk import Exact, Moment, Walk, ref
+from hookcli.comparison.walk import CallMoment, Exact, Walk, ref
 from hookcli.report.report import LayerRow
 from hookcli.report.values import Number
 
@@ -49,7 +49,7 @@ class Finder:
     def __init__(
         self,
         walk: Walk,
-        moments: Sequence[Moment],
+        moments: Sequence[CallMoment],
         pairs: Mapping[int, LayerRow],
         theirs: Sequence[LayerRow],
         exact: Exact,
@@ -71,7 +71,7 @@ class Finder:
                 return ref(moment.row)
         return None
 
-    def _told(self, index: int, moment: Moment, state: Sequence[StateDiff]) -> First:
+    def _told(self, index: int, moment: CallMoment, state: Sequence[StateDiff]) -> First:
         row, partner = moment.row, self._pairs[moment.row.order]
         worst = self._walk.largest(moment)
         size = "differs" if worst is None else by_how_much(worst)

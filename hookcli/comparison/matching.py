@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hookcli.comparison.align import Alignment, align
-from hookcli.comparison.tolerance import Seen
+from hookcli.comparison.tolerance import TensorSummary
 from hookcli.report.report import BufferRow, LayerRow, ParameterRow, Report
 from hookcli.report.values import Leaf
 
@@ -82,14 +82,14 @@ def _keyed(rows: Iterable[LayerRow]) -> Iterator[tuple[_Key, LayerRow]]:
         seen[key] += 1
 
 
-def leaves(row: LayerRow, part: str, values: Sketched) -> list[Seen]:
+def leaves(row: LayerRow, part: str, values: Sketched) -> list[TensorSummary]:
     """The tensors of a call's `inputs` or `outputs`, with what is known of their values."""
     rows: tuple[Leaf, ...] = row.inputs if part == "inputs" else row.outputs
     sketches = values.calls.get(row.order, {}).get(part) or []
     if len(sketches) != len(rows):
         sketches = [None] * len(rows)
     return [
-        Seen(
+        TensorSummary(
             leaf.path,
             leaf.shape,
             leaf.dtype,
@@ -100,7 +100,9 @@ def leaves(row: LayerRow, part: str, values: Sketched) -> list[Seen]:
     ]
 
 
-def beside(ours: list[Seen], theirs: list[Seen]) -> list[tuple[Seen | None, Seen | None]]:
+def beside(
+    ours: list[TensorSummary], theirs: list[TensorSummary]
+) -> list[tuple[TensorSummary | None, TensorSummary | None]]:
     """The tensors of two values: by path where these are the same, else one after another."""
     paths = {one.path: one for one in theirs}
     if set(paths) == {one.path for one in ours}:
@@ -112,18 +114,18 @@ def beside(ours: list[Seen], theirs: list[Seen]) -> list[tuple[Seen | None, Seen
     ]
 
 
-def state(row: ParameterRow | BufferRow, values: Sketched) -> Seen:
+def state(row: ParameterRow | BufferRow, values: Sketched) -> TensorSummary:
     """A parameter or buffer, with what is known of its values."""
     if isinstance(row, BufferRow):
-        return Seen(row.name, row.shape, row.dtype, values.buffers.get(row.name))
+        return TensorSummary(row.name, row.shape, row.dtype, values.buffers.get(row.name))
     norm = None if row.stats is None else row.stats.get("norm")
-    return Seen(row.name, row.shape, row.dtype, values.parameters.get(row.name), norm)
+    return TensorSummary(row.name, row.shape, row.dtype, values.parameters.get(row.name), norm)
 
 
-def gradient(row: ParameterRow, values: Sketched) -> Seen | None:
+def gradient(row: ParameterRow, values: Sketched) -> TensorSummary | None:
     """The gradient of a parameter, where it has one."""
     sketch = values.gradients.get(row.name)
     if sketch is None and row.grad is None:
         return None
     norm = None if row.grad is None else row.grad.get("norm")
-    return Seen(row.name, row.shape, row.dtype, sketch, norm)
+    return TensorSummary(row.name, row.shape, row.dtype, sketch, norm)

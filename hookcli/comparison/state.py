@@ -7,7 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from hookcli.comparison.align import Alignment
 from hookcli.comparison.diff import RowStatus, StateDiff, TensorDiff
 from hookcli.comparison.matching import Sketched, gradient, state
-from hookcli.comparison.tolerance import RTOL, Seen, Tolerances, coarser, judged, lone, worst
+from hookcli.comparison.tolerance import (
+    RTOL,
+    TensorSummary,
+    Tolerances,
+    coarser,
+    judge_tensors,
+    lone,
+    worst,
+)
 from hookcli.comparison.walk import Walk
 from hookcli.report.report import BufferRow, ParameterRow, Report
 
@@ -62,7 +70,7 @@ class _Maker:
         self._walk, self._cast = walk, cast
         self._least = 0.0
 
-    def scale_by(self, gradients: Iterable[Seen | None]) -> None:
+    def scale_by(self, gradients: Iterable[TensorSummary | None]) -> None:
         """Note the largest gradient."""
         norms = [_norm(one) for one in gradients if one is not None]
         self._least = _LEAST * max((n for n in norms if n < float("inf")), default=0.0)
@@ -89,7 +97,7 @@ class _Maker:
         one, two = state(row, self._values[0]), state(other, self._values[1])
         rounds = None if one.dtype == two.dtype else coarser(one.dtype, two.dtype)
         limit = self._tolerances.limit(row.name, rounds, 0)  # what is stored is not computed
-        value = judged(one, two, limit, cast=self._cast)
+        value = judge_tensors(one, two, limit, cast=self._cast)
         graded = self._gradient(row, other)
         status: RowStatus = worst([value] if graded is None else [value, graded]) or "unknown"
         return StateDiff(kind, row.name, other.name, status, value, graded)  # type: ignore[arg-type]
@@ -107,10 +115,10 @@ class _Maker:
         rounds = coarser(one.dtype, two.dtype)
         dtype = None if rounds is None else coarser(self._walk.coarsest, rounds)
         limit = self._tolerances.limit(row.name, dtype, 2 * self._walk.inexact)
-        return judged(one, two, limit, cast=self._cast, least=self._least)
+        return judge_tensors(one, two, limit, cast=self._cast, least=self._least)
 
 
-def _norm(one: Seen) -> float:
+def _norm(one: TensorSummary) -> float:
     if one.values is not None:
         return float(one.values["norm"])
     return float(one.norm or 0.0)

@@ -42,7 +42,7 @@ class Tolerances:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TensorSummary:
     """What one side knows of a tensor. `values` is its sketch, `norm` that of its statistics."""
 
     path: str
@@ -68,7 +68,7 @@ def agrees(status: Status | None) -> bool:
     return status != "different"
 
 
-def lone(one: Seen | None, other: Seen | None) -> TensorDiff:
+def lone(one: TensorSummary | None, other: TensorSummary | None) -> TensorDiff:
     """A tensor that the other side does not give."""
     return TensorDiff(
         path=one.path if one else None,
@@ -82,9 +82,9 @@ def lone(one: Seen | None, other: Seen | None) -> TensorDiff:
     )
 
 
-def judged(
-    one: Seen,
-    other: Seen,
+def judge_tensors(
+    one: TensorSummary,
+    other: TensorSummary,
     limit: float,
     *,
     cast: bool,
@@ -116,7 +116,7 @@ _How: TypeAlias = How | None
 
 
 def _compared(
-    one: Seen, other: Seen, limit: float, exact: ExactDiff | None, least: float
+    one: TensorSummary, other: TensorSummary, limit: float, exact: ExactDiff | None, least: float
 ) -> tuple[Number | None, _How, Status]:
     if exact is not None:
         relative = exact.relative
@@ -149,7 +149,9 @@ def _held(
     )
 
 
-def _by_norm(one: Seen, other: Seen, limit: float) -> tuple[Number | None, _How, Status]:
+def _by_norm(
+    one: TensorSummary, other: TensorSummary, limit: float
+) -> tuple[Number | None, _How, Status]:
     """Where only norms are known: the difference is at least that of the norms."""
     if one.norm is None or other.norm is None:
         return None, None, "unknown"

@@ -8,30 +8,38 @@ from typing import Literal, TypeAlias
 
 from hookcli.comparison.diff import CallDiff, CallRef, ExactDiff, RowStatus, Status, TensorDiff
 from hookcli.comparison.matching import Sketched, beside, leaves
-from hookcli.comparison.tolerance import Seen, Tolerances, agrees, coarser, judged, lone, worst
+from hookcli.comparison.tolerance import (
+    TensorSummary,
+    Tolerances,
+    agrees,
+    coarser,
+    judge_tensors,
+    lone,
+    worst,
+)
 from hookcli.report.report import LayerRow
 
 Exact: TypeAlias = Mapping[tuple[int, str], tuple[ExactDiff, ...]]  # by A's order and the part
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class CallMoment:
     """A call starts or ends, on A."""
 
     row: LayerRow
     kind: Literal["enter", "leave"]
 
 
-def moments(rows: Iterable[LayerRow]) -> list[Moment]:
+def moments(rows: Iterable[LayerRow]) -> list[CallMoment]:
     """Each call's start and end, in order: a call ends after those inside it."""
-    found: list[Moment] = []
+    found: list[CallMoment] = []
     open_: list[LayerRow] = []
     for row in rows:
         while open_ and open_[-1].order != row.parent:
-            found.append(Moment(open_.pop(), "leave"))
-        found.append(Moment(row, "enter"))
+            found.append(CallMoment(open_.pop(), "leave"))
+        found.append(CallMoment(row, "enter"))
         open_.append(row)
-    found += [Moment(row, "leave") for row in reversed(open_)]
+    found += [CallMoment(row, "leave") for row in reversed(open_)]
     return found
 
 
@@ -66,7 +74,7 @@ class Walk:
         self.inexact = 0
         self.coarsest: str | None = None
 
-    def go(self, moments_: Iterable[Moment], callers: set[int]) -> None:
+    def go(self, moments_: Iterable[CallMoment], callers: set[int]) -> None:
         """Judge every tensor; `callers` are the orders of calls with calls inside."""
         for moment in moments_:
             row = moment.row
@@ -78,8 +86,8 @@ class Walk:
 
     def compare(
         self,
-        ours: list[Seen],
-        theirs: list[Seen],
+        ours: list[TensorSummary],
+        theirs: list[TensorSummary],
         name: str | None,
         exact: tuple[ExactDiff, ...] = (),
     ) -> tuple[TensorDiff, ...]:
@@ -88,7 +96,7 @@ class Walk:
         return tuple(
             lone(one, other)
             if one is None or other is None
-            else judged(
+            else judge_tensors(
                 one,
                 other,
                 self._limit(name, one, other),
@@ -110,17 +118,17 @@ class Walk:
             self.coarsest = coarser(self.coarsest, one.dtype)
         return self.compare(ours, theirs, row.name, self._exact.get((row.order, part), ()))
 
-    def _limit(self, name: str | None, one: Seen, other: Seen) -> float:
+    def _limit(self, name: str | None, one: TensorSummary, other: TensorSummary) -> float:
         rounds = coarser(one.dtype, other.dtype)
         dtype = None if rounds is None else coarser(self.coarsest, rounds)
         return self._tolerances.limit(name, dtype, self.inexact)
 
-    def at(self, moment: Moment) -> Status | None:
+    def at(self, moment: CallMoment) -> Status | None:
         """How the tensors of a moment compare; None where there is no partner, or no tensor."""
         found = self._inputs if moment.kind == "enter" else self._outputs
         return worst(found.get(moment.row.order, ()))
 
-    def largest(self, moment: Moment) -> TensorDiff | None:
+    def largest(self, moment: CallMoment) -> TensorDiff | None:
         """The tensor that differs most at a moment."""
         found = (self._inputs if moment.kind == "enter" else self._outputs)[moment.row.order]
         bad = [one for one in found if one.status == "different"]

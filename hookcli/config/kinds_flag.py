@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hookcli.catalogue.kind import Kind
 from hookcli.catalogue.kinds import CATALOGUE
-from hookcli.config.sections.at_rules import takes
+from hookcli.config.sections.at_rules import at_rule
 from hookcli.errors import RequestError, closest
 from hookcli.spec.hooks import ActionSpec, HookSpec
 from hookcli.spec.selectors import selector_of
@@ -62,7 +62,7 @@ def _observer(kind: Kind, index: int, place: str) -> HookSpec:
 
 def _everywhere(kind: Kind) -> str | None:
     """Modules and parameters "*", values "*:output", and no `at` where it may be left out."""
-    rules = takes(kind)
+    rules = at_rule(kind)
     if not rules.required:
         return None
     return "*:output" if kind.name == "tensor" else "*"

@@ -10,7 +10,7 @@ from hookcli.config.conflicts import conflicts
 from hookcli.config.parse.code_refs import Judge, refuse
 from hookcli.config.parse.document import read_document
 from hookcli.config.parse.extends import read_layers
-from hookcli.config.parse.nodes import Item, Problems
+from hookcli.config.parse.nodes import Node, Problems
 from hookcli.config.sections.hooks import Read
 from hookcli.config.sections.model import model_of
 from hookcli.config.sections.root import read_root
@@ -49,7 +49,7 @@ def read_text(text: str, name: str) -> Config:
 
 
 def _config(
-    document: Item, problems: Problems, path: str | None, code: Judge | None = None
+    document: Node, problems: Problems, path: str | None, code: Judge | None = None
 ) -> Config:
     found = read_root(document, problems)
     if code is not None:

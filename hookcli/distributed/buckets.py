@@ -16,7 +16,7 @@ from hookcli.distributed.traffic import Wire, ring_all_reduce
 from hookcli.hooks.hook import Hook
 from hookcli.report.build.events import number
 from hookcli.report.distributed import BucketRow
-from hookcli.spec.hooks import CallRef, is_average
+from hookcli.spec.hooks import FunctionRef, is_average
 
 Told = Callable[[int, int, int, int], None]  # step, index, start and end in nanoseconds
 
@@ -152,6 +152,6 @@ def hook_name(hook: Hook | None) -> str:
     action = None if hook is None else next(filter(is_average, hook.spec.actions), None)
     if action is None:
         return "allreduce"
-    if isinstance(action.argument, CallRef):
+    if isinstance(action.argument, FunctionRef):
         return action.argument.function
     return str(action.argument["name"])

@@ -10,7 +10,7 @@ from tabulate import tabulate
 from hookcli.console import escape
 from hookcli.formats.grads import flow as grads_flow, parameters, table
 from hookcli.formats.inspect.cells import RIGHT
-from hookcli.formats.inspect.table import Line, columns, lines
+from hookcli.formats.inspect.table import LayerLine, columns, lines
 from hookcli.formats.names import COLUMNS
 from hookcli.formats.parts import summary
 from hookcli.formats.parts.grid import Column, Row, cells_of
@@ -39,7 +39,7 @@ def quote(text: str) -> str:
     return text
 
 
-def _layer(line: Line) -> str:
+def _layer(line: LayerLine) -> str:
     """Tree guides as indentation: box glyphs do not align in proportional type."""
     return _INDENT * (len(line.guides) // 3) + quote(cut(line.label, _LONGEST))
 
@@ -70,7 +70,7 @@ def render_trace(report: Report, view: View) -> str:
 
 def render_grads(report: Report, view: View) -> str:
     """A heading, the parameters, the calls, the totals, what is wrong, and the notes."""
-    rows, flow = table.parameters(report, view), grads_flow.shown(report, view)
+    rows, flow = table.parameters(report, view), grads_flow.select_rows(report, view)
     return _page(
         report,
         [

@@ -11,7 +11,7 @@ import torch
 
 from hookcli.catalogue.kind import Phase
 from hookcli.models.model import Call, CallStack
-from hookcli.report.recording import EventNote, Finding
+from hookcli.report.recording import EventNote, HookFinding
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class Context:
     difference: Callable[[torch.Tensor, torch.Tensor], float | None]
     calls: CallStack = field(default_factory=CallStack)
     sequence: itertools.count[int] = field(default_factory=itertools.count)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[HookFinding] = field(default_factory=list)
     step: int = 0
     phase: Phase = "build"
     open: bool = True  # False once the run is over: what still hangs in a graph does nothing
@@ -43,7 +43,7 @@ class Context:
         """Whether hooks on the module of this call stay silent: torch.compile goes past it."""
         return call.inlined and call.key not in self.called_as_written
 
-    def find(self, finding: Finding) -> None:
+    def find(self, finding: HookFinding) -> None:
         """Note a finding, once."""
         if finding not in self.findings:
             self.findings.append(finding)

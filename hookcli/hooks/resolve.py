@@ -13,7 +13,7 @@ from hookcli.errors import RequestError, closest
 from hookcli.models import module_tree
 from hookcli.models.model import Model, TensorInfo
 from hookcli.models.scripted import type_of
-from hookcli.report.recording import Finding
+from hookcli.report.recording import HookFinding
 from hookcli.spec import selectors
 from hookcli.spec.hooks import HookSpec, Match, Selector
 
@@ -78,7 +78,7 @@ def resolve(spec: HookSpec, known: Known) -> Targets:
     return targets
 
 
-def missed(resolved: Iterable[tuple[HookSpec, Targets]], known: Known) -> Iterator[Finding]:
+def missed(resolved: Iterable[tuple[HookSpec, Targets]], known: Known) -> Iterator[HookFinding]:
     """What a list in `at` names and nothing meets, for none of the kinds of its entry."""
     entries: dict[int, tuple[HookSpec, set[int]]] = {}
     for spec, targets in resolved:
@@ -93,7 +93,7 @@ def missed(resolved: Iterable[tuple[HookSpec, Targets]], known: Known) -> Iterat
                 continue
             message = f"nothing matches '{one.text}', one of several in at"
             hint = _hint(spec, one, known)
-            yield Finding("hook_misuse", one.text, f"{message}: {hint}", spec.place, "warning")
+            yield HookFinding("hook_misuse", one.text, f"{message}: {hint}", spec.place, "warning")
 
 
 def module_targets(match: Match, known: Known) -> list[tuple[str, nn.Module]]:

@@ -11,10 +11,10 @@ from typing import Any
 from torch import nn
 
 from hookcli.models import places
-from hookcli.models.files.integrity import opening
+from hookcli.models.files.integrity import checked_archive
 from hookcli.models.loaded import Loaded
 from hookcli.models.python.construct import build
-from hookcli.models.python.discovery import Choice, attribute, discover
+from hookcli.models.python.discovery import ChosenModel, attribute, discover
 from hookcli.models.python.importing import import_file, import_module
 from hookcli.models.sources.parse import (
     Archive,
@@ -27,14 +27,14 @@ from hookcli.spec.request import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ImportedSource:
     """What the source named, imported and not yet built."""
 
     module: ModuleType
-    choice: Choice
+    choice: ChosenModel
 
 
-def find(named: PythonFile | PythonModule, source: str, args: tuple[Any, ...]) -> Found:
+def find(named: PythonFile | PythonModule, source: str, args: tuple[Any, ...]) -> ImportedSource:
     """Import the source and choose the object.
 
     Raises
@@ -45,12 +45,14 @@ def find(named: PythonFile | PythonModule, source: str, args: tuple[Any, ...]) -
     """
     if isinstance(named, PythonModule):
         module = import_module(named.module, source)
-        return Found(module, Choice(attribute(module, named.attr, source), named.attr))
+        return ImportedSource(
+            module, ChosenModel(attribute(module, named.attr, source), named.attr)
+        )
     path = places.START / named.path
     module = import_file(path)
     if named.attr is None:
-        return Found(module, discover(module, path, source, args))
-    return Found(module, Choice(attribute(module, named.attr, source), named.attr))
+        return ImportedSource(module, discover(module, path, source, args))
+    return ImportedSource(module, ChosenModel(attribute(module, named.attr, source), named.attr))
 
 
 def load(
@@ -95,7 +97,7 @@ def open_archive(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]
     ModelError : it is damaged, or its own code failed.
     """
     check_opening(archive, spec)
-    with opening(places.START / archive.path, spec.source):
+    with checked_archive(places.START / archive.path, spec.source):
         loaded = _opened(archive, spec, phase)
     return replace(loaded, format="python" if archive.kind == "pickled" else archive.kind)
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 import torch
 
-from hookcli.models.recompute import Passes, Segment
+from hookcli.models.recompute import ForwardPasses, Segment
 from hookcli.report.recording import ModuleInfo
 
 
@@ -134,7 +134,7 @@ class CallStack:
         self.placed = True
         self._next = 0
         self._counts: dict[int, int] = {}
-        self._passes = Passes()
+        self._passes = ForwardPasses()
         self._lock = threading.Lock()
         self._local = _Local()
         self._main = self._local.stack
@@ -142,12 +142,12 @@ class CallStack:
     def restart(self) -> None:
         """Count the calls of each module from 0 again: another step begins, and nothing runs."""
         self._counts.clear()
-        self._passes = Passes()
+        self._passes = ForwardPasses()
         self._local.stack.clear()  # what a KeyboardInterrupt ended was not told of it
 
     def forget_passes(self) -> None:
         """Nothing that ran so far will be run again in backward."""
-        self._passes = Passes()
+        self._passes = ForwardPasses()
 
     def running(self) -> Call | None:
         """The innermost running call; on a fresh thread, that of the thread that ran the model."""

@@ -42,7 +42,7 @@ def _node_sequence() -> int | None:
     return None if node is None else int(node._sequence_nr())
 
 
-class Passes:
+class ForwardPasses:
     """The calls of one forward, and what was recomputed of them."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hookcli.formats.names import FORMATS
 from hookcli.formats.parts.text import sentence
-from hookcli.reference.text_page import WIDTH, fields, filled, listed, page
+from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, page
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,6 @@ def format_page(name: str, width: int = WIDTH) -> str:
             f"{name}  (format)",
             filled(sentence(FORMATS[name]), width, "", ""),
             fields([("read by", doc.read_by), ("example", doc.example)], width),
-            listed("notes", doc.notes, width),
+            bullet_list("notes", doc.notes, width),
         )
     )

@@ -7,7 +7,7 @@ from hookcli.catalogue.kind import Kind
 from hookcli.catalogue.kinds import CATALOGUE as HOOKS
 from hookcli.formats.parts.grid import Column, draw
 from hookcli.formats.parts.text import cut_end, sentence
-from hookcli.reference.text_page import WIDTH, fields, filled, listed, page
+from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, page
 
 OPTIONS = {
     "prepend": "puts it before the hooks that stand there already",
@@ -50,8 +50,8 @@ def kind_page(kind: Kind, width: int = WIDTH) -> str:
                 ],
                 width,
             ),
-            listed("options", (f"{name}: {OPTIONS[name]}" for name in kind.options), width),
-            listed("caveats", kind.caveats, width),
+            bullet_list("options", (f"{name}: {OPTIONS[name]}" for name in kind.options), width),
+            bullet_list("caveats", kind.caveats, width),
         )
     )
 

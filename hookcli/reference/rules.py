@@ -7,7 +7,7 @@ from typing import Any
 
 from hookcli.formats.parts.grid import Column, draw
 from hookcli.formats.parts.text import cut_end, sentence
-from hookcli.reference.text_page import WIDTH, fields, filled, listed, page
+from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, page
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import PROBES, Option, Rule
 
@@ -50,7 +50,7 @@ def rule_page(rule: Rule, width: int = WIDTH) -> str:
                 ],
                 width,
             ),
-            listed("options", (_option(one) for one in rule.options), width),
+            bullet_list("options", (_option(one) for one in rule.options), width),
         )
     )
 

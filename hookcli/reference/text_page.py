@@ -30,7 +30,7 @@ def fields(found: Sequence[tuple[str, str]], width: int) -> str:
     )
 
 
-def listed(title: str, items: Iterable[str], width: int) -> str:
+def bullet_list(title: str, items: Iterable[str], width: int) -> str:
     """A title, and a line or more for each item; "" without any."""
     lines = [filled(item, width, "  - ", "    ") for item in items]
     return "\n".join([title, *lines]) if lines else ""

@@ -128,7 +128,7 @@ class EventNote(NamedTuple):
 
 
 @dataclass(slots=True)
-class Finding:
+class HookFinding:
     """A hook that was misused, or did not do what it was attached for."""
 
     rule: str
@@ -187,7 +187,7 @@ class Recording:
     digests: dict[str, str] = field(default_factory=dict)  # of what each step left, by its name
     measured: list[Measurement] = field(default_factory=list)  # by what looked on beside
     distributed: Distributed | None = None
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[HookFinding] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     failure: Failure | None = None
     error: BaseException | None = None  # what `failure` describes, until the run has ended

@@ -73,7 +73,7 @@ class Kept:
             )
 
 
-class Streamed:
+class StreamedSink:
     """A file with an event a line. A line stands for a firing that has ended."""
 
     def __init__(self, path: str) -> None:

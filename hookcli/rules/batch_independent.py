@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
-from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
+from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
 
 PROBE = "samples"
 _ROOT_EPS = {
@@ -20,7 +20,7 @@ def limit_of(dtype: str) -> float:
     return _ROOT_EPS.get(dtype, 0.0)
 
 
-def judge(report: Report, options: Options) -> Iterator[Finding]:
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """One finding: the output that moved most."""
     value = next((one.value for one in report.measurements if one.probe == PROBE), None)
     if value is None:
@@ -41,7 +41,7 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
             f"largest value when the other samples were replaced (batch dimension {value['dim']})"
         )
         place = report.model.place
-        yield Finding("fail", "", "samples are coupled", said, value["relative"], limit, place)
+        yield RuleFinding("fail", "", "samples are coupled", said, value["relative"], limit, place)
         return
     yield passed(
         f"{value['samples']} samples along dimension {value['dim']} do not see each other",

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from hookcli.report.distributed import BucketRow
 from hookcli.report.report import Report
-from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.select import counted, listed
+from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.select import counted, join_names
 
 
 def _last_step(rows: Sequence[BucketRow]) -> list[BucketRow]:
@@ -17,39 +17,39 @@ def _last_step(rows: Sequence[BucketRow]) -> list[BucketRow]:
     return [row for row in rows if row.step == last]
 
 
-def _whole(report: Report, rows: Sequence[BucketRow]) -> Iterator[Finding]:
+def _whole(report: Report, rows: Sequence[BucketRow]) -> Iterator[RuleFinding]:
     """Every trainable parameter stands in one bucket of a step."""
     count = Counter(name for row in rows for name in row.parameters)
     trainable = [row.name for row in report.parameters if row.requires_grad]
     missing = [name for name in trainable if not count[name]]
     if missing:
-        said = f"no bucket holds {listed(missing)}: their gradients stay each rank's own"
-        yield Finding("fail", missing[0], "missing", said, len(missing), 0, report.model.place)
+        said = f"no bucket holds {join_names(missing)}: their gradients stay each rank's own"
+        yield RuleFinding("fail", missing[0], "missing", said, len(missing), 0, report.model.place)
     again = [name for name, times in count.items() if times > 1]
     if again:
-        said = f"{listed(again)} stand in several buckets of one step"
-        yield Finding("fail", again[0], "again", said, len(again), 0, report.model.place)
+        said = f"{join_names(again)} stand in several buckets of one step"
+        yield RuleFinding("fail", again[0], "again", said, len(again), 0, report.model.place)
 
 
-def _limits(rows: Sequence[BucketRow], options: Options) -> Iterator[Finding]:
+def _limits(rows: Sequence[BucketRow], options: Options) -> Iterator[RuleFinding]:
     count, most, part = options["count"], options["bytes"], options["sent"]
     if count is not None and len(rows) > count:
         said = f"a step has {counted(len(rows), 'bucket')}, where {count:,} are allowed"
-        yield Finding("fail", "", "count", said, len(rows), count)
+        yield RuleFinding("fail", "", "count", said, len(rows), count)
     largest = max(rows, key=lambda row: row.bytes)
     if most is not None and largest.bytes > most:
         said = f"bucket {largest.index} has {largest.bytes:,} bytes, where {most:,} are allowed"
-        yield Finding("fail", "", "bytes", said, largest.bytes, most)
+        yield RuleFinding("fail", "", "bytes", said, largest.bytes, most)
     if part is None:
         return
     plain = sum(row.plain_bytes for row in rows)
     sent = sum(row.wire_bytes or 0 for row in rows)
     if plain and sent / plain > part:
         said = f"a step sends {sent / plain:.2f} of what plain all-reduce does"
-        yield Finding("fail", "", "sent", said, round(sent / plain, 4), part)
+        yield RuleFinding("fail", "", "sent", said, round(sent / plain, 4), part)
 
 
-def judge(report: Report, options: Options) -> Iterator[Finding]:
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each limit that is passed, and for parameters that no bucket holds."""
     found = report.distributed
     if found is None or not found.buckets:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from hookcli.report.report import Report
 from hookcli.rules.module_costs import parts_at
-from hookcli.rules.rule import Finding, Option, Options, Rule, passed
+from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed
 from hookcli.rules.select import counted, places
 
 Figures: TypeAlias = Mapping[str, int | None]
@@ -33,7 +33,7 @@ _UNCOUNTED = "not known: hookcli check --flops counts them"
 
 def _judged(
     target: str, figures: Figures, stated: Mapping[str, int], *, exact: bool
-) -> Iterator[Finding]:
+) -> Iterator[RuleFinding]:
     """A finding for each figure of the model, or of one part."""
     of = f" in {target}" if target else ""
     for name, limit in stated.items():
@@ -41,23 +41,23 @@ def _judged(
         if value is None:
             why = _UNCOUNTED if name in _COUNTED else "not known"
             said = f"the {noun}{of} are {why}"
-            yield Finding("error", target, f"{name} unknown", said, None, limit)
+            yield RuleFinding("error", target, f"{name} unknown", said, None, limit)
         elif exact and value != limit:
             apart = f"{abs(value - limit):,} {'more' if value > limit else 'fewer'}"
             said = f"{value:,} {noun}{of}, where {limit:,} are stated: {apart}"
-            yield Finding("fail", target, name, said, value, limit)
+            yield RuleFinding("fail", target, name, said, value, limit)
         elif value > limit:
             over = f", {value / limit - 1:.1%} over" if limit else ""
             said = f"{value:,} {noun}{of}, where {limit:,} are allowed{over}"
-            yield Finding("fail", target, name, said, value, limit)
+            yield RuleFinding("fail", target, name, said, value, limit)
 
 
-def judge(report: Report, options: Options) -> Iterator[Finding]:
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each figure that is above its limit, of the model or of each part at `at`."""
     stated = {name: options[name] for name in FIGURES if options[name] is not None}
     if not stated:
         said = f"no limit is stated: {', '.join(FIGURES)}"
-        yield Finding("error", "", "no limit", said)
+        yield RuleFinding("error", "", "no limit", said)
         return
     glob = options["at"]
     of: Mapping[str, Figures]
@@ -66,7 +66,7 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
     else:
         of = parts_at(report, glob, stated)
     if not of:
-        yield Finding("error", glob, "no match", f"no module matches '{glob}'")
+        yield RuleFinding("error", glob, "no match", f"no module matches '{glob}'")
         return
     found = [
         finding

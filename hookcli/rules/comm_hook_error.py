@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from hookcli.report.distributed import BucketRow
 from hookcli.report.report import Report
-from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.select import counted, listed
+from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.select import counted, join_names
 
 
 def _size(row: BucketRow) -> float:
@@ -15,7 +15,7 @@ def _size(row: BucketRow) -> float:
     return float("inf") if row.error is None else float(row.error)
 
 
-def judge(report: Report, options: Options) -> Iterator[Finding]:
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """One finding: the worst bucket, and how many are above the limit."""
     found = report.distributed
     if found is None or not found.buckets:
@@ -33,10 +33,12 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
         return
     said = (
         f"{found.hook} is off the exact average by {_size(worst):.3g} of its norm in bucket "
-        f"{worst.index} of step {worst.step} ({listed(worst.parameters)})"
+        f"{worst.index} of step {worst.step} ({join_names(worst.parameters)})"
     )
     more = f"; {len(above)} of {counted(len(found.buckets), 'bucket')} are above"
-    yield Finding("fail", "", "error", said + (more if len(above) > 1 else ""), worst.error, limit)
+    yield RuleFinding(
+        "fail", "", "error", said + (more if len(above) > 1 else ""), worst.error, limit
+    )
 
 
 RULE = Rule(

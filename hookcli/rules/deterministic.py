@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
-from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.select import counted, listed
+from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.select import counted, join_names
 
 PROBE = {"eval": "repeat_eval", "train": "repeat_train"}
 
 
-def judge(report: Report, options: Options) -> Iterator[Finding]:
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each mode in which two runs differ."""
     found = {one.probe: one.value for one in report.measurements if one.probe in PROBE.values()}
     good, seen = [], 0
@@ -25,14 +25,14 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
             yield skipped(value["why"])
         elif "error" in value:
             said = f"the model could not be run again in {mode} mode: {value['error']}"
-            yield Finding("error", "", f"{mode} failed", said, None, None, value.get("place"))
+            yield RuleFinding("error", "", f"{mode} failed", said, None, None, value.get("place"))
         elif value["differ"]:
             said = (
-                f"two runs in {mode} mode with one seed differ in {listed(value['differ'])}, by "
+                f"two runs in {mode} mode with one seed differ in {join_names(value['differ'])}, by "
                 f"up to {value['largest']} of the largest value"
             )
             kind = f"differs in {mode}"
-            yield Finding("fail", "", kind, said, len(value["differ"]), 0, place)
+            yield RuleFinding("fail", "", kind, said, len(value["differ"]), 0, place)
         else:
             good.append(f"{counted(value['compared'], 'tensor')} in {mode} mode")
     if not seen:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
-from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
+from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import calls_at, counted, layer, leaves_of, owner, parameters_at, places
 
 
@@ -30,7 +30,7 @@ def _values(report: Report, options: Options) -> Iterator[tuple[str, str, str, s
             yield row.name or "", said, leaf.dtype, row.place, f"{part}{leaf.path}"
 
 
-def judge(report: Report, options: Options) -> Iterator[Finding]:
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each layer, or parameter, with another dtype."""
     wanted = options["dtype"]
     seen, told = 0, set()
@@ -40,14 +40,14 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
         seen += 1
         if dtype != wanted and (target, kind) not in told:
             told.add((target, kind))
-            yield Finding(
+            yield RuleFinding(
                 "fail", target, kind, f"{said} is {dtype}, not {wanted}", dtype, wanted, place
             )
     if not seen and report.error is not None:
         yield skipped("the run did not come so far")
     elif not seen:
         said = f"nothing of the kind of {wanted} stands at '{options['at']}'"
-        yield Finding("error", options["at"], "no match", said)
+        yield RuleFinding("error", options["at"], "no match", said)
     elif not told:
         yield passed(f"{counted(seen, 'tensor')} of {wanted}", limit=wanted)
 

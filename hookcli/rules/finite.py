@@ -7,7 +7,7 @@ from typing import Any
 
 from hookcli.report.findings import Measurement
 from hookcli.report.report import LayerRow, Report
-from hookcli.rules.rule import Finding, Options, Rule, passed, skipped
+from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import called, counted, owner, places
 
 SEEN, FOUND = "values_read", "non_finite"
@@ -40,7 +40,7 @@ class _Judge:
         self.places = places(report)
         self.found = [one for one in report.measurements if one.probe == FOUND]
 
-    def first(self) -> Finding | None:
+    def first(self) -> RuleFinding | None:
         """The first place; where masks alone came before it and went in, the first mask."""
         loss = self._loss()
         hard = next((one for one in self.found if not _is_mask(one)), None)
@@ -75,29 +75,29 @@ class _Judge:
             if one is not hard
         )
 
-    def _loss(self) -> tuple[int, Finding] | None:
+    def _loss(self) -> tuple[int, RuleFinding] | None:
         """The first loss that is not finite, and its step."""
         for step, loss in enumerate(self.report.run.losses):
             if isinstance(loss, str):
                 which = f" of step {step}" if self.report.run.steps > 1 else ""
                 said = f"the loss{which} is {loss}; every value before it was finite"
                 place = self.report.model.place
-                return step, Finding("fail", "", "loss", said, loss, 0, place)
+                return step, RuleFinding("fail", "", "loss", said, loss, 0, place)
         return None
 
-    def _parameter(self) -> Finding | None:
+    def _parameter(self) -> RuleFinding | None:
         for row in reversed(self.report.parameters):
             if row.status == "non_finite":
                 said = f"the gradient of {row.name} is not finite; those at the layers were finite"
                 place = self.places.get(owner(row.name))
-                return Finding("fail", row.name, "parameter_gradient", said, None, 0, place)
+                return RuleFinding("fail", row.name, "parameter_gradient", said, None, 0, place)
         return None
 
-    def _of(self, one: Measurement) -> Finding:
+    def _of(self, one: Measurement) -> RuleFinding:
         value = one.value
         number = value["nans"] + value["infs"] + value["minus_infs"]
         target, said, place = self._said(one)
-        return Finding("fail", target, value["at"], said, number, 0, place)
+        return RuleFinding("fail", target, value["at"], said, number, 0, place)
 
     def _said(self, one: Measurement) -> tuple[str, str, str | None]:
         value, amount = one.value, _amount(one.value)
@@ -146,7 +146,7 @@ class _Judge:
         return one.target, f"{said}; those before it in backward were finite", place
 
 
-def judge(report: Report, options: Options) -> Iterator[Finding]:
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """The first place alone: what follows it is its consequence."""
     read = next((one.value for one in report.measurements if one.probe == SEEN), None)
     if read is None:

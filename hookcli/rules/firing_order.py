@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 from hookcli.report.events import Streamed
 from hookcli.report.report import LayerRow, Report
 from hookcli.rules.order_patterns import prefix, spelled, subsequence
-from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.select import calls_at, counted, layer, listed, matches, places
+from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.select import calls_at, counted, join_names, layer, matches, places
 
 _SHOWN = 20  # names of an order that stand in a finding's value
 
@@ -61,13 +61,13 @@ def _why(seen: list[str], order: list[str], how: str) -> tuple[str, str]:
     return prefix(seen, order, whole=how == "exact")
 
 
-def _within(report: Report, options: Options, order: list[str]) -> Iterator[Finding]:
+def _within(report: Report, options: Options, order: list[str]) -> Iterator[RuleFinding]:
     """A finding for each module in which something is out of order: of its first such call."""
     glob = options["within"]
     calls = [row for row in calls_at(report, glob) if not row.recomputed]
     called = callees(report, {row.order for row in calls})
     if not calls:
-        yield Finding("error", glob, "no match", f"no module that ran matches '{glob}'")
+        yield RuleFinding("error", glob, "no match", f"no module that ran matches '{glob}'")
         return
     told: set[str | None] = set()
     known: dict[str, str] | None = None
@@ -82,19 +82,19 @@ def _within(report: Report, options: Options, order: list[str]) -> Iterator[Find
         place = known.get(full) or row.place
         seen = called[row.order][:_SHOWN]
         said = f"in {layer(row)}, {why}"
-        yield Finding("fail", row.name or "", "order within", said, seen, order[:_SHOWN], place)
+        yield RuleFinding("fail", row.name or "", "order within", said, seen, order[:_SHOWN], place)
     if not told:
         how = options["match"]
         yield passed(f"{counted(len(calls), 'call')} made theirs in the stated order ({how})")
 
 
-def judge(report: Report, options: Options) -> Iterator[Finding]:
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """One finding, the first thing that is out of order; with `within` one for each module."""
     how, kind = options["match"], options["kind"]
     try:
         order = spelled(options["order"])
     except ValueError as error:
-        yield Finding("error", "", "too long", str(error))
+        yield RuleFinding("error", "", "too long", str(error))
         return
     if options["within"] is not None and report.error is None:
         yield from _within(report, options, order)
@@ -112,8 +112,8 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
         yield passed(f"{what} in the stated order ({how})")
         return
     place = places(report).get(name)
-    finding = f"order of {listed(order)}"
-    yield Finding("fail", "", finding, why, seen[:_SHOWN], order[:_SHOWN], place)
+    finding = f"order of {join_names(order)}"
+    yield RuleFinding("fail", "", finding, why, seen[:_SHOWN], order[:_SHOWN], place)
 
 
 RULE = Rule(

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hookcli.report.report import ParameterRow, Report
-from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.select import counted, listed, owner, parameters_at, places
+from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.select import counted, join_names, owner, parameters_at, places
 
 _SAID = {
     "none": "got no gradient: the loss does not reach {them}",
@@ -44,7 +44,7 @@ def _groups(report: Report, rows: list[ParameterRow]) -> dict[tuple[str, str], l
 
 def _sentence(module: str, status: str, rows: list[ParameterRow]) -> str:
     holders = dict.fromkeys(owner(row.name) for row in rows)
-    who = listed([row.name.removeprefix(f"{module}.") for row in rows])
+    who = join_names([row.name.removeprefix(f"{module}.") for row in rows])
     if len(holders) > 1:
         who = f"{len(rows):,} parameters of {counted(len(holders), 'module')} below"
     alone = len(rows) == 1
@@ -52,14 +52,16 @@ def _sentence(module: str, status: str, rows: list[ParameterRow]) -> str:
     return f"{who} {_SAID[status].format(they=they, them='it' if alone else 'them')}"
 
 
-def judge(report: Report, options: Options) -> Iterator[Finding]:
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each part of the model whose trainable parameters got none, or only zeros."""
     rows = list(parameters_at(report, options["at"]))
     if all(row.status is None for row in report.parameters):
         yield skipped("no backward pass ran")
         return
     if not rows:
-        yield Finding("error", "", "no match", f"no parameter matches {listed(options['at'])}")
+        yield RuleFinding(
+            "error", "", "no match", f"no parameter matches {join_names(options['at'])}"
+        )
         return
     groups = _groups(report, rows)
     where = places(report) if groups else {}
@@ -68,7 +70,7 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
         why = "; the module never ran" if status == "none" and module in idle else ""
         said = _sentence(module, status, found) + why
         place = where.get(module) or where.get(owner(found[0].name))  # a ModuleList has none
-        yield Finding("fail", module, status, said, len(found), 0, place)
+        yield RuleFinding("fail", module, status, said, len(found), 0, place)
     if not groups:
         frozen = sum(row.status == "frozen" for row in rows)
         aside = f"; {frozen:,} frozen" if frozen else ""

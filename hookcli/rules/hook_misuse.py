@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from hookcli.report.report import Report
 from hookcli.rules.hooks_fired import noted
-from hookcli.rules.rule import Finding, Options, Rule, passed
+from hookcli.rules.rule import Options, Rule, RuleFinding, passed
 
 
-def judge(report: Report, options: Options) -> Iterator[Finding]:
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each misuse that the run saw."""
     found = list(noted(report, "hook_misuse"))
     yield from found

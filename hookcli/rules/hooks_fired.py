@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
-from hookcli.rules.rule import Finding, Options, Rule, passed
+from hookcli.rules.rule import Options, Rule, RuleFinding, passed
 
 
-def noted(report: Report, rule: str) -> Iterator[Finding]:
+def noted(report: Report, rule: str) -> Iterator[RuleFinding]:
     """What the run noted under a rule's name."""
     for row in report.checks:
         if row.rule == rule and row.status == "fail":
-            yield Finding(
+            yield RuleFinding(
                 "fail", row.target, "", row.message, row.value, row.limit, row.place,
                 row.severity, row.fingerprint,
             )  # fmt: skip
 
 
-def judge(report: Report, options: Options) -> Iterator[Finding]:
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each hook that never fired, or not as often as its module ran."""
     found = list(noted(report, "hooks_fired"))
     yield from found

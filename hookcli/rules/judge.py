@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from hookcli.report.findings import CheckRow, PassedOver
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
-from hookcli.rules.rule import Finding, Rule
+from hookcli.rules.rule import Rule, RuleFinding
 from hookcli.rules.select import matches
 from hookcli.spec.checks import CheckSpec, Suppression
 
@@ -22,7 +22,7 @@ def fingerprint(rule: str, target: str, kind: str) -> str:
     return hashlib.sha256(f"{rule}|{target}|{kind}".encode()).hexdigest()[:16]
 
 
-def judged(
+def judge_report(
     report: Report,
     checks: Sequence[CheckSpec],
     suppressions: Sequence[Suppression] = (),
@@ -49,12 +49,12 @@ def _rows(report: Report, check: CheckSpec) -> Iterator[CheckRow]:
     rule = CATALOGUE[check.rule]
     findings = list(rule.judge(report, rule.filled(check.options)))
     if report.error is not None and not any(one.status == "fail" for one in findings):
-        findings = [Finding("skip", "", "", "the run failed before its end")]
+        findings = [RuleFinding("skip", "", "", "the run failed before its end")]
     for finding in findings:
         yield _row(rule, check, finding)
 
 
-def _target(check: CheckSpec, finding: Finding) -> str:
+def _target(check: CheckSpec, finding: RuleFinding) -> str:
     """The finding's; where nothing is wrong, what the check looks at."""
     at = check.options.get("at", "")
     if finding.target or finding.status not in {"pass", "skip"}:
@@ -62,7 +62,7 @@ def _target(check: CheckSpec, finding: Finding) -> str:
     return at if isinstance(at, str) else ", ".join(at)
 
 
-def _row(rule: Rule, check: CheckSpec, finding: Finding) -> CheckRow:
+def _row(rule: Rule, check: CheckSpec, finding: RuleFinding) -> CheckRow:
     return CheckRow(
         rule=rule.name,
         target=_target(check, finding),

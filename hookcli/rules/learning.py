@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import ParameterRow, Report
-from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.select import counted, listed, owner, parameters_at, places
+from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.select import counted, join_names, owner, parameters_at, places
 
 PROBE = "step"
 _REACHED = {"ok", "zero", "non_finite"}
@@ -32,10 +32,12 @@ def _trainable(row: ParameterRow, changed: bool | None) -> tuple[str, str] | Non
     return None
 
 
-def _judged(report: Report, options: Options, *, frozen: bool) -> Iterator[Finding]:
+def _judged(report: Report, options: Options, *, frozen: bool) -> Iterator[RuleFinding]:
     rows = list(parameters_at(report, options["at"]))
     if not rows:
-        yield Finding("error", "", "no match", f"no parameter matches {listed(options['at'])}")
+        yield RuleFinding(
+            "error", "", "no match", f"no parameter matches {join_names(options['at'])}"
+        )
         return
     if all(row.status is None for row in report.parameters):
         yield skipped("no backward pass ran")
@@ -43,7 +45,7 @@ def _judged(report: Report, options: Options, *, frozen: bool) -> Iterator[Findi
     step = {one.target: one.value for one in report.measurements if one.probe == PROBE}
     if "" in step:  # no parameter is called that: what the step raised
         said = f"no step could be taken: {step['']['error']}"
-        yield Finding("error", "", "no step", said, place=step[""]["place"])
+        yield RuleFinding("error", "", "no step", said, place=step[""]["place"])
         return
     where, bad = places(report), 0
     for row in rows:
@@ -51,7 +53,9 @@ def _judged(report: Report, options: Options, *, frozen: bool) -> Iterator[Findi
         if found is not None:
             bad += 1
             place = where.get(owner(row.name))
-            yield Finding("fail", row.name, found[0], f"{row.name} {found[1]}", None, None, place)
+            yield RuleFinding(
+                "fail", row.name, found[0], f"{row.name} {found[1]}", None, None, place
+            )
     if not bad:
         word = "did not learn" if frozen else "learned"
         yield passed(f"{counted(len(rows), 'parameter')} {word}")

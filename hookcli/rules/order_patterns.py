@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hookcli.rules.select import listed, matches
+from hookcli.rules.select import join_names, matches
 
 MOST = 1_000_000  # names that one order may stand for
 _RANGE = re.compile(r"\{([0-9]{1,7})\.\.([0-9]{1,7})\}")
@@ -59,7 +59,7 @@ def prefix(seen: Sequence[str], order: Sequence[str], *, whole: bool) -> tuple[s
             said = f"at position {i:,} came {_named(seen[i])}, not {_named(want)}"
             return f"{said}, which {aside}", seen[i]
     if whole and len(seen) > len(order):
-        return f"after them came {listed(seen[len(order) :])}", seen[len(order)]
+        return f"after them came {join_names(seen[len(order) :])}", seen[len(order)]
     return "", ""
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from hookcli.report.distributed import DifferenceRow, RankRow
 from hookcli.report.report import Report
-from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
-from hookcli.rules.select import counted, listed, matches, owner, places
+from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.select import counted, join_names, matches, owner, places
 
 _VALUES = {"gradient": "gradients", "parameter value": "values"}
 
@@ -25,7 +25,7 @@ def _counts(row: DifferenceRow, rtol: float | None) -> bool:
     return rtol is None or not _apart(row) <= rtol
 
 
-def _of_rank(rank: RankRow, options: Options, where: dict[str, str]) -> Iterator[Finding]:
+def _of_rank(rank: RankRow, options: Options, where: dict[str, str]) -> Iterator[RuleFinding]:
     for what, noun in _VALUES.items():
         rows = [
             row for row in rank.differs if row.what == what and matches(options["at"], row.target)
@@ -33,17 +33,17 @@ def _of_rank(rank: RankRow, options: Options, where: dict[str, str]) -> Iterator
         rows = [row for row in rows if _counts(row, options["rtol"])]
         if not rows:
             continue
-        names = listed([row.target for row in rows])
+        names = join_names([row.target for row in rows])
         said = f"rank {rank.rank} and rank 0 hold other {noun} of {names}"
         worst = max(rows, key=_apart)
         if worst.value is not None and worst.of_rank_0 is not None:
             said += f": norm {worst.value:.4g}, and {worst.of_rank_0:.4g}, of {worst.target}"
         place = where.get(owner(rows[0].target))
         kind = f"{what} on rank {rank.rank}"
-        yield Finding("fail", rows[0].target, kind, said, len(rows), 0, place)
+        yield RuleFinding("fail", rows[0].target, kind, said, len(rows), 0, place)
 
 
-def judge(report: Report, options: Options) -> Iterator[Finding]:
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each rank, of its gradients and of its values; and for uneven use."""
     found = report.distributed
     if found is None or found.world_size < 2:
@@ -53,11 +53,13 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
     findings = [one for rank in found.ranks for one in _of_rank(rank, options, where)]
     for row in found.unreached:
         if len(row.ranks) < found.world_size and matches(options["at"], row.parameter):
-            on = listed([str(rank) for rank in row.ranks])
+            on = join_names([str(rank) for rank in row.ranks])
             said = f"the loss reaches {row.parameter} on some ranks, and not on {on}"
             place = where.get(owner(row.parameter))
             findings.append(
-                Finding("fail", row.parameter, "uneven", said, len(row.ranks), 0, place, "warning")
+                RuleFinding(
+                    "fail", row.parameter, "uneven", said, len(row.ranks), 0, place, "warning"
+                )
             )
     yield from findings
     if not findings and found.parallel == "fsdp":

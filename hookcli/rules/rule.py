@@ -42,7 +42,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RuleFinding:
     """What a rule says of one target. `kind` names the problem, whatever its values are.
 
     With `severity` it is another than the rule's own; with `fingerprint` it has one already.
@@ -59,14 +59,14 @@ class Finding:
     fingerprint: str | None = None
 
 
-def passed(message: str, *, value: Any = None, limit: Any = None) -> Finding:
+def passed(message: str, *, value: Any = None, limit: Any = None) -> RuleFinding:
     """Nothing is wrong."""
-    return Finding("pass", "", "", message, value, limit)
+    return RuleFinding("pass", "", "", message, value, limit)
 
 
-def skipped(message: str) -> Finding:
+def skipped(message: str) -> RuleFinding:
     """The rule has nothing to judge here, and says why."""
-    return Finding("skip", "", "", message)
+    return RuleFinding("skip", "", "", message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Rule:
     mend: str
     example: str
     needs: Callable[[Options], tuple[str, ...]]
-    judge: Callable[[Report, Options], Iterable[Finding]]
+    judge: Callable[[Report, Options], Iterable[RuleFinding]]
     safe: bool = False
     ranks: bool = False
     options: tuple[Option, ...] = field(default=())

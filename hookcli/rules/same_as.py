@@ -7,7 +7,7 @@ from typing import Any
 
 from hookcli.report.report import LayerRow, Report
 from hookcli.report.values import Leaf
-from hookcli.rules.rule import Finding, Option, Options, Rule, passed
+from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed
 from hookcli.rules.select import counted, layer, matches, owner, places
 
 
@@ -25,28 +25,30 @@ class _Comparison:
     def _ours(self, name: str | None) -> bool:
         return matches(self.at, name)
 
-    def parameters(self) -> Iterator[Finding]:
+    def parameters(self) -> Iterator[RuleFinding]:
         now = {row.name: row for row in self.now.parameters if self._ours(row.name)}
         then = {row.name: row for row in self.then.parameters if self._ours(row.name)}
         for name in (*then, *(n for n in now if n not in then)):
             place = self.places.get(owner(name))
             if name not in now or name not in then:
                 word = "is gone" if name in then else "is new"
-                yield Finding("fail", name, "parameter", f"parameter {name} {word}", place=place)
+                yield RuleFinding(
+                    "fail", name, "parameter", f"parameter {name} {word}", place=place
+                )
                 continue
             self.compared += 1
             one, other = now[name], then[name]
             if (one.shape, one.dtype) != (other.shape, other.dtype):
                 ours, theirs = (f"{list(r.shape)} {r.dtype}" for r in (one, other))
                 said = f"parameter {name} is {ours}, and was {theirs}"
-                yield Finding("fail", name, "parameter shape", said, ours, theirs, place)
+                yield RuleFinding("fail", name, "parameter shape", said, ours, theirs, place)
                 continue
             yield from self._norm(name, "norm of the weight", one.stats, other.stats, place)
             yield from self._norm(name, "norm of the gradient", one.grad, other.grad, place)
 
     def _norm(
         self, target: str, what: str, now: Any, then: Any, place: str | None
-    ) -> Iterator[Finding]:
+    ) -> Iterator[RuleFinding]:
         if not now or not then:
             return
         a, b = now.get("norm"), then.get("norm")
@@ -56,23 +58,23 @@ class _Comparison:
         apart = abs(one - other) / abs(other) if other else float("inf")
         if not apart <= self.rtol:
             said = f"the {what} of {target or 'the model'} is {one:.6g}, and was {other:.6g}"
-            yield Finding("fail", target, what, said, a, b, place)
+            yield RuleFinding("fail", target, what, said, a, b, place)
 
-    def calls(self) -> Iterator[Finding]:
+    def calls(self) -> Iterator[RuleFinding]:
         now = [row for row in self.now.layers if self._ours(row.name) and not row.recomputed]
         then = [row for row in self.then.layers if self._ours(row.name) and not row.recomputed]
         for ours, theirs in zip(now, then, strict=False):
             if (ours.name, ours.call) != (theirs.name, theirs.call):
                 said = f"{layer(ours)} runs where {layer(theirs)} ran"
-                yield Finding("fail", ours.name or "", "order", said, ours.order, theirs.order,
+                yield RuleFinding("fail", ours.name or "", "order", said, ours.order, theirs.order,
                               ours.place)  # fmt: skip
                 return
             yield from self._call(ours, theirs)
         if len(now) != len(then):
             said = f"{counted(len(now), 'call')}, where there were {len(then):,}"
-            yield Finding("fail", "", "calls", said, len(now), len(then), self.now.model.place)
+            yield RuleFinding("fail", "", "calls", said, len(now), len(then), self.now.model.place)
 
-    def _call(self, now: LayerRow, then: LayerRow) -> Iterator[Finding]:
+    def _call(self, now: LayerRow, then: LayerRow) -> Iterator[RuleFinding]:
         self.compared += 1
         for part in ("inputs", "outputs"):
             ours, theirs = ({x.path: x for x in getattr(row, part)} for row in (now, then))
@@ -81,7 +83,9 @@ class _Comparison:
                 a, b = (_shape(x) if x is not None else "nothing" for x in (one, other))
                 if a != b:
                     said = f"{part[:-1]}{path} of {layer(now)} is {a}, and was {b}"
-                    yield Finding("fail", now.name or "", f"{part}{path}", said, a, b, now.place)
+                    yield RuleFinding(
+                        "fail", now.name or "", f"{part}{path}", said, a, b, now.place
+                    )
                 elif one is not None and other is not None:
                     what = f"norm of {part[:-1]}{path}"
                     yield from self._norm(now.name or "", what, one.stats, other.stats, now.place)
@@ -91,11 +95,11 @@ class _Comparison:
         )  # fmt: skip
 
 
-def judge(report: Report, options: Options) -> Iterator[Finding]:
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each thing that is another; of the order, the first."""
     then = options.get("saved")
     if not isinstance(then, Report):
-        yield Finding("error", "", "not read", f"{options['report']} was not read")
+        yield RuleFinding("error", "", "not read", f"{options['report']} was not read")
         return
     comparison = _Comparison(report, then, options)
     found = [*comparison.parameters(), *comparison.calls()]

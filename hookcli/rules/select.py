@@ -71,7 +71,7 @@ def owner(parameter: str) -> str:
     return parameter.rpartition(".")[0]
 
 
-def listed(names: Sequence[str], most: int = 3) -> str:
+def join_names(names: Sequence[str], most: int = 3) -> str:
     """The first names, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more

@@ -7,7 +7,7 @@ from typing import Any
 
 from hookcli.report.report import Report
 from hookcli.report.values import Leaf
-from hookcli.rules.rule import Finding, Option, Options, Rule, passed, skipped
+from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import calls_at, counted, layer, leaves_of
 
 _OPTIONS = (
@@ -42,7 +42,7 @@ def _leaves(found: Sequence[Leaf], path: str | None) -> list[Leaf]:
     return [leaf for leaf in found if path is None or leaf.path == path]
 
 
-def _judged(report: Report, options: Options, part: str) -> Iterator[Finding]:
+def _judged(report: Report, options: Options, part: str) -> Iterator[RuleFinding]:
     wanted, path = options["shape"], options["path"]
     names: dict[str, int] = {}
     rows = list(calls_at(report, options["at"]))
@@ -56,7 +56,7 @@ def _judged(report: Report, options: Options, part: str) -> Iterator[Finding]:
         if not leaves:
             bad += 1
             said = f"there is no {part}{path or ''}: {layer(row)} gives none"
-            yield Finding(
+            yield RuleFinding(
                 "fail", row.name or "", f"no {part}", said, None, _said(wanted), row.place
             )
         for leaf in leaves:
@@ -68,7 +68,7 @@ def _judged(report: Report, options: Options, part: str) -> Iterator[Finding]:
                 continue
             told.add((row.name, leaf.path))
             said = f"{part}{leaf.path} of {layer(row)} has shape {_said(leaf.shape)}: {why}"
-            yield Finding(
+            yield RuleFinding(
                 "fail", row.name or "", f"{part}{leaf.path}", said, _said(leaf.shape),
                 _said(wanted), row.place,
             )  # fmt: skip
@@ -79,13 +79,15 @@ def _judged(report: Report, options: Options, part: str) -> Iterator[Finding]:
         yield passed(said, limit=_said(wanted))
 
 
-def _nothing(report: Report, glob: str) -> Finding:
+def _nothing(report: Report, glob: str) -> RuleFinding:
     if report.error is not None:
         return skipped("the run did not come so far")
     idle = next((row for row in report.uncalled if row.name == glob), None)
     if idle is not None:
-        return Finding("fail", glob, "never ran", f"{idle.type} never ran", None, None, idle.place)
-    return Finding("error", glob, "no match", f"no module that ran matches '{glob}'")
+        return RuleFinding(
+            "fail", glob, "never ran", f"{idle.type} never ran", None, None, idle.place
+        )
+    return RuleFinding("error", glob, "no match", f"no module that ran matches '{glob}'")
 
 
 def _rule(part: str, example: str, fails: str) -> Rule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report, UncalledRow
-from hookcli.rules.rule import Finding, Option, Options, Rule, passed
+from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed
 from hookcli.rules.select import counted, matches
 
 _USED = {"ok", "zero", "non_finite"}  # a gradient came: its parameters were used without a call
@@ -33,7 +33,7 @@ def _top(rows: tuple[UncalledRow, ...]) -> Iterator[UncalledRow]:
             yield row
 
 
-def _again(report: Report) -> Iterator[Finding]:
+def _again(report: Report) -> Iterator[RuleFinding]:
     """BatchNorms in training whose statistics one forward moved several times."""
     last: dict[str, int] = {}
     place: dict[str, str | None] = {}
@@ -44,10 +44,10 @@ def _again(report: Report) -> Iterator[Finding]:
     for name, call in last.items():
         if call:
             said = f"ran {call + 1} times in one forward: each moved its running statistics"
-            yield Finding("fail", name, "batch norm again", said, call + 1, 1, place[name])
+            yield RuleFinding("fail", name, "batch norm again", said, call + 1, 1, place[name])
 
 
-def judge(report: Report, options: Options) -> Iterator[Finding]:
+def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each; one in a module that never ran is that module's."""
     if report.error is not None:
         return
@@ -64,7 +64,7 @@ def judge(report: Report, options: Options) -> Iterator[Finding]:
             continue
         count += 1
         said = f"{row.type} never ran" + ("" if held is None else ", and it holds parameters")
-        yield Finding("fail", row.name, "never ran", said, 0, 1, row.place)
+        yield RuleFinding("fail", row.name, "never ran", said, 0, 1, row.place)
     again = list(_again(report))
     yield from again
     if not count and not again:

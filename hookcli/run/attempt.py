@@ -20,17 +20,17 @@ from hookcli.models.python.importing import own_path
 from hookcli.models.python.libraries import load_libraries
 from hookcli.report.recording import Recording
 from hookcli.report.report import Format, Inputs, Report
-from hookcli.report.sinks import Kept, Sink, Streamed
+from hookcli.report.sinks import Kept, Sink, StreamedSink
 from hookcli.run.assemble import assemble, run_info
 from hookcli.run.batch.candidates import Candidate, candidates, floating_dtype, in_dtype, no_batch
 from hookcli.run.batch.fake_checks import is_inconclusive
-from hookcli.run.batch.outcome import Found, Outcome, Result, blames_batch
-from hookcli.run.batch.placement import placed
-from hookcli.run.extras import Beside
+from hookcli.run.batch.outcome import InferenceResult, Outcome, Result, blames_batch
+from hookcli.run.batch.placement import batch_on_device
+from hookcli.run.extras import RunExtras
 from hookcli.run.hook_engine.engine import Engine, engine_for
 from hookcli.run.observe.recorder import Progress
 from hookcli.run.prepare import prepare, set_mode
-from hookcli.run.runner import Around, run
+from hookcli.run.runner import RunOptions, run
 from hookcli.run.seeds import seed_all
 from hookcli.spec.inferred import command
 from hookcli.spec.plan import Plan, in_its_mode, plan, unjudged
@@ -38,7 +38,7 @@ from hookcli.spec.ranks import of_rank
 from hookcli.spec.request import Attempt, Rank, Spec
 
 if TYPE_CHECKING:
-    from hookcli.run.distributed import Together
+    from hookcli.run.distributed import DistributedRun
 
 
 class Session:
@@ -52,14 +52,14 @@ class Session:
         self._progress = progress
         self._started = perf_counter()
         self._warnings = unjudged(spec)
-        self._found = Found()
+        self._found = InferenceResult()
         self._faker = Faker(spec.run.device) if attempt.tensors == "fake" else None
         self._format: Format = "python"
         self._plan = plan(spec)
         load_libraries(spec.libraries)
-        self._sink: Sink = Kept() if spec.stream is None else Streamed(spec.stream)
+        self._sink: Sink = Kept() if spec.stream is None else StreamedSink(spec.stream)
         self._built = engine_for(spec, self._sink)
-        self._beside = Beside(spec, attempt)
+        self._beside = RunExtras(spec, attempt)
 
     def run(self) -> Result:
         """The report of this attempt, partial where the model raised, and the batch it used.
@@ -95,10 +95,10 @@ class Session:
         )
 
     @staticmethod
-    def _among(spec: Spec, rank: Rank) -> Together:
-        from hookcli.run.distributed import Together  # for those who run together
+    def _among(spec: Spec, rank: Rank) -> DistributedRun:
+        from hookcli.run.distributed import DistributedRun  # for those who run together
 
-        return Together(spec.run.distributed, rank)
+        return DistributedRun(spec.run.distributed, rank)
 
     def _phase(self, name: str) -> None:
         self._progress(name, None)
@@ -215,8 +215,11 @@ class Session:
             self._sink.rewind()
             engine = self._built.after(self._spec, self._sink)
         observers = self._beside.observers(candidate, recording)
-        with placed(candidate.batch, self._spec.run, self._faker, self._warn) as (batch, doubts):
-            around = Around(
+        with batch_on_device(candidate.batch, self._spec.run, self._faker, self._warn) as (
+            batch,
+            doubts,
+        ):
+            around = RunOptions(
                 self._progress,
                 recording,
                 doubts=doubts,

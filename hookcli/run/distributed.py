@@ -26,14 +26,14 @@ from hookcli.report.findings import Measurement
 from hookcli.report.ranks.merge import GRADIENT, PARAMETER, STATE
 from hookcli.report.recording import Recording
 from hookcli.run.observe.timeline import Timeline
-from hookcli.run.probes.rerun import Again
+from hookcli.run.probes.rerun import Rerun
 from hookcli.run.statistics.digest import digest
 from hookcli.run.statistics.statistics import norm_of
 from hookcli.spec.plan import Plan
 from hookcli.spec.request import DistributedSpec, Rank
 
 
-class Together:
+class DistributedRun:
     """The ranks of one run. `number` is this one's; with one alone nothing is exchanged.
 
     `sharded`: each rank holds a part of the model.
@@ -72,10 +72,10 @@ class Together:
         """
         self._refuse(plan, hook)
         if self._group is None or self.sharded:
-            self._unreached = [unreached(model, batch, plan) or []]
+            self._unreached = [find_unused_parameters(model, batch, plan) or []]
             return
         check_alike(model, self._group, self._spec.place)
-        self._unreached = self._group.gather(unreached(model, batch, plan) or [])
+        self._unreached = self._group.gather(find_unused_parameters(model, batch, plan) or [])
         self._check_reach()
         if hook is not None:
             try_out(hook.spec, plan.steps)
@@ -228,14 +228,14 @@ def state_rows(model: Model) -> list[Measurement]:
     ]
 
 
-def unreached(model: Model, batch: Batch, plan: Plan) -> list[str] | None:
+def find_unused_parameters(model: Model, batch: Batch, plan: Plan) -> list[str] | None:
     """Their names; None where the model raises, which the run itself will tell better.
 
     A look at the graph would miss what a checkpoint recomputes, so that this goes backward.
     """
     if not plan.goes_backward:
         return []
-    again = Again(model, batch, plan, "cpu")
+    again = Rerun(model, batch, plan, "cpu")
     try:
         with again.running("eval" if plan.mode == "eval" else "train") as output:
             if plan.backward.gradient is None:

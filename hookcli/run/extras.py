@@ -27,7 +27,7 @@ def _probes(spec: Spec) -> Probes | None:
     return Probes(spec)
 
 
-class Beside:
+class RunExtras:
     """What a request asks for beside its run; nothing beside a fake one."""
 
     def __init__(self, spec: Spec, attempt: Attempt) -> None:

@@ -20,7 +20,7 @@ _PLACE = "run.backward.inputs"
 _HINT = "name a parameter by a pattern, or a module's value: layer1:output"
 
 
-class Wanted:
+class GradInputs:
     """Parameters by pattern, and inputs and outputs of calls, kept until their gradients came."""
 
     def __init__(self, model: Model, patterns: tuple[str, ...]) -> None:

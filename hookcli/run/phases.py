@@ -20,14 +20,14 @@ from hookcli.run.cost.training_memory import training
 from hookcli.run.hook_engine.engine import Engine
 from hookcli.run.loss import Loss, loss_function
 from hookcli.run.observe.gradients import note_gradients
-from hookcli.run.observe.observers import Watch
+from hookcli.run.observe.observers import Observers
 from hookcli.run.seeds import seed_all
 from hookcli.run.statistics.digest import digests_of_model, digests_of_output
 from hookcli.spec.inputs import TensorSpec, parse_inputs
 from hookcli.spec.plan import Plan
 
 if TYPE_CHECKING:
-    from hookcli.run.grad_inputs import Wanted
+    from hookcli.run.grad_inputs import GradInputs
 
 
 class Phases:
@@ -39,7 +39,7 @@ class Phases:
         plan: Plan,
         engine: Engine,
         recording: Recording,
-        watch: Watch,
+        watch: Observers,
         *,
         fake: bool,
         loss: Loss | None = None,
@@ -173,7 +173,7 @@ class Phases:
                 )
 
     def _take(
-        self, wanted: Wanted, start: torch.Tensor, gradient: torch.Tensor | None, keep: bool
+        self, wanted: GradInputs, start: torch.Tensor, gradient: torch.Tensor | None, keep: bool
     ) -> None:
         """The gradients with respect to chosen tensors, by torch.autograd.grad."""
         found = torch.autograd.grad(

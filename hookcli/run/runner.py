@@ -16,7 +16,7 @@ from hookcli.models.batch import Batch
 from hookcli.models.failures import failure_of
 from hookcli.models.model import Model
 from hookcli.report.recording import Failure, Recording
-from hookcli.run.batch.fake_checks import Doubts
+from hookcli.run.batch.fake_checks import FakeTensorChecks
 from hookcli.run.cost.flops import Activations
 from hookcli.run.hook_engine.engine import Engine
 from hookcli.run.hook_engine.errors import explain
@@ -24,14 +24,14 @@ from hookcli.run.loss import Loss
 from hookcli.run.neutrality.model_state import room_for_hooks
 from hookcli.run.observe.inventory import note_buffers, take_inventory
 from hookcli.run.observe.observer import Observer
-from hookcli.run.observe.observers import Watch
+from hookcli.run.observe.observers import Observers
 from hookcli.run.observe.recorder import Progress
 from hookcli.run.phases import Phases
 from hookcli.run.prepare import set_mode
 from hookcli.spec.plan import Plan
 
 if TYPE_CHECKING:
-    from hookcli.run.distributed import Together
+    from hookcli.run.distributed import DistributedRun
 
 
 @contextmanager
@@ -47,7 +47,7 @@ def _eager() -> Iterator[None]:
 
 
 @dataclass(slots=True)
-class Around:
+class RunOptions:
     """What stands around a run: who is told, where it is noted, and what is done differently.
 
     `doubts` checks each call of a fake run; `loss` takes the place of the plan's. `observers` look
@@ -56,14 +56,14 @@ class Around:
 
     progress: Progress
     recording: Recording
-    doubts: Doubts | None = None
+    doubts: FakeTensorChecks | None = None
     fake: bool = False
     loss: Loss | None = None
     observers: Sequence[Observer] = ()
-    together: Together | None = None
+    together: DistributedRun | None = None
 
 
-def run(model: Model, batch: Batch, plan: Plan, engine: Engine, around: Around) -> None:
+def run(model: Model, batch: Batch, plan: Plan, engine: Engine, around: RunOptions) -> None:
     """Carry out a plan and note it. The model's own exceptions end up in `recording.failure`.
 
     Raises
@@ -76,7 +76,9 @@ def run(model: Model, batch: Batch, plan: Plan, engine: Engine, around: Around) 
     set_mode(model, plan.mode)
     engine.resolve(model)
     before = note_buffers(model)
-    watch = Watch(model, plan, engine, recording, around.progress, around.doubts, around.observers)
+    watch = Observers(
+        model, plan, engine, recording, around.progress, around.doubts, around.observers
+    )
     phases = Phases(model, plan, engine, recording, watch, fake=around.fake, loss=around.loss)
     try:
         with ExitStack() as stack:
@@ -103,17 +105,21 @@ def run(model: Model, batch: Batch, plan: Plan, engine: Engine, around: Around) 
         together.conclude(model, recording)
 
 
-def _alone(engine: Engine) -> Together | None:
+def _alone(engine: Engine) -> DistributedRun | None:
     """A group of this process alone, where a communication hook wants one."""
     if engine.averaging() is None:
         return None
-    from hookcli.run.distributed import Together  # a tenth of a second
+    from hookcli.run.distributed import DistributedRun  # a tenth of a second
 
-    return Together()
+    return DistributedRun()
 
 
 def _attach(
-    model: Model, engine: Engine, watch: Watch, together: Together | None, stack: ExitStack
+    model: Model,
+    engine: Engine,
+    watch: Observers,
+    together: DistributedRun | None,
+    stack: ExitStack,
 ) -> None:
     """Everything is in place until the stack is closed; the model is wrapped before its hooks."""
     stack.enter_context(_eager())
@@ -126,7 +132,7 @@ def _attach(
     )
 
 
-def _failure(error: BaseException, watch: Watch) -> Failure:
+def _failure(error: BaseException, watch: Observers) -> Failure:
     failure = failure_of(error, watch.recorder.phase)
     failure.call = watch.recorder.failed_in(error)
     if type(error) is ModelError and is_own(error):

@@ -6,7 +6,7 @@ from typing import Any
 
 from hookcli.report.report import Report
 from hookcli.rules.module_costs import parts_at
-from hookcli.snapshot.globs import Names, folded
+from hookcli.snapshot.globs import NameSet, folded
 from hookcli.snapshot.section import Section
 
 _MOST = 20  # lines of parts
@@ -46,10 +46,10 @@ def _parts(sizes: dict[str, int]) -> dict[str, int]:
         (above,) = found
 
 
-def _names(report: Report, sizes: dict[str, int]) -> Names:
+def _names(report: Report, sizes: dict[str, int]) -> NameSet:
     """All modules that a glob might match."""
     called = (n for row in report.layers if row.name is not None for n in (row.name, *row.aliases))
-    return Names([*sizes, *called, *(one.name for one in report.uncalled)])
+    return NameSet([*sizes, *called, *(one.name for one in report.uncalled)])
 
 
 def size(report: Report) -> Section:

@@ -24,7 +24,7 @@ def exactly(name: str) -> str:
     return _SURROGATE.sub("?", _ODD.sub(lambda match: f"[{match[0]}]", name))
 
 
-class Names:
+class NameSet:
     """All names that a glob might match, sorted, so that few are looked at."""
 
     def __init__(self, names: Collection[str]) -> None:
@@ -90,7 +90,7 @@ class _One:
     value: Hashable
 
 
-def folded(values: Mapping[str, Hashable], names: Names) -> Folded:
+def folded(values: Mapping[str, Hashable], names: NameSet) -> Folded:
     """Globs with their values, in the order of the first name of each.
 
     Each name of `values` is matched by globs of its value alone; no other name is matched.
@@ -108,7 +108,7 @@ def folded(values: Mapping[str, Hashable], names: Names) -> Folded:
     return [(glob, value) for _, glob, value in sorted(folds, key=lambda fold: fold[0])]
 
 
-def _globs(parts: tuple[str, ...], group: list[_One], names: Names) -> Iterator[tuple[str, _One]]:
+def _globs(parts: tuple[str, ...], group: list[_One], names: NameSet) -> Iterator[tuple[str, _One]]:
     """The globs of names that differ in their numbers alone."""
     if len(group) == 1:
         yield exactly(group[0].name), group[0]
@@ -123,7 +123,7 @@ def _globs(parts: tuple[str, ...], group: list[_One], names: Names) -> Iterator[
 
 
 def _of_one_value(
-    bare: list[str], whole: list[set[int]], some: list[_One], names: Names
+    bare: list[str], whole: list[set[int]], some: list[_One], names: NameSet
 ) -> Iterator[tuple[str, _One]]:
     """Globs of every combination of some numbers; the names themselves where some are missing."""
     numbers = [{one.numbers[i] for one in some} for i in range(len(whole))]
@@ -192,5 +192,5 @@ def cover(meant: Collection[str], everything: Collection[str]) -> list[str]:
         chosen |= dict.fromkeys(left, glob)
     rest = {name: True for name in inside if name not in chosen}
     found = {glob: None for name in inside for glob in [chosen.get(name)] if glob is not None}
-    narrow = (glob for glob, _ in folded(rest, Names([*outside, *rest])))
+    narrow = (glob for glob, _ in folded(rest, NameSet([*outside, *rest])))
     return [*found, *narrow]

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from hookcli.report.report import LayerRow, Report
 from hookcli.rules.catalogue import CATALOGUE
-from hookcli.snapshot.globs import Names
+from hookcli.snapshot.globs import NameSet
 from hookcli.spec.checks import CheckSpec
 
 T = TypeVar("T")
@@ -32,10 +32,10 @@ def spec_of(check: Mapping[str, Any]) -> CheckSpec:
     return CheckSpec(check["rule"], options, severity=check.get("severity"))
 
 
-def known_names(report: Report) -> Names:
+def known_names(report: Report) -> NameSet:
     """Every name that a glob of modules might match."""
     called = (n for row in report.layers if row.name is not None for n in (row.name, *row.aliases))
-    return Names([*called, *(one.name for one in report.uncalled)])
+    return NameSet([*called, *(one.name for one in report.uncalled)])
 
 
 def by_module(report: Report) -> dict[str, list[LayerRow]]:

@@ -9,13 +9,13 @@ from typing import Any
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE, with_safe_set
-from hookcli.rules.judge import judged
+from hookcli.rules.judge import judge_report
 from hookcli.snapshot.costs import compute, size
 from hookcli.snapshot.learning import learning
 from hookcli.snapshot.order import order
 from hookcli.snapshot.section import Section, spec_of
 from hookcli.snapshot.shapes import dtypes, layers, outer
-from hookcli.snapshot.suppressions import excused
+from hookcli.snapshot.suppressions import suppress_findings
 from hookcli.spec.checks import CheckSpec, Suppression
 
 # What a snapshot wants of a run beside what the safe set does.
@@ -56,9 +56,9 @@ def snapshot(
         part for one in (_safe(report, named), *parts) if (part := _held(report, one)).checks
     )
     checks = [*base, *(spec_of(check) for one in sections for check in one.checks)]
-    today = judged(report, with_safe_set(tuple(checks)), suppressed)
+    today = judge_report(report, with_safe_set(tuple(checks)), suppressed)
     found = tuple(row for row in today.checks if row.status == "fail" and row.rule in CATALOGUE)
-    return Snapshot(sections, excused(dataclasses.replace(report, checks=found)), found)
+    return Snapshot(sections, suppress_findings(dataclasses.replace(report, checks=found)), found)
 
 
 def _held(report: Report, section: Section) -> Section:
@@ -70,7 +70,7 @@ def _held(report: Report, section: Section) -> Section:
 def _holds(report: Report, check: dict[str, Any]) -> bool:
     if CATALOGUE[check["rule"]].safe:
         return True  # what is found by these is suppressed
-    rows = judged(report, (spec_of(check),)).checks
+    rows = judge_report(report, (spec_of(check),)).checks
     return all(row.status in {"pass", "skip"} for row in rows if row.rule == check["rule"])
 
 
@@ -78,7 +78,7 @@ def _safe(report: Report, named: set[str]) -> Section:
     """The safe set, warnings as errors: what is fine today is to stay so."""
     passed = {
         row.rule
-        for row in judged(report, with_safe_set(())).checks
+        for row in judge_report(report, with_safe_set(())).checks
         if row.status in {"pass", "fail"}
     }
     checks: list[dict[str, Any]] = []

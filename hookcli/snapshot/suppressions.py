@@ -39,7 +39,7 @@ def _reason(rows: list[CheckRow]) -> str:
     return f"got no gradient{', or only zeros,' if any(zero) else ''} {_WHEN}"
 
 
-def excused(report: Report) -> tuple[Suppression, ...]:
+def suppress_findings(report: Report) -> tuple[Suppression, ...]:
     """A suppression for each group of findings of a judged report, which matches them alone."""
     failed: dict[str, list[CheckRow]] = {}
     for row in report.checks:

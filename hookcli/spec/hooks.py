@@ -52,7 +52,7 @@ class StateRef:
 
 
 @dataclass(frozen=True, slots=True)
-class CallRef:
+class FunctionRef:
     """A function of the user's: "f.py:name", "package.module:name" or "torch.ops.ns.name".
 
     `signature` "event" is `f(event) -> value | None` for any kind, "native" PyTorch's own. `state`
@@ -80,7 +80,7 @@ class ActionSpec:
 
 def is_average(action: ActionSpec) -> bool:
     """Whether an action averages a bucket of gradients, and does not merely look at it."""
-    theirs = isinstance(action.argument, CallRef) and action.argument.signature == "native"
+    theirs = isinstance(action.argument, FunctionRef) and action.argument.signature == "native"
     return action.name == "comm" or (action.name == "call" and theirs)
 
 

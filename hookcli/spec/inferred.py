@@ -10,7 +10,7 @@ from hookcli.spec.inputs import TensorSpec, ValueSpec
 
 
 @dataclass(frozen=True, slots=True)
-class ListSpec:
+class InferredList:
     """A list of tensors or values."""
 
     items: tuple[Guess, ...]
@@ -24,7 +24,7 @@ class HeldSpec(ValueSpec):
     __hash__ = object.__hash__
 
 
-Guess: TypeAlias = "TensorSpec | ValueSpec | ListSpec"
+Guess: TypeAlias = "TensorSpec | ValueSpec | InferredList"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Hypothesis:
         """Positional and keyword arguments; `change(name, spec)` makes each tensor."""
 
         def made(name: str, guess: Guess) -> Any:
-            if isinstance(guess, ListSpec):
+            if isinstance(guess, InferredList):
                 return [made(name, item) for item in guess.items]
             return change(name, guess) if isinstance(guess, TensorSpec) else guess.value
 
@@ -90,7 +90,7 @@ def _text(value: object) -> str:
 
 def text_of(guess: Guess) -> str:
     """The guess in the grammar of `--input`, where it can say it."""
-    if isinstance(guess, ListSpec):
+    if isinstance(guess, InferredList):
         return "[" + ", ".join(text_of(item) for item in guess.items) + "]"
     if isinstance(guess, ValueSpec):
         value = guess.value

@@ -28,7 +28,7 @@ class _Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class Outcome:
     """The report, and a line for each try that it took to infer the batch.
 
     Of several ranks it is rank 0's, with what differs on the `others`; where torchrun started this
@@ -44,7 +44,9 @@ class Ran:
 _Outcome: TypeAlias = _Done | FailureMessage | Crash
 
 
-def run(spec: Spec, check: Callable[[], None], meanwhile: Callable[[], None] = lambda: None) -> Ran:
+def run(
+    spec: Spec, check: Callable[[], None], meanwhile: Callable[[], None] = lambda: None
+) -> Outcome:
     """Carry out the request.
 
     `check` is called often while a worker runs, and may raise `InterruptedRun`; `meanwhile` once,
@@ -72,7 +74,7 @@ def run_within(
     limits: Limits,
     check: Callable[[], None],
     meanwhile: Callable[[], None] = lambda: None,
-) -> Ran:
+) -> Outcome:
     """One run, in as many attempts as it takes, within the limits of the whole command.
 
     Raises
@@ -92,23 +94,23 @@ def run_within(
         attempt, outcome = following, _attempt(spec, following, limits, check)
         trials = trials or _trials(outcome)
         following = _next(spec, following, outcome)
-    return Ran(_settle(spec, attempt, outcome, time.monotonic() - started), trials)
+    return Outcome(_settle(spec, attempt, outcome, time.monotonic() - started), trials)
 
 
 def _ranks(
     spec: Spec, limits: Limits, check: Callable[[], None], meanwhile: Callable[[], None]
-) -> Ran:
+) -> Outcome:
     """A run by several ranks; the batch is inferred by one process, where they cannot."""
     ranks = Ranks(spec, limits, check)
     try:
         found = ranks.run(Attempt("real"), meanwhile)
-        return Ran(found.report, found.trials, found.others, found.number)
+        return Outcome(found.report, found.trials, found.others, found.number)
     except NoBatchError:
         outcome = _attempt(spec, Attempt("fake", for_batch=True), limits, check)
         if not isinstance(outcome, _Done) or outcome.message.inferred is None:
             raise
         again = ranks.run(Attempt("real", inferred=outcome.message.inferred))
-        return Ran(again.report, outcome.message.trials, again.others, again.number)
+        return Outcome(again.report, outcome.message.trials, again.others, again.number)
 
 
 def _trials(outcome: _Outcome) -> tuple[str, ...]:

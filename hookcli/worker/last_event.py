@@ -55,7 +55,7 @@ def _field(text: str) -> bytes:
     return data
 
 
-class Writer:
+class LastEventWriter:
     """The child's side. Costs two copies of a few bytes an event."""
 
     def __init__(self, fd: int) -> None:
@@ -75,14 +75,14 @@ class Writer:
         self._slot = 1 - self._slot
 
 
-class BlackBox:
+class LastEventReader:
     """The parent's side of two unnamed files, which the child has too; it writes after this."""
 
     def __init__(self, events: int, dump: int) -> None:
         self._events = events
         self._dump = dump
         os.ftruncate(self._events, _SIZE)
-        Writer(self._events).write(LastEvent("start", None, None, None))
+        LastEventWriter(self._events).write(LastEvent("start", None, None, None))
 
     def last(self) -> LastEvent:
         """The last whole event."""

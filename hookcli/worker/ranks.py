@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hookcli.errors import HookcliError, InterruptedRun, NoBatchError, Status
-from hookcli.report.ranks.first_failure import Failed, culprit, told
-from hookcli.report.ranks.merge import merged
+from hookcli.report.ranks.first_failure import Failed, culprit, describe_failure
+from hookcli.report.ranks.merge import merge_reports
 from hookcli.report.report import ErrorInfo, Report
 from hookcli.report.schema import from_json, prepare
 from hookcli.spec.ranks import is_together, of_torchrun
@@ -28,7 +28,7 @@ _AFTER = 10.0  # seconds that the others have once a rank has failed: they notic
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class RankedOutcome:
     """The one report, those of the other ranks, and the tries that it took to infer the batch.
 
     `number` is this process's rank: where it is not 0, `report` is its own.
@@ -78,7 +78,7 @@ class Ranks:
             else [joined]
         )
 
-    def run(self, attempt: Attempt, meanwhile: Callable[[], None] = lambda: None) -> Together:
+    def run(self, attempt: Attempt, meanwhile: Callable[[], None] = lambda: None) -> RankedOutcome:
         """Carry out one attempt.
 
         Raises
@@ -159,7 +159,7 @@ class Ranks:
         answers: dict[int, Answer],
         ended: dict[int, Crash],
         steps: list[int],
-    ) -> Together:
+    ) -> RankedOutcome:
         seconds = round(time.monotonic() - self._started, 3)
         _raise_if_none_ran(self._ranks, answers)
         reports: list[Report] = []
@@ -174,19 +174,21 @@ class Ranks:
             return self._as_one_rank(self._joined, reports[0], failed, answers[0])
         first = culprit(failed) if failed else None
         error = (
-            None if first is None else told(first, failed, self._spec.run.steps, len(self._ranks))
+            None
+            if first is None
+            else describe_failure(first, failed, self._spec.run.steps, len(self._ranks))
         )
-        whole = merged(reports, error)
+        whole = merge_reports(reports, error)
         environment = replace(whole.environment, seconds=seconds)
         others = {i: one for i, one in enumerate(reports) if i}
-        return Together(replace(whole, environment=environment), others, _trials(answers))
+        return RankedOutcome(replace(whole, environment=environment), others, _trials(answers))
 
     def _as_one_rank(
         self, rank: Rank, own: Report, failed: list[Failed], answer: Answer
-    ) -> Together:
+    ) -> RankedOutcome:
         """Under torchrun: rank 0 merges what the others sent it; another has its own report."""
         if rank.number:
-            return Together(own, {}, number=rank.number)
+            return RankedOutcome(own, {}, number=rank.number)
         sent = answer.others if isinstance(answer, ReportMessage) else ()
         others = [None if text is None else from_json(text) for text in sent]
         missing = [None] * (rank.world - 1 - len(others))
@@ -196,9 +198,13 @@ class Ranks:
                 failed.append(Failed(i, gone, None, 1))
             elif one is not None and one.error is not None:
                 failed.append(Failed(i, one.error, None, 1))
-        error = told(culprit(failed), failed, self._spec.run.steps, rank.world) if failed else None
-        whole = merged([own, *others, *missing], error)
-        return Together(whole, {}, _trials({0: answer}))
+        error = (
+            describe_failure(culprit(failed), failed, self._spec.run.steps, rank.world)
+            if failed
+            else None
+        )
+        whole = merge_reports([own, *others, *missing], error)
+        return RankedOutcome(whole, {}, _trials({0: answer}))
 
     def _report(self, attempt: Attempt, answer: Answer, seconds: float) -> Report:
         if isinstance(answer, Crash):

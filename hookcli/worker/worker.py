@@ -14,7 +14,7 @@ from types import TracebackType
 
 from hookcli.memory import available
 from hookcli.worker import processes
-from hookcli.worker.last_event import BlackBox, LastEvent
+from hookcli.worker.last_event import LastEvent, LastEventReader
 from hookcli.worker.process import started
 from hookcli.worker.protocol import PIPE_LOST, Answer, Crash, Inbox, Job, Reason, send_job
 
@@ -40,7 +40,7 @@ class Worker:
         self._limits = limits
         self._process = started()
         self._child = self._process.child
-        self._box = BlackBox(self._process.events, self._process.dump)
+        self._box = LastEventReader(self._process.events, self._process.dump)
         self._inbox = Inbox()
         self._known: set[int] = set()
         if processes.LINUX:

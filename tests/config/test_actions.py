@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.spec.hooks import CallRef
+from hookcli.spec.hooks import FunctionRef
 
 
 @pytest.mark.parametrize(
@@ -31,15 +31,15 @@ def test_paths_and_functions_come_out_absolute(argument, folder):
     assert argument("{save: taps/}") == f"{folder}/taps"
     assert argument("{replace: mask.safetensors}") == f"{folder}/mask.safetensors"
     assert argument('{replace: "mask.safetensors#m"}') == f"{folder}/mask.safetensors#m"
-    assert argument('{call: "f.py:h.g"}') == CallRef(f"{folder}/f.py:h.g")
-    assert argument("{call: a.b:c}") == CallRef("a.b:c")
-    assert argument("{call: torch.ops.mine.clip}") == CallRef("torch.ops.mine.clip")
-    assert argument('{call: {fn: "f.py:h", signature: event}}') == CallRef(
+    assert argument('{call: "f.py:h.g"}') == FunctionRef(f"{folder}/f.py:h.g")
+    assert argument("{call: a.b:c}") == FunctionRef("a.b:c")
+    assert argument("{call: torch.ops.mine.clip}") == FunctionRef("torch.ops.mine.clip")
+    assert argument('{call: {fn: "f.py:h", signature: event}}') == FunctionRef(
         f"{folder}/f.py:h", "event"
     )
     pair = '{call: {pack: "f.py:p", unpack: a:u}}'
     assert argument(pair, "saved_tensors") == {
-        "pack": CallRef(f"{folder}/f.py:p"), "unpack": CallRef("a:u"),
+        "pack": FunctionRef(f"{folder}/f.py:p"), "unpack": FunctionRef("a:u"),
     }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from hookcli.config.sections.comm import STATES, WRAPPERS
-from hookcli.spec.hooks import CallRef, StateRef
+from hookcli.spec.hooks import FunctionRef, StateRef
 
 
 def test_a_communication_hook_averages_with_allreduce_by_default(hook):
@@ -36,12 +36,14 @@ def test_communication_hooks(argument, name):
 def test_a_wrapper_stands_around_a_function_of_the_user_s(argument):
     action = "{comm: {name: fp16_compress_wrapper, around: {call: a:b}}}"
     found = argument(action, "ddp_comm")
-    assert found == {"name": "fp16_compress_wrapper", "around": CallRef("a:b")}
+    assert found == {"name": "fp16_compress_wrapper", "around": FunctionRef("a:b")}
 
 
 def test_a_hook_of_the_user_s_has_a_state_that_is_made_anew(argument):
     action = "{call: {fn: a:b, state: {call: a:State, args: {rank: 2}}}}"
-    assert argument(action, "ddp_comm") == CallRef("a:b", state=StateRef("a:State", {"rank": 2}))
+    assert argument(action, "ddp_comm") == FunctionRef(
+        "a:b", state=StateRef("a:State", {"rank": 2})
+    )
     assert argument("{call: {fn: a:b, state: a:S}}", "ddp_comm").state == StateRef("a:S")
 
 

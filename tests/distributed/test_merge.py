@@ -9,8 +9,8 @@ import pytest
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.report.encode import to_json
-from hookcli.report.ranks.first_failure import Failed, culprit, told
-from hookcli.report.ranks.merge import merged
+from hookcli.report.ranks.first_failure import Failed, culprit, describe_failure
+from hookcli.report.ranks.merge import merge_reports
 from hookcli.report.report import ErrorInfo
 from hookcli.report.schema import from_json
 from tests.distributed.rows import bucket, of_rank, state
@@ -23,7 +23,7 @@ def error(kind="ValueError", message="no", phase="forward", layer="fc", call=0):
 
 
 def test_ranks_that_agree_differ_in_their_losses_alone():
-    whole = merged([of_rank(), of_rank(1, losses=(0.75,))])
+    whole = merge_reports([of_rank(), of_rank(1, losses=(0.75,))])
     (row,) = whole.distributed.ranks
     assert (row.rank, row.status, row.losses, row.differs, row.error) == (
         1, "complete", (0.75,), (), None,
@@ -37,7 +37,7 @@ def test_ranks_that_agree_differ_in_their_losses_alone():
 def test_buckets_have_the_norms_of_all_ranks_and_the_largest_error():
     first, second = ([bucket(index=i, norm=r + i, error=e) for i in (0, 1)]
                      for r, e in ((1.0, 0.1), (10.0, 0.3)))  # fmt: skip
-    rows = merged([of_rank(buckets=first), of_rank(1, buckets=second)]).distributed.buckets
+    rows = merge_reports([of_rank(buckets=first), of_rank(1, buckets=second)]).distributed.buckets
     assert [(row.norms_before, row.error) for row in rows] == [
         ((1.0, 10.0), 0.3), ((2.0, 11.0), 0.3),
     ]  # fmt: skip
@@ -48,7 +48,7 @@ def test_buckets_have_the_norms_of_all_ranks_and_the_largest_error():
 )
 def test_an_error_that_is_no_number_is_not_lost(errors, most):
     ranks = [of_rank(i, buckets=[bucket(error=e)]) for i, e in enumerate(errors)]
-    assert merged(ranks).distributed.buckets[0].error == most
+    assert merge_reports(ranks).distributed.buckets[0].error == most
 
 
 def test_what_differs_is_told_with_both_values():
@@ -58,7 +58,7 @@ def test_what_differs_is_told_with_both_values():
         layers=LAYERS[:2],
         unreached=("fc.bias",),
     )
-    whole = merged([of_rank(), other])
+    whole = merge_reports([of_rank(), other])
     rows = [(d.what, d.target, d.value, d.of_rank_0) for d in whole.distributed.ranks[0].differs]
     assert rows == [
         ("gradient", "fc.weight", 0.75, 0.5),
@@ -77,22 +77,22 @@ def test_what_differs_is_told_with_both_values():
 
 def test_a_gradient_that_one_rank_lacks_differs():
     other = of_rank(1, states=[state("fc.weight", grad=None), state("fc.bias")])
-    (row,) = merged([of_rank(), other]).distributed.ranks[0].differs
+    (row,) = merge_reports([of_rank(), other]).distributed.ranks[0].differs
     assert (row.what, row.target, row.value, row.of_rank_0) == ("gradient", "fc.weight", None, 0.5)
 
 
 def test_a_rank_that_left_nothing_is_dead_and_rank_0_must_have_left_something():
-    whole = merged([of_rank(), None])
+    whole = merge_reports([of_rank(), None])
     assert [(row.rank, row.status) for row in whole.distributed.ranks] == [(1, "dead")]
     with pytest.raises(ValueError, match="rank 0"):
-        merged([None, of_rank(1)])
+        merge_reports([None, of_rank(1)])
 
 
 def test_hostile_names_are_escaped():
     name = "fc.\x1b[31mweight\u202e"
     other = of_rank(1, states=[state(name, grad="cc")], unreached=(name,))
     first = of_rank(states=[state(name)], buckets=[bucket(names=(name,))])
-    page = FORMATS["table"](merged([first, other]), View(width=200))
+    page = FORMATS["table"](merge_reports([first, other]), View(width=200))
     assert "\x1b" not in page
     assert "\u202e" not in page
 
@@ -119,16 +119,16 @@ def test_the_rank_that_it_began_with_is_named(failed, rank):
 
 def test_what_all_raised_alike_is_no_rank_s():
     failed = [Failed(i, error(), 0, i) for i in range(2)]
-    assert told(failed[0], failed, 3, 2).message == "all ranks, step 0: no"
-    assert told(failed[0], failed[:1], 3, 2).message == "rank 0, step 0: no"
-    assert told(failed[0], failed[:1], 1, 2).message == "rank 0: no"
+    assert describe_failure(failed[0], failed, 3, 2).message == "all ranks, step 0: no"
+    assert describe_failure(failed[0], failed[:1], 3, 2).message == "rank 0, step 0: no"
+    assert describe_failure(failed[0], failed[:1], 1, 2).message == "rank 0: no"
 
 
 def test_ranks_are_processes_of_the_timeline_and_buckets_slices():
     buckets = [[0, 0, 40.0, 55.0], [0, 1, 50.0, 58.0], [0, 2, 56.0, 59.0]]
     first = of_rank(timings={**TIMINGS, "buckets": buckets, "start": 100.0})
     other = of_rank(1, timings={**TIMINGS, "start": 70.0}, layers=LAYERS[:2])
-    whole = from_json(to_json(merged([first, other])))
+    whole = from_json(to_json(merge_reports([first, other])))
     slices = check(load(whole))
     assert {pid for pid, _ in slices} == {0, 1}
     lanes = [(tid - 1_000_000, name, start, end) for (pid, tid), found in slices.items()
@@ -144,7 +144,7 @@ def test_ranks_are_processes_of_the_timeline_and_buckets_slices():
 
 def test_a_bucket_that_never_ended_has_no_figures():
     lost = bucket(norm_after=None, norm_exact=None, error=None, wire_bytes=None)
-    whole = merged([of_rank(buckets=[lost]), of_rank(1, buckets=[lost])], error())
+    whole = merge_reports([of_rank(buckets=[lost]), of_rank(1, buckets=[lost])], error())
     assert (whole.status, whole.error) == ("partial", error())
     page = FORMATS["table"](whole, View(width=200))
     assert "Sent in a step" not in page

@@ -12,8 +12,8 @@ from hookcli.models.eager import EagerModel
 from hookcli.report.recording import Recording
 from hookcli.report.sinks import Kept
 from hookcli.run.hook_engine.engine import engine_for
-from hookcli.run.runner import Around, run
-from hookcli.spec.hooks import ActionSpec, BackwardSpec, CallRef, HookSpec
+from hookcli.run.runner import RunOptions, run
+from hookcli.spec.hooks import ActionSpec, BackwardSpec, FunctionRef, HookSpec
 from hookcli.spec.plan import plan
 from hookcli.spec.request import ModelSpec, RunSpec, Spec
 from hookcli.spec.selectors import selector_of
@@ -29,7 +29,7 @@ class Noted(Recording):
 
 def call(name, signature="native"):
     """The action that calls a function of tests/hooks/functions.py."""
-    return ("call", CallRef(f"{FUNCTIONS}:{name}", signature))
+    return ("call", FunctionRef(f"{FUNCTIONS}:{name}", signature))
 
 
 def hook(kind, at=None, *actions, index=0, **more):
@@ -64,7 +64,7 @@ def carry_out(model, x, hooks, **how):
             as_batch(x),
             plan(spec),
             built.after(spec, sink),
-            Around(lambda *_: None, recording),
+            RunOptions(lambda *_: None, recording),
         )
     sink.close(recording)
     return recording

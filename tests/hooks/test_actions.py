@@ -14,7 +14,7 @@ from torch import nn
 from transformers.utils import ModelOutput
 
 from hookcli.actions.observe import NotFiniteError
-from hookcli.spec.hooks import CallRef
+from hookcli.spec.hooks import FunctionRef
 from tests.hooks import models
 from tests.hooks.running import FUNCTIONS, call, carry_out, finished, hook
 
@@ -605,7 +605,7 @@ def test_gradients_edited_before_a_step_are_used_by_it_and_are_no_misuse():
 
 def pair(pack, unpack):
     refs = {"pack": pack, "unpack": unpack}
-    return ("call", {key: CallRef(f"{FUNCTIONS}:{name}") for key, name in refs.items()})
+    return ("call", {key: FunctionRef(f"{FUNCTIONS}:{name}") for key, name in refs.items()})
 
 
 @pytest.mark.parametrize("name", models.MODELS)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from hookcli.spec.hooks import CallRef, Match, Selector
+from hookcli.spec.hooks import FunctionRef, Match, Selector
 from tests.hooks import models
 from tests.hooks.running import carry_out, hook
 
@@ -85,9 +85,9 @@ def hook_with(tmp_path, kind, at, body, *, index=0, **more):
         f"    {guard or 'pass'}\n    with torch.no_grad():\n        {body}\n\n\n"
         "def unpack(packed):\n    return packed\n"
     )
-    action = ("call", CallRef(f"{path}:function", "native"))
+    action = ("call", FunctionRef(f"{path}:function", "native"))
     if kind == "saved_tensors":
-        pair = {"pack": action[1], "unpack": CallRef(f"{path}:unpack", "native")}
+        pair = {"pack": action[1], "unpack": FunctionRef(f"{path}:unpack", "native")}
         action = ("call", pair)
     if kind == "op":
         at = Selector((Match("", op=at),), at) if at is not None else None

@@ -92,7 +92,7 @@ def of_the_zoo(name):
     """A small odd model, judged in this process."""
     from hookcli.config.merge import Flags, spec_of
     from hookcli.report.encode import to_json
-    from hookcli.rules.judge import judged
+    from hookcli.rules.judge import judge_report
     from hookcli.run.attempt import Session
     from hookcli.spec.inputs import parse_inputs
     from hookcli.spec.request import Attempt
@@ -104,7 +104,7 @@ def of_the_zoo(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         report = Session(spec, Attempt("real"), lambda *_: None).run().report
-        rows = json.loads(to_json(judged(report, spec.checks)))["checks"]
+        rows = json.loads(to_json(judge_report(report, spec.checks)))["checks"]
     failure = None if report.error is None else f"{report.error.type}: {report.error.message}"
     return Judged(name, "zoo", rows, failure, time.monotonic() - started)
 

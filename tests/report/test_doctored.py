@@ -29,7 +29,7 @@ from hookcli.report.findings import Measurement
 from hookcli.report.report import Inputs
 from hookcli.report.values import Leaf
 from hookcli.rules.catalogue import with_safe_set
-from hookcli.rules.judge import judged
+from hookcli.rules.judge import judge_report
 from hookcli.rules.same_as import judge as same_as
 from tests.formats.checks import BROKEN, CHECK
 from tests.formats.fabricate import GRADS, LAYERS, TRACE, layer, report, stats
@@ -184,7 +184,7 @@ def test_a_doctored_report_is_refused_or_drawn(file, case):
         return
     draw_all(found)
     assert read(file, to_json(found).encode()) is not None
-    draw_all(judged(found, with_safe_set((), together=True)))
+    draw_all(judge_report(found, with_safe_set((), together=True)))
     for a, b in ((found, REPORTS[index]), (REPORTS[index], found), (found, found)):
         list(same_as(a, {"saved": b, "at": "*", "rtol": 1e-3, "report": "r.json"}))
         for render in DIFF_FORMATS.values():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hookcli.config.load import read_text
 from hookcli.config.merge import Flags, spec_of
-from hookcli.rules.judge import judged
+from hookcli.rules.judge import judge_report
 from hookcli.run.attempt import Session
 from hookcli.spec.request import Attempt
 
@@ -21,7 +21,7 @@ def judge(source, yaml="{preset: none}"):
     """The report, with its checks."""
     spec = spec_for(source, yaml)
     report = Session(spec, Attempt("real"), lambda *_: None).run().report
-    return judged(report, spec.checks, spec.suppressions)
+    return judge_report(report, spec.checks, spec.suppressions)
 
 
 def failed(report):

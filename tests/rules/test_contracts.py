@@ -41,7 +41,7 @@ def net(tmp_path):
         rule = check.partition("rule: ")[2].partition(",")[0].rstrip("}")
         return rows(report, rule)
 
-    return judged
+    return judge_report
 
 
 KEPT = [
@@ -152,7 +152,7 @@ def test_a_check_that_judges_nothing_is_an_error_with_its_line(check, net):
 @pytest.fixture
 def saved(tmp_path):
     """Judge a changed Net against the report of the Net that was."""
-    from hookcli.rules.judge import judged
+    from hookcli.rules.judge import judge_report
     from hookcli.run.attempt import Session
     from hookcli.spec.checks import CheckSpec
     from hookcli.spec.request import Attempt
@@ -170,7 +170,7 @@ def saved(tmp_path):
             text = text.replace(old, new)
         then = run("then.py", NET)
         check = CheckSpec("same_as", {"report": "then.json", "saved": then, **options})
-        found = judged(run("now.py", text), (check,))
+        found = judge_report(run("now.py", text), (check,))
         return [(row.status, row.target, row.message) for row in found.checks]
 
     return compared
@@ -229,9 +229,9 @@ def test_hooks_that_never_fire_or_are_misused_are_findings(tmp_path):
 def test_a_saved_report_is_judged_as_the_run_was():
     from hookcli.report.schema import from_json
     from hookcli.rules.catalogue import SAFE
-    from hookcli.rules.judge import judged
+    from hookcli.rules.judge import judge_report
 
     for name in ("ZeroByZero", "Centred", "Clock", "Base"):
         report = judge(f"{HERE / 'models.py'}:{name}")
-        again = judged(from_json(to_json(report)), SAFE)
+        again = judge_report(from_json(to_json(report)), SAFE)
         assert to_json(again) == to_json(report)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from hookcli.report.ranks.merge import merged
+from hookcli.report.ranks.merge import merge_reports
 from hookcli.rules.catalogue import CATALOGUE, with_safe_set
-from hookcli.rules.judge import judged
+from hookcli.rules.judge import judge_report
 from hookcli.spec.checks import CheckSpec
 from tests.distributed.rows import bucket, of_rank, state
 from tests.formats.fabricate import report
@@ -16,7 +16,7 @@ from tests.formats.fabricate import report
 
 def judge(rule, ranks, **options):
     """(status, target, sentence) of what the rule says of these ranks."""
-    found = judged(merged(ranks), (CheckSpec(rule, options),))
+    found = judge_report(merge_reports(ranks), (CheckSpec(rule, options),))
     return [(row.status, row.target, row.message) for row in found.checks if row.rule == rule]
 
 
@@ -59,7 +59,7 @@ def test_ranks_that_agree_are_not(ranks, options):
 
 def test_a_parameter_that_some_ranks_use_is_a_warning():
     ranks = [of_rank(), of_rank(1, unreached=("fc.bias",))]
-    found = judged(merged(ranks), (CheckSpec("ranks_agree"),)).checks
+    found = judge_report(merge_reports(ranks), (CheckSpec("ranks_agree"),)).checks
     assert [(row.severity, row.target, row.message) for row in found] == [
         ("warning", "fc.bias", "the loss reaches fc.bias on some ranks, and not on 1")
     ]
@@ -129,7 +129,7 @@ def test_buckets_that_are_as_stated_are_not(rows, options):
 
 @pytest.mark.parametrize("rule", ["ranks_agree", "comm_hook_error", "buckets"])
 def test_one_rank_alone_has_nothing_to_be_judged(rule):
-    found = judged(report("check"), (CheckSpec(rule),)).checks
+    found = judge_report(report("check"), (CheckSpec(rule),)).checks
     assert [row.status for row in found] == ["skip"]
     assert "--nproc 2" in found[0].message
 

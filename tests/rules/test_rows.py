@@ -6,7 +6,7 @@ import pytest
 
 from hookcli.report.findings import PassedOver
 from hookcli.report.schema import from_json
-from hookcli.rules.judge import judged
+from hookcli.rules.judge import judge_report
 from hookcli.spec.checks import CheckSpec, Suppression
 from tests.formats.fabricate import LAYERS, parameter, report
 
@@ -27,13 +27,13 @@ def shape(size, at="fc"):
     ],
 )
 def test_a_row_that_passed_names_what_its_check_looks_at(check, target):
-    [row] = judged(NET, (check,)).checks
+    [row] = judge_report(NET, (check,)).checks
     assert (row.status, row.target) == ("pass", target)
 
 
 def test_a_name_for_what_passed_changes_no_fingerprint():
     named, whole = (
-        judged(NET, (check,)).checks[0]
+        judge_report(NET, (check,)).checks[0]
         for check in (shape(4), CheckSpec("output_shape", {"shape": (2, 1)}))
     )
     assert named.fingerprint == whole.fingerprint
@@ -41,9 +41,9 @@ def test_a_name_for_what_passed_changes_no_fingerprint():
 
 def test_a_finding_that_does_not_count_says_by_what_and_its_json_comes_back():
     why = Suppression("output_shape", "f*", "until v2", "c.yaml:3: suppress[0]")
-    [found] = judged(NET, (shape(5),)).checks
-    over = judged(NET, (shape(5),), (why,))
-    known = judged(NET, (shape(5),), (), {found.fingerprint})
+    [found] = judge_report(NET, (shape(5),)).checks
+    over = judge_report(NET, (shape(5),), (why,))
+    known = judge_report(NET, (shape(5),), (), {found.fingerprint})
     assert found.passed_over is None
     assert over.checks[0].passed_over == PassedOver("suppression", "until v2", why.place)
     assert known.checks[0].passed_over == PassedOver("baseline")
@@ -51,4 +51,4 @@ def test_a_finding_that_does_not_count_says_by_what_and_its_json_comes_back():
 
     for one in (over, known):
         assert from_json(to_json(one)).checks == one.checks
-    assert "passed_over" not in to_json(judged(NET, (shape(5),)))
+    assert "passed_over" not in to_json(judge_report(NET, (shape(5),)))

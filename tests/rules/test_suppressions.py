@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookcli.rules.judge import UNUSED, judged
+from hookcli.rules.judge import UNUSED, judge_report
 from hookcli.spec.checks import CheckSpec, Suppression
 from tests.rules.judging import HERE, judge
 
@@ -13,7 +13,7 @@ CHECKS = (CheckSpec("uncalled_modules"), CheckSpec("grad_exists"))
 def of(*suppressions, known=()):
     made = [Suppression(rule, at, "a reason", f"c.yaml:{i}") for i, (rule, at) in
             enumerate(suppressions)]  # fmt: skip
-    rows = judged(REPORT, CHECKS, made, known).checks
+    rows = judge_report(REPORT, CHECKS, made, known).checks
     return {(row.rule, row.target): row for row in rows}
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hookcli.run.statistics.cache import Remembered
+from hookcli.run.statistics.cache import StatisticsCache
 from hookcli.run.statistics.statistics import statistics
 
 
 def counting():
     calls = []
-    return calls, Remembered(lambda t: calls.append(t.shape) or statistics(t))
+    return calls, StatisticsCache(lambda t: calls.append(t.shape) or statistics(t))
 
 
 def test_a_tensor_is_measured_once():
@@ -25,7 +25,7 @@ def test_a_tensor_is_measured_once():
     "change", [lambda x: x.add_(1), lambda x: x[0].zero_(), lambda x: x.copy_(torch.ones(100, 100))]
 )
 def test_a_write_is_seen(change):
-    known, x = Remembered(statistics), torch.randn(100, 100)
+    known, x = StatisticsCache(statistics), torch.randn(100, 100)
     known(x)
     change(x)
     assert known(x) == statistics(x)
@@ -35,13 +35,13 @@ def test_a_write_is_seen(change):
     "view", [lambda x: x[:50], lambda x: x[50:], lambda x: x.t(), lambda x: x.view(torch.int32)]
 )
 def test_another_view_is_another_tensor(view):
-    known, x = Remembered(statistics), torch.randn(100, 100)
+    known, x = StatisticsCache(statistics), torch.randn(100, 100)
     known(x)
     assert known(view(x)) == statistics(view(x))
 
 
 def test_memory_that_is_used_again_is_not_taken_for_what_was_there():
-    known = Remembered(statistics)
+    known = StatisticsCache(statistics)
     for i in range(200):
         x = torch.full((100, 100), float(i))
         assert known(x)["max"] == float(i)
@@ -49,7 +49,7 @@ def test_memory_that_is_used_again_is_not_taken_for_what_was_there():
 
 
 def test_conjugates_and_negatives_are_told_apart():
-    known, x = Remembered(statistics), torch.randn(100, 100, dtype=torch.complex64)
+    known, x = StatisticsCache(statistics), torch.randn(100, 100, dtype=torch.complex64)
     for one in (x, x.conj(), x.conj().imag):
         assert known(one) == statistics(one)
 
@@ -64,14 +64,14 @@ def test_only_the_last_ones_are_remembered():
 
 
 def test_a_tensor_that_is_given_other_memory_is_measured_again():
-    known, weight = Remembered(statistics), torch.nn.Parameter(torch.zeros(100, 100))
+    known, weight = StatisticsCache(statistics), torch.nn.Parameter(torch.zeros(100, 100))
     for i in range(50):
         assert known(weight)["max"] == float(i)
         weight.data = weight.data + 1  # its version stays, and memory comes back
 
 
 def test_a_gradient_that_is_written_is_measured_again():
-    known, found = Remembered(statistics), []
+    known, found = StatisticsCache(statistics), []
 
     def hook(gradient):
         found.append(known(gradient)["max"])
@@ -89,7 +89,7 @@ def test_a_gradient_that_is_written_is_measured_again():
 @pytest.mark.parametrize("changed", [0, 1])
 def test_two_tensors_are_measured_together_until_one_is_written(changed):
     counted = []
-    known = Remembered(lambda a, b: counted.append(1) or statistics(a + b))
+    known = StatisticsCache(lambda a, b: counted.append(1) or statistics(a + b))
     pair = [torch.ones(100, 100), torch.ones(100, 100)]
     assert known(*pair) == known(*pair) == statistics(pair[0] + pair[1])
     assert len(counted) == 1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hookcli.rules.order_patterns import spelled
-from hookcli.snapshot.globs import Names, cover, exactly, folded, ranges
+from hookcli.snapshot.globs import NameSet, cover, exactly, folded, ranges
 from hookcli.snapshot.order import written
 
 ODD = ["a", "a.b", "h[0]", "h*", "h?", "[!a]", "a{0..3}", "é", "\n", "h.0", "h.1", "x.[", "]", "-"]
@@ -43,7 +43,7 @@ def test_ranges_are_as_a_reader_would_write_them():
 @given(st.dictionaries(names, st.integers(0, 2)), st.sets(names))
 def test_folded_globs_match_names_of_their_value_alone(values, others):
     everything = {*values, *others}
-    folds = folded(values, Names(everything))
+    folds = folded(values, NameSet(everything))
     for name in everything:
         found = {value for glob, value in folds if fnmatch.fnmatchcase(name, glob)}
         assert found == ({values[name]} if name in values else set())
@@ -52,14 +52,14 @@ def test_folded_globs_match_names_of_their_value_alone(values, others):
 def test_blocks_fold_into_one_line_each():
     values = {f"h.{i}.{part}": part for i in range(12) for part in ("attn", "mlp")}
     blocks = {f"h.{i}": 0 for i in range(12)}
-    everything = Names([*values, *blocks])
+    everything = NameSet([*values, *blocks])
     assert folded(values, everything) == [("h.*.attn", "attn"), ("h.*.mlp", "mlp")]
     assert folded(blocks, everything) == [("h.[0-9]", 0), ("h.1[0-1]", 0)]
 
 
 def test_a_block_that_differs_stands_by_itself():
     values = {f"l.{i}.conv": int(i == 0) for i in range(4)}
-    assert folded(values, Names(values)) == [("l.0.conv", 1), ("l.[1-3].conv", 0)]
+    assert folded(values, NameSet(values)) == [("l.0.conv", 1), ("l.[1-3].conv", 0)]
 
 
 @given(st.sets(names), st.sets(names))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hookcli.cli.requests import Request
     from hookcli.report.report import Report
     from hookcli.spec.checks import CheckSpec, Suppression
-    from hookcli.worker.attempts import Ran
+    from hookcli.worker.attempts import Outcome
 
 _COUNTED = {"never": (), "error": ("error",), "warning": ("error", "warning")}
 
@@ -101,10 +101,10 @@ def _run(given: Mapping[str, Any], console: Console) -> int:
     asked = _of_report(given, console) if _names_no_model(given) else _of_run(given, console)
     if asked.ran is not None and asked.ran.rank:
         return only_this_rank(asked.ran, asked.targets, console)
-    from hookcli.rules.judge import judged
+    from hookcli.rules.judge import judge_report
 
     checks = tuple(with_saved(one) for one in asked.checks)
-    report = judged(asked.report, checks, asked.suppressions, accepted)
+    report = judge_report(asked.report, checks, asked.suppressions, accepted)
     if console.verbose:
         from hookcli.formats.check.table import performed
 
@@ -128,7 +128,7 @@ class _Asked:
     targets: tuple[Target, ...]
     view: Any
     fail_on: FailOn
-    ran: Ran | None = None
+    ran: Outcome | None = None
 
 
 def _names_no_model(given: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hookcli.cli import options
-from hookcli.cli.diff_sides import SideRequest, SideText, parse_side, said_of, side_request
+from hookcli.cli.diff_sides import SideRequest, SideText, parse_side, prefix_side, side_request
 from hookcli.cli.errors import reporting, watch_stdout
 from hookcli.cli.flag_values import view_of
 from hookcli.cli.output import Target, check_writable, parse_targets, write_file
@@ -197,7 +197,7 @@ def _of_models(
     if isinstance(found, Broken):
         from hookcli.cli.run_error import run_error
 
-        raise said_of(run_error(found.report), found.side.upper())
+        raise prefix_side(run_error(found.report), found.side.upper())
     return found, targets, a.request.view
 
 
@@ -229,7 +229,7 @@ def _side(
     try:
         return side_request(side, command, given, console)
     except HookcliError as error:
-        raise said_of(error, name) from None
+        raise prefix_side(error, name) from None
 
 
 def _targets(given: Mapping[str, Any], read: tuple[str, ...]) -> tuple[Target, ...]:

@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from hookcli.config.parse.nodes import Item, Problems, shown
+from hookcli.config.parse.nodes import Node, Problems, shown
 from hookcli.spec.working_folder import obstacle, parts_below
 
 What: TypeAlias = Literal["a function", "a library", "a model"]
@@ -23,7 +23,7 @@ _WRITE_HINT = "name a folder below the working folder: {save: taps/}"
 class _Marked(str):
     """A text with its place. In a pickle it is the text alone."""
 
-    item: Item
+    item: Node
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         """Forget the place: the document is not to go along."""
@@ -35,7 +35,7 @@ class Code(_Marked):
 
     what: What
 
-    def __new__(cls, text: str, item: Item, what: What) -> Code:
+    def __new__(cls, text: str, item: Node, what: What) -> Code:
         """Mark a text."""
         made = super().__new__(cls, text)
         made.item, made.what = item, what
@@ -45,7 +45,7 @@ class Code(_Marked):
 class Written(_Marked):
     """The absolute path of a folder that files are written to."""
 
-    def __new__(cls, text: str, item: Item) -> Written:
+    def __new__(cls, text: str, item: Node) -> Written:
         """Mark a text."""
         made = super().__new__(cls, text)
         made.item = item
@@ -91,6 +91,6 @@ def _marked(found: Any) -> Iterator[_Marked]:
     elif isinstance(found, list | tuple):
         for one in found:
             yield from _marked(one)
-    elif is_dataclass(found) and not isinstance(found, Item | type):
+    elif is_dataclass(found) and not isinstance(found, Node | type):
         for field in fields(found):
             yield from _marked(getattr(found, field.name))

@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hookcli.config.parse.nodes import FaultError, Item, NotedError, Problems, suggestion
-from hookcli.config.parse.scalars import Schema, Shape, misfit
+from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError, suggestion
+from hookcli.config.parse.scalars import Schema, Validator, misfit
 
 
 @dataclass(frozen=True, slots=True)
-class Many:
+class ListOf:
     """A list; with `one`, also a single one without the brackets. Gives a tuple."""
 
-    of: Shape
+    of: Validator
     one: bool = False
     least: int = 0
 
@@ -24,19 +24,19 @@ class Many:
     def wants(self) -> str:
         return f"{self.of.wants}, or a list of these" if self.one else "a list"
 
-    def read(self, item: Item, problems: Problems) -> tuple[Any, ...]:
+    def read(self, item: Node, problems: Problems) -> tuple[Any, ...]:
         if not isinstance(item.value, list):
             if self.one:
                 return (self.of.read(item, problems),)
             misfit(item, self.wants, "write a list: [a, b]")
         if len(item.value) < self.least:
-            raise FaultError(item, f"{item.label} is an empty list", "fill it, or leave it out")
+            raise NodeError(item, f"{item.label} is an empty list", "fill it, or leave it out")
         before, found = len(problems), []
         for inner in item.value:
             with problems.catching():
                 found.append(self.of.read(inner, problems))
         if len(problems) > before:
-            raise NotedError
+            raise ReportedError
         return tuple(found)
 
     def schema(self) -> Schema:
@@ -50,11 +50,11 @@ class Many:
 class ByType:
     """A shape for each type of value that may stand there, by YAML's types."""
 
-    shapes: Mapping[type, Shape]
+    shapes: Mapping[type, Validator]
     wants: str
     hint: str
 
-    def read(self, item: Item, problems: Problems) -> Any:
+    def read(self, item: Node, problems: Problems) -> Any:
         shape = self.shapes.get(type(item.value))
         if shape is None:
             misfit(item, self.wants, self.hint)
@@ -71,29 +71,29 @@ _EVERYWHERE = {"<<": "there are no merge keys in YAML 1.2: extends: base.yaml in
 class Key:
     """A key of a mapping: what may stand there, and what it is for."""
 
-    shape: Shape
+    shape: Validator
     does: str
     required: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class Fields:
     """A mapping with keys of known names; with `rest`, others have that shape."""
 
     keys: Mapping[str, Key]
     wants: str = "a mapping"
     hint: str = "write a mapping: {key: value}"
     hints: Mapping[str, str] = field(default_factory=dict)  # for keys that are not taken
-    rest: Shape | None = None
+    rest: Validator | None = None
 
-    def read(self, item: Item, problems: Problems) -> dict[str, Any]:
+    def read(self, item: Node, problems: Problems) -> dict[str, Any]:
         before = len(problems)
         found = self.partly(item, problems)
         if len(problems) > before:
-            raise NotedError
+            raise ReportedError
         return found
 
-    def partly(self, item: Item, problems: Problems) -> dict[str, Any]:
+    def partly(self, item: Node, problems: Problems) -> dict[str, Any]:
         """What could be read; the faults are noted."""
         if not isinstance(item.value, dict):
             misfit(item, self.wants, self.hint)
@@ -107,14 +107,14 @@ class Keys:
                 problems.add(item, f"{item.label} has no '{key}'", hint)
         return found
 
-    def _shape(self, key: object, one: Item) -> Shape:
+    def _shape(self, key: object, one: Node) -> Validator:
         if isinstance(key, str) and key in self.keys:
             return self.keys[key].shape
         if self.rest is not None and isinstance(key, str):
             return self.rest
         hints = {**_EVERYWHERE, **self.hints}
         hint = hints.get(str(key)) or suggestion(str(key), self.keys, "keys are")
-        raise FaultError(one, f"there is no key '{key}' here", hint)
+        raise NodeError(one, f"there is no key '{key}' here", hint)
 
     def schema(self) -> Schema:
         properties = {

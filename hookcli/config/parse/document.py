@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from hookcli.config.parse.nodes import FaultError, Item, Mark, Problems, below, shown
+from hookcli.config.parse.nodes import Mark, Node, NodeError, Problems, below, shown
 from hookcli.spec.yaml import DEEPEST, NESTED, CoreLoader
 
 LARGEST = 256 * 1024  # bytes of a file
@@ -48,7 +48,7 @@ _SYNTAX = (
 )  # fmt: skip
 
 
-def read_document(data: bytes, file: str, folder: Path, order: int, problems: Problems) -> Item:
+def read_document(data: bytes, file: str, folder: Path, order: int, problems: Problems) -> Node:
     """The document in a file; keys that stand twice are noted.
 
     Raises
@@ -65,7 +65,7 @@ class _Document:
     def __init__(
         self, data: bytes, file: str, folder: Path, order: int, problems: Problems
     ) -> None:
-        self._top = Item(None, Mark(file, folder, order, 1, 0, ""), "")
+        self._top = Node(None, Mark(file, folder, order, 1, 0, ""), "")
         self._problems = problems
         self._margins: list[int] = []
         self._lines: list[str] = []
@@ -80,31 +80,31 @@ class _Document:
 
     def _decoded(self, data: bytes) -> str:
         if len(data) > LARGEST:
-            raise FaultError(
+            raise NodeError(
                 self._top,
                 f"the file is larger than {LARGEST // 1024} KiB",
                 "is it a configuration? --config takes YAML",
             )
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise FaultError(self._top, "the file is UTF-16, not UTF-8", "save it as UTF-8")
+            raise NodeError(self._top, "the file is UTF-16, not UTF-8", "save it as UTF-8")
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
-            raise FaultError(
+            raise NodeError(
                 self._at(line, 0),
                 f"the file is not UTF-8: there is a byte 0x{data[error.start]:02x}",
                 "save it as UTF-8",
             ) from None
 
-    def _at(self, line: int, column: int, path: str = "") -> Item:
+    def _at(self, line: int, column: int, path: str = "") -> Node:
         top = self._top.mark
         text = ""
         if line <= len(self._lines):
             text = shown(self._lines[line - 1], column - self._margins[line - 1])
-        return Item(None, Mark(top.file, top.folder, top.order, line, column, text), path)
+        return Node(None, Mark(top.file, top.folder, top.order, line, column, text), path)
 
-    def read(self) -> Item:
+    def read(self) -> Node:
         loader = None
         try:
             loader = CoreLoader(self._text)
@@ -113,12 +113,12 @@ class _Document:
                 found = self._item(node, node.start_mark, "", loader)
                 if found.value not in (None, {}):
                     return found
-            raise FaultError(
+            raise NodeError(
                 self._top, "the file says nothing", "hookcli init MODEL writes one to start from"
             )
         except yaml.reader.ReaderError as error:
             line = self._text.count("\n", 0, error.position) + 1
-            raise FaultError(
+            raise NodeError(
                 self._at(line, 0),
                 f"the file holds a control character, U+{error.character:04X}",
                 'is it a text file? write such characters as "\\x00" in double quotes',
@@ -129,28 +129,28 @@ class _Document:
             if loader is not None:
                 loader.dispose()
 
-    def _malformed(self, error: yaml.MarkedYAMLError) -> FaultError:
+    def _malformed(self, error: yaml.MarkedYAMLError) -> NodeError:
         mark = error.problem_mark or error.context_mark
         item = self._top if mark is None else self._at(mark.line + 1, mark.column)
         said = error.problem or error.context or "it cannot be read"
         for part, message, hint in _SYNTAX:
             if part in said or part in (error.context or ""):
-                return FaultError(item, message, hint)
+                return NodeError(item, message, hint)
         context = f" {error.context}" if error.context else ""
-        return FaultError(
+        return NodeError(
             item,
             f"this is no YAML{context}: {said}",
             "check the indentation here and above; quote texts with special characters",
         )
 
-    def _item(self, node: yaml.Node, mark: Any, path: str, loader: CoreLoader) -> Item:
+    def _item(self, node: yaml.Node, mark: Any, path: str, loader: CoreLoader) -> Node:
         item = self._at(mark.line + 1, mark.column, path)
         if id(node) in self._above:
-            raise FaultError(item, "this alias stands for a value that holds it", "write it out")
+            raise NodeError(item, "this alias stands for a value that holds it", "write it out")
         if id(node) in self._seen:
             self._expanded += 1
             if self._expanded > EXPANDED:
-                raise FaultError(
+                raise NodeError(
                     item,
                     f"the aliases stand for more than {EXPANDED} values",
                     "write fewer; lists of patterns are often one pattern",
@@ -162,9 +162,9 @@ class _Document:
             value = self._value(node, item, loader)
         finally:
             self._above.discard(id(node))
-        return Item(value, item.mark, path)
+        return Node(value, item.mark, path)
 
-    def _value(self, node: yaml.Node, item: Item, loader: CoreLoader) -> Any:
+    def _value(self, node: yaml.Node, item: Node, loader: CoreLoader) -> Any:
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, item, loader)
         if isinstance(node, yaml.SequenceNode):
@@ -174,15 +174,13 @@ class _Document:
             ]
         return self._scalar(node, item, loader)
 
-    def _mapping(self, node: yaml.MappingNode, item: Item, loader: CoreLoader) -> dict[Any, Item]:
-        found: dict[Any, Item] = {}
+    def _mapping(self, node: yaml.MappingNode, item: Node, loader: CoreLoader) -> dict[Any, Node]:
+        found: dict[Any, Node] = {}
         for key_node, value_node in node.value:
             mark = key_node.start_mark
             at = self._at(mark.line + 1, mark.column, item.path)
             if not isinstance(key_node, yaml.ScalarNode):
-                raise FaultError(
-                    at, "a key is a list or a mapping", "write a text before the colon"
-                )
+                raise NodeError(at, "a key is a list or a mapping", "write a text before the colon")
             _check_tag(key_node, at)
             key: Hashable = self._scalar(key_node, at, loader)
             one = self._item(value_node, mark, below(item.path, key), loader)
@@ -196,17 +194,17 @@ class _Document:
                 found[key] = one
         return found
 
-    def _scalar(self, node: yaml.Node, item: Item, loader: CoreLoader) -> Any:
+    def _scalar(self, node: yaml.Node, item: Node, loader: CoreLoader) -> Any:
         try:
             return loader.construct_object(node)
         except yaml.constructor.ConstructorError as error:
             hint = error.note or "remove the tag"
-            raise FaultError(item, error.problem or "this cannot be read", hint) from None
+            raise NodeError(item, error.problem or "this cannot be read", hint) from None
 
 
-def _check_tag(node: yaml.Node, item: Item) -> None:
+def _check_tag(node: yaml.Node, item: Node) -> None:
     """Refuse other tags than the core schema's; constructors check those of scalars."""
     if node.tag not in _TAGS or node.tag != _COLLECTIONS.get(type(node), node.tag):
-        raise FaultError(
+        raise NodeError(
             item, f"the tag {shown(node.tag)} is not taken", "write plain texts and numbers"
         )

@@ -7,33 +7,33 @@ from pathlib import Path
 
 from hookcli.config.parse import paths
 from hookcli.config.parse.document import LARGEST, read_document
-from hookcli.config.parse.nodes import FaultError, Item, Mark, Problems, said, with_value
+from hookcli.config.parse.nodes import Mark, Node, NodeError, Problems, said, with_value
 from hookcli.plain_files import read_bytes
 
 _LISTS = ("hooks", "checks", "suppress", "libraries")  # the base's first, then the file's own
 _MOST = 16  # files in a chain
 
 
-def read_layers(path: str, problems: Problems) -> Item:
+def read_layers(path: str, problems: Problems) -> Node:
     """The document at `path`, merged over those that it extends; an empty one where it is broken.
 
     Mappings merge key by key; `hooks`, `checks`, `suppress` and `libraries` are the base's, then
     the file's own; all else is the file's own where it says it.
     """
-    top = Item({}, Mark(path, Path(path).absolute().parent, 0, 1, 0, ""), "")
+    top = Node({}, Mark(path, Path(path).absolute().parent, 0, 1, 0, ""), "")
     with problems.catching():
         return _layer(top, path, (), problems)
     return top
 
 
-def _layer(asked: Item, path: str, above: tuple[str, ...], problems: Problems) -> Item:
+def _layer(asked: Node, path: str, above: tuple[str, ...], problems: Problems) -> Node:
     data = _bytes(asked, path)
     real = os.path.realpath(path)
     if real in above:
         chain = " → ".join(Path(one).name for one in (*above[above.index(real) :], real))
-        raise FaultError(asked, f"the files extend each other: {chain}", "take one extends out")
+        raise NodeError(asked, f"the files extend each other: {chain}", "take one extends out")
     if len(above) >= _MOST:
-        raise FaultError(asked, f"more than {_MOST} files extend each other", "merge some")
+        raise NodeError(asked, f"more than {_MOST} files extend each other", "merge some")
     own = read_document(data, path, Path(path).absolute().parent, len(above), problems)
     extends = own.get("extends")
     if extends is None:
@@ -42,26 +42,26 @@ def _layer(asked: Item, path: str, above: tuple[str, ...], problems: Problems) -
     with problems.catching():
         if not isinstance(extends.value, str):
             hint = "write extends: base.yaml; a base may extend another"
-            raise FaultError(extends, f"extends wants a file's name, not {said(extends)}", hint)
+            raise NodeError(extends, f"extends wants a file's name, not {said(extends)}", hint)
         paths.existing(extends, extends.value)
         base = os.path.normpath(Path(path).parent / extends.value)
         return _merged(_layer(extends, base, (*above, real), problems), own)
     return own
 
 
-def _bytes(asked: Item, path: str) -> bytes:
+def _bytes(asked: Node, path: str) -> bytes:
     try:
         return read_bytes(path, LARGEST)
     except FileNotFoundError:
-        raise FaultError(
+        raise NodeError(
             asked, f"there is no file {path}", "hookcli init MODEL writes one to start from"
         ) from None
     except OSError as error:  # a directory, no permission; a NUL in the name
         why = error.strerror or str(error)
-        raise FaultError(asked, f"{path} cannot be read: {why}", "name a YAML file") from None
+        raise NodeError(asked, f"{path} cannot be read: {why}", "name a YAML file") from None
 
 
-def _merged(base: Item, own: Item) -> Item:
+def _merged(base: Node, own: Node) -> Node:
     """The file's own document over that of its base."""
     if not (isinstance(base.value, dict) and isinstance(own.value, dict)):
         return own
@@ -74,13 +74,13 @@ def _merged(base: Item, own: Item) -> Item:
     return with_value(own, {**_over(base, own).value, **joined})
 
 
-def _joined(base: Item, own: Item) -> Item:
+def _joined(base: Node, own: Node) -> Node:
     """Both lists; what is none stays alone, so that it is said."""
     wrong = [one for one in (base, own) if not isinstance(one.value, list)]
     return wrong[0] if wrong else with_value(own, [*base.value, *own.value])
 
 
-def _over(base: Item, own: Item) -> Item:
+def _over(base: Node, own: Node) -> Node:
     """Mappings key by key; anything else replaces what the base has."""
     if not (isinstance(base.value, dict) and isinstance(own.value, dict)):
         return own
@@ -90,7 +90,7 @@ def _over(base: Item, own: Item) -> Item:
     return with_value(own, merged)
 
 
-def _model_as_mapping(base: Item, own: Item) -> dict[str, Item]:
+def _model_as_mapping(base: Node, own: Node) -> dict[str, Node]:
     """A base's `model: X` as {source: X}, where the file's own is a mapping."""
     model, mine = base.get("model"), own.get("model")
     if model is None or mine is None or not isinstance(mine.value, dict):

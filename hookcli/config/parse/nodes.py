@@ -38,7 +38,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Node:
     """One value: a scalar, a list of items, or a dict of items, and its key path.
 
     The mark of a mapping's value is that of its key: there a reader looks first.
@@ -58,19 +58,19 @@ class Item:
         """What to call it in a sentence: its own key."""
         return self.path.rpartition(".")[2] if self.path else "a configuration"
 
-    def get(self, key: str) -> Item | None:
+    def get(self, key: str) -> Node | None:
         """A mapping's value, or None without one, or where this is no mapping."""
         found = self.value.get(key) if isinstance(self.value, dict) else None
-        return found if isinstance(found, Item) else None
+        return found if isinstance(found, Node) else None
 
 
-class FaultError(Exception):
+class NodeError(Exception):
     """A value cannot be read. Whoever reads the values around it notes it and goes on.
 
     `listed` is the folder whose files the hint names, if it names any.
     """
 
-    def __init__(self, item: Item, message: str, hint: str, *, listed: Path | None = None) -> None:
+    def __init__(self, item: Node, message: str, hint: str, *, listed: Path | None = None) -> None:
         super().__init__(message)
         self.listed = listed
         self.item = item
@@ -78,7 +78,7 @@ class FaultError(Exception):
         self.hint = hint
 
 
-class NotedError(Exception):
+class ReportedError(Exception):
     """A value cannot be read, and the problems have been noted."""
 
 
@@ -96,7 +96,7 @@ class Problems:
     def __len__(self) -> int:
         return len(self._found)
 
-    def add(self, item: Item, message: str, hint: str, *, listed: Path | None = None) -> None:
+    def add(self, item: Node, message: str, hint: str, *, listed: Path | None = None) -> None:
         """Note one: the place says the file, the line, the key path, and shows the line.
 
         Of a file that errors may not show they say that something is wrong with it.
@@ -147,9 +147,9 @@ class Catching:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         """Note a fault."""
-        if isinstance(error, FaultError):
+        if isinstance(error, NodeError):
             self._problems.add(error.item, error.message, error.hint, listed=error.listed)
-        return isinstance(error, FaultError | NotedError)
+        return isinstance(error, NodeError | ReportedError)
 
 
 def shown(line: str, column: int = 0) -> str:
@@ -177,7 +177,7 @@ def below(path: str, key: object) -> str:
     return f"{path}[{key!r}]"
 
 
-def said(item: Item) -> str:
+def said(item: Node) -> str:
     """What stands there, for a sentence: "the text 'abc'"."""
     value = item.value
     if isinstance(value, bool):
@@ -191,7 +191,7 @@ def said(item: Item) -> str:
     return "nothing"
 
 
-def plain(item: Item) -> Any:
+def plain(item: Node) -> Any:
     """The value without its places."""
     value = item.value
     if isinstance(value, dict):
@@ -215,6 +215,6 @@ def suggestion(word: str, known: Iterable[str], what: str) -> str:
     return f"did you mean {near}?" if near else f"{what} {', '.join(names)}"
 
 
-def with_value(item: Item, value: Any) -> Item:
+def with_value(item: Node, value: Any) -> Node:
     """Another value in the same place."""
     return replace(item, value=value)

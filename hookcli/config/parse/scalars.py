@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
 from hookcli.config.parse.nodes import (
-    FaultError,
-    Item,
+    Node,
+    NodeError,
     Problems,
     nearest,
     plain,
@@ -29,23 +29,23 @@ from hookcli.spec.inputs import LARGEST
 Schema = dict[str, Any]
 
 
-class Shape(Protocol):
+class Validator(Protocol):
     """What can be read, and described."""
 
     @property
     def wants(self) -> str:
         """What may stand there, for a sentence."""
 
-    def read(self, item: Item, problems: Problems) -> Any:
+    def read(self, item: Node, problems: Problems) -> Any:
         """The plain data; raises FaultError or NotedError."""
 
     def schema(self) -> Schema:
         """JSON Schema of what may stand there."""
 
 
-def misfit(item: Item, wants: str, hint: str) -> NoReturn:
+def misfit(item: Node, wants: str, hint: str) -> NoReturn:
     """Say that something else stands there."""
-    raise FaultError(item, f"{item.label} wants {wants}, not {said(item)}", hint)
+    raise NodeError(item, f"{item.label} wants {wants}, not {said(item)}", hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class Text:
     hint: str = "write a text; quote it where it begins with a digit, true, false or null"
     empty: bool = False
 
-    def read(self, item: Item, problems: Problems) -> str:
+    def read(self, item: Node, problems: Problems) -> str:
         if not isinstance(item.value, str):
             misfit(item, self.wants, self.hint)
         if not (item.value or self.empty):
-            raise FaultError(item, f"{item.label} is empty", f"write {self.wants}")
+            raise NodeError(item, f"{item.label} is empty", f"write {self.wants}")
         return item.value
 
     def schema(self) -> Schema:
@@ -77,7 +77,7 @@ class Choice:
     def wants(self) -> str:
         return "one of " + ", ".join(self.words)
 
-    def read(self, item: Item, problems: Problems) -> str:
+    def read(self, item: Node, problems: Problems) -> str:
         if not isinstance(item.value, str) or item.value not in self.words:
             word = item.value if isinstance(item.value, str) else ""
             hint = suggestion(word, self.words, "write one of")
@@ -104,14 +104,14 @@ class Named:
     def wants(self) -> str:
         return f"the name of a {self.what}"
 
-    def read(self, item: Item, problems: Problems) -> str:
+    def read(self, item: Node, problems: Problems) -> str:
         word = item.value
         if not isinstance(word, str):
             misfit(item, self.wants, self.listing)
         if word not in self.does:
             near = nearest(self.bare(word), self.does)
             hint = f"did you mean {near}?" if near else self.listing
-            raise FaultError(item, f"there is no {self.what} '{shown(word)}'", hint)
+            raise NodeError(item, f"there is no {self.what} '{shown(word)}'", hint)
         return word
 
     def schema(self) -> Schema:
@@ -123,17 +123,17 @@ def _constant(name: str, does: str) -> Schema:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class Refined:
     """A shape with a check behind it, which may give something else or raise FaultError."""
 
-    of: Shape
-    check: Callable[[Item, Any], Any]
+    of: Validator
+    check: Callable[[Node, Any], Any]
 
     @property
     def wants(self) -> str:
         return self.of.wants
 
-    def read(self, item: Item, problems: Problems) -> Any:
+    def read(self, item: Node, problems: Problems) -> Any:
         return self.check(item, self.of.read(item, problems))
 
     def schema(self) -> Schema:
@@ -141,12 +141,12 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class Boolean:
     """true or false."""
 
     wants: str = "true or false"
 
-    def read(self, item: Item, problems: Problems) -> bool:
+    def read(self, item: Node, problems: Problems) -> bool:
         if not isinstance(item.value, bool):
             misfit(item, self.wants, "write true or false, without quotes")
         return item.value
@@ -156,7 +156,7 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class Integer:
     """A whole number from `low` to `high`; None is as much as torch takes."""
 
     low: int = 0
@@ -167,7 +167,7 @@ class Whole:
         upto = f" to {self.high}" if self.high is not None else ""
         return f"a whole number from {self.low}{upto}"
 
-    def read(self, item: Item, problems: Problems) -> int:
+    def read(self, item: Node, problems: Problems) -> int:
         value = item.value
         if not isinstance(value, int) or isinstance(value, bool):
             misfit(item, self.wants, f"write a whole number such as {max(self.low, 1)}")
@@ -193,7 +193,7 @@ class Number:
         most = f" and at most {self.most:g}" if self.most is not None else ""
         return "a number" if self.above is None else f"a number above {self.above:g}{most}"
 
-    def read(self, item: Item, problems: Problems) -> float:
+    def read(self, item: Node, problems: Problems) -> float:
         value = item.value
         if not isinstance(value, int | float) or isinstance(value, bool):
             misfit(item, self.wants, "write a number such as 0.5 or 1e-3, without quotes")
@@ -221,7 +221,7 @@ class Data:
 
     wants: str = "a value"
 
-    def read(self, item: Item, problems: Problems) -> Any:
+    def read(self, item: Node, problems: Problems) -> Any:
         return plain(item)
 
     def schema(self) -> Schema:

@@ -6,31 +6,31 @@ from typing import Any
 
 from hookcli.catalogue.actions import CATALOGUE, Action
 from hookcli.config.parse import paths
-from hookcli.config.parse.containers import ByType, Key, Keys
-from hookcli.config.parse.nodes import FaultError, Item, Problems
+from hookcli.config.parse.containers import ByType, Fields, Key
+from hookcli.config.parse.nodes import Node, NodeError, Problems
 from hookcli.config.parse.scalars import (
-    Checked,
     Choice,
     Data,
     Named,
     Number,
+    Refined,
     Schema,
-    Shape,
     Text,
+    Validator,
     misfit,
 )
 from hookcli.config.sections.comm import Comm
-from hookcli.spec.hooks import ActionSpec, CallRef, StateRef
+from hookcli.spec.hooks import ActionSpec, FunctionRef, StateRef
 
 _FILES = (".safetensors", ".pt", ".pth", ".npy")
-_FUNCTION = Checked(Text("a function: file.py:name, package.module:name"), paths.function)
+_FUNCTION = Refined(Text("a function: file.py:name, package.module:name"), paths.function)
 _STATE = ByType(
     {
         str: _FUNCTION,
-        dict: Keys(
+        dict: Fields(
             {
                 "call": Key(_FUNCTION, "a class, or a function that makes it", required=True),
-                "args": Key(Keys({}, rest=Data()), "its keyword arguments"),
+                "args": Key(Fields({}, rest=Data()), "its keyword arguments"),
             }
         ),
     },
@@ -39,24 +39,24 @@ _STATE = ByType(
 )
 
 
-def _state(_: Item, found: CallRef | dict[str, Any]) -> StateRef:
-    if isinstance(found, CallRef):
+def _state(_: Node, found: FunctionRef | dict[str, Any]) -> StateRef:
+    if isinstance(found, FunctionRef):
         return StateRef(found.function)
     return StateRef(found["call"].function, found.get("args", {}))
 
 
-_REFERENCE = Keys(
+_REFERENCE = Fields(
     {
         "fn": Key(_FUNCTION, "the function: file.py:name, package.module:name", required=True),
         "signature": Key(
             Choice(("native", "event")),
             "native: PyTorch's own for the kind; event: h(event) -> value | None for any",
         ),
-        "state": Key(Checked(_STATE, _state), "ddp_comm: the hook's first argument, made anew"),
+        "state": Key(Refined(_STATE, _state), "ddp_comm: the hook's first argument, made anew"),
     },
     hints={"function": "did you mean fn?", "call": "did you mean fn?"},
 )
-_PAIR = Keys(
+_PAIR = Fields(
     {
         "pack": Key(_FUNCTION, "what is called when a tensor is saved", required=True),
         "unpack": Key(_FUNCTION, "what gives it back in backward", required=True),
@@ -64,17 +64,17 @@ _PAIR = Keys(
 )
 
 
-def _reference(_: Item, found: dict[str, Any]) -> CallRef:
-    return CallRef(found["fn"].function, found.get("signature", "native"), found.get("state"))
+def _reference(_: Node, found: dict[str, Any]) -> FunctionRef:
+    return FunctionRef(found["fn"].function, found.get("signature", "native"), found.get("state"))
 
 
 class _Function:
     """A function's text, {fn, signature}, or for saved_tensors {pack, unpack}."""
 
     wants = "a function: file.py:name, or {fn: file.py:name, signature: event}"
-    _forms = (_FUNCTION, Checked(_REFERENCE, _reference), _PAIR)
+    _forms = (_FUNCTION, Refined(_REFERENCE, _reference), _PAIR)
 
-    def read(self, item: Item, problems: Problems) -> CallRef | dict[str, CallRef]:
+    def read(self, item: Node, problems: Problems) -> FunctionRef | dict[str, FunctionRef]:
         """The function, or the two of a pair by name."""
         text, reference, pair = self._forms
         if isinstance(item.value, str):
@@ -97,7 +97,7 @@ class _Range:
 
     wants = "two numbers [low, high], the low one first"
 
-    def read(self, item: Item, problems: Problems) -> tuple[float, float]:
+    def read(self, item: Node, problems: Problems) -> tuple[float, float]:
         """The two."""
         if not isinstance(item.value, list) or len(item.value) != 2:
             misfit(item, self.wants, "write clamp: [-1, 1]")
@@ -111,26 +111,26 @@ class _Range:
         return {"type": "array", "items": Number().schema(), "minItems": 2, "maxItems": 2}
 
 
-def _tensor_file(item: Item, text: str) -> str:
+def _tensor_file(item: Node, text: str) -> str:
     """A saved tensor: the file's absolute path, and `#name` where one of several is meant."""
     path, mark, name = text.partition("#")
     found = paths.existing(item, path)
     if not path.endswith(_FILES):
-        raise FaultError(
+        raise NodeError(
             item, f"{path} is no file of tensors", f"files are {', '.join('*' + f for f in _FILES)}"
         )
     if mark and not name:
-        raise FaultError(item, "the tensor's name is missing", f"write {path}#name")
+        raise NodeError(item, "the tensor's name is missing", f"write {path}#name")
     return found + mark + name
 
 
-ARGUMENTS: dict[str, Shape] = {
+ARGUMENTS: dict[str, Validator] = {
     "figures": Choice(("norm",)),
     "number": Number(),
     "positive": Number(above=0),
     "range": _Range(),
-    "directory": Checked(Text("a directory"), paths.written),
-    "file": Checked(Text("a file of tensors, with #name for one of them"), _tensor_file),
+    "directory": Refined(Text("a directory"), paths.written),
+    "file": Refined(Text("a file of tensors, with #name for one of them"), _tensor_file),
     "function": _Function(),
     "comm": Comm(_Function()),
 }
@@ -144,7 +144,7 @@ class _Do:
 
     wants = "an action: its name, or {name: argument}"
 
-    def read(self, item: Item, problems: Problems) -> ActionSpec:
+    def read(self, item: Node, problems: Problems) -> ActionSpec:
         """The action with its argument."""
         if not isinstance(item.value, str | dict):
             misfit(item, self.wants, "write do: stats, do: {scale: 0.5} or a list of such")
@@ -177,26 +177,26 @@ def _may_be_bare(action: Action) -> bool:
     return action.argument == "none" or action.optional
 
 
-def _bare(item: Item, problems: Problems) -> ActionSpec:
+def _bare(item: Node, problems: Problems) -> ActionSpec:
     action = CATALOGUE[_NAME.read(item, problems)]
     if not _may_be_bare(action):
         wants = ARGUMENTS[action.argument].wants
-        raise FaultError(item, f"{action.name} wants {wants}", f"write {{{action.example}}}")
+        raise NodeError(item, f"{action.name} wants {wants}", f"write {{{action.example}}}")
     return ActionSpec(action.name, None, item.place)
 
 
-def _with_argument(item: Item, problems: Problems) -> ActionSpec:
+def _with_argument(item: Node, problems: Problems) -> ActionSpec:
     if len(item.value) != 1:
-        raise FaultError(
+        raise NodeError(
             item,
             f"an action is one key, and here are {len(item.value)}",
             "write a list: do: [{scale: 0.5}, {clamp: [-1, 1]}]",
         )
     ((key, argument),) = item.value.items()
-    name = _NAME.read(Item(key, argument.mark, item.path), problems)
+    name = _NAME.read(Node(key, argument.mark, item.path), problems)
     action = CATALOGUE[name]
     if action.argument == "none":
-        raise FaultError(argument, f"{name} takes no argument", f"write {name} alone")
+        raise NodeError(argument, f"{name} takes no argument", f"write {name} alone")
     return ActionSpec(name, ARGUMENTS[action.argument].read(argument, problems), item.place)
 
 

@@ -6,47 +6,47 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from hookcli.config.parse.containers import Key, Keys
-from hookcli.config.parse.nodes import FaultError, Item, NotedError, Problems, plain
-from hookcli.config.parse.scalars import Checked, Flag, Schema, Text, Whole, misfit
+from hookcli.config.parse.containers import Fields, Key
+from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError, plain
+from hookcli.config.parse.scalars import Boolean, Integer, Refined, Schema, Text, misfit
 from hookcli.spec.hooks import Match, Selector
 from hookcli.spec.selectors import match_of, part_of
 from hookcli.spec.yaml import flow
 
-Found: TypeAlias = tuple[tuple[Item, Match], ...]
-_Reader: TypeAlias = Callable[[Item, Problems], Found]
+Found: TypeAlias = tuple[tuple[Node, Match], ...]
+_Reader: TypeAlias = Callable[[Node, Problems], Found]
 _WANTS = "a pattern, a mapping of conditions, or a list of these"
 _HINT = 'write at: "layer1.*", at: {type: Conv2d} or at: [conv1, fc]'
 _OPERATOR = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*){1,2}")
 
 
-def _from_text(item: Item, text: str) -> Match:
+def _from_text(item: Node, text: str) -> Match:
     try:
         return match_of(text)
     except ValueError as error:
-        raise FaultError(item, error.args[0], error.args[1]) from None
+        raise NodeError(item, error.args[0], error.args[1]) from None
 
 
-def _part(item: Item, text: str) -> Any:
+def _part(item: Node, text: str) -> Any:
     try:
         return part_of(text)
     except ValueError as error:
-        raise FaultError(item, error.args[0], error.args[1]) from None
+        raise NodeError(item, error.args[0], error.args[1]) from None
 
 
-def _regex(item: Item, text: str) -> str:
+def _regex(item: Node, text: str) -> str:
     try:
         re.compile(text)
     except (re.error, RecursionError, OverflowError, ValueError) as error:  # a{9…9} of digits
-        raise FaultError(
+        raise NodeError(
             item, f"this regex is malformed: {error}", "it is one of Python's, in a full match"
         ) from None
     return text
 
 
-def _operator(item: Item, text: str) -> str:
+def _operator(item: Node, text: str) -> str:
     if not _OPERATOR.fullmatch(text):
-        raise FaultError(
+        raise NodeError(
             item, f"'{text}' is no operator's name", "write aten.add or aten.add.Tensor"
         )
     return text
@@ -60,11 +60,11 @@ class _At:
     def __init__(self, *, inner: bool = False) -> None:
         self.inner = inner
 
-    def read(self, item: Item, problems: Problems) -> Selector:
+    def read(self, item: Node, problems: Problems) -> Selector:
         """The selector."""
         return selector_of(item, self.matches(item, problems))
 
-    def matches(self, item: Item, problems: Problems) -> Found:
+    def matches(self, item: Node, problems: Problems) -> Found:
         """Each condition with its place."""
         readers: dict[type, _Reader] = {
             str: self._text, dict: self._mapping, list: self._list,
@@ -75,17 +75,17 @@ class _At:
         found = reader(item, problems)
         for one, match in found:
             if self.inner and (match.part or match.op or match.node):
-                raise FaultError(
+                raise NodeError(
                     one, f"{item.label} chooses modules or parameters by name", "name them alone"
                 )
         return found
 
-    def _text(self, item: Item, _: Problems) -> Found:
+    def _text(self, item: Node, _: Problems) -> Found:
         return ((item, _from_text(item, item.value)),)
 
-    def _mapping(self, item: Item, problems: Problems) -> Found:
+    def _mapping(self, item: Node, problems: Problems) -> Found:
         if not item.value:
-            raise FaultError(item, f"{item.label} has no condition", _HINT)
+            raise NodeError(item, f"{item.label} has no condition", _HINT)
         found = CONDITIONS.read(item, problems)
         part, path = found.pop("part", (None, ""))
         names = {"in": "inside", "not": "negated"}
@@ -93,16 +93,16 @@ class _At:
         _check_operator(item, match, part)
         return ((item, Match(**{**_fields(match), "part": part, "path": path})),)
 
-    def _list(self, item: Item, problems: Problems) -> Found:
+    def _list(self, item: Node, problems: Problems) -> Found:
         if not item.value:
-            raise FaultError(item, f"{item.label} is an empty list", _HINT)
+            raise NodeError(item, f"{item.label} is an empty list", _HINT)
         before = len(problems)
-        found: list[tuple[Item, Match]] = []
+        found: list[tuple[Node, Match]] = []
         for one in item.value:
             with problems.catching():
                 found.extend(self.matches(one, problems))
         if len(problems) > before:
-            raise NotedError
+            raise ReportedError
         return tuple(found)
 
     def schema(self) -> Schema:
@@ -114,21 +114,21 @@ def _fields(match: Match) -> dict[str, Any]:
     return {name: getattr(match, name) for name in Match.__slots__}
 
 
-def _check_operator(item: Item, match: Match, part: str | None) -> None:
+def _check_operator(item: Node, match: Match, part: str | None) -> None:
     """Refuse conditions that say nothing together."""
     of_module = ("name", "regex", "type", "depth", "leaf", "negated")
     if match.op is None and match.node is None:
         for key, value in (("in", match.inside), ("call", match.call)):
             if value is not None:
-                raise FaultError(
+                raise NodeError(
                     item.value[key],
                     f"'{key}' goes with op or node",
                     "name the operator: op: aten.add",
                 )
     elif match.op is not None and match.node is not None:
-        raise FaultError(item, "op and node are two ways to say where", "leave one out")
+        raise NodeError(item, "op and node are two ways to say where", "leave one out")
     elif part is not None or any(getattr(match, name) is not None for name in of_module):
-        raise FaultError(
+        raise NodeError(
             item,
             "an operator or a node goes with in and call alone",
             "put what modules it is in under in: {op: aten.add, in: {type: Block}}",
@@ -137,19 +137,19 @@ def _check_operator(item: Item, match: Match, part: str | None) -> None:
 
 AT = _At()
 _INNER = _At(inner=True)
-CONDITIONS = Keys(
+CONDITIONS = Fields(
     {
         "name": Key(Text(empty=True), "an exact qualified name; \"\" is the root"),
-        "regex": Key(Checked(Text(), _regex), "a full match of the qualified name"),
+        "regex": Key(Refined(Text(), _regex), "a full match of the qualified name"),
         "type": Key(Text(), "the bare name of the module's class"),
-        "depth": Key(Whole(0), "how deep the module lies; 0 is the root"),
-        "leaf": Key(Flag(), "whether the module has no children"),
-        "op": Key(Checked(Text(), _operator), "an operator: aten.add"),
+        "depth": Key(Integer(0), "how deep the module lies; 0 is the root"),
+        "leaf": Key(Boolean(), "whether the module has no children"),
+        "op": Key(Refined(Text(), _operator), "an operator: aten.add"),
         "node": Key(Text(), "the name of an autograd node: AddmmBackward0"),
         "in": Key(_INNER, "the modules in whose calls the operator or node is"),
-        "call": Key(Whole(0), "which of the operator's or node's occurrences in one call, from 0"),
+        "call": Key(Integer(0), "which of the operator's or node's occurrences in one call, from 0"),
         "not": Key(_INNER, "what must not match"),
-        "part": Key(Checked(Text(), _part), "the value of the module's call: output, input[0]"),
+        "part": Key(Refined(Text(), _part), "the value of the module's call: output, input[0]"),
     },
     hints={
         "pattern": "write the pattern alone: at: \"layer1.*\"",
@@ -170,11 +170,11 @@ DEFS: Schema = {
 }
 
 
-def selector_of(item: Item, found: Found) -> Selector:
+def selector_of(item: Node, found: Found) -> Selector:
     """The selector of what stands there."""
     texts = tuple(_written(one) for one, _ in found)
     return Selector(tuple(match for _, match in found), _written(item), texts)
 
 
-def _written(item: Item) -> str:
+def _written(item: Node) -> str:
     return item.value if isinstance(item.value, str) else flow(plain(item))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from hookcli.catalogue.kind import Kind
-from hookcli.config.parse.nodes import Item, Problems
+from hookcli.config.parse.nodes import Node, Problems
 from hookcli.config.sections.at import Found
 from hookcli.spec.hooks import Match
 from hookcli.spec.selectors import is_plain
@@ -16,7 +16,7 @@ Plain: TypeAlias = Literal["module", "parameter"]
 
 
 @dataclass(frozen=True, slots=True)
-class Takes:
+class AtRule:
     """What a kind's `at` may be; `parts` are those of calls. Without `plain` it takes none."""
 
     plain: Plain | None = None
@@ -28,16 +28,16 @@ class Takes:
 
 _BOTH = ("input", "output")
 _BY_TARGET = {
-    "module": Takes("module", required=True),
-    "tensor": Takes("parameter", required=True, parts=_BOTH, op=True),
-    "parameter": Takes("parameter", required=True),
-    "node": Takes("module", required=True, node=True),
+    "module": AtRule("module", required=True),
+    "tensor": AtRule("parameter", required=True, parts=_BOTH, op=True),
+    "parameter": AtRule("parameter", required=True),
+    "node": AtRule("module", required=True, node=True),
 }
 _BY_NAME = {
-    "multi_grad": Takes("parameter", required=True, parts=_BOTH),
-    "node": Takes("module", required=True, parts=("input",), node=True),
-    "op": Takes("module", op=True),
-    "saved_tensors": Takes("module"),
+    "multi_grad": AtRule("parameter", required=True, parts=_BOTH),
+    "node": AtRule("module", required=True, parts=("input",), node=True),
+    "op": AtRule("module", op=True),
+    "saved_tensors": AtRule("module"),
 }
 
 
@@ -45,14 +45,14 @@ _IN_CALLS = {"module", "global module", "autograd node", "operators"}  # familie
 _IN_NO_CALL = {"accumulate_grad"}
 
 
-def takes(kind: Kind) -> Takes:
+def at_rule(kind: Kind) -> AtRule:
     """What a kind's `at` may be."""
-    return _BY_NAME.get(kind.name) or _BY_TARGET.get(kind.target) or Takes()
+    return _BY_NAME.get(kind.name) or _BY_TARGET.get(kind.target) or AtRule()
 
 
-def check_at(kind: Kind, hook: Item, found: Found, problems: Problems) -> None:
+def check_at(kind: Kind, hook: Node, found: Found, problems: Problems) -> None:
     """Note what a kind cannot be hooked to: it decides what a name means."""
-    rules, at = takes(kind), hook.get("at")
+    rules, at = at_rule(kind), hook.get("at")
     if rules.plain is None and at is not None:
         own = kind.name.removeprefix("global_")
         hint = "leave it out"
@@ -66,7 +66,7 @@ def check_at(kind: Kind, hook: Item, found: Found, problems: Problems) -> None:
             _check_match(kind, rules, item, match, problems)
 
 
-def check_calls(kind: Kind, hook: Item, found: Found, problems: Problems) -> None:
+def check_calls(kind: Kind, hook: Node, found: Found, problems: Problems) -> None:
     """Note `calls` where a firing belongs to no call of a module: it would never be one of them."""
     calls = hook.get("calls")
     if calls is None:
@@ -86,7 +86,7 @@ def _first(kind: Kind) -> str:
     return re.split("[:;,]", kind.fires)[0]
 
 
-def _check_match(kind: Kind, rules: Takes, item: Item, match: Match, problems: Problems) -> None:
+def _check_match(kind: Kind, rules: AtRule, item: Node, match: Match, problems: Problems) -> None:
     said = f"kind {kind.name} hooks {rules.plain}s"
     example = f"write it as in {kind.example}"
     if match.part is not None and match.part not in rules.parts:

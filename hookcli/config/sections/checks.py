@@ -6,18 +6,18 @@ from typing import Any
 
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.config.parse import paths
-from hookcli.config.parse.containers import ByType, Key, Keys, Many
-from hookcli.config.parse.nodes import FaultError, Item, NotedError, Problems, suggestion
+from hookcli.config.parse.containers import ByType, Fields, Key, ListOf
+from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError, suggestion
 from hookcli.config.parse.scalars import (
-    Checked,
+    Boolean,
     Choice,
-    Flag,
+    Integer,
     Named,
     Number,
+    Refined,
     Schema,
-    Shape,
     Text,
-    Whole,
+    Validator,
     misfit,
 )
 from hookcli.rules.catalogue import CATALOGUE
@@ -36,7 +36,7 @@ class _Sizes:
 
     wants = "a list of sizes, '*' and names"
 
-    def read(self, item: Item, problems: Problems) -> tuple[int | str, ...]:
+    def read(self, item: Node, problems: Problems) -> tuple[int | str, ...]:
         """The sizes in their order."""
         if not isinstance(item.value, list):
             misfit(item, self.wants, _SHAPE_HINT)
@@ -45,10 +45,10 @@ class _Sizes:
             with problems.catching():
                 found.append(self._size(one))
         if len(problems) > before:
-            raise NotedError
+            raise ReportedError
         return tuple(found)
 
-    def _size(self, item: Item) -> int | str:
+    def _size(self, item: Node) -> int | str:
         value = item.value
         named = isinstance(value, str) and (value == "*" or value.isidentifier())
         sized = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
@@ -63,54 +63,54 @@ class _Sizes:
         return {"type": "array", "items": {"anyOf": [size, name]}}
 
 
-def _dtype(item: Item, text: str) -> str:
+def _dtype(item: Node, text: str) -> str:
     bare = text.removeprefix("torch.")
     if bare not in DTYPES:
-        raise FaultError(item, f"'{text}' is no dtype", suggestion(text, DTYPES, "dtypes are"))
+        raise NodeError(item, f"'{text}' is no dtype", suggestion(text, DTYPES, "dtypes are"))
     return bare
 
 
-def _count(item: Item, number: float) -> int:
+def _count(item: Node, number: float) -> int:
     if number != number // 1 or not 0 <= number <= _LARGEST:
         misfit(item, "a whole number from 0", "write 12000000 or 12e6")
     return int(number)
 
 
-def _path(item: Item, text: str) -> str:
+def _path(item: Node, text: str) -> str:
     if not text.startswith((".", "[")):
         hint = f"write .{text}, or [0] for the first of several; leave it out for all"
-        raise FaultError(item, f"'{text}' is no path within a value", hint)
+        raise NodeError(item, f"'{text}' is no path within a value", hint)
     return text
 
 
 _GLOB = Text("a glob of qualified names", empty=True)
 _ORDER_HINT = "write order: [conv1, 'h.{0..11}', {of: [cell, norm], times: 8}]"
-_ROUNDS = Keys(
+_ROUNDS = Fields(
     {
-        "of": Key(Many(_GLOB, least=1), "the names of a round, in their order", required=True),
-        "times": Key(Whole(1, MOST), "how many rounds", required=True),
+        "of": Key(ListOf(_GLOB, least=1), "the names of a round, in their order", required=True),
+        "times": Key(Integer(1, MOST), "how many rounds", required=True),
     },
     wants="a mapping {of, times}",
     hint=_ORDER_HINT,
 )
-_SHAPES: dict[str, Shape] = {
+_SHAPES: dict[str, Validator] = {
     "glob": _GLOB,
-    "globs": Many(_GLOB, one=True, least=1),
-    "path": Checked(Text("a path within a value: .logits, [0]"), _path),
+    "globs": ListOf(_GLOB, one=True, least=1),
+    "path": Refined(Text("a path within a value: .logits, [0]"), _path),
     "kind": Named("kind of hook", dict.fromkeys(KINDS, ""), "hookcli list hooks shows them"),
-    "order": Many(
+    "order": ListOf(
         ByType({str: _GLOB, dict: _ROUNDS}, "a name, a glob or {of, times}", _ORDER_HINT), least=1
     ),
     "shape": _Sizes(),
-    "dtype": Checked(Text("a dtype: float32, bfloat16"), _dtype),
+    "dtype": Refined(Text("a dtype: float32, bfloat16"), _dtype),
     "number": Number(0, 1e9),
-    "count": Checked(Number(), _count),
-    "flag": Flag(),
-    "file": Checked(Text("a file's name"), paths.existing),
-    "modes": Many(Choice(("eval", "train")), one=True, least=1),
+    "count": Refined(Number(), _count),
+    "flag": Boolean(),
+    "file": Refined(Text("a file's name"), paths.existing),
+    "modes": ListOf(Choice(("eval", "train")), one=True, least=1),
     "match": Choice(("subsequence", "prefix", "exact")),
     "part": Choice(("output", "input", "parameter")),
-    "dimension": Whole(0, 63),
+    "dimension": Integer(0, 63),
 }
 _RULE = Named("rule", {rule.name: rule.says for rule in CATALOGUE.values()}, _LISTING)
 _COMMON = {
@@ -119,18 +119,18 @@ _COMMON = {
 }
 
 
-def _keys(name: str) -> Keys:
+def _keys(name: str) -> Fields:
     own = {
         one.name: Key(_SHAPES[one.shape], one.does, required=one.required)
         for one in CATALOGUE[name].options
     }
-    return Keys({**_COMMON, **own}, wants=_WANTS, hint=f"write - {CATALOGUE[name].example}")
+    return Fields({**_COMMON, **own}, wants=_WANTS, hint=f"write - {CATALOGUE[name].example}")
 
 
 _WANTS = "a mapping {rule, severity, …}"
 _KEYS = {name: _keys(name) for name in CATALOGUE}
 _OF_ANY = dict.fromkeys(key for keys in _KEYS.values() for key in keys.keys)
-_ANY = Keys(_COMMON, wants=_WANTS, hint="write - {rule: finite}")
+_ANY = Fields(_COMMON, wants=_WANTS, hint="write - {rule: finite}")
 
 
 class Check:
@@ -138,7 +138,7 @@ class Check:
 
     wants = _WANTS
 
-    def read(self, item: Item, problems: Problems) -> CheckSpec:
+    def read(self, item: Node, problems: Problems) -> CheckSpec:
         """The check; of one whose rule is not known, nothing else is said."""
         if isinstance(item.value, str):
             misfit(item, self.wants, f"write - {{rule: {item.value}}}")
@@ -147,13 +147,13 @@ class Check:
             self._keys_of_any(item, problems)
             if rule is not None:
                 _RULE.read(rule, problems)
-            _ANY.read(Item({}, item.mark, item.path) if isinstance(item.value, dict) else item,
+            _ANY.read(Node({}, item.mark, item.path) if isinstance(item.value, dict) else item,
                       problems)  # fmt: skip
         options: dict[str, Any] = dict(_KEYS[rule.value].read(item, problems))  # type: ignore[union-attr]
         name, severity = options.pop("rule"), options.pop("severity", None)
         return CheckSpec(name, options, item.place, severity)
 
-    def _keys_of_any(self, item: Item, problems: Problems) -> None:
+    def _keys_of_any(self, item: Node, problems: Problems) -> None:
         """Note what no rule would take."""
         for key, one in (item.value if isinstance(item.value, dict) else {}).items():
             with problems.catching():
@@ -161,7 +161,7 @@ class Check:
                     _COMMON[key].shape.read(one, problems)
                 elif key not in _OF_ANY:
                     hint = suggestion(str(key), _OF_ANY, "keys are")
-                    raise FaultError(one, f"there is no key '{key}' here", hint)
+                    raise NodeError(one, f"there is no key '{key}' here", hint)
 
     def schema(self) -> Schema:
         """JSON Schema: which options there are depends on the rule."""
@@ -174,13 +174,13 @@ class Check:
         return {"oneOf": found}
 
 
-def _suppression(item: Item, found: dict[str, Any]) -> Suppression:
+def _suppression(item: Node, found: dict[str, Any]) -> Suppression:
     return Suppression(found["rule"], found["at"], found["reason"], item.place)
 
 
 _RULES = {**{rule.name: rule.says for rule in CATALOGUE.values()}, "neutral": "", UNUSED: ""}
-SUPPRESS = Checked(
-    Keys(
+SUPPRESS = Refined(
+    Fields(
         {
             "rule": Key(Named("rule", _RULES, _LISTING), "the rule", required=True),
             "at": Key(_GLOB, "the targets, by glob; '' is the model itself", required=True),

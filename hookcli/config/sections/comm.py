@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from hookcli.config.parse.containers import Key, Keys
-from hookcli.config.parse.nodes import FaultError, Item, Problems
-from hookcli.config.parse.scalars import Flag, Named, Number, Schema, Shape, Whole, misfit
+from hookcli.config.parse.containers import Fields, Key
+from hookcli.config.parse.nodes import Node, NodeError, Problems
+from hookcli.config.parse.scalars import Boolean, Integer, Named, Number, Schema, Validator, misfit
 
 _POWER_SGD = {
-    "matrix_approximation_rank": Key(Whole(1), "the rank; 1 by default"),
-    "start_powerSGD_iter": Key(Whole(0), "the step from which it compresses; 1000 by default"),
+    "matrix_approximation_rank": Key(Integer(1), "the rank; 1 by default"),
+    "start_powerSGD_iter": Key(Integer(0), "the step from which it compresses; 1000 by default"),
     "min_compression_rate": Key(Number(above=0), "compress only where it saves this factor"),
-    "use_error_feedback": Key(Flag(), "add what was lost to the next step's gradient"),
-    "warm_start": Key(Flag(), "begin with the last step's matrices"),
+    "use_error_feedback": Key(Boolean(), "add what was lost to the next step's gradient"),
+    "warm_start": Key(Boolean(), "begin with the last step's matrices"),
     "orthogonalization_epsilon": Key(Number(), "added where columns are orthogonalised"),
-    "random_seed": Key(Whole(0, 2**32 - 1), "of the first matrices"),
-    "compression_stats_logging_frequency": Key(Whole(1), "steps between two log lines"),
-    "batch_tensors_with_same_shape": Key(Flag(), "compress tensors of one shape together"),
+    "random_seed": Key(Integer(0, 2**32 - 1), "of the first matrices"),
+    "compression_stats_logging_frequency": Key(Integer(1), "steps between two log lines"),
+    "batch_tensors_with_same_shape": Key(Boolean(), "compress tensors of one shape together"),
 }
 _LOCAL_SGD = {
-    "start_localSGD_iter": Key(Whole(0), "the step from which ranks go apart", required=True),
-    "post_local_gradient_allreduce": Key(Flag(), "average within a subgroup after it"),
+    "start_localSGD_iter": Key(Integer(0), "the step from which ranks go apart", required=True),
+    "post_local_gradient_allreduce": Key(Boolean(), "average within a subgroup after it"),
 }
 STATES: dict[str, dict[str, Key]] = {
     "allreduce": {},
@@ -64,10 +64,10 @@ class Comm:
 
     wants = "the name of a communication hook, or {name: power_sgd, …}"
 
-    def __init__(self, function: Shape) -> None:
+    def __init__(self, function: Validator) -> None:
         self._function = function
 
-    def read(self, item: Item, problems: Problems) -> dict[str, Any]:
+    def read(self, item: Node, problems: Problems) -> dict[str, Any]:
         """The name with the state that was given."""
         if isinstance(item.value, str):
             return self._bare(item, _NAME.read(item, problems))
@@ -75,31 +75,31 @@ class Comm:
             misfit(item, self.wants, "write comm: fp16_compress")
         named = item.get("name")
         if named is None:
-            raise FaultError(item, "comm has no 'name'", "write comm: {name: power_sgd, …}")
+            raise NodeError(item, "comm has no 'name'", "write comm: {name: power_sgd, …}")
         name = _NAME.read(named, problems)
         if name in WRAPPERS:
             return self._wrapper(item, name, problems)
-        return Keys({"name": _NAME_KEY, **STATES[name]}).read(item, problems)
+        return Fields({"name": _NAME_KEY, **STATES[name]}).read(item, problems)
 
-    def _bare(self, item: Item, name: str) -> dict[str, Any]:
+    def _bare(self, item: Node, name: str) -> dict[str, Any]:
         if name in WRAPPERS:
             hint = f"write comm: {{name: {name}, around: power_sgd}}"
-            raise FaultError(item, f"{name} stands around another hook", hint)
+            raise NodeError(item, f"{name} stands around another hook", hint)
         missing = [key for key, one in STATES[name].items() if one.required]
         if missing:
             hint = f"write comm: {{name: {name}, {missing[0]}: 100}}"
-            raise FaultError(item, f"{name} needs '{missing[0]}'", hint)
+            raise NodeError(item, f"{name} needs '{missing[0]}'", hint)
         return {"name": name}
 
-    def _wrapper(self, item: Item, name: str, problems: Problems) -> dict[str, Any]:
+    def _wrapper(self, item: Node, name: str, problems: Problems) -> dict[str, Any]:
         """What it stands around: another hook, or {call: the user's}."""
         around = item.get("around")
         if around is None:
             hint = f"write comm: {{name: {name}, around: power_sgd}}"
-            raise FaultError(item, f"{name} stands around another hook", hint)
+            raise NodeError(item, f"{name} stands around another hook", hint)
         strange = next((one for key, one in item.value.items() if key not in _OF_WRAPPER), None)
         if strange is not None:
-            raise FaultError(
+            raise NodeError(
                 strange, f"{name} has no key '{strange.label}'", "its keys are name and around"
             )
         call = around.get("call")
@@ -111,7 +111,7 @@ class Comm:
         """JSON Schema: the names, and a mapping for each."""
         full: list[Schema] = []
         for name, state in STATES.items():
-            one = Keys({"name": _NAME_KEY, **state}).schema()
+            one = Fields({"name": _NAME_KEY, **state}).schema()
             one["properties"]["name"] = {"const": name, "description": _NAME_KEY.does}
             if name in WRAPPERS:
                 one["properties"]["around"] = {

@@ -4,41 +4,41 @@ from __future__ import annotations
 
 from typing import Any
 
-from hookcli.config.parse.containers import Key, Keys, Many
-from hookcli.config.parse.nodes import FaultError, Item
-from hookcli.config.parse.scalars import Checked, Choice, Flag, Number, Text, Whole
+from hookcli.config.parse.containers import Fields, Key, ListOf
+from hookcli.config.parse.nodes import Node, NodeError
+from hookcli.config.parse.scalars import Boolean, Choice, Integer, Number, Refined, Text
 from hookcli.spec.request import DistributedSpec
 
 BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl")
 
 
-def _backend(item: Item, text: str) -> str:
+def _backend(item: Node, text: str) -> str:
     if text not in BACKENDS:
-        raise FaultError(item, f"'{text}' is no backend", f"backends are {', '.join(BACKENDS)}")
+        raise NodeError(item, f"'{text}' is no backend", f"backends are {', '.join(BACKENDS)}")
     return text
 
 
-_KEYS = Keys(
+_KEYS = Fields(
     {
-        "nproc": Key(Whole(1, 1024), "how many local ranks"),
+        "nproc": Key(Integer(1, 1024), "how many local ranks"),
         "parallel": Key(
             Choice(("ddp", "fsdp")), "what wraps the model: DistributedDataParallel, or FSDP2"
         ),
         "backend": Key(
-            Checked(Text("a text: gloo, nccl"), _backend), "what carries data; by device"
+            Refined(Text("a text: gloo, nccl"), _backend), "what carries data; by device"
         ),
         "bucket_cap_mb": Key(Number(above=0), "ddp: the size of a bucket of gradients, in MiB"),
         "find_unused_parameters": Key(
-            Flag(), "ddp: look for what gets no gradient; on where a rank has any, if left out"
+            Boolean(), "ddp: look for what gets no gradient; on where a rank has any, if left out"
         ),
-        "static_graph": Key(Flag(), "ddp: every step uses the same parameters"),
-        "gradient_as_bucket_view": Key(Flag(), "ddp: gradients lie in the buckets"),
-        "broadcast_buffers": Key(Flag(), "ddp: rank 0's buffers go to all, at every forward"),
+        "static_graph": Key(Boolean(), "ddp: every step uses the same parameters"),
+        "gradient_as_bucket_view": Key(Boolean(), "ddp: gradients lie in the buckets"),
+        "broadcast_buffers": Key(Boolean(), "ddp: rank 0's buffers go to all, at every forward"),
         "wrap": Key(
-            Many(Text(), one=True, least=1),
+            ListOf(Text(), one=True, least=1),
             "fsdp: globs of modules that are sharded one by one; those in a ModuleList if left out",
         ),
-        "reshard_after_forward": Key(Flag(), "fsdp: free the whole parameters after a forward"),
+        "reshard_after_forward": Key(Boolean(), "fsdp: free the whole parameters after a forward"),
     },
     hint="write distributed: {nproc: 2, parallel: ddp, bucket_cap_mb: 25}",
 )
@@ -49,20 +49,20 @@ _OF_DDP = (
 _OF_FSDP = ("wrap", "reshard_after_forward")
 
 
-def _distributed(item: Item, found: dict[str, Any]) -> DistributedSpec:
+def _distributed(item: Node, found: dict[str, Any]) -> DistributedSpec:
     """The options, of one of the two ways alone."""
     way = found.get("parallel", "ddp")
     foreign = _OF_DDP if way == "fsdp" else _OF_FSDP
     for name in foreign:
         if name in found:
             other = "ddp" if way == "fsdp" else "fsdp"
-            raise FaultError(
+            raise NodeError(
                 item.get(name) or item,
                 f"{name} is an option of parallel: {other}",
                 f"leave it out, or write parallel: {other}",
             )
     if found.get("static_graph") and found.get("find_unused_parameters"):
-        raise FaultError(
+        raise NodeError(
             item.get("static_graph") or item,
             "static_graph finds unused parameters by itself",
             "leave find_unused_parameters out",
@@ -70,4 +70,4 @@ def _distributed(item: Item, found: dict[str, Any]) -> DistributedSpec:
     return DistributedSpec(**found, place=item.place)
 
 
-DISTRIBUTED = Checked(_KEYS, _distributed)
+DISTRIBUTED = Refined(_KEYS, _distributed)

@@ -8,19 +8,19 @@ from typing import Any
 from hookcli.catalogue.actions import CATALOGUE as ACTIONS
 from hookcli.catalogue.kind import Kind
 from hookcli.catalogue.kinds import CATALOGUE
-from hookcli.config.parse.containers import Key, Keys, Many
-from hookcli.config.parse.nodes import FaultError, Item, Problems
-from hookcli.config.parse.scalars import Choice, Flag, Named, Schema, Whole
+from hookcli.config.parse.containers import Fields, Key, ListOf
+from hookcli.config.parse.nodes import Node, NodeError, Problems
+from hookcli.config.parse.scalars import Boolean, Choice, Integer, Named, Schema
 from hookcli.config.sections.actions import DO
 from hookcli.config.sections.at import AT, Found, selector_of
-from hookcli.config.sections.at_rules import check_at, check_calls, takes
+from hookcli.config.sections.at_rules import at_rule, check_at, check_calls
 from hookcli.spec.hooks import ActionSpec, HookSpec, is_average
 
-OPTIONS = Keys(
+OPTIONS = Fields(
     {
-        "prepend": Key(Flag(), "before the hooks that are there"),
-        "always_call": Key(Flag(), "also where forward raised"),
-        "with_kwargs": Key(Flag(), "the hook gets keyword arguments too"),
+        "prepend": Key(Boolean(), "before the hooks that are there"),
+        "always_call": Key(Boolean(), "also where forward raised"),
+        "with_kwargs": Key(Boolean(), "the hook gets keyword arguments too"),
         "mode": Key(Choice(("all", "any")), "when all gradients are there, or the first"),
     }
 )
@@ -36,7 +36,7 @@ class _Where:
 
     wants = AT.wants
 
-    def read(self, item: Item, problems: Problems) -> Found:
+    def read(self, item: Node, problems: Problems) -> Found:
         """The conditions."""
         return AT.matches(item, problems)
 
@@ -58,7 +58,7 @@ class _Kind:
 
     wants = _KINDS.wants
 
-    def read(self, item: Item, problems: Problems) -> str:
+    def read(self, item: Node, problems: Problems) -> str:
         """The name."""
         return _KINDS.read(item, problems)
 
@@ -68,17 +68,17 @@ class _Kind:
 
 
 DEFS: Schema = {"kind": _KINDS.schema()}
-HOOK = Keys(
+HOOK = Fields(
     {
-        "kind": Key(Many(_Kind(), one=True, least=1), "when: a kind of hook, or several", True),
+        "kind": Key(ListOf(_Kind(), one=True, least=1), "when: a kind of hook, or several", True),
         "at": Key(_Where(), "where: a pattern, conditions, or a list of these"),
         "calls": Key(
-            Many(Whole(0), one=True, least=1), "which calls of the module, counted from 0"
+            ListOf(Integer(0), one=True, least=1), "which calls of the module, counted from 0"
         ),
-        "steps": Key(Many(Whole(0), one=True, least=1), "which steps, counted from 0"),
-        "every": Key(Whole(1), "act at every n-th firing on a target"),
+        "steps": Key(ListOf(Integer(0), one=True, least=1), "which steps, counted from 0"),
+        "every": Key(Integer(1), "act at every n-th firing on a target"),
         "options": Key(OPTIONS, "PyTorch's own, where the kind has them"),
-        "do": Key(Many(DO, one=True, least=1), "what: an action, or a list in order; record"),
+        "do": Key(ListOf(DO, one=True, least=1), "what: an action, or a list in order; record"),
     },
     wants="a mapping {kind, at, do}",
     hint="write - {kind: forward, at: fc, do: stats}",
@@ -101,11 +101,11 @@ HOOK = Keys(
 class Read:
     """A hook with its place, for what is found wrong with it beside others."""
 
-    item: Item
+    item: Node
     spec: HookSpec
 
 
-def read_hook(item: Item, index: int, problems: Problems) -> tuple[Read, ...]:
+def read_hook(item: Node, index: int, problems: Problems) -> tuple[Read, ...]:
     """A hook for each of its kinds; none where anything about it was noted."""
     before = len(problems)
     found = HOOK.partly(item, problems)
@@ -141,14 +141,14 @@ def read_hook(item: Item, index: int, problems: Problems) -> tuple[Read, ...]:
     )
 
 
-def _with_defaults(kind: Kind, given: tuple[ActionSpec, ...], item: Item) -> tuple[ActionSpec, ...]:
+def _with_defaults(kind: Kind, given: tuple[ActionSpec, ...], item: Node) -> tuple[ActionSpec, ...]:
     actions = given or (ActionSpec("record", None, item.place),)
     if kind.name == "ddp_comm" and not any(map(is_average, actions)):
         return (ActionSpec("comm", {"name": "allreduce"}, item.place), *actions)
     return actions
 
 
-def _check_options(kind: Kind, hook: Item, problems: Problems) -> None:
+def _check_options(kind: Kind, hook: Node, problems: Problems) -> None:
     options = hook.get("options")
     if options is None or not isinstance(options.value, dict):
         return
@@ -158,7 +158,7 @@ def _check_options(kind: Kind, hook: Item, problems: Problems) -> None:
             problems.add(one, f"kind {kind.name} has no option '{name}'", has)
 
 
-def _check_actions(kind: Kind, hook: Item, found: dict[str, Any], problems: Problems) -> None:
+def _check_actions(kind: Kind, hook: Node, found: dict[str, Any], problems: Problems) -> None:
     """Note what this kind cannot do: a new value where none is taken, another's functions."""
     actions: tuple[ActionSpec, ...] = found.get("do", ())
     if not actions:
@@ -176,33 +176,33 @@ def _check_actions(kind: Kind, hook: Item, found: dict[str, Any], problems: Prob
 
 
 def _check_value(
-    kind: Kind, hook: Item, item: Item, action: ActionSpec, *, takes_none: bool
+    kind: Kind, hook: Node, item: Node, action: ActionSpec, *, takes_none: bool
 ) -> None:
     if takes_none and ACTIONS[action.name].changes and action.name not in _MAY_LOOK:
         name = f"{kind.name} at an input" if kind.replaces else kind.name
         line = hook.value["kind"].mark.line
-        raise FaultError(
+        raise NodeError(
             item,
             f"{action.name} gives a new value, and kind {name} (line {line}) takes none",
             "take kind tensor, forward or full_backward, or an action that only looks",
         )
 
 
-def _check_function(kind: Kind, item: Item, action: ActionSpec) -> None:
+def _check_function(kind: Kind, item: Node, action: ActionSpec) -> None:
     pair = isinstance(action.argument, dict) and action.name == "call"
     if action.name == "comm" and kind.name != "ddp_comm":
-        raise FaultError(
+        raise NodeError(
             item, f"comm averages buckets, and kind {kind.name} has none", "take kind ddp_comm"
         )
     if pair and kind.name != "saved_tensors":
-        raise FaultError(
+        raise NodeError(
             item,
             f"kind {kind.name} calls one function, not a pair",
             "write call: my_hooks.py:halve",
         )
     native = action.name == "call" and not pair and action.argument.signature == "native"
     if kind.name == "saved_tensors" and native:
-        raise FaultError(
+        raise NodeError(
             item,
             "kind saved_tensors calls a pair of functions",
             "write call: {pack: f.py:pack, unpack: f.py:unpack}",
@@ -213,7 +213,7 @@ def hook_schema() -> Schema:
     """JSON Schema of one hook: its keys, and for each kind its options and whether it has `at`."""
     groups: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for kind in CATALOGUE.values():
-        rules = takes(kind)
+        rules = at_rule(kind)
         needs = "none" if rules.plain is None else "required" if rules.required else "optional"
         groups.setdefault((kind.options, needs), []).append(kind.name)
     return {**HOOK.schema(), "allOf": [_rule(names, *key) for key, names in groups.items()]}

@@ -7,9 +7,9 @@ from typing import Any
 
 from hookcli.config.parse import paths
 from hookcli.config.parse.code_refs import Code
-from hookcli.config.parse.containers import ByType, Key, Keys, Many
-from hookcli.config.parse.nodes import FaultError, Item, NotedError, Problems, plain, said
-from hookcli.config.parse.scalars import Checked, Data, Schema, Text
+from hookcli.config.parse.containers import ByType, Fields, Key, ListOf
+from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError, plain, said
+from hookcli.config.parse.scalars import Data, Refined, Schema, Text
 from hookcli.errors import RequestError
 from hookcli.spec.inputs import (
     HINT,
@@ -27,7 +27,7 @@ from hookcli.spec.yaml import flow
 _CALL_HINT = 'write {call: "package.module:attr", args: {name: value}}'
 
 
-def _located(item: Item) -> Any:
+def _located(item: Node) -> Any:
     """Plain data, in which the files of `{call: …}` are absolute."""
     if isinstance(item.value, list):
         return [_located(one) for one in item.value]
@@ -39,42 +39,42 @@ def _located(item: Item) -> Any:
         return found
     unknown = [one for key, one in item.value.items() if key not in {"call", "args"}]
     if unknown:
-        raise FaultError(unknown[0], "a call has the keys call and args", _CALL_HINT)
+        raise NodeError(unknown[0], "a call has the keys call and args", _CALL_HINT)
     if not isinstance(call.value, str):
-        raise FaultError(call, f"call wants a text, not {said(call)}", _CALL_HINT)
+        raise NodeError(call, f"call wants a text, not {said(call)}", _CALL_HINT)
     args = item.get("args")
     if args is not None and not isinstance(args.value, list | dict):
-        raise FaultError(args, f"args wants a mapping or a list, not {said(args)}", _CALL_HINT)
+        raise NodeError(args, f"args wants a mapping or a list, not {said(args)}", _CALL_HINT)
     return {**found, "call": paths.code(call, call.value)}
 
 
-def _argument(name: str | None, one: Item) -> Argument:
+def _argument(name: str | None, one: Node) -> Argument:
     text = flow(plain(one))
     return Argument(name, _located(one), text if name is None else f"{name}={text}", one.place)
 
 
-def _arguments(item: Item, _: Any) -> tuple[Argument, ...]:
+def _arguments(item: Node, _: Any) -> tuple[Argument, ...]:
     if isinstance(item.value, list):
         return tuple(_argument(None, one) for one in item.value)
     return tuple(_argument(str(name), one) for name, one in item.value.items())
 
 
-_ARGS = Checked(
+_ARGS = Refined(
     ByType(
-        {dict: Keys({}, rest=Data()), list: Many(Data())},
+        {dict: Fields({}, rest=Data()), list: ListOf(Data())},
         wants="a mapping of names to values, or a list of values",
         hint="write args: {depth: 18}",
     ),
     _arguments,
 )
-_SOURCE = Checked(Text("what MODEL is on the command line"), paths.model_source)
-_KEYS = Keys(
+_SOURCE = Refined(Text("what MODEL is on the command line"), paths.model_source)
+_KEYS = Fields(
     {
         "source": Key(
             _SOURCE, "path.py[:attr], package.module:attr or an archive, as MODEL", required=True
         ),
         "args": Key(_ARGS, "constructor arguments; {call: package.module:attr, args: {…}} builds"),
-        "weights": Key(Checked(Text(), paths.existing), "a state dict: .safetensors, .pt"),
+        "weights": Key(Refined(Text(), paths.existing), "a state dict: .safetensors, .pt"),
     },
     hints={
         "kwargs": "did you mean args?",
@@ -101,7 +101,7 @@ class _Input:
 
     wants = "a text such as 2x3x64x64, or a list or mapping of such"
 
-    def read(self, item: Item, problems: Problems) -> InputSpec:
+    def read(self, item: Node, problems: Problems) -> InputSpec:
         """The input; its name is None unless the text gives one, which a list may hold."""
         if isinstance(item.value, str):
             return self._text(item)
@@ -112,21 +112,21 @@ class _Input:
         """JSON Schema, by reference: it holds itself."""
         return {"$ref": "#/$defs/input"}
 
-    def _text(self, item: Item) -> InputSpec:
+    def _text(self, item: Node) -> InputSpec:
         try:
             (one,) = parse_inputs((item.value,))
         except RequestError as error:
-            raise FaultError(item, error.message, error.hint) from None
+            raise NodeError(item, error.message, error.hint) from None
         return replace(one, spec=_absolute(item, one.spec), origin=item.place)
 
-    def _nested(self, item: Item, problems: Problems) -> Spec:
+    def _nested(self, item: Node, problems: Problems) -> Spec:
         if isinstance(item.value, str):
             one = self._text(item)
             if one.name is not None:
-                raise FaultError(item, f"'{one.name}=' names a keyword inside an argument", HINT)
+                raise NodeError(item, f"'{one.name}=' names a keyword inside an argument", HINT)
             return one.spec
         if not isinstance(item.value, list | dict):
-            raise FaultError(
+            raise NodeError(
                 item,
                 f"{item.label} wants {self.wants}, not {said(item)}",
                 f"write value:{flow(item.value)} for a plain value, or quote a shape"
@@ -140,19 +140,19 @@ class _Input:
             with problems.catching():
                 found.append((_key(key, one), self._nested(one, problems)))
         if len(problems) > before:
-            raise NotedError
+            raise ReportedError
         if isinstance(item.value, dict):
             return DictSpec(tuple(found))
         return ListSpec(tuple(spec for _, spec in found))
 
 
-def _key(key: object, one: Item) -> object:
+def _key(key: object, one: Node) -> object:
     if not isinstance(key, str | int) or isinstance(key, bool):
-        raise FaultError(one, f"'{key}' is no keyword", "keys are texts: quote it")
+        raise NodeError(one, f"'{key}' is no keyword", "keys are texts: quote it")
     return key
 
 
-def _absolute(item: Item, spec: Spec) -> Spec:
+def _absolute(item: Node, spec: Spec) -> Spec:
     if isinstance(spec, FileSpec):
         return FileSpec(paths.existing(item, spec.path))
     if isinstance(spec, FunctionSpec):
@@ -180,23 +180,23 @@ class _Inputs:
 
     wants = "a list (positional), a mapping (by keyword) or one text"
 
-    def read(self, item: Item, problems: Problems) -> tuple[InputSpec, ...]:
+    def read(self, item: Node, problems: Problems) -> tuple[InputSpec, ...]:
         """The inputs in their order."""
         if isinstance(item.value, str):
             return (INPUT.read(item, problems),)
         if isinstance(item.value, list):
-            found = Many(INPUT, least=1).read(item, problems)
+            found = ListOf(INPUT, least=1).read(item, problems)
             return _distinct(item, found)
         if not isinstance(item.value, dict):
-            raise FaultError(
+            raise NodeError(
                 item,
                 f"{item.label} wants {self.wants}, not {said(item)}",
                 'write inputs: ["2x3x64x64"] or inputs: {ids: "2x16:int64:0..100"}',
             )
-        named = Keys({}, rest=INPUT).read(item, problems)
+        named = Fields({}, rest=INPUT).read(item, problems)
         for key, one in named.items():
             if one.name is not None:
-                raise FaultError(
+                raise NodeError(
                     item.value[key], f"'{one.name}=' names a keyword again", "leave it out"
                 )
         return tuple(replace(one, name=key) for key, one in named.items())
@@ -213,11 +213,11 @@ class _Inputs:
         }
 
 
-def _distinct(item: Item, found: tuple[InputSpec, ...]) -> tuple[InputSpec, ...]:
+def _distinct(item: Node, found: tuple[InputSpec, ...]) -> tuple[InputSpec, ...]:
     names: set[str] = set()
     for i, one in enumerate(found):
         if one.name is not None and one.name in names:
-            raise FaultError(item.value[i], f"'{one.name}' is given twice", "give each one input")
+            raise NodeError(item.value[i], f"'{one.name}' is given twice", "give each one input")
         names.add(one.name or "")
     return found
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from hookcli.config.parse import paths
 from hookcli.config.parse.code_refs import Code
-from hookcli.config.parse.containers import Key, Keys, Many
-from hookcli.config.parse.nodes import Item, Problems
-from hookcli.config.parse.scalars import Checked, Choice, Schema, Text, misfit
+from hookcli.config.parse.containers import Fields, Key, ListOf
+from hookcli.config.parse.nodes import Node, Problems
+from hookcli.config.parse.scalars import Choice, Refined, Schema, Text, misfit
 from hookcli.config.sections import at, hooks, model
 from hookcli.config.sections.checks import SUPPRESS, Check
 from hookcli.config.sections.hooks import Read, hook_schema, read_hook
@@ -24,7 +24,7 @@ class _Hooks:
 
     wants = "a list of hooks"
 
-    def read(self, item: Item, problems: Problems) -> tuple[Read, ...]:
+    def read(self, item: Node, problems: Problems) -> tuple[Read, ...]:
         """The hooks with their places; those about which anything was noted are left out."""
         if not isinstance(item.value, list):
             misfit(item, self.wants, "write hooks: [{kind: forward, at: fc, do: stats}]")
@@ -39,12 +39,12 @@ class _Hooks:
         return {"type": "array", "items": hook_schema()}
 
 
-def _library(item: Item, text: str) -> str:
+def _library(item: Node, text: str) -> str:
     return Code(paths.existing(item, text), item, "a library")
 
 
 _MODEL_DOES = "which model, as MODEL: a text, or {source, args, weights}"
-ROOT = Keys(
+ROOT = Fields(
     {
         "extends": Key(Text(), "a base that this file adds to; relative to this file"),
         "model": Key(MODEL, _MODEL_DOES),
@@ -54,10 +54,10 @@ ROOT = Keys(
             Choice(PRESETS),
             "hooks to add; where it is left out the command's own if there are no hooks here",
         ),
-        "libraries": Key(Many(Checked(Text(), _library)), "compiled operators to load"),
+        "libraries": Key(ListOf(Refined(Text(), _library)), "compiled operators to load"),
         "hooks": Key(_Hooks(), "the hooks, attached in this order"),
-        "checks": Key(Many(Check()), "the rules to judge by, beside the safe set: hookcli check"),
-        "suppress": Key(Many(SUPPRESS), "findings that do not count, each with its reason"),
+        "checks": Key(ListOf(Check()), "the rules to judge by, beside the safe set: hookcli check"),
+        "suppress": Key(ListOf(SUPPRESS), "findings that do not count, each with its reason"),
         "fail_on": Key(Choice(("error", "warning", "never")), "which findings end with status 1"),
     },
     wants="a mapping with keys such as model and hooks",
@@ -79,7 +79,7 @@ ROOT = Keys(
 )
 
 
-def read_root(item: Item, problems: Problems) -> dict[str, Any]:
+def read_root(item: Node, problems: Problems) -> dict[str, Any]:
     """What could be read of a document; the rest is noted."""
     with problems.catching():
         return ROOT.partly(item, problems)

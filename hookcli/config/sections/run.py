@@ -6,18 +6,18 @@ import re
 from typing import Any
 
 from hookcli.config.parse import paths
-from hookcli.config.parse.containers import ByType, Key, Keys, Many
-from hookcli.config.parse.nodes import FaultError, Item, Problems, suggestion
+from hookcli.config.parse.containers import ByType, Fields, Key, ListOf
+from hookcli.config.parse.nodes import Node, NodeError, Problems, suggestion
 from hookcli.config.parse.scalars import (
-    Checked,
+    Boolean,
     Choice,
     Data,
-    Flag,
+    Integer,
     Named,
     Number,
+    Refined,
     Schema,
     Text,
-    Whole,
     misfit,
 )
 from hookcli.config.sections.distributed import DISTRIBUTED
@@ -35,7 +35,7 @@ OPTIMIZERS = (
 _OUTPUT = re.compile(r"output:.+", re.DOTALL)
 
 
-def _loss(item: Item, text: str) -> str:
+def _loss(item: Node, text: str) -> str:
     if text in LOSSES:
         return text
     if _OUTPUT.fullmatch(text):
@@ -43,17 +43,17 @@ def _loss(item: Item, text: str) -> str:
         try:
             match_of(f":output{path if path.startswith(('[', '.')) else f'.{path}'}")
         except ValueError as error:
-            raise FaultError(item, error.args[0], "write output:loss or output:[0]") from None
+            raise NodeError(item, error.args[0], "write output:loss or output:[0]") from None
         return text
     if ".py:" in text:
         return paths.code(item, text)
-    raise FaultError(item, f"'{text}' is no loss", suggestion(text, LOSSES, LOSS_HINT + ";"))
+    raise NodeError(item, f"'{text}' is no loss", suggestion(text, LOSSES, LOSS_HINT + ";"))
 
 
-def _device(item: Item, text: str) -> str:
+def _device(item: Node, text: str) -> str:
     kind, colon, index = text.partition(":")
     if kind not in DEVICES or (colon and not re.fullmatch("[0-9]{1,3}", index)):
-        raise FaultError(
+        raise NodeError(
             item,
             f"'{text}' is no device",
             suggestion("cuda" if kind == "gpu" else kind, DEVICES, "devices are"),
@@ -61,11 +61,11 @@ def _device(item: Item, text: str) -> str:
     return text
 
 
-def _dtype(item: Item, text: str) -> str:
+def _dtype(item: Node, text: str) -> str:
     found = canonical_dtype(text)
     if found not in FLOATING:
         hint = suggestion(text, FLOATING, "dtypes are")
-        raise FaultError(item, f"'{text}' is no floating dtype", hint)
+        raise NodeError(item, f"'{text}' is no floating dtype", hint)
     return found
 
 
@@ -75,7 +75,7 @@ _OPTIMIZER_NAME = Named(
 _OPTIMIZER = ByType(
     {
         str: _OPTIMIZER_NAME,
-        dict: Keys(
+        dict: Fields(
             {"name": Key(_OPTIMIZER_NAME, "one of torch.optim's; SGD where it is left out")},
             rest=Data(),
         ),
@@ -85,7 +85,7 @@ _OPTIMIZER = ByType(
 )
 
 
-def _optimizer(_: Item, found: str | dict[str, Any]) -> OptimizerSpec:
+def _optimizer(_: Node, found: str | dict[str, Any]) -> OptimizerSpec:
     if isinstance(found, str):
         return OptimizerSpec(found, {})
     return OptimizerSpec(
@@ -101,16 +101,16 @@ class _Gradient:
 
     wants = "a number, a nested list of numbers, or a shape such as 2x10:float32:ones"
 
-    def read(self, item: Item, problems: Problems) -> Any:
+    def read(self, item: Node, problems: Problems) -> Any:
         """The plain data."""
         if not isinstance(item.value, str):
             return self._numbers(item, problems)
         one = INPUT.read(item, problems)
         if one.name is not None or not isinstance(one.spec, TensorSpec):
-            raise FaultError(item, f"'{item.value}' is no tensor to draw", _GRADIENT_HINT)
+            raise NodeError(item, f"'{item.value}' is no tensor to draw", _GRADIENT_HINT)
         return item.value
 
-    def _numbers(self, item: Item, problems: Problems) -> Any:
+    def _numbers(self, item: Node, problems: Problems) -> Any:
         if isinstance(item.value, list):
             return [self._numbers(one, problems) for one in item.value]
         if isinstance(item.value, bool) or not isinstance(item.value, int | float):
@@ -122,22 +122,22 @@ class _Gradient:
         return {"type": ["number", "array", "string"]}
 
 
-def _pattern(item: Item, text: str) -> str:
+def _pattern(item: Node, text: str) -> str:
     try:
         match_of(text)
     except ValueError as error:
-        raise FaultError(item, error.args[0], error.args[1]) from None
+        raise NodeError(item, error.args[0], error.args[1]) from None
     return text
 
 
-BACKWARD = Keys(
+BACKWARD = Fields(
     {
         "gradient": Key(_Gradient(), "what backward starts from, in place of 1"),
-        "times": Key(Whole(1), "how often backward is called"),
-        "retain_graph": Key(Flag(), "keep the graph; needed for all but the last time"),
-        "create_graph": Key(Flag(), "make a graph of the gradients, for double backward"),
+        "times": Key(Integer(1), "how often backward is called"),
+        "retain_graph": Key(Boolean(), "keep the graph; needed for all but the last time"),
+        "create_graph": Key(Boolean(), "make a graph of the gradients, for double backward"),
         "inputs": Key(
-            Many(Checked(Text(), _pattern), one=True, least=1),
+            ListOf(Refined(Text(), _pattern), one=True, least=1),
             "take torch.autograd.grad with respect to these: globs of parameters, or values as "
             "PATTERN:output",
         ),
@@ -145,10 +145,10 @@ BACKWARD = Keys(
 )
 
 
-def _modules(item: Item, text: str) -> tuple[str, str]:
+def _modules(item: Node, text: str) -> tuple[str, str]:
     whole = all(part == "**" or "**" not in part for part in text.split("."))
     if not re.fullmatch(r"[\w*]+(?:\.[\w*]+)*", text) or not whole:
-        raise FaultError(
+        raise NodeError(
             item,
             f"'{text}' is no glob of Python modules",
             "write mylib, mylib.* for what is in it, or mylib.** for all below it too",
@@ -156,7 +156,7 @@ def _modules(item: Item, text: str) -> tuple[str, str]:
     return text, item.place
 
 
-def _package(_: Item, found: dict[str, tuple[tuple[str, str], ...]]) -> tuple[PackagePattern, ...]:
+def _package(_: Node, found: dict[str, tuple[tuple[str, str], ...]]) -> tuple[PackagePattern, ...]:
     return tuple(
         PackagePattern(action, pattern, place)  # type: ignore[arg-type]  # a key of PACKAGE
         for action, patterns in found.items()
@@ -164,8 +164,8 @@ def _package(_: Item, found: dict[str, tuple[tuple[str, str], ...]]) -> tuple[Pa
     )
 
 
-_MODULES = Many(Checked(Text("a glob of Python modules"), _modules), one=True, least=1)
-PACKAGE = Keys(
+_MODULES = ListOf(Refined(Text("a glob of Python modules"), _modules), one=True, least=1)
+PACKAGE = Fields(
     {
         "extern": Key(_MODULES, "modules that the archive leaves out, as they are installed"),
         "intern": Key(_MODULES, "modules whose source the archive holds"),
@@ -179,34 +179,34 @@ def _made(make: Any) -> Any:
     return lambda _, found: make(**found)
 
 
-RUN = Keys(
+RUN = Fields(
     {
         "mode": Key(Choice(("train", "eval", "as-is")), "the mode to run in"),
-        "seed": Key(Whole(0, LARGEST), "of torch, random and numpy"),
+        "seed": Key(Integer(0, LARGEST), "of torch, random and numpy"),
         "loss": Key(
-            Checked(Text(f"a text: {', '.join(LOSSES)}, output:PATH or file.py:fn"), _loss),
+            Refined(Text(f"a text: {', '.join(LOSSES)}, output:PATH or file.py:fn"), _loss),
             "what backward starts from: probe, sum, mean, output:PATH or file.py:function",
         ),
-        "steps": Key(Whole(1), "how many steps: forward, backward and, where asked, optimizer"),
+        "steps": Key(Integer(1), "how many steps: forward, backward and, where asked, optimizer"),
         "optimizer": Key(
-            Checked(_OPTIMIZER, _optimizer), "one of torch.optim, with its arguments"
+            Refined(_OPTIMIZER, _optimizer), "one of torch.optim, with its arguments"
         ),
-        "backward": Key(Checked(BACKWARD, _made(BackwardSpec)), "how to go backward"),
-        "batch_size": Key(Whole(1), "samples in an inferred batch"),
-        "device": Key(Checked(Text("a text: cpu, cuda, cuda:1"), _device), "where to run"),
+        "backward": Key(Refined(BACKWARD, _made(BackwardSpec)), "how to go backward"),
+        "batch_size": Key(Integer(1), "samples in an inferred batch"),
+        "device": Key(Refined(Text("a text: cpu, cuda, cuda:1"), _device), "where to run"),
         "dtype": Key(
-            Checked(Text("a text: float32, bfloat16"), _dtype), "cast the model to it"
+            Refined(Text("a text: float32, bfloat16"), _dtype), "cast the model to it"
         ),
         "tensors": Key(
             Choice(("auto", "fake", "real")), "fake: shapes without numbers; auto: real on failure"
         ),
-        "no_grad": Key(Flag(), "run without autograd"),
+        "no_grad": Key(Boolean(), "run without autograd"),
         "timeout": Key(Number(0, MOST), "seconds for the whole command"),
         "max_memory": Key(Number(0, MOST), "gigabytes for the model's processes"),
-        "flops": Key(Flag(), "count FLOPs where the command does not by itself"),
-        "verify_neutral": Key(Flag(), "run twice without hooks, and compare"),
+        "flops": Key(Boolean(), "count FLOPs where the command does not by itself"),
+        "verify_neutral": Key(Boolean(), "run twice without hooks, and compare"),
         "package": Key(
-            Checked(PACKAGE, _package),
+            Refined(PACKAGE, _package),
             "what torch.package does with Python modules; the first pattern that matches decides",
         ),
         "distributed": Key(DISTRIBUTED, "several ranks that run together"),

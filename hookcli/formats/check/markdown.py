@@ -61,12 +61,12 @@ def _page(report: Report, view: View, rows: Sequence[CheckRow], more: str = "") 
 
 def render(report: Report, view: View) -> str:
     """A heading with the verdict, the findings, and what passed."""
-    return _page(report, view, check_rows.shown(report, view))
+    return _page(report, view, check_rows.select_rows(report, view))
 
 
 def brief(report: Report, view: View) -> str:
     """The same for the summary of a CI step, which has a limit: the worst rows alone."""
-    rows = [_cut(row) for row in check_rows.shown(report, view)]
+    rows = [_cut(row) for row in check_rows.select_rows(report, view)]
     told = [row for row in rows if row.status in {"fail", "error"}]
     quiet = [row for row in rows if row.status in {"pass", "skip"}]
     left = len(told[_MOST:])

@@ -17,7 +17,7 @@ from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
-from hookcli.rules.select import listed
+from hookcli.rules.select import join_names
 
 _ORDER = {"error": 0, "fail": 1, "skip": 3, "pass": 4}
 _COUNTS = {"never": (), "error": ("error",), "warning": ("error", "warning")}
@@ -45,7 +45,7 @@ def picked(report: Report, view: View) -> list[CheckRow]:
     ]
 
 
-def shown(report: Report, view: View) -> list[CheckRow]:
+def select_rows(report: Report, view: View) -> list[CheckRow]:
     """The rows of a view, the worst first."""
     return sorted(picked(report, view), key=rank)
 
@@ -188,7 +188,7 @@ def _one(rows: list[CheckRow]) -> CheckRow:
         return dataclasses.replace(
             first, target=many, value=None, limit=None, message=f"{many} hold"
         )
-    others = listed([row.target for row in rows[1:]])
+    others = join_names([row.target for row in rows[1:]])
     return dataclasses.replace(
         first,
         target=f"{first.target} and {more:,} more",

@@ -28,7 +28,7 @@ def _finding(row: CheckRow, view: View) -> str:
 
 def render(report: Report, view: View) -> str:
     """The page. Its last line begins with PASSED or FAILED."""
-    rows = folded(check_rows.shown(report, view))
+    rows = folded(check_rows.select_rows(report, view))
     told = [row for row in rows if row.status in {"fail", "error"}]
     quiet = [row for row in rows if row.status in {"pass", "skip"}]
     table = draw(
@@ -70,7 +70,7 @@ def message(report: Report, view: View) -> str:
         said = escape(" ".join(error.message.split()))
         lines += ["", f"error: {escape(error.type)} {where}: {said}"]
         lines += [f"  --> {place(error.place)}"] if error.place else []
-    for row in folded(check_rows.shown(report, view)):
+    for row in folded(check_rows.select_rows(report, view)):
         if row.status not in {"fail", "error"}:
             continue
         label = f"{check_rows.word(row)}: {escape(row.rule)}, {check_rows.name(row)}"

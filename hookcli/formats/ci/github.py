@@ -97,7 +97,7 @@ def _folded(rows: list[CheckRow]) -> Iterator[str]:
 
 def render(report: Report, view: View) -> str:
     """Commands for stdout of a step. The last line begins with PASSED or FAILED."""
-    rows = check_rows.shown(report, view)
+    rows = check_rows.select_rows(report, view)
     told = [row for row in rows if row.status in {"fail", "error"}]
     lines = [*_raised(report, view), *(_finding(row, report, view) for row in told)]
     lines += _more(lines)

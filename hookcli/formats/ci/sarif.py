@@ -165,7 +165,7 @@ def _written(log: dict[str, Any], results: list[dict[str, Any]]) -> str:
 
 def render(report: Report, view: View) -> str:
     """A log with one run, its findings the worst first."""
-    rows = check_rows.shown(report, view)
+    rows = check_rows.select_rows(report, view)
     told = [row for row in rows if row.status == "fail" or row.passed_over is not None]
     rules = descriptors(row.rule for row in check_rows.picked(report, view))
     index = {rule["id"]: i for i, rule in enumerate(rules)}

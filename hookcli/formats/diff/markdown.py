@@ -10,7 +10,7 @@ from hookcli.formats.view import View
 
 def render(diff: Diff, view: View) -> str:
     """The verdict as a heading, the sides, where it began, the tables and the notes."""
-    rows = diff_rows.shown(diff, view)
+    rows = diff_rows.select_rows(diff, view)
     parts = [
         f"### {quote(sentences.last_line(diff))}",
         "\n".join(f"- {label}: {quote(text)}" for label, text in sentences.head(diff)),

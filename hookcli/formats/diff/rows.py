@@ -39,7 +39,7 @@ def _name(row: CallDiff) -> CallRef:
     return found
 
 
-def shown(diff: Diff, view: View) -> Shown:
+def select_rows(diff: Diff, view: View) -> Shown:
     """With --only all that match; else what is not the same, and the calls just before it."""
     if view.only is not None:
         glob = view.only

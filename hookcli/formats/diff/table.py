@@ -14,7 +14,7 @@ _GREEN, _RED = 32, 31
 
 def render(diff: Diff, view: View) -> str:
     """The page; its last line is SAME or DIFFERENT."""
-    rows = diff_rows.shown(diff, view)
+    rows = diff_rows.select_rows(diff, view)
     width = max(view.width, 40)
     calls = draw(
         diff_rows.CALLS,

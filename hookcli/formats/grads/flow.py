@@ -22,7 +22,7 @@ def at_output(row: LayerRow) -> object:
     return stat(row.output_grad, "norm")
 
 
-def shown(report: Report, view: View) -> list[LayerRow]:
+def select_rows(report: Report, view: View) -> list[LayerRow]:
     """The calls of the view. None where no gradient was seen at any call."""
     rows = [row for row in report.layers if _seen(row) or not row.recomputed]
     if not any(_seen(row) for row in rows) or not _wanted(view):

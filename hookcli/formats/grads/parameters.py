@@ -70,7 +70,7 @@ _KEYS: dict[str, Callable[[ParameterRow], Any]] = {
 }
 
 
-def shown(report: Report, view: View) -> list[ParameterRow]:
+def select_rows(report: Report, view: View) -> list[ParameterRow]:
     """The parameters of the view, in its order; a shared one is a single row."""
     rows = [
         row

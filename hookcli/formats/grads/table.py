@@ -29,7 +29,7 @@ def parameters(report: Report, view: View) -> list[ParameterRow]:
     """The rows of the first table: none where only the second one's columns were asked for."""
     asked = set(view.asked or GRADS_COLUMNS)
     if asked & (GRADS_COLUMNS.keys() - SHARED_COLUMNS) or asked <= SHARED_COLUMNS:
-        return grads_rows.shown(report, view)
+        return grads_rows.select_rows(report, view)
     return []
 
 
@@ -94,7 +94,7 @@ def notes(report: Report, view: View, shown: int) -> list[str]:
 
 def render(report: Report, view: View) -> str:
     """The model, both tables, the totals, what is wrong, and the notes."""
-    rows, flow = parameters(report, view), grads_flow.shown(report, view)
+    rows, flow = parameters(report, view), grads_flow.select_rows(report, view)
     tables = [
         draw(
             grads_rows.columns(rows, view),

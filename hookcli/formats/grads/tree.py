@@ -43,7 +43,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class GradientLine:
     """A module, or a parameter with its row."""
 
     label: str
@@ -56,7 +56,7 @@ def _parts(name: str) -> list[str]:
     return name.rsplit(".", _DEEPEST)
 
 
-def _lines(root: Branch, types: dict[str, str], *, unicode: bool) -> Iterator[Line]:
+def _lines(root: Branch, types: dict[str, str], *, unicode: bool) -> Iterator[GradientLine]:
     """All below the root, each with its guides."""
     bar, tee, end = ("│  ", "├─ ", "└─ ") if unicode else ("|  ", "|- ", "`- ")
     todo: list[tuple[str, str, str, ParameterRow | Branch, bool]] = []
@@ -74,16 +74,16 @@ def _lines(root: Branch, types: dict[str, str], *, unicode: bool) -> Iterator[Li
         if isinstance(one, Branch):
             name = f"{prefix}{part}"
             kind = f" ({escape(types[name])})" if name in types else ""
-            yield Line(start + kind, one.norm())
+            yield GradientLine(start + kind, one.norm())
             push(one, above + ("   " if last else bar), f"{name}.")
         else:
             norm = figure(parameters.stat(one.grad, "norm"))
-            yield Line(f"{start} {shape(one.shape)}", norm, one)
+            yield GradientLine(f"{start} {shape(one.shape)}", norm, one)
 
 
 def render(report: Report, view: View) -> str:
     """The model, the tree, the totals, what is wrong, and the notes."""
-    rows = parameters.shown(report, view)
+    rows = parameters.select_rows(report, view)
     root = Branch()
     types = {row.name: row.type for row in report.layers if row.name is not None}
     for row in rows:
@@ -92,7 +92,7 @@ def render(report: Report, view: View) -> str:
     out = [f"{name:<6} {text}" for name, text in summary.head(report)]
     if rows:
         title = escape(report.model.type or report.model.source)
-        drawn = [Line(title, root.norm()), *_lines(root, types, unicode=view.unicode)]
+        drawn = [GradientLine(title, root.norm()), *_lines(root, types, unicode=view.unicode)]
         wide = min(max(len(line.label) for line in drawn), _WIDEST)
         most = max(len(line.norm) for line in drawn)
         scale = Scale.over(

@@ -18,7 +18,7 @@ _LONGEST = 8  # rows in a repeating group: a loop body that calls up to so many 
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class CallNode:
     """A row of the tree. `guides` are the levels above: True where their line goes on.
 
     Those beyond `DEEPEST`, the outermost, are one or two that stand for all.
@@ -90,7 +90,7 @@ def _runs(looks: list[int]) -> list[tuple[int, int, int]]:
     return found
 
 
-def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[Node]:
+def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[CallNode]:
     """The rows as a tree in display order, down to `depth`."""
     ordered = list(rows)
     known = {row.order: row for row in ordered}
@@ -103,7 +103,7 @@ def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[Node]:
             roots.append(row.order)
     looks = _looks(ordered, children)
     costs = _costs(ordered, children)
-    nodes: list[Node] = []
+    nodes: list[CallNode] = []
     todo: list[tuple[int, int, bool, int, tuple[bool, ...], bool]] = []
 
     def push(orders: list[int], guides: tuple[bool, ...], runs: int) -> None:
@@ -126,7 +126,9 @@ def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[Node]:
         hidden = bool(below) and depth is not None and row.depth >= depth
         macs, flops = costs[order] if hidden else (row.macs, row.flops)
         nodes.append(
-            Node(row, times, in_turn, guides, last, hidden, _times(macs, runs), _times(flops, runs))
+            CallNode(
+                row, times, in_turn, guides, last, hidden, _times(macs, runs), _times(flops, runs)
+            )
         )
         if below and not hidden:
             push(below, (*guides, not last)[-DEEPEST - 2 :], runs)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tabulate import MIN_PADDING, tabulate
 
 from hookcli.formats.inspect.cells import RIGHT, Caller, cell, cost, label
-from hookcli.formats.inspect.fold import DEEPEST, Node, fold
+from hookcli.formats.inspect.fold import DEEPEST, CallNode, fold
 from hookcli.formats.names import COLUMNS, DEFAULT_COLUMNS
 from hookcli.formats.parts import page, summary
 from hookcli.formats.parts.text import cut
@@ -21,7 +21,7 @@ _LEAST_LAYER = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LayerLine:
     """One row to draw; `hidden` says that calls below it are left out."""
 
     row: LayerRow
@@ -40,7 +40,7 @@ class Line:
         return cut(cell(self.row, column, width, hidden=self.hidden), width)
 
 
-def guides(node: Node, *, unicode: bool) -> str:
+def guides(node: CallNode, *, unicode: bool) -> str:
     """The tree lines before a row."""
     if not node.guides:
         return ""
@@ -52,7 +52,7 @@ def guides(node: Node, *, unicode: bool) -> str:
     return above + (end if node.last else tee)
 
 
-def fit(line: Line, width: int) -> str:
+def fit(line: LayerLine, width: int) -> str:
     """The first cell within `width`: deep guides give way first, from the left, then the label."""
     room = max(width // 2, width - len(line.label))
     above = line.guides
@@ -61,17 +61,19 @@ def fit(line: Line, width: int) -> str:
     return above + cut(line.label, width - len(above))
 
 
-def lines(report: Report, view: View) -> list[Line]:
+def lines(report: Report, view: View) -> list[LayerLine]:
     """The rows to draw, with their first cell."""
     if view.flat():
         return [
-            Line(row, "", label(row, None, 1, unicode=view.unicode), False, row.macs, row.flops)
+            LayerLine(
+                row, "", label(row, None, 1, unicode=view.unicode), False, row.macs, row.flops
+            )
             for row in shown_rows(report, view)
         ]
     parents = {row.parent for row in report.layers}
     callers = {row.order: Caller(row) for row in report.layers if row.order in parents}
     return [
-        Line(
+        LayerLine(
             node.row,
             guides(node, unicode=view.unicode),
             label(
@@ -103,7 +105,7 @@ def columns(report: Report, view: View) -> list[str]:
 _SHAPES = {"input", "output"}
 
 
-def _widths(drawn: list[Line], names: list[str], width: int) -> dict[str, int]:
+def _widths(drawn: list[LayerLine], names: list[str], width: int) -> dict[str, int]:
     """How wide each flexible column may be; what short forms of shapes leave over, others get."""
     natural = {
         name: max(

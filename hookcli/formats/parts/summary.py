@@ -144,7 +144,7 @@ def _failure(error: ErrorInfo) -> str:
 _NUMBER = re.compile(r"(?<=\.)\d+(?=[. ])|^\d+(?=[. ])")
 
 
-def listed(names: list[str]) -> str:
+def join_names(names: list[str]) -> str:
     """Names in order; those that differ in an index alone as one, `h.*.attn.drop (Dropout) ×12`."""
     groups: dict[str, list[str]] = {}
     for name in names:
@@ -207,13 +207,13 @@ def _facts(report: Report) -> list[str]:
     found = []
     if report.uncalled:
         names = [f"{row.name} ({row.type})" for row in report.uncalled]
-        found.append(f"never called: {listed(names)}")
+        found.append(f"never called: {join_names(names)}")
     strangers = sorted({row.type for row in report.layers if not row.registered})
     if strangers:
         found.append(f"called, but not registered: {', '.join(escape(s) for s in strangers)}")
     changed = [buffer.name for buffer in report.buffers if buffer.changed]
     if changed:
-        found.append(f"buffers changed by the forward: {listed(changed)}")
+        found.append(f"buffers changed by the forward: {join_names(changed)}")
     if report.error is not None:
         found.append(f"partial: {_failure(report.error)}")
     return found

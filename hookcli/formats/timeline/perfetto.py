@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from hookcli.console import escape
 from hookcli.formats.inspect.fold import DEEPEST
 from hookcli.formats.parts.text import cut_end, shape
-from hookcli.formats.timeline.timings import OfRank, Span, Timeline, timelines
+from hookcli.formats.timeline.timings import OfRank, Span, TimedRun, timelines
 from hookcli.formats.timeline.tracks import (
     Arrows,
-    Backward,
+    BackwardTrack,
     Event,
     Label,
     Moment,
@@ -103,7 +103,7 @@ def _by_thread(spans: Iterable[Span]) -> dict[int, list[Span]]:
     return found
 
 
-def _passes(nodes: list[Span], times: Timeline) -> Iterator[list[Span]]:
+def _passes(nodes: list[Span], times: TimedRun) -> Iterator[list[Span]]:
     """The nodes of one thread, those of one phase together."""
     starts = [phase.start for phase in times.phases]
     group: list[Span] = []
@@ -158,7 +158,7 @@ def _fill(tracks: _Tracks, report: Report, one: OfRank) -> None:
     for thread, calls in _by_thread(times.calls).items():
         add_calls(tracks.get("forward", thread), calls, labels, arrows)
     for thread, nodes in _by_thread(times.nodes).items():
-        backward = Backward(tracks.get("backward", thread), labels, paths, arrows)
+        backward = BackwardTrack(tracks.get("backward", thread), labels, paths, arrows)
         for group in _passes(nodes, times):
             backward.add(group)
     add_buckets(lambda lane: tracks.get("buckets", lane), times.buckets)

@@ -31,7 +31,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class TimedRun:
     """All that was timed, each in the order of its start; `instants` are (seq, at, thread)."""
 
     phases: tuple[Span, ...]
@@ -46,7 +46,7 @@ class OfRank:
     """The timeline of one rank. `layers` are (order, parent, name, type) where not as on rank 0."""
 
     rank: int
-    times: Timeline
+    times: TimedRun
     layers: tuple[tuple[int, int | None, str | None, str], ...] | None = None
 
 
@@ -77,7 +77,7 @@ def _horizon(timings: dict[str, Any]) -> float:
     return max((_number(end) for end in ends if end is not None), default=0.0)
 
 
-def _parse(timings: dict[str, Any], shift: float = 0.0) -> Timeline:
+def _parse(timings: dict[str, Any], shift: float = 0.0) -> TimedRun:
     last = _horizon(timings)
 
     def _time(value: Any) -> float:
@@ -114,7 +114,7 @@ def _parse(timings: dict[str, Any], shift: float = 0.0) -> Timeline:
     def ordered(spans: list[Span]) -> tuple[Span, ...]:
         return tuple(sorted(spans, key=lambda s: (s.start, -s.end)))
 
-    return Timeline(
+    return TimedRun(
         ordered(_read(timings.get("phases", ()), phase)),
         ordered(_read(timings.get("calls", ()), call)),
         ordered(_read(timings.get("nodes", ()), node)),

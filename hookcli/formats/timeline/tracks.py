@@ -125,7 +125,7 @@ class _Frame:
     end: float | None = None
 
 
-class Backward:
+class BackwardTrack:
     """The nodes of one thread as slices, inside those of the calls that made them.
 
     A call's slice lasts from its first node to its last, unless nodes of other calls run between.

@@ -13,19 +13,19 @@ from typing import Any, Literal
 import torch
 
 from hookcli.hooks.attach.graph import Edge, Ranges, edge_of, nodes_since
-from hookcli.hooks.attach.input_share import Share, Terms, shares, total
+from hookcli.hooks.attach.input_share import InputGradient, Terms, shares, total
 from hookcli.hooks.attach.tensors import NodeHook, PreNodeHook, TensorHook, alone, register_together
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.misuse.firings import everywhere
 from hookcli.models.model import Call
 from hookcli.models.nested import argument_leaves, leaves
-from hookcli.report.recording import Finding
+from hookcli.report.recording import HookFinding
 from hookcli.spec.hooks import Match
 from hookcli.spec.selectors import path_matches
 
 
 @dataclass(frozen=True, slots=True)
-class Tap:
+class CallTensorHook:
     """One hook at one module: at its input, its output, or the nodes that it made."""
 
     hook: Hook
@@ -49,19 +49,21 @@ class _Running:
     inner: Ranges = field(default_factory=Ranges)
 
 
-class Taps:
+class CallTensorHooks:
     """All such hooks of a run, by module."""
 
     def __init__(self) -> None:
-        self._before: dict[int, list[Tap]] = {}  # by module, in the order of the configuration
-        self._after: dict[int, list[Tap]] = {}
+        self._before: dict[
+            int, list[CallTensorHook]
+        ] = {}  # by module, in the order of the configuration
+        self._after: dict[int, list[CallTensorHook]] = {}
         self._on_nodes = False
         self._running: dict[int, _Running] = {}
-        self._together: dict[int, list[tuple[Tap, str, torch.Tensor]]] = {}
+        self._together: dict[int, list[tuple[CallTensorHook, str, torch.Tensor]]] = {}
         self._made: list[Callable[[], None]] = []  # take back what would outlive the step's graph
-        self._shares: list[Share] = []
+        self._shares: list[InputGradient] = []
 
-    def add(self, key: int, tap: Tap) -> None:
+    def add(self, key: int, tap: CallTensorHook) -> None:
         """Put a hook at the module with this identity."""
         where = tap.where
         self._on_nodes |= where == "nodes"
@@ -111,7 +113,9 @@ class Taps:
             elif running is not None:
                 _hook_nodes(tap, call, nodes_since(tensors, call.sequence), running.inner)
 
-    def _hook_tensors(self, tap: Tap, call: Call, found: list[tuple[str, torch.Tensor]]) -> None:
+    def _hook_tensors(
+        self, tap: CallTensorHook, call: Call, found: list[tuple[str, torch.Tensor]]
+    ) -> None:
         hook, match = tap.hook, tap.match
         if len(found) > 1 or match.path:
             found = _distinct(one for one in found if path_matches(match, one[0]))
@@ -153,7 +157,7 @@ class Taps:
         self._shares = [share for share in self._shares if not share.told]
 
     def _hook_shares(
-        self, tap: Tap, call: Call, edges: dict[str, Edge], outputs: list[torch.Tensor]
+        self, tap: CallTensorHook, call: Call, edges: dict[str, Edge], outputs: list[torch.Tensor]
     ) -> None:
         if not edges:
             return
@@ -162,7 +166,7 @@ class Taps:
             _tell_given_back(tap, call, path)
         for path, places in found.items():
             hook, site = tap.hook, _site(call, tap, "input", path)
-            share = Share(places, lambda terms, h=hook, s=site: _tell(h, s, terms))  # type: ignore[misc]
+            share = InputGradient(places, lambda terms, h=hook, s=site: _tell(h, s, terms))  # type: ignore[misc]
             self._shares.append(share)
 
 
@@ -177,13 +181,15 @@ def _distinct(found: Iterable[tuple[str, torch.Tensor]]) -> list[tuple[str, torc
 _GIVEN_BACK = "gave an input back as it is: its own share of the gradient cannot be told"
 
 
-def _tell_given_back(tap: Tap, call: Call, path: str) -> None:
+def _tell_given_back(tap: CallTensorHook, call: Call, path: str) -> None:
     if _GIVEN_BACK not in (call.notes or ()):
         call.note(_GIVEN_BACK)
     spec = tap.hook.spec
     if not everywhere(spec):
         target = f"{tap.name}:input{path}"
-        tap.hook.context.find(Finding("hook_misuse", target, _GIVEN_BACK, spec.place, "warning"))
+        tap.hook.context.find(
+            HookFinding("hook_misuse", target, _GIVEN_BACK, spec.place, "warning")
+        )
 
 
 def _tell(hook: Hook, site: Site, terms: Terms) -> None:
@@ -198,12 +204,12 @@ def _tell(hook: Hook, site: Site, terms: Terms) -> None:
         hook.fire(site, total(terms), alone)
 
 
-def _site(call: Call, tap: Tap, part: str | None = None, path: str = "") -> Site:
+def _site(call: Call, tap: CallTensorHook, part: str | None = None, path: str = "") -> Site:
     target = tap.name if part is None else f"{tap.name}:{part}{path}"
     return Site(target, call.module, call.index, call.order, call.recomputed, part, path)
 
 
-def _hook_nodes(tap: Tap, call: Call, made: list[Any], inner: Ranges) -> None:
+def _hook_nodes(tap: CallTensorHook, call: Call, made: list[Any], inner: Ranges) -> None:
     match = tap.match
     named = match.node is not None or match.op is not None
     pattern = _node_pattern(match)

@@ -26,7 +26,7 @@ from hookcli.errors import ModelError, RequestError
 from hookcli.hooks.hook import Hook, Site
 from hookcli.models.failures import failure_of
 from hookcli.models.python.functions import function_of
-from hookcli.spec.hooks import CallRef, HookSpec, StateRef, is_average
+from hookcli.spec.hooks import FunctionRef, HookSpec, StateRef, is_average
 
 Average = Callable[[Any, Any], Any]
 _BUILT_IN: dict[str, Average] = {
@@ -64,7 +64,7 @@ def process_group() -> Iterator[None]:
 
 def _average_of(argument: Any, place: str) -> tuple[Any, Average]:
     """The state and the function that averages, which torch's register_comm_hook takes."""
-    if isinstance(argument, CallRef):
+    if isinstance(argument, FunctionRef):
         return _made(argument.state, place), function_of(argument.function, place)
     name = argument["name"]
     if name in _WRAPPERS:
@@ -207,7 +207,7 @@ def _innermost(error: Exception) -> str:
 
 
 def _is_torchs(argument: Any) -> bool:
-    return isinstance(argument, dict) and not isinstance(argument.get("around"), CallRef)
+    return isinstance(argument, dict) and not isinstance(argument.get("around"), FunctionRef)
 
 
 def _called(argument: Any) -> str:

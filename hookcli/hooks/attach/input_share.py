@@ -50,7 +50,7 @@ def shares(
 class _Part(Portable):
     """One of the terms of a share; the last that comes completes it."""
 
-    def __init__(self, share: Share, slot: int) -> None:
+    def __init__(self, share: InputGradient, slot: int) -> None:
         self._share, self._slot = share, slot
 
     def __call__(self, *gradients: Any) -> None:
@@ -62,7 +62,7 @@ Terms = tuple[torch.Tensor, ...]
 """One tensor, or two to be added."""
 
 
-class Share(Portable):
+class InputGradient(Portable):
     """The gradient that one call sends to one of its inputs, told by its terms.
 
     What came is held until the next term comes, and no longer: then torch adds that one to its

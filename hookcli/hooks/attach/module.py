@@ -17,7 +17,7 @@ from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
 from hookcli.models.model import Call
 from hookcli.models.scripted import tapped_of
-from hookcli.report.recording import Finding
+from hookcli.report.recording import HookFinding
 
 if TYPE_CHECKING:
     from hookcli.models.torchscript.tapped import Tapped
@@ -38,7 +38,7 @@ def _function(hook: Hook, kind: str, names: dict[int, str]) -> ModuleHook:
         return (ForwardPreKeywords if keywords else ForwardPre)(hook, names)
     if kind == "forward":
         return Forward(hook, names)
-    return Backward(hook, names)
+    return BackwardModuleHook(hook, names)
 
 
 def attach_modules(hook: Hook, modules: list[tuple[str, nn.Module]], stack: ExitStack) -> None:
@@ -46,7 +46,7 @@ def attach_modules(hook: Hook, modules: list[tuple[str, nn.Module]], stack: Exit
     kind = hook.spec.kind
     function = _function(hook, kind, {id(module): name for name, module in modules})
     for name, module in modules:
-        if isinstance(function, Backward):
+        if isinstance(function, BackwardModuleHook):
             if isinstance(module, torch.jit.ScriptModule):
                 _skip_script(hook, name)
                 continue
@@ -105,13 +105,13 @@ def _keep_flag(module: nn.Module, stack: ExitStack) -> None:
 
 def _skip_script(hook: Hook, name: str) -> None:
     message = "a TorchScript module takes no backward hooks: it was left out; use tensor to observe"
-    finding = Finding("hook_misuse", name, message, hook.spec.place, "warning")
+    finding = HookFinding("hook_misuse", name, message, hook.spec.place, "warning")
     hook.context.find(finding)
 
 
 def _warn_legacy(hook: Hook) -> None:
     hook.context.find(
-        Finding(
+        HookFinding(
             "hook_misuse",
             hook.spec.at.text if hook.spec.at is not None else "",
             "kind backward is legacy: it shows the gradients of the last autograd node, which "
@@ -138,7 +138,7 @@ def attach_global(hook: Hook, modules: list[tuple[str, nn.Module]], stack: ExitS
     kind = hook.spec.kind.removeprefix("global_")
     function: Any = _function(hook, kind, {id(module): name for name, module in modules})
     scripts = {id(t): t for _, module in modules if (t := tapped_of(module)) is not None}
-    if isinstance(function, Backward):
+    if isinstance(function, BackwardModuleHook):
         before = torch_module._global_is_full_backward_hook
         stack.callback(setattr, torch_module, "_global_is_full_backward_hook", before)
         note = torch_module.register_module_forward_hook(function.forward_ended)
@@ -146,7 +146,7 @@ def attach_global(hook: Hook, modules: list[tuple[str, nn.Module]], stack: ExitS
     register: Callable[..., Any] = getattr(
         torch_module, f"register_module_{_PER_MODULE[kind].removeprefix('register_')}"
     )
-    if scripts and not isinstance(function, Backward):
+    if scripts and not isinstance(function, BackwardModuleHook):
         for tapped in scripts.values():
             stack.enter_context(
                 _register_scripted(tapped, kind, None, function, **hook.spec.options)
@@ -224,7 +224,7 @@ class Forward(ModuleHook):
         return hook.fire(site, given[-1], lambda value: (module, *given[:-1], value))
 
 
-class Backward(ModuleHook):
+class BackwardModuleHook(ModuleHook):
     """The backward kinds. Torch does not say which call it is: the running node does."""
 
     def __init__(self, hook: Hook, names: dict[int, str]) -> None:

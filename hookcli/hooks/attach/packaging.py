@@ -25,7 +25,7 @@ from hookcli.errors import ModelError
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
 from hookcli.models import module_tree
-from hookcli.report.recording import Finding
+from hookcli.report.recording import HookFinding
 from hookcli.spec.hooks import PackagePattern
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -85,7 +85,7 @@ def export(root: nn.Module, hooks: list[Hook], patterns: tuple[PackagePattern, .
     for hook in hooks:
         hook.attached += 1
     default = _defaults(root)
-    broken: dict[str, Finding] = {}
+    broken: dict[str, HookFinding] = {}
     while True:
         left_out = tuple(PackagePattern("extern", name, "") for name in broken)
         matching = _Matching((*left_out, *patterns, *default))
@@ -137,7 +137,7 @@ def _save(exporter: PackageExporter, root: nn.Module) -> None:
         ) from error
 
 
-def _broken(error: PackagingError, matching: _Matching, place: str) -> Iterator[Finding]:
+def _broken(error: PackagingError, matching: _Matching, place: str) -> Iterator[HookFinding]:
     """A finding for each module that torch.package cannot deal with."""
     graph = error.dependency_graph
     for name, attributes in graph.nodes.items():
@@ -152,15 +152,15 @@ def _broken(error: PackagingError, matching: _Matching, place: str) -> Iterator[
         )
         if path:
             message += f"; it is wanted by {' → '.join(path)}"
-        yield Finding("packaging", name, message, (by and by.place) or place)
+        yield HookFinding("packaging", name, message, (by and by.place) or place)
 
 
-def _tell(hook: Hook, broken: dict[str, Finding], unused: Iterator[PackagePattern]) -> None:
+def _tell(hook: Hook, broken: dict[str, HookFinding], unused: Iterator[PackagePattern]) -> None:
     for finding in broken.values():
         hook.context.find(finding)
     for one in unused:
         message = f"run.package.{one.action} matches no module that the model wants"
-        hook.context.find(Finding("packaging", one.pattern, message, one.place, "warning"))
+        hook.context.find(HookFinding("packaging", one.pattern, message, one.place, "warning"))
 
 
 def _packed(archive: PackageImporter) -> list[str]:

@@ -135,7 +135,7 @@ def alone(value: Any) -> tuple[Any, ...]:
     return (value,)
 
 
-class Multi(Portable):
+class MultiGradHook(Portable):
     """A hook of several tensors."""
 
     def __init__(self, hook: Hook, site: Site) -> None:
@@ -150,5 +150,5 @@ def register_together(hook: Hook, tensors: list[torch.Tensor], names: list[str])
     """Register one multi_grad hook; its target are the first names."""
     target = ", ".join(names[:3]) + ("…" if len(names) > 3 else "")
     return register_multi_grad_hook(
-        tensors, Multi(hook, Site(target)), mode=hook.spec.options.get("mode", "all")
+        tensors, MultiGradHook(hook, Site(target)), mode=hook.spec.options.get("mode", "all")
     )

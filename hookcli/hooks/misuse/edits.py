@@ -20,7 +20,7 @@ from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.hooks.context import Context
 from hookcli.models.bits import same_bits
 from hookcli.models.nested import leaves
-from hookcli.report.recording import Finding
+from hookcli.report.recording import HookFinding
 from hookcli.spec.hooks import HookSpec
 
 _OWN = {"optimizer", "registration"}  # families whose arguments are there to be edited
@@ -122,7 +122,7 @@ class Given:
         gradient = "backward" in CATALOGUE[spec.kind].phases
         message = f"the hook changed its argument{where} in place instead of returning a new value"
         message += "; a gradient may be shared, and then its siblings changed too" * gradient
-        self._context.find(Finding("hook_misuse", self._event.target, message, spec.place))
+        self._context.find(HookFinding("hook_misuse", self._event.target, message, spec.place))
 
 
 def _arguments(spec: HookSpec, event: Event) -> list[tuple[str, Any]]:

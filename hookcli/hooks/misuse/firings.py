@@ -12,17 +12,17 @@ from torch import nn
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.hooks.context import Context
 from hookcli.models.model import Call
-from hookcli.report.recording import Finding
+from hookcli.report.recording import HookFinding
 from hookcli.spec.hooks import HookSpec
 
 if TYPE_CHECKING:
     from hookcli.hooks.hook import Hook
 
 
-def unchanged_attributes(spec: HookSpec, target: str) -> Finding:
+def unchanged_attributes(spec: HookSpec, target: str) -> HookFinding:
     """The finding of tensors that no action reaches."""
     message = "tensors on attributes of an object stay as they are: a function can change them"
-    return Finding("hook_misuse", target, message, spec.place, "warning")
+    return HookFinding("hook_misuse", target, message, spec.place, "warning")
 
 
 def everywhere(spec: HookSpec) -> bool:
@@ -32,7 +32,7 @@ def everywhere(spec: HookSpec) -> bool:
     )
 
 
-def never_fired(hook: Hook) -> Finding:
+def never_fired(hook: Hook) -> HookFinding:
     """The finding of a hook that did nothing in a whole run, with the likely reason."""
     spec = hook.spec
     target = spec.at.text if spec.at is not None else ""
@@ -59,12 +59,12 @@ def never_fired(hook: Hook) -> Finding:
             why += "; with run.backward.inputs nothing is added to .grad"
     else:
         why = "what it waits for did not happen: the module never ran"
-    return Finding("hooks_fired", target, f"kind {spec.kind} never fired: {why}", spec.place)
+    return HookFinding("hooks_fired", target, f"kind {spec.kind} never fired: {why}", spec.place)
 
 
 def unfulfilled(
     hooks: list[Hook], alive: Callable[[], list[torch.Tensor]] | None
-) -> Iterator[Finding]:
+) -> Iterator[HookFinding]:
     """What is to be said of hooks once a run has ended: those that did nothing, or keep things."""
     for hook in hooks:
         if not hook.fired and not everywhere(hook.spec):
@@ -79,14 +79,14 @@ def unfulfilled(
 _FORWARD = {"forward_pre", "forward"}
 
 
-def ran_again(hook: Hook) -> Finding:
+def ran_again(hook: Hook) -> HookFinding:
     """The finding of a forward hook that fired more often than its module was asked to run."""
     target, times = hook.again.most_common(1)[0]
     message = (
         f"kind {hook.spec.kind} fired {times} times more than the model called the module: a "
         "checkpoint runs the forward again in backward (calls marked recomputed)"
     ).replace("1 times", "once")
-    return Finding("hook_misuse", target, message, hook.spec.place, "warning")
+    return HookFinding("hook_misuse", target, message, hook.spec.place, "warning")
 
 
 class Runs:
@@ -110,7 +110,7 @@ class Runs:
 
 def fired_otherwise(
     hook: Hook, modules: list[tuple[str, nn.Module]], runs: Runs
-) -> Iterator[Finding]:
+) -> Iterator[HookFinding]:
     """Findings of a forward hook that did not fire as often as its modules ran.
 
     Only where it counts every call: a filter leaves some out on purpose.
@@ -127,7 +127,7 @@ def fired_otherwise(
         if fired == times:
             continue
         said = f"kind {spec.kind} fired {_times(fired)}, and the module ran {_times(times)}"
-        yield Finding("hooks_fired", target, f"{said}: does code of the model remove hooks?",
+        yield HookFinding("hooks_fired", target, f"{said}: does code of the model remove hooks?",
                       spec.place)  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def _times(count: int) -> str:
     return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
-def kept_alive(hook: Hook, others: list[torch.Tensor]) -> Finding | None:
+def kept_alive(hook: Hook, others: list[torch.Tensor]) -> HookFinding | None:
     """The finding of a hook that holds on to what it was given; `others` are rightly alive."""
     found = hook.retention.alive(others)
     if found is None:
@@ -146,4 +146,4 @@ def kept_alive(hook: Hook, others: list[torch.Tensor]) -> Finding | None:
         f"the hook keeps {what} alive after the run, {size / 1e6:.3g} MB: keep numbers, or a "
         "detached clone of what is small"
     )
-    return Finding("hook_misuse", target, message, hook.spec.place, "warning")
+    return HookFinding("hook_misuse", target, message, hook.spec.place, "warning")

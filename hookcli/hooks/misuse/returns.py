@@ -10,7 +10,7 @@ from hookcli.actions.event import Event
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.hooks.context import Context
 from hookcli.models.nested import dtype_name, leaves, shape_of
-from hookcli.report.recording import Finding
+from hookcli.report.recording import HookFinding
 from hookcli.spec.hooks import HookSpec
 
 
@@ -123,4 +123,4 @@ def _sort(tensor: torch.Tensor) -> str:
 
 
 def _tell(spec: HookSpec, event: Event, context: Context, message: str) -> None:
-    context.find(Finding("hook_misuse", event.target, message, spec.place))
+    context.find(HookFinding("hook_misuse", event.target, message, spec.place))

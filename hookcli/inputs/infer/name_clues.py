@@ -14,7 +14,7 @@ from typing import Any
 from torch import nn
 
 from hookcli.inputs.infer.layer_clues import LENGTH, Clues, ids
-from hookcli.spec.inferred import Guess, Hypothesis, ListSpec, Slot
+from hookcli.spec.inferred import Guess, Hypothesis, InferredList, Slot
 from hookcli.spec.inputs import Fill, TensorSpec, ValueSpec
 
 _WAVE_SAMPLES = 16_000
@@ -158,7 +158,7 @@ def guesses(parameter: inspect.Parameter, clues: Clues, *, alone: bool) -> list[
     if _is_list(parameter.annotation):
         tensors = [one for one in found if isinstance(one, TensorSpec)][:3]
         singles = [TensorSpec(t.shape[1:], t.dtype, t.fill) for t in tensors if len(t.shape) > 1]
-        return [ListSpec((one, one)) for one in (*singles, *tensors)]
+        return [InferredList((one, one)) for one in (*singles, *tensors)]
     return found
 
 

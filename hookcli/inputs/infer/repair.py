@@ -15,7 +15,7 @@ from hookcli.inputs.infer.name_clues import guesses
 from hookcli.inputs.infer.repair_by_layer import Mend, by_layer
 from hookcli.inputs.infer.sizes import LARGEST, near, sides, square, with_size
 from hookcli.inputs.infer.trial import Trial
-from hookcli.spec.inferred import Hypothesis, ListSpec, Slot
+from hookcli.spec.inferred import Hypothesis, InferredList, Slot
 from hookcli.spec.inputs import TensorSpec, ValueSpec
 
 _MATMUL = re.compile(r"\((\d+)x(\d+) and (\d+)x(\d+)\)")
@@ -90,7 +90,7 @@ def _by_words(trial: Trial, clues: Clues, signature: inspect.Signature | None) -
         for rank in (len(spec.shape) + 1, len(spec.shape) - 1):
             yield from _ranked(hypothesis, rank, clues)
     if "not iterable" in words or "list" in words.lower():
-        yield hypothesis.with_guess(name, ListSpec((spec, spec))), "a list is wanted"
+        yield hypothesis.with_guess(name, InferredList((spec, spec))), "a list is wanted"
 
 
 def _missing(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Mend]:

@@ -41,7 +41,7 @@ class Dim:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExpectedInput:
     """One leaf of the inputs: a tensor with these dimensions, or a constant."""
 
     label: str
@@ -53,7 +53,7 @@ class Wanted:
 class Checker:
     """Compares the leaves of a batch with what the program was exported for."""
 
-    def __init__(self, wanted: tuple[Wanted, ...], ranges: dict[Any, Range]) -> None:
+    def __init__(self, wanted: tuple[ExpectedInput, ...], ranges: dict[Any, Range]) -> None:
         self._wanted = wanted
         self._ranges = ranges
 
@@ -79,7 +79,7 @@ class Checker:
             for index, (dim, size) in enumerate(zip(wanted.dims, leaf.shape, strict=True)):
                 self._size(f"dimension {index} of {wanted.label}", dim, int(size), sizes)
 
-    def _constant(self, wanted: Wanted, leaf: Any) -> None:
+    def _constant(self, wanted: ExpectedInput, leaf: Any) -> None:
         same = type(leaf) is type(wanted.constant) and (leaf == wanted.constant or leaf != leaf)
         if not same:
             raise _misfit(
@@ -121,7 +121,7 @@ class Checker:
         least = max(2, allowed.low or 0)
         return least if allowed.holds(least) else allowed.high or 1
 
-    def told(self, wanted: Wanted) -> str:
+    def told(self, wanted: ExpectedInput) -> str:
         """A leaf as a batch would have it: `x [s0, 3, 8]`."""
         if wanted.dims is None:
             return f"{wanted.label} = {_value(wanted.constant)}"

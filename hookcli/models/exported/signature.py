@@ -13,7 +13,7 @@ from torch.utils import _pytree as pytree
 
 from hookcli.errors import ModelError
 from hookcli.models.batch import Batch
-from hookcli.models.exported.shape_checker import Checker, Dim, Range, Wanted
+from hookcli.models.exported.shape_checker import Checker, Dim, ExpectedInput, Range
 
 
 class Signature:
@@ -101,7 +101,7 @@ class Signature:
         args, kwargs = pytree.tree_unflatten(leaves, self._in)
         return "the sizes that the file names", Batch(args, kwargs)
 
-    def _made(self, wanted: Wanted) -> Any:
+    def _made(self, wanted: ExpectedInput) -> Any:
         if wanted.dims is None:
             return wanted.constant
         sizes = [self.checker.smallest(dim) for dim in wanted.dims]
@@ -136,7 +136,7 @@ def _bound(value: Any) -> int | None:
     return None if abs(number) >= 1 << 62 else number
 
 
-def _wanted(program: ExportedProgram, spec: Any, names: list[str]) -> tuple[Wanted, ...]:
+def _wanted(program: ExportedProgram, spec: Any, names: list[str]) -> tuple[ExpectedInput, ...]:
     """What each leaf of the inputs must be, in the order of the graph's placeholders."""
     labels = _labels(spec, names)
     values = {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"}
@@ -144,14 +144,14 @@ def _wanted(program: ExportedProgram, spec: Any, names: list[str]) -> tuple[Want
     wanted = []
     for label, one in zip(labels, inputs, strict=True):
         if isinstance(one.arg, ConstantArgument):
-            wanted.append(Wanted(label, None, constant=one.arg.value))
+            wanted.append(ExpectedInput(label, None, constant=one.arg.value))
             continue
         value = values[one.arg.name]
         if isinstance(value, torch.Tensor):
             dims = tuple(_dim(size) for size in value.shape)
-            wanted.append(Wanted(label, dims, value.dtype))
+            wanted.append(ExpectedInput(label, dims, value.dtype))
         else:
-            wanted.append(Wanted(label, None, constant=value))
+            wanted.append(ExpectedInput(label, None, constant=value))
     return tuple(wanted)
 
 

@@ -22,7 +22,13 @@ from hookcli.models.exported.layer import (
 )
 from hookcli.models.exported.regions import Regions
 from hookcli.models.exported.signature import Signature
-from hookcli.models.exported.unflattened import Found, aliases, base_of, gather, number_of
+from hookcli.models.exported.unflattened import (
+    UnflattenedModule,
+    aliases,
+    base_of,
+    gather,
+    number_of,
+)
 
 
 class Tree:
@@ -68,7 +74,7 @@ class Tree:
             for value in [_attribute(module, str(node.target))]
         }
 
-    def _made(self, one: Found, used: set[int]) -> nn.Module:
+    def _made(self, one: UnflattenedModule, used: set[int]) -> nn.Module:
         bare = (one.type or "Module").rpartition(".")[2]
         if not one.path:
             return root_class(bare, self._signature)(self._regions)

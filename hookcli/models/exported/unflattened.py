@@ -11,7 +11,7 @@ from torch.export.unflatten import InterpreterModuleDispatcher
 
 
 @dataclass(slots=True)
-class Found:
+class UnflattenedModule:
     """One module of the original under one name.
 
     `graphs` are those of its calls by number, as `name@1` says it; with `turns` torch calls them
@@ -56,15 +56,15 @@ def number_of(name: str) -> int:
     return int(number) if number else 0
 
 
-def gather(root: nn.Module) -> dict[str, Found]:
+def gather(root: nn.Module) -> dict[str, UnflattenedModule]:
     """Every module by its path, parents before children, in the original's order."""
-    found: dict[str, Found] = {"": Found("", {0: root})}
+    found: dict[str, UnflattenedModule] = {"": UnflattenedModule("", {0: root})}
     todo = [""]
     while todo:
         above = found[todo.pop(0)]
         for key, child in _children(above):
             path = f"{above.path}.{base_of(key)}" if above.path else base_of(key)
-            one = found.setdefault(path, Found(path))
+            one = found.setdefault(path, UnflattenedModule(path))
             if path not in above.children:
                 above.children.append(path)
                 todo.append(path)
@@ -75,7 +75,7 @@ def gather(root: nn.Module) -> dict[str, Found]:
     return found
 
 
-def _children(above: Found) -> Iterator[tuple[str, nn.Module]]:
+def _children(above: UnflattenedModule) -> Iterator[tuple[str, nn.Module]]:
     """Below any of the variants. Graphs that an operator takes (cond's branches) are no modules."""
     seen: set[int] = set()
     for module in above.variants.values():
@@ -87,7 +87,7 @@ def _children(above: Found) -> Iterator[tuple[str, nn.Module]]:
                 yield key, child
 
 
-def aliases(found: dict[str, Found]) -> dict[str, str]:
+def aliases(found: dict[str, UnflattenedModule]) -> dict[str, str]:
     """Path → the first path of the same module, for those that have another name too.
 
     The file does not say that two names are one module: whose tensors, two at least, are the same
@@ -110,13 +110,15 @@ def aliases(found: dict[str, Found]) -> dict[str, str]:
     return same
 
 
-def _holds(one: Found) -> bool:
+def _holds(one: UnflattenedModule) -> bool:
     """Whether it has two tensors of its own."""
     tables = (one.tensors("_parameters"), one.tensors("_buffers"))
     return sum(tensor is not None for table in tables for tensor in table.values()) > 1
 
 
-def _below(one: Found, found: dict[str, Found], cut: int) -> Iterator[tuple[str, int]]:
+def _below(
+    one: UnflattenedModule, found: dict[str, UnflattenedModule], cut: int
+) -> Iterator[tuple[str, int]]:
     for table in ("_parameters", "_buffers"):
         for name, tensor in one.tensors(table).items():
             if tensor is not None:

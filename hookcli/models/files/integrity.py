@@ -26,7 +26,7 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError)
 
 
 @contextmanager
-def opening(path: Path, source: str) -> Iterator[None]:
+def checked_archive(path: Path, source: str) -> Iterator[None]:
     """Check that a file is whole, and that it stays as it is while it is read.
 
     Raises

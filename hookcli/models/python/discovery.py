@@ -27,7 +27,7 @@ _LOSSES = ("Loss", "Criterion", "Metric")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenModel:
     """The object that was chosen, and what to say of it."""
 
     target: Any
@@ -112,7 +112,9 @@ def _several(source: str, names: Iterable[str]) -> RequestError:
     )
 
 
-def discover(module: ModuleType, path: Path, source: str, args: tuple[Argument, ...]) -> Choice:
+def discover(
+    module: ModuleType, path: Path, source: str, args: tuple[Argument, ...]
+) -> ChosenModel:
     """The model of a file.
 
     Raises
@@ -124,7 +126,7 @@ def discover(module: ModuleType, path: Path, source: str, args: tuple[Argument, 
     for name in ("model", *_BUILDERS):
         value = names.get(name)
         if value is not None and (isinstance(value, nn.Module) or callable(value)):
-            return Choice(value, name)
+            return ChosenModel(value, name)
     roots = root_classes(module, path)
     if not roots:
         raise RequestError(
@@ -139,4 +141,4 @@ def discover(module: ModuleType, path: Path, source: str, args: tuple[Argument, 
         raise _several(source, [kind.__name__ for kind in roots])
     others = ", ".join(kind.__name__ for kind in roots if kind is not first[0])
     chosen = first[0].__name__
-    return Choice(first[0], chosen, f"chose {chosen}; also here: {others}" if others else None)
+    return ChosenModel(first[0], chosen, f"chose {chosen}; also here: {others}" if others else None)

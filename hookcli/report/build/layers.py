@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hookcli.report.build.gradients import total_norm
-from hookcli.report.build.statistics import Seen, observed
+from hookcli.report.build.statistics import CallStatistics, observed
 from hookcli.report.recording import (
     CallNote,
     Failure,
@@ -21,7 +21,7 @@ from hookcli.report.values import Leaf
 
 
 def leaf_rows(
-    notes: Iterable[LeafNote], seen: Seen | None = None, part: str = ""
+    notes: Iterable[LeafNote], seen: CallStatistics | None = None, part: str = ""
 ) -> tuple[Leaf, ...]:
     """Leaves as rows, in their order, with what was seen of them."""
     if seen is None or seen.is_empty:
@@ -98,9 +98,9 @@ def layer_rows(recording: Recording) -> tuple[LayerRow, ...]:
 
 
 def _layer_row(
-    call: CallNote, module: ModuleInfo | None, sizes: _Sizes | None, seen: Seen | None
+    call: CallNote, module: ModuleInfo | None, sizes: _Sizes | None, seen: CallStatistics | None
 ) -> LayerRow:
-    seen = seen or Seen()
+    seen = seen or CallStatistics()
     own, below, trainable = call.sizes or (None, None, None)
     # What multiplied and has no formula is unknown, not free.
     unknown = not call.counted or (call.unknown and not call.flops)

@@ -7,7 +7,7 @@ import hashlib
 from hookcli.report.build.events import event_row
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.findings import CheckRow, Measurement
-from hookcli.report.recording import Finding, Recording
+from hookcli.report.recording import HookFinding, Recording
 
 
 def events(recording: Recording) -> tuple[EventRow, ...] | Streamed:
@@ -74,7 +74,7 @@ def checks(recording: Recording) -> tuple[CheckRow, ...]:
     return tuple(_check(finding) for finding in recording.findings)
 
 
-def _check(finding: Finding) -> CheckRow:
+def _check(finding: HookFinding) -> CheckRow:
     """The fingerprint leaves lines out, so that an edit above does not make it another."""
     key = f"{finding.rule}|{finding.target}|{finding.message}"
     return CheckRow(

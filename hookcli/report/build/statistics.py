@@ -15,7 +15,7 @@ _GRADS = {"tensor": "output", "node": "input"}  # an input's own share is what i
 
 
 @dataclass(slots=True)
-class Seen:
+class CallStatistics:
     """Figures of one call's tensors by part and path: of values, and of gradients."""
 
     values: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
@@ -36,13 +36,13 @@ class Seen:
         return figures(combined([stats for (p, _), stats in table.items() if p == part]))
 
 
-def observed(events: Iterable[EventNote]) -> dict[int, Seen]:
+def observed(events: Iterable[EventNote]) -> dict[int, CallStatistics]:
     """By the order of the call. Where several hooks looked at one tensor, the last one counts."""
-    found: dict[int, Seen] = {}
+    found: dict[int, CallStatistics] = {}
     for event in events:
         if event.stats is None or event.order is None:
             continue
-        seen = found.setdefault(event.order, Seen())
+        seen = found.setdefault(event.order, CallStatistics())
         for (path, *_), stats in zip(event.values, event.stats, strict=True):
             if stats is None:
                 continue

@@ -54,7 +54,7 @@ def culprit(failed: Sequence[Failed]) -> Failed:
     return min(first, key=_rank_of)
 
 
-def told(one: Failed, failed: Sequence[Failed], steps: int, world: int) -> ErrorInfo:
+def describe_failure(one: Failed, failed: Sequence[Failed], steps: int, world: int) -> ErrorInfo:
     """Its error, with the rank and the step before it, and where the others were.
 
     What all ranks of the `world` raised alike is no rank's.

@@ -21,7 +21,7 @@ PARAMETER, GRADIENT = "parameter value", "gradient"
 _MOST = 1_000  # differences of one rank that are told
 
 
-def merged(reports: Sequence[Report | None], failure: ErrorInfo | None = None) -> Report:
+def merge_reports(reports: Sequence[Report | None], failure: ErrorInfo | None = None) -> Report:
     """The one report, of which rank 0's is the body. None is a rank that left none.
 
     `failure` is why the ranks failed, where one did: said of the rank that it began with.

@@ -46,7 +46,7 @@ def is_inconclusive(error: BaseException) -> bool:
     return issubclass(type(error), _LIMITS) or any(words in text for words in _WORDS)
 
 
-class Doubts:
+class FakeTensorChecks:
     """Knows the bounds of the batch's integer tensors."""
 
     def __init__(self) -> None:

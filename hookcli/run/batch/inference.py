@@ -15,8 +15,8 @@ from hookcli.models.fake.fake import Faker
 from hookcli.models.fake.fork import in_fork
 from hookcli.models.model import Model
 from hookcli.run.batch.candidates import value_of
-from hookcli.run.batch.fake_checks import Doubts
-from hookcli.run.batch.outcome import Found
+from hookcli.run.batch.fake_checks import FakeTensorChecks
+from hookcli.run.batch.outcome import InferenceResult
 from hookcli.run.batch.trials import trier
 from hookcli.run.seeds import seed_all
 from hookcli.spec.inferred import Guess, HeldSpec, Hypothesis, command
@@ -26,7 +26,7 @@ from hookcli.spec.request import Spec
 _PATIENCE = 60.0  # seconds that a search beside the run may take
 
 
-def found_with(model: Model, spec: Spec, faker: Faker, floating: torch.dtype) -> Found:
+def found_with(model: Model, spec: Spec, faker: Faker, floating: torch.dtype) -> InferenceResult:
     """Search with a model that holds fake tensors."""
     search = infer(
         model,
@@ -37,11 +37,11 @@ def found_with(model: Model, spec: Spec, faker: Faker, floating: torch.dtype) ->
         fake=faker.tensor,
     )
     if search is None:
-        return Found()
-    return Found(search.found, tried(search), lines(search))
+        return InferenceResult()
+    return InferenceResult(search.found, tried(search), lines(search))
 
 
-def found_beside(model: Model, spec: Spec, floating: torch.dtype) -> Found:
+def found_beside(model: Model, spec: Spec, floating: torch.dtype) -> InferenceResult:
     """Search for a model with values: in a fork, where it may be made fake."""
 
     def work() -> bytes:
@@ -51,8 +51,8 @@ def found_beside(model: Model, spec: Spec, floating: torch.dtype) -> Found:
         return dumps(found_with(model, spec, faker, floating))
 
     told = in_fork(work, patience=_PATIENCE)
-    found = Found() if told is None else loads(told)  # from our own fork
-    return found if isinstance(found, Found) else Found()
+    found = InferenceResult() if told is None else loads(told)  # from our own fork
+    return found if isinstance(found, InferenceResult) else InferenceResult()
 
 
 def infer(
@@ -80,7 +80,7 @@ def infer(
             return None
         given[name] = one.spec if isinstance(one.spec, TensorSpec) else _held(one, value_of)
 
-    def known(real: torch.Tensor, doubts: Doubts) -> torch.Tensor:
+    def known(real: torch.Tensor, doubts: FakeTensorChecks) -> torch.Tensor:
         return doubts.knowing(real, fake(real))
 
     attempt = trier(

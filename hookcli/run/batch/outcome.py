@@ -37,7 +37,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InferenceResult:
     """What a search came to: the batch, what was tried for an error, and a line for each trial."""
 
     hypothesis: Hypothesis | None = None

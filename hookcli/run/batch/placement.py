@@ -10,22 +10,22 @@ import torch
 from hookcli.models.batch import Batch, map_batch
 from hookcli.models.fake.fake import Faker
 from hookcli.models.fake.masks import told_of_masks
-from hookcli.run.batch.fake_checks import Doubts, FakeDoubtError
+from hookcli.run.batch.fake_checks import FakeDoubtError, FakeTensorChecks
 from hookcli.spec.request import RunSpec
 
 _MASKS = "transformers keeps fake masks that a real run may drop: inputs may show a mask more"
 
 
 @contextmanager
-def placed(
+def batch_on_device(
     batch: Batch, run: RunSpec, faker: Faker | None, warn: Callable[[str], None]
-) -> Iterator[tuple[Batch, Doubts | None]]:
+) -> Iterator[tuple[Batch, FakeTensorChecks | None]]:
     """The batch on its device or fake, with what a fake run must check by itself."""
     if faker is None:
         device = run.device
         yield batch if device == "cpu" else map_batch(batch, lambda t: t.to(device)), None
         return
-    doubts = Doubts()
+    doubts = FakeTensorChecks()
 
     def fake(tensor: torch.Tensor) -> torch.Tensor:
         return doubts.knowing(tensor, faker.tensor(tensor))

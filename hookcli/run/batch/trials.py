@@ -14,7 +14,7 @@ from hookcli.models.failures import message_of, type_name
 from hookcli.models.model import Call, Model
 from hookcli.models.nested import argument_leaves, dtype_name
 from hookcli.models.torchscript.twins import twin_of
-from hookcli.run.batch.fake_checks import Doubts, FakeDoubtError, is_inconclusive
+from hookcli.run.batch.fake_checks import FakeDoubtError, FakeTensorChecks, is_inconclusive
 from hookcli.run.neutrality.model_state import room_for_hooks
 from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.inputs import TensorSpec
@@ -25,7 +25,7 @@ _KEPT = 200  # layers noted in a trial
 class _Watch:
     """Notes the leaf layers that a trial reaches, and the one that raises first."""
 
-    def __init__(self, doubts: Doubts, slots: dict[int, str]) -> None:
+    def __init__(self, doubts: FakeTensorChecks, slots: dict[int, str]) -> None:
         self._slots = slots
         self.reached: list[Reached] = []
         self.failed: Reached | None = None
@@ -63,7 +63,7 @@ class _Watch:
 def trier(
     model: Model,
     around: Callable[[], Any],
-    known: Callable[[torch.Tensor, Doubts], torch.Tensor],
+    known: Callable[[torch.Tensor, FakeTensorChecks], torch.Tensor],
     *,
     floating: torch.dtype,
     device: str,
@@ -75,7 +75,7 @@ def trier(
     """
 
     def attempt(hypothesis: Hypothesis) -> Trial:
-        doubts = Doubts()
+        doubts = FakeTensorChecks()
         slots: dict[int, str] = {}
         watch = _Watch(doubts, slots)
 

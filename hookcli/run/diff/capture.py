@@ -18,7 +18,7 @@ Tensors = dict[str, torch.Tensor]  # by their path: "[0]", ".logits"
 _PARTS = ("inputs", "outputs")
 
 
-class Keep:
+class TensorCapture:
     """Copies the inputs and outputs of the calls of these orders, on the CPU."""
 
     def __init__(self, orders: Iterable[int]) -> None:

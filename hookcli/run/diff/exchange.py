@@ -21,9 +21,9 @@ from hookcli.models.failures import first_line, message_of
 from hookcli.report.findings import Measurement
 from hookcli.report.recording import Recording
 from hookcli.run.batch.candidates import Candidate, floating_dtype
-from hookcli.run.diff.capture import Keep, compare_tensors
-from hookcli.run.diff.sketches import Sketches
-from hookcli.run.diff.weights import is_plain, take_weights
+from hookcli.run.diff.capture import TensorCapture, compare_tensors
+from hookcli.run.diff.sketches import SketchObserver
+from hookcli.run.diff.weights import is_plain, load_matching_weights
 from hookcli.run.observe.observer import Observer
 from hookcli.spec.request import SideSpec, Spec
 
@@ -43,7 +43,7 @@ class Side:
     def __init__(self, spec: Spec, settings: SideSpec) -> None:
         self._spec, self._side = spec, settings
         self._folder = Path(settings.folder)
-        self._keep = Keep(settings.keep) if settings.keep else None
+        self._keep = TensorCapture(settings.keep) if settings.keep else None
         self._found: list[Measurement] = []
         self._floating = torch.float32
 
@@ -58,7 +58,7 @@ class Side:
                 self._write(_state(root), file)
             return
         state = _read(file, "weights", self._spec.model.source)
-        self._found.append(Measurement(WEIGHTS, "", None, take_weights(root, state), None))
+        self._found.append(Measurement(WEIGHTS, "", None, load_matching_weights(root, state), None))
 
     def their_batch(self, root: nn.Module) -> Candidate | None:
         """A's batch, where this is B or another run of A: bit for bit, but for B's own dtype.
@@ -99,7 +99,7 @@ class Side:
                 },
                 self._folder / "batch.pt",
             )
-        return (Sketches(recording.measured),)
+        return (SketchObserver(recording.measured),)
 
     def conclude(self, recording: Recording) -> None:
         """What was found beside the run."""

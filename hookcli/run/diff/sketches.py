@@ -21,7 +21,7 @@ CALL, PARAMETER, BUFFER, GRADIENT = (
 )  # fmt: skip
 
 
-class Sketches:
+class SketchObserver:
     """Makes a `Measurement` of each call, parameter, buffer and gradient.
 
     The value of a call's is `{order, inputs, outputs}`, a sketch or null for each leaf of the row.

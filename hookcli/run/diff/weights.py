@@ -25,7 +25,7 @@ def is_plain(value: Any) -> bool:
     return isinstance(value, torch.Tensor)
 
 
-def take_weights(root: nn.Module, theirs: dict[str, Any]) -> dict[str, Any]:
+def load_matching_weights(root: nn.Module, theirs: dict[str, Any]) -> dict[str, Any]:
     """Load what fits by name (below one prefix, at most) and shape; say what did not fit.
 
     `differed` names tensors that held other values before, in B's own dtype.

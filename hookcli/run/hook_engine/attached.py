@@ -12,7 +12,7 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.errors import RequestError
-from hookcli.hooks.attach.call_tensors import Tap, Taps
+from hookcli.hooks.attach.call_tensors import CallTensorHook, CallTensorHooks
 from hookcli.hooks.attach.engine import Queue, SavedTensors
 from hookcli.hooks.attach.module import attach_global, attach_modules
 from hookcli.hooks.attach.operators import Operators
@@ -29,7 +29,7 @@ from hookcli.hooks.resolve import Known, Targets, missed, resolve
 from hookcli.models.compiled import is_wrapper, wrappers_around
 from hookcli.models.model import Call, Model, TensorInfo
 from hookcli.models.scripted import format_of
-from hookcli.report.recording import Finding, Recording
+from hookcli.report.recording import HookFinding, Recording
 from hookcli.report.sinks import Sink
 from hookcli.run.hook_engine.engine import Engine, engine_for
 from hookcli.spec.hooks import Match
@@ -43,7 +43,7 @@ class HookedEngine(Engine):
         super().__init__(context)
         self.hooks = build_hooks(spec, context)
         self._patterns = spec.run.package
-        self._taps = Taps()
+        self._taps = CallTensorHooks()
         self._saved: list[SavedTensors] = []
         self._late: list[Callable[[], None]] = []  # what waits for the end of a forward
         self._operators: list[tuple[Hook, list[tuple[Match, dict[int, str]]] | None]] = []
@@ -66,7 +66,7 @@ class HookedEngine(Engine):
                 self.context.find(finding)
         super().judge(recording, alive)
 
-    def _fired_otherwise(self) -> Iterator[Finding]:
+    def _fired_otherwise(self) -> Iterator[HookFinding]:
         """Of hooks that fired more or less often than their modules ran."""
         for i, hook in enumerate(self.hooks):
             if i in self._targets:
@@ -217,9 +217,9 @@ class HookedEngine(Engine):
         if hook.spec.kind == "accumulate_grad":
             self._on_parameters(hook, targets.parameters, stack)
         for name, module in targets.modules:
-            self._taps.add(id(module), Tap(hook, Match(), name))
+            self._taps.add(id(module), CallTensorHook(hook, Match(), name))
         for name, module, match in targets.values:
-            self._taps.add(id(module), Tap(hook, match, name))
+            self._taps.add(id(module), CallTensorHook(hook, match, name))
 
     def _in_engine(self, hook: Hook, targets: Targets, stack: ExitStack) -> None:
         if hook.spec.kind != "saved_tensors":

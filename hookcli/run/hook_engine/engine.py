@@ -115,14 +115,14 @@ def engine_for(spec: Spec, sink: Sink, *, clock: type[Context] = Context) -> Eng
     if not spec.hooks:
         return Engine(clock(sink.add, lambda _: None, lambda _: None, _nothing, _nothing))
     from hookcli.run.hook_engine.attached import HookedEngine
-    from hookcli.run.statistics.cache import Remembered
+    from hookcli.run.statistics.cache import StatisticsCache
     from hookcli.run.statistics.statistics import norm_of, norm_of_change, norm_of_sum, statistics
 
     context = clock(
         note=sink.add,
-        statistics=Remembered(statistics),
-        norm=Remembered(norm_of),
-        norm_of_sum=Remembered(norm_of_sum),
+        statistics=StatisticsCache(statistics),
+        norm=StatisticsCache(norm_of),
+        norm_of_sum=StatisticsCache(norm_of_sum),
         difference=norm_of_change,
     )
     return HookedEngine(spec, context)

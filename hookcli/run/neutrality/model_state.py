@@ -124,7 +124,7 @@ def _global_hooks() -> list[Any]:
     return [value for value in found if type(value) in CONTAINERS]
 
 
-class Snapshot:
+class ModelState:
     """All that a model's forwards can write, as it was when this was made."""
 
     def __init__(self, root: nn.Module) -> None:
@@ -152,12 +152,12 @@ class Snapshot:
 
 
 @contextmanager
-def neutral(root: nn.Module, written: list[str]) -> Iterator[None]:
+def preserve_state(root: nn.Module, written: list[str]) -> Iterator[None]:
     """Put back whatever the body's forwards write, also where they raise.
 
     Names of parameters that were written all the same are added to `written`.
     """
-    snapshot = Snapshot(root)
+    snapshot = ModelState(root)
     with generators_kept():
         try:
             yield

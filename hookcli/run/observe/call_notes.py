@@ -16,7 +16,7 @@ _TRANSFORM = "ran inside a function transform: shapes and hooks are those inside
 _OTHERS = "ran with other parameters than its own: hooks on its parameters do not see these"
 
 
-class Asides:
+class CallNotes:
     """Looks at each call as it starts; `backward` says whether gradients are to come."""
 
     def __init__(self, model: Model, *, backward: bool) -> None:

@@ -9,7 +9,7 @@ from hookcli.models.model import Call
 _NONE = 1 << 63  # AccumulateGrad nodes have the number 2**64 - 1
 
 
-class Owners:
+class NodeOwners:
     """The ranges of numbers that calls took on the thread that ran the model."""
 
     def __init__(self) -> None:

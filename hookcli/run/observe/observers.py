@@ -11,18 +11,18 @@ from hookcli.models.batch import Batch
 from hookcli.models.model import Call, Model
 from hookcli.models.nested import argument_leaves
 from hookcli.report.recording import Recording
-from hookcli.run.batch.fake_checks import Doubts
+from hookcli.run.batch.fake_checks import FakeTensorChecks
 from hookcli.run.cost.flops import OperatorCounter
 from hookcli.run.hook_engine.engine import Engine
-from hookcli.run.observe.call_notes import Asides, note_bypassed, note_compiled, with_gradients
-from hookcli.run.observe.node_owners import Owners
+from hookcli.run.observe.call_notes import CallNotes, note_bypassed, note_compiled, with_gradients
+from hookcli.run.observe.node_owners import NodeOwners
 from hookcli.run.observe.observer import Observer
 from hookcli.run.observe.recorder import Progress, Recorder
 from hookcli.run.observe.timeline import Timeline
 from hookcli.spec.plan import Plan
 
 if TYPE_CHECKING:
-    from hookcli.run.grad_inputs import Wanted
+    from hookcli.run.grad_inputs import GradInputs
 
 
 def held_tensors(model: Model) -> list[torch.Tensor]:
@@ -32,15 +32,15 @@ def held_tensors(model: Model) -> list[torch.Tensor]:
     return [*parameters, *grads, *(info.tensor for info in model.buffers())]
 
 
-def _wanted(model: Model, patterns: tuple[str, ...]) -> Wanted | None:
+def _wanted(model: Model, patterns: tuple[str, ...]) -> GradInputs | None:
     if not patterns:
         return None
-    from hookcli.run.grad_inputs import Wanted  # and what finds targets, which few runs need
+    from hookcli.run.grad_inputs import GradInputs  # and what finds targets, which few runs need
 
-    return Wanted(model, patterns)
+    return GradInputs(model, patterns)
 
 
-class Watch:
+class Observers:
     """Recorder, engine, counter and the rest behind the two functions that a model calls."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Watch:
         engine: Engine,
         recording: Recording,
         progress: Progress,
-        doubts: Doubts | None,
+        doubts: FakeTensorChecks | None,
         observers: Sequence[Observer] = (),
     ) -> None:
         self._model, self._engine, self._recording = model, engine, recording
@@ -60,8 +60,8 @@ class Watch:
         self._progress = progress
         self.recorder = Recorder(recording, progress, engine.context, doubts)
         self.recorder.counted = plan.flops
-        self._owners = Owners()
-        self._asides = Asides(model, backward=plan.goes_backward)
+        self._owners = NodeOwners()
+        self._asides = CallNotes(model, backward=plan.goes_backward)
         self.timeline = Timeline() if plan.timings else None
         self.wanted = _wanted(model, plan.backward.inputs)
         self.counter: OperatorCounter | None = None

@@ -16,9 +16,9 @@ from hookcli.models import module_tree
 from hookcli.models.failures import type_name
 from hookcli.models.model import Call
 from hookcli.report.recording import BackwardNote, CallNote, EventNote, Ledger, Recording
-from hookcli.run.batch.fake_checks import Doubts
+from hookcli.run.batch.fake_checks import FakeTensorChecks
 from hookcli.run.cost.flops import Activations
-from hookcli.run.observe.node_owners import Owners
+from hookcli.run.observe.node_owners import NodeOwners
 
 
 class Progress(Protocol):
@@ -52,7 +52,7 @@ class Recorder:
         recording: Recording,
         progress: Progress,
         clock: Context,
-        doubts: Doubts | None = None,
+        doubts: FakeTensorChecks | None = None,
     ) -> None:
         self._recording = recording
         self._clock = clock
@@ -122,7 +122,7 @@ class Recorder:
         if self._doubts is not None and error is None:
             self._doubts.check_output(call.module, output)
 
-    def cost_of(self, owners: Owners) -> Callable[[], Ledger | None]:
+    def cost_of(self, owners: NodeOwners) -> Callable[[], Ledger | None]:
         """Where an operator's cost goes: the running call, in backward the one that made its node.
 
         Steps after the first are not counted.

@@ -12,7 +12,7 @@ from hookcli.hooks.attach.graph import nodes_since
 from hookcli.hooks.portable import Portable
 from hookcli.models.model import Call
 from hookcli.report.recording import EventNote
-from hookcli.run.observe.node_owners import Owners
+from hookcli.run.observe.node_owners import NodeOwners
 
 
 class _Started(Portable):
@@ -81,7 +81,7 @@ class Timeline:
         """A hook fired."""
         self._events.append([note.seq, self._now(), self._thread()])
 
-    def watch(self, start: torch.Tensor, owners: Owners) -> None:
+    def watch(self, start: torch.Tensor, owners: NodeOwners) -> None:
         """Time every autograd node behind a tensor, told by the call that made it."""
         for i, node in enumerate(nodes_since([start], 0)):
             node.register_prehook(_Started(self, i))

@@ -11,12 +11,12 @@ from hookcli.models.batch import map_batch
 from hookcli.models.model import Call
 from hookcli.models.nested import argument_leaves, leaves, shape_of
 from hookcli.report.findings import Measurement
-from hookcli.run.probes.rerun import Again, Outputs
+from hookcli.run.probes.rerun import Outputs, Rerun
 
 PROBE = "grown"
 
 
-def grown(again: Again, measured: Sequence[Measurement]) -> list[Measurement]:
+def grown(again: Rerun, measured: Sequence[Measurement]) -> list[Measurement]:
     """A measurement for each call: the shapes of its inputs and outputs, by path.
 
     The samples are along the dimension that `measured` says; else along the first or the second,
@@ -29,7 +29,7 @@ def grown(again: Again, measured: Sequence[Measurement]) -> list[Measurement]:
     return tried[0] if len(tried) == 1 else []
 
 
-def _run(again: Again, dim: int) -> list[Measurement]:
+def _run(again: Rerun, dim: int) -> list[Measurement]:
     """What the calls of one run took and gave; nothing where the outputs are as they were."""
     sizes = [
         t.shape[dim]

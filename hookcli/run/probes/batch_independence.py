@@ -20,7 +20,7 @@ from hookcli.models.failures import first_line, message_of, type_name
 from hookcli.models.nested import argument_leaves, dtype_name
 from hookcli.rules.batch_independent import limit_of
 from hookcli.run.probes.determinism import as_number, change
-from hookcli.run.probes.rerun import Again, Outputs
+from hookcli.run.probes.rerun import Outputs, Rerun
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class _Not:
     ran: bool
 
 
-def samples(again: Again, dim: int | None) -> dict[str, Any]:
+def samples(again: Rerun, dim: int | None) -> dict[str, Any]:
     """What was found, or `why` nothing could be."""
     base = again.twice()[0]
     along = _nothing_to_replace(again.batch, dim or 0) or _along(again, base, dim or 0)
@@ -95,7 +95,7 @@ def _told(along: _Along, moved: _Moved | str) -> dict[str, Any]:
     }
 
 
-def _may_be_time(again: Again, base: Outputs) -> bool:
+def _may_be_time(again: Rerun, base: Outputs) -> bool:
     """Whether dimension 1 may hold the samples, so that what is coupled along 0 is time."""
     along = _along(again, base, 1)
     if isinstance(along, _Not):
@@ -124,7 +124,7 @@ def _nothing_to_replace(batch: Batch, dim: int) -> str:
     return ""
 
 
-def _along(again: Again, base: Outputs, dim: int) -> _Along | _Not:
+def _along(again: Rerun, base: Outputs, dim: int) -> _Along | _Not:
     """The dimension of samples of each output, or why there is none."""
     size = _size(again.batch, dim)
     if size is None or size < 2:
@@ -160,7 +160,7 @@ def _grown(before: torch.Size, after: torch.Size, size: int) -> int | None:
     return other[0]
 
 
-def _moved(again: Again, base: Outputs, along: _Along) -> _Moved | str:
+def _moved(again: Rerun, base: Outputs, along: _Along) -> _Moved | str:
     """The output that moved most, with the first sample alone and with the last.
 
     The last was alone where there was one sample more. Where it moved there it is tried again.
@@ -180,7 +180,7 @@ def _moved(again: Again, base: Outputs, along: _Along) -> _Moved | str:
     return max(first, last, key=lambda one: one.relative)
 
 
-def _alone_and_moved(again: Again, base: Outputs, along: _Along, kept: int) -> _Moved | str:
+def _alone_and_moved(again: Rerun, base: Outputs, along: _Along, kept: int) -> _Moved | str:
     """How far the output of a sample moved with copies of it in the place of the others."""
     output = again.forward("eval", _alone(again.batch, along.dim, kept, along.size))
     for path, tensor in base.items():

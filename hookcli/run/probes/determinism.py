@@ -10,7 +10,7 @@ from hookcli.models.bits import alike, same_bits
 from hookcli.models.nested import leaves
 from hookcli.report.build.events import number
 from hookcli.report.values import Number
-from hookcli.run.probes.rerun import Again, held
+from hookcli.run.probes.rerun import Rerun, held
 
 
 def compare(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> dict[str, Any]:
@@ -45,14 +45,14 @@ def change(before: torch.Tensor, after: torch.Tensor) -> float:
     return apart / size if size else float("inf")
 
 
-def repeat(again: Again, mode: Literal["eval", "train"]) -> dict[str, Any]:
+def repeat(again: Rerun, mode: Literal["eval", "train"]) -> dict[str, Any]:
     """Two forwards; where the run goes backward in train mode, the gradients too."""
     if mode == "eval":
         return compare(*again.twice())
     return compare(*(_trained(again) for _ in range(2)))
 
 
-def _trained(again: Again) -> dict[str, torch.Tensor]:
+def _trained(again: Rerun) -> dict[str, torch.Tensor]:
     """What a run in train mode gives, and its gradients."""
     with again.running("train") as output:
         found = {path: held(tensor) for path, tensor, _ in leaves(output)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from hookcli.report.findings import Measurement
-from hookcli.run.probes.rerun import Again
+from hookcli.run.probes.rerun import Rerun
 from hookcli.run.statistics.digest import digest
 from hookcli.spec.hooks import OptimizerSpec
 from hookcli.spec.request import Mode
@@ -13,7 +13,7 @@ from hookcli.spec.request import Mode
 PROBE = "step"
 
 
-def step(again: Again, spec: OptimizerSpec) -> list[Measurement]:
+def step(again: Rerun, spec: OptimizerSpec) -> list[Measurement]:
     """A measurement for each parameter: whether it is another afterwards."""
     infos = again.model.parameters()
     before = {info.name: digest(info.tensor) for info in infos}

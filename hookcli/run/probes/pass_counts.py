@@ -15,19 +15,19 @@ _ON_THEIR_OWN = {"repeat_eval", "repeat_train", "samples", "step", "grown"}
 
 
 @dataclass(frozen=True, slots=True)
-class Passes:
+class PassCounts:
     """Forwards and backwards that were begun in one mode."""
 
     mode: Mode = "eval"
     forwards: int = 0
     backwards: int = 0
 
-    def and_then(self, more: Passes) -> Passes:
+    def and_then(self, more: PassCounts) -> PassCounts:
         """Both, in the mode of the later."""
-        return Passes(more.mode, self.forwards + more.forwards, self.backwards + more.backwards)
+        return PassCounts(more.mode, self.forwards + more.forwards, self.backwards + more.backwards)
 
 
-def passes_of(ran: Mapping[str, Passes], checks: Iterable[CheckSpec]) -> Iterator[Measurement]:
+def passes_of(ran: Mapping[str, PassCounts], checks: Iterable[CheckSpec]) -> Iterator[Measurement]:
     """A measurement for each probe that ran the model, after that of the run itself."""
     rules = _rules(checks)
     for probe, passes in ran.items():

@@ -18,8 +18,8 @@ from hookcli.run.probes.batch_independence import samples
 from hookcli.run.probes.determinism import repeat
 from hookcli.run.probes.non_finite import Values
 from hookcli.run.probes.optimizer_step import step
-from hookcli.run.probes.pass_counts import RUN, Passes, passes_of
-from hookcli.run.probes.rerun import Again, copied, is_used_up
+from hookcli.run.probes.pass_counts import RUN, PassCounts, passes_of
+from hookcli.run.probes.rerun import Rerun, copied, is_used_up
 from hookcli.spec.hooks import OptimizerSpec
 from hookcli.spec.plan import Plan
 from hookcli.spec.request import Spec
@@ -57,14 +57,14 @@ class Probes:
         if recording.failure is not None or not again:
             return
         backwards = len(recording.gradients) * plan.backward.times
-        ran = {RUN: Passes(plan.mode, plan.steps, backwards)}
-        runs = Again(model, self._batch, plan, self._spec.run.device, loss=self._loss)
+        ran = {RUN: PassCounts(plan.mode, plan.steps, backwards)}
+        runs = Rerun(model, self._batch, plan, self._spec.run.device, loss=self._loss)
         found = self._performed(runs, ran)
         if runs.wrote_unseen():
             found = self._performed(runs, ran)
         recording.measured += [*found, *passes_of(ran, self._spec.checks)]
 
-    def _performed(self, again: Again, ran: dict[str, Passes]) -> list[Measurement]:
+    def _performed(self, again: Rerun, ran: dict[str, PassCounts]) -> list[Measurement]:
         """What the probes that run the model again found, in their order."""
         found: list[Measurement] = []
         used_up = is_used_up(self._batch)
@@ -85,11 +85,11 @@ class Probes:
                 found += grown(again, found)
             else:
                 continue
-            ran[name] = ran.get(name, Passes()).and_then(again.passes())
+            ran[name] = ran.get(name, PassCounts()).and_then(again.passes())
         return found
 
 
-def _samples(again: Again, dim: int | None) -> dict[str, Any]:
+def _samples(again: Rerun, dim: int | None) -> dict[str, Any]:
     """What the samples do, where two runs agree at all."""
     twice = repeat(again, "eval")
     if twice["differ"]:
@@ -106,7 +106,7 @@ def _one(name: str, measure: Callable[[], dict[str, Any]]) -> Measurement:
     return Measurement(name, "", None, value, None)
 
 
-def _step(again: Again, optimizer: OptimizerSpec) -> list[Measurement]:
+def _step(again: Rerun, optimizer: OptimizerSpec) -> list[Measurement]:
     try:
         return step(again, optimizer)
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything

@@ -20,9 +20,9 @@ from hookcli.models.python.functions import function_of
 from hookcli.models.scripted import is_scripted
 from hookcli.models.storage import once
 from hookcli.run.loss import Loss, loss_function
-from hookcli.run.neutrality.model_state import Snapshot
+from hookcli.run.neutrality.model_state import ModelState
 from hookcli.run.prepare import set_mode
-from hookcli.run.probes.pass_counts import Passes
+from hookcli.run.probes.pass_counts import PassCounts
 from hookcli.run.seeds import generators_kept, seed_all
 from hookcli.spec.plan import Plan
 from hookcli.spec.request import Mode
@@ -58,7 +58,7 @@ def held(tensor: torch.Tensor) -> torch.Tensor:
         return plain.clone() if distinct is plain else distinct.clone().expand_as(plain)
 
 
-class Again:
+class Rerun:
     """Runs a model as often as probes want, each time as if it were the first.
 
     Gradients that stand on the model go.
@@ -72,9 +72,9 @@ class Again:
         self.batch = batch
         self._device = device
         self._careful = False
-        self._snapshot: Snapshot | None = None
+        self._snapshot: ModelState | None = None
         self._twice: tuple[Outputs, Outputs] | None = None
-        self._passes = Passes()
+        self._passes = PassCounts()
 
     def twice(self) -> tuple[Outputs, Outputs]:
         """The outputs of two runs in eval mode, made once."""
@@ -96,9 +96,9 @@ class Again:
         )
         loss(output).backward()  # type: ignore[no-untyped-call]
 
-    def passes(self) -> Passes:
+    def passes(self) -> PassCounts:
         """What was begun since this was last asked."""
-        found, self._passes = self._passes, Passes()
+        found, self._passes = self._passes, PassCounts()
         return found
 
     def wrote_unseen(self) -> bool:
@@ -125,7 +125,7 @@ class Again:
             if self._device != "cpu":
                 given = map_batch(given, lambda t: t.to(self._device))
             now: Mode = "as-is" if plan.mode == "as-is" else mode
-            self._passes = self._passes.and_then(Passes(now, 1))
+            self._passes = self._passes.and_then(PassCounts(now, 1))
             yield self.model.call(given.args, given.kwargs)
 
     @contextmanager
@@ -137,7 +137,7 @@ class Again:
         modules = [module for module, _ in module_tree.modules(root)]
         with _generators(modules), generators_kept():
             if isinstance(self.model, EagerModel) and not any(map(is_scripted, modules)):
-                snapshot = self._snapshot = self._snapshot or Snapshot(root)
+                snapshot = self._snapshot = self._snapshot or ModelState(root)
                 try:
                     yield
                 finally:

@@ -20,7 +20,7 @@ _KEPT = 16  # the last so many measurements
 _Alive = Callable[[], bool]
 
 
-class Remembered:
+class StatisticsCache:
     """A function that measures a tensor, or several together, with a memory of the last.
 
     It keeps none of them alive.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn, cast
 
 from hookcli.errors import BugError, HookcliError, ModelError, is_own, trace_of
 from hookcli.worker.child import guard
-from hookcli.worker.last_event import LastEvent, Writer, is_ours, user_line
+from hookcli.worker.last_event import LastEvent, LastEventWriter, is_ours, user_line
 from hookcli.worker.protocol import (
     PIPE_LOST,
     FailureMessage,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class _Progress:
     """Writes each event to the black box, and keeps it for an error that nobody else caught."""
 
-    def __init__(self, box: Writer, outlet: guard.Outlet) -> None:
+    def __init__(self, box: LastEventWriter, outlet: guard.Outlet) -> None:
         self._box = box
         self._outlet = outlet
         self.last = LastEvent("start", None, None, None)
@@ -93,7 +93,7 @@ def main(job_fd: int, answer_fd: int, box_fd: int, dump_fd: int) -> NoReturn:
         guard.leave(0)
     guard.end_with_parent(job_fd)
     sys.argv = [job.spec.model.source]
-    progress = _Progress(Writer(box_fd), outlet)
+    progress = _Progress(LastEventWriter(box_fd), outlet)
     message: ReportMessage | FailureMessage
     try:
         if failed is not None:

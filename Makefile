@@ -15,6 +15,7 @@ test: lint types unit
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
 
 types: $(READY)
 	$(BIN)/mypy

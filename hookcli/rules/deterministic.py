@@ -28,8 +28,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             yield RuleFinding("error", "", f"{mode} failed", said, None, None, value.get("place"))
         elif value["differ"]:
             said = (
-                f"two runs in {mode} mode with one seed differ in {join_names(value['differ'])}, by "
-                f"up to {value['largest']} of the largest value"
+                f"two runs in {mode} mode with one seed differ in {join_names(value['differ'])}, "
+                f"by up to {value['largest']} of the largest value"
             )
             kind = f"differs in {mode}"
             yield RuleFinding("fail", "", kind, said, len(value["differ"]), 0, place)

@@ -41,7 +41,7 @@ def net(tmp_path):
         rule = check.partition("rule: ")[2].partition(",")[0].rstrip("}")
         return rows(report, rule)
 
-    return judge_report
+    return judged
 
 
 KEPT = [

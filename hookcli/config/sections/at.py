@@ -147,7 +147,9 @@ CONDITIONS = Fields(
         "op": Key(Refined(Text(), _operator), "an operator: aten.add"),
         "node": Key(Text(), "the name of an autograd node: AddmmBackward0"),
         "in": Key(_INNER, "the modules in whose calls the operator or node is"),
-        "call": Key(Integer(0), "which of the operator's or node's occurrences in one call, from 0"),
+        "call": Key(
+            Integer(0), "which of the operator's or node's occurrences in one call, from 0"
+        ),
         "not": Key(_INNER, "what must not match"),
         "part": Key(Refined(Text(), _part), "the value of the module's call: output, input[0]"),
     },

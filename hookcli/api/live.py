@@ -24,7 +24,7 @@ from hookcli.report.report import Inputs, Origin, Report
 from hookcli.report.sinks import Kept
 from hookcli.run.assemble import assemble, run_info
 from hookcli.run.batch.candidates import given as given_inputs, no_batch
-from hookcli.run.hook_engine.engine import engine_for
+from hookcli.run.hook_engine.build import engine_for
 from hookcli.run.loss import Loss
 from hookcli.run.neutrality.model_state import preserve_state
 from hookcli.run.observe.observer import Observer

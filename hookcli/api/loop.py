@@ -34,7 +34,7 @@ from hookcli.report.report import Inputs, Report
 from hookcli.report.sinks import Kept, Sink, StreamedSink
 from hookcli.run.assemble import assemble, run_info
 from hookcli.run.cost.flops import Activations
-from hookcli.run.hook_engine.engine import engine_for
+from hookcli.run.hook_engine.build import build_context, build_engine
 from hookcli.run.neutrality.model_state import room_for_hooks
 from hookcli.run.observe.gradients import note_gradients
 from hookcli.run.observe.inventory import note_buffers, take_inventory
@@ -80,8 +80,8 @@ class Attached:
         self._optimizers = optimizers
         load_libraries(spec.libraries)
         self._sink: Sink = Kept(most) if spec.stream is None else StreamedSink(spec.stream)
-        self._engine = engine_for(spec, self._sink, clock=LoopClock)
-        self._clock = self._engine.context
+        self._clock = build_context(spec, self._sink, LoopClock)
+        self._engine = build_engine(spec, self._clock)
         self._recording = Recording()
         self._recorder = Recorder(self._recording, lambda *_: None, self._clock)
         self._recorder.counted = False
@@ -142,7 +142,7 @@ class Attached:
     def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         if not any(optimizer is one for one in self._optimizers):
             return
-        setattr(self._clock, "optimizing", True)  # noqa: B010  # of our own class of clock
+        self._clock.optimizing = True
         if self._spec.command == "grads":
             self._recording.gradients[:] = [note_gradients(self._model, None)]
             self._noted = True
@@ -151,7 +151,7 @@ class Attached:
         """With one optimizer a step of the loop closes with its own."""
         if not any(optimizer is one for one in self._optimizers):
             return
-        setattr(self._clock, "optimizing", False)  # noqa: B010  # of our own class of clock
+        self._clock.optimizing = False
         if len(self._optimizers) == 1:
             self.step()
 

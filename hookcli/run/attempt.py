@@ -27,7 +27,8 @@ from hookcli.run.batch.fake_checks import is_inconclusive
 from hookcli.run.batch.outcome import InferenceResult, Outcome, Result, blames_batch
 from hookcli.run.batch.placement import batch_on_device
 from hookcli.run.extras import RunExtras
-from hookcli.run.hook_engine.engine import Engine, engine_for
+from hookcli.run.hook_engine.build import engine_for
+from hookcli.run.hook_engine.engine import HookEngine
 from hookcli.run.observe.recorder import Progress
 from hookcli.run.prepare import prepare, set_mode
 from hookcli.run.runner import RunOptions, run
@@ -201,7 +202,7 @@ class Session:
         self,
         model: Model,
         candidate: Candidate,
-        engine: Engine | None = None,
+        engine: HookEngine | None = None,
         settings: Plan | None = None,
     ) -> Outcome:
         """Carry out the plan with this batch; with another engine, for a look ahead."""
@@ -213,7 +214,8 @@ class Session:
         recording = Recording()
         if engine is None:
             self._sink.rewind()
-            engine = self._built.after(self._spec, self._sink)
+            engine = engine_for(self._spec, self._sink)
+            engine.take_over(self._built)
         observers = self._beside.observers(candidate, recording)
         with batch_on_device(candidate.batch, self._spec.run, self._faker, self._warn) as (
             batch,

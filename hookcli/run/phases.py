@@ -17,7 +17,7 @@ from hookcli.models.nested import leaves
 from hookcli.models.python.functions import function_of
 from hookcli.report.recording import Recording
 from hookcli.run.cost.training_memory import training
-from hookcli.run.hook_engine.engine import Engine
+from hookcli.run.hook_engine.engine import HookEngine
 from hookcli.run.loss import Loss, loss_function
 from hookcli.run.observe.gradients import note_gradients
 from hookcli.run.observe.observers import Observers
@@ -37,7 +37,7 @@ class Phases:
         self,
         model: Model,
         plan: Plan,
-        engine: Engine,
+        engine: HookEngine,
         recording: Recording,
         watch: Observers,
         *,

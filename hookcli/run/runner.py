@@ -18,7 +18,7 @@ from hookcli.models.model import Model
 from hookcli.report.recording import Failure, Recording
 from hookcli.run.batch.fake_checks import FakeTensorChecks
 from hookcli.run.cost.flops import Activations
-from hookcli.run.hook_engine.engine import Engine
+from hookcli.run.hook_engine.engine import HookEngine
 from hookcli.run.hook_engine.errors import explain
 from hookcli.run.loss import Loss
 from hookcli.run.neutrality.model_state import room_for_hooks
@@ -63,7 +63,7 @@ class RunOptions:
     together: DistributedRun | None = None
 
 
-def run(model: Model, batch: Batch, plan: Plan, engine: Engine, around: RunOptions) -> None:
+def run(model: Model, batch: Batch, plan: Plan, engine: HookEngine, around: RunOptions) -> None:
     """Carry out a plan and note it. The model's own exceptions end up in `recording.failure`.
 
     Raises
@@ -105,7 +105,7 @@ def run(model: Model, batch: Batch, plan: Plan, engine: Engine, around: RunOptio
         together.conclude(model, recording)
 
 
-def _alone(engine: Engine) -> DistributedRun | None:
+def _alone(engine: HookEngine) -> DistributedRun | None:
     """A group of this process alone, where a communication hook wants one."""
     if engine.averaging() is None:
         return None
@@ -116,7 +116,7 @@ def _alone(engine: Engine) -> DistributedRun | None:
 
 def _attach(
     model: Model,
-    engine: Engine,
+    engine: HookEngine,
     watch: Observers,
     together: DistributedRun | None,
     stack: ExitStack,

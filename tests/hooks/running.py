@@ -11,7 +11,7 @@ from hookcli.models.batch import as_batch
 from hookcli.models.eager import EagerModel
 from hookcli.report.recording import Recording
 from hookcli.report.sinks import Kept
-from hookcli.run.hook_engine.engine import engine_for
+from hookcli.run.hook_engine.build import engine_for
 from hookcli.run.runner import RunOptions, run
 from hookcli.spec.hooks import ActionSpec, BackwardSpec, FunctionRef, HookSpec
 from hookcli.spec.plan import plan
@@ -59,11 +59,13 @@ def carry_out(model, x, hooks, **how):
         with built.building():
             root = model if isinstance(model, nn.Module) else model()
         recording.model = root
+        engine = engine_for(spec, sink)
+        engine.take_over(built)
         run(
             EagerModel(root),
             as_batch(x),
             plan(spec),
-            built.after(spec, sink),
+            engine,
             RunOptions(lambda *_: None, recording),
         )
     sink.close(recording)

@@ -30,14 +30,13 @@ from hookcli.models.compiled import is_wrapper, wrappers_around
 from hookcli.models.model import Call, Model, TensorInfo
 from hookcli.models.scripted import format_of
 from hookcli.report.recording import HookFinding, Recording
-from hookcli.report.sinks import Sink
-from hookcli.run.hook_engine.engine import Engine, engine_for
+from hookcli.run.hook_engine.engine import ContextKeeper, HookEngine
 from hookcli.spec.hooks import Match
 from hookcli.spec.request import Spec
 
 
-class HookedEngine(Engine):
-    """All hooks of a run."""
+class AttachedHooks(ContextKeeper):
+    """All hooks of a run; see `HookEngine` for its methods."""
 
     def __init__(self, spec: Spec, context: Context) -> None:
         super().__init__(context)
@@ -50,14 +49,13 @@ class HookedEngine(Engine):
         self._targets: dict[int, Targets] = {}
         self._runs = Runs(context)
 
-    def after(self, spec: Spec, sink: Sink) -> Engine:
-        engine = engine_for(spec, sink)
-        engine.context.sequence = itertools.count(sum(sum(h.fired.values()) for h in self.hooks))
-        engine.context.findings = list(self.context.findings)
-        for mine, earlier in zip(engine.hooks, self.hooks, strict=True):
-            mine.fired.update(earlier.fired)
-            mine.attached += earlier.attached
-        return engine
+    def take_over(self, earlier: HookEngine) -> None:
+        fired = sum(sum(hook.fired.values()) for hook in earlier.hooks)
+        self.context.sequence = itertools.count(fired)
+        self.context.findings = list(earlier.context.findings)
+        for hook, before in zip(self.hooks, earlier.hooks, strict=True):
+            hook.fired.update(before.fired)
+            hook.attached += before.attached
 
     def judge(self, recording: Recording, alive: Callable[[], list[torch.Tensor]] | None) -> None:
         self.context.open = False
@@ -241,12 +239,12 @@ class HookedEngine(Engine):
         self._operators.append((hook, conditions))
 
 
-_ATTACH: dict[str, Callable[[HookedEngine, Hook, Targets, ExitStack], None]] = {
-    "module": HookedEngine._modules,
-    "global module": HookedEngine._every_module,
-    "tensor": HookedEngine._tensors,
-    "autograd node": HookedEngine._nodes,
-    "autograd engine": HookedEngine._in_engine,
+_ATTACH: dict[str, Callable[[AttachedHooks, Hook, Targets, ExitStack], None]] = {
+    "module": AttachedHooks._modules,
+    "global module": AttachedHooks._every_module,
+    "tensor": AttachedHooks._tensors,
+    "autograd node": AttachedHooks._nodes,
+    "autograd engine": AttachedHooks._in_engine,
     "state": lambda _, hook, targets, stack: attach_state(hook, targets.modules, stack),
-    "operators": HookedEngine._on_operators,
+    "operators": AttachedHooks._on_operators,
 }

@@ -1,33 +1,29 @@
-"""What a run tells its hooks. Without any it does nothing, and imports none of their code."""
+"""The protocol between a run and its hooks: what a run tells them, and in which order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, ExitStack
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
 from hookcli.hooks.context import Context
 from hookcli.models.model import Call, Model
 from hookcli.report.recording import EventNote, Recording
-from hookcli.report.sinks import Sink
-from hookcli.spec.request import Spec
 
 if TYPE_CHECKING:
     from hookcli.hooks.hook import Hook
 
 
-class Engine:
-    """The hooks of a run that has none; `HookedEngine` has some."""
+class HookEngine(Protocol):
+    """The hooks of a run. `NoHooks` and `AttachedHooks` implement it."""
 
-    def __init__(self, context: Context) -> None:
-        self.context = context
-        self.hooks: list[Hook] = []
+    context: Context
+    hooks: list[Hook]
 
-    def after(self, spec: Spec, sink: Sink) -> Engine:
-        """A fresh engine for a run of the model that this one saw being built."""
-        return engine_for(spec, sink)
+    def take_over(self, earlier: HookEngine) -> None:
+        """Continue the counts and findings of the engine that saw the model being built."""
 
     def judge(self, recording: Recording, alive: Callable[[], list[torch.Tensor]] | None) -> None:
         """Leave in the recording what was found of hooks; the run has ended.
@@ -35,22 +31,12 @@ class Engine:
         `alive` gives the tensors that may still be there: the model's, and the batch. None where a
         loop's own variables may hold any.
         """
-        self.context.open = False
-        recording.findings = list(self.context.findings)
 
     def watched_by(self, told: Callable[[EventNote], None]) -> None:
         """Let somebody know of each firing as it is noted."""
-        note = self.context.note
-
-        def both(event: EventNote) -> None:
-            note(event)
-            told(event)
-
-        self.context.note = both
 
     def building(self) -> AbstractContextManager[None]:
         """What fires while the model is built is in place."""
-        return nullcontext()
 
     def resolve(self, model: Model) -> None:
         """Find the targets of every hook.
@@ -62,7 +48,6 @@ class Engine:
 
     def attached(self) -> AbstractContextManager[None]:
         """The hooks of modules and tensors are in place, in the order of the configuration."""
-        return nullcontext()
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """A call starts."""
@@ -72,7 +57,6 @@ class Engine:
 
     def around_forward(self) -> AbstractContextManager[None]:
         """What stands around a forward is in place."""
-        return nullcontext()
 
     def forward_ended(self) -> None:
         """The root's call is over: hooks on tensors of several calls can be registered."""
@@ -82,7 +66,6 @@ class Engine:
 
     def operators(self) -> AbstractContextManager[Any]:
         """The mode in which `op` hooks fire."""
-        return nullcontext()
 
     def before_backward(self, start: torch.Tensor) -> None:
         """Backward is about to start from this tensor."""
@@ -94,39 +77,37 @@ class Engine:
 
     def averaging(self) -> Hook | None:
         """The hook that averages gradients over ranks, where there is one."""
-        return None
 
     def package(self, model: Model) -> None:
         """Package the model, for the hooks that fire then."""
 
     def start_step(self, number: int) -> None:
         """Another step begins: calls count from 0."""
+
+
+class ContextKeeper:
+    """What both implementations do alike: they keep the context of the run."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.hooks: list[Hook] = []
+
+    def watched_by(self, told: Callable[[EventNote], None]) -> None:
+        """Let somebody know of each firing as it is noted."""
+        note = self.context.note
+
+        def both(event: EventNote) -> None:
+            note(event)
+            told(event)
+
+        self.context.note = both
+
+    def start_step(self, number: int) -> None:
+        """Another step begins: calls count from 0."""
         self.context.step = number
         self.context.calls.restart()
 
-
-def engine_for(spec: Spec, sink: Sink, *, clock: type[Context] = Context) -> Engine:
-    """The engine for the hooks of a request.
-
-    Raises
-    ------
-    ProblemsError, RequestError, ModelError : actions that cannot be had.
-    """
-    if not spec.hooks:
-        return Engine(clock(sink.add, lambda _: None, lambda _: None, _nothing, _nothing))
-    from hookcli.run.hook_engine.attached import HookedEngine
-    from hookcli.run.statistics.cache import StatisticsCache
-    from hookcli.run.statistics.statistics import norm_of, norm_of_change, norm_of_sum, statistics
-
-    context = clock(
-        note=sink.add,
-        statistics=StatisticsCache(statistics),
-        norm=StatisticsCache(norm_of),
-        norm_of_sum=StatisticsCache(norm_of_sum),
-        difference=norm_of_change,
-    )
-    return HookedEngine(spec, context)
-
-
-def _nothing(*_: torch.Tensor) -> None:
-    return None
+    def judge(self, recording: Recording, alive: Callable[[], list[torch.Tensor]] | None) -> None:
+        """Leave the findings in the recording; the run has ended."""
+        self.context.open = False
+        recording.findings = list(self.context.findings)

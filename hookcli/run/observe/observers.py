@@ -13,7 +13,7 @@ from hookcli.models.nested import argument_leaves
 from hookcli.report.recording import Recording
 from hookcli.run.batch.fake_checks import FakeTensorChecks
 from hookcli.run.cost.flops import OperatorCounter
-from hookcli.run.hook_engine.engine import Engine
+from hookcli.run.hook_engine.engine import HookEngine
 from hookcli.run.observe.call_notes import CallNotes, note_bypassed, note_compiled, with_gradients
 from hookcli.run.observe.node_owners import NodeOwners
 from hookcli.run.observe.observer import Observer
@@ -47,7 +47,7 @@ class Observers:
         self,
         model: Model,
         plan: Plan,
-        engine: Engine,
+        engine: HookEngine,
         recording: Recording,
         progress: Progress,
         doubts: FakeTensorChecks | None,

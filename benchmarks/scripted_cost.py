@@ -23,7 +23,7 @@ warnings.simplefilter("ignore")
 
 import torch  # noqa: E402
 
-from hookcli.models.eager import EagerModel  # noqa: E402
+from hookcli.models.torchscript.model import ScriptedModel  # noqa: E402
 from hookcli.models.torchscript.tap import tap  # noqa: E402
 
 LIMIT, WARM, ROUNDS = 1.15, 4, 15
@@ -81,7 +81,7 @@ def main():
         def enter(*_, calls=calls):
             calls[0] += 1
 
-        with EagerModel(told).observe(enter, lambda *_: None):
+        with ScriptedModel(told).observe(enter, lambda *_: None):
             for _ in range(WARM):
                 step(bare, batch)
                 step(told, batch)

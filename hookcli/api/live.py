@@ -13,8 +13,8 @@ from torch import nn
 from hookcli.errors import RequestError
 from hookcli.inputs.declared import declarations
 from hookcli.models import module_tree
+from hookcli.models.backend import backend_of
 from hookcli.models.batch import Batch, as_batch, map_batch, misfit
-from hookcli.models.eager import EagerModel
 from hookcli.models.failures import first_line, message_of
 from hookcli.models.nested import describe
 from hookcli.models.python.libraries import load_libraries
@@ -130,7 +130,7 @@ def run_live(
         origin, batch = _batch_of(root, given, spec, warnings)
     if is_scripted(root):
         root = _copy(root, spec, warnings)
-    model = EagerModel(root)
+    model = backend_of(root)
     inputs = Inputs(
         origin=origin,
         args=tuple(describe(a) for a in batch.args),

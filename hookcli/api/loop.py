@@ -24,7 +24,7 @@ from hookcli.api.live import device_of, source_of
 from hookcli.api.loop_clock import LoopClock, Scales
 from hookcli.errors import RequestError
 from hookcli.hooks.attach.engine import Queue
-from hookcli.models.eager import EagerModel
+from hookcli.models.backend import backend_of
 from hookcli.models.model import Call
 from hookcli.models.nested import describe, leaves
 from hookcli.models.python.libraries import load_libraries
@@ -76,7 +76,7 @@ class Attached:
         self._spec = spec
         self._shown = shown
         self._plan = replace(plan(spec), mode="as-is")
-        self._model = EagerModel(root)
+        self._model = backend_of(root)
         self._optimizers = optimizers
         load_libraries(spec.libraries)
         self._sink: Sink = Kept(most) if spec.stream is None else StreamedSink(spec.stream)

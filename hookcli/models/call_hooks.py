@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -17,10 +18,6 @@ from torch.nn.modules.module import (
 from hookcli.models import module_tree, places
 from hookcli.models.compiled import is_wrapper, within_compiled
 from hookcli.models.model import CallStack, Enter, Exit, Model
-from hookcli.models.scripted import is_scripted, tapped_in
-
-if TYPE_CHECKING:
-    from hookcli.models.torchscript.calls import ScriptCalls
 
 
 def _could_fuse(layer: nn.TransformerEncoderLayer) -> bool:
@@ -52,12 +49,17 @@ class CallHooks:
         self._modules: list[nn.Module] = []
         self._hooked: set[int] = set()
         self._strangers: dict[int, nn.Module] = {}  # kept, so that an id is not used again
+        # Modules that tell of their calls themselves, and whom to tell that one raised.
+        self._tellers: dict[int, Callable[[BaseException], None]] = {}
         for module, names in module_tree.modules(model.root):
             self._names[id(module)] = names[0]
             self._modules.append(module)
-            if not is_scripted(module):
-                self._hooked.add(id(module))  # that one refuses: global hooks see its calls
-        self._scripts = self._listeners(calls)
+            if self._takes_hooks(module):
+                self._hooked.add(id(module))
+
+    def _takes_hooks(self, module: nn.Module) -> bool:
+        """Whether PyTorch registers hooks on it; of others global hooks see the calls."""
+        return True
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> CallHooks:
         """Stay one: a model may copy a child, and the child's hooks with it."""
@@ -67,23 +69,8 @@ class CallHooks:
         """Become nothing in a pickle: a model may save or send a child."""
         return _Inert, ()
 
-    def _listeners(self, calls: CallStack) -> dict[int, ScriptCalls]:
-        """One for each scripted module that tells of its calls, by its identity."""
-        tapped = tapped_in(self._model.root)
-        if not tapped:
-            return {}
-        from hookcli.models.torchscript.calls import ScriptCalls
-
-        return {
-            id(one.root): ScriptCalls(one, self._names, calls, self._enter, self._leave)
-            for one in tapped
-        }
-
     def open(self, stack: ExitStack) -> None:
         """Attach what must come before all other hooks."""
-        for script in self._scripts.values():
-            script.open()
-            stack.callback(script.close)
         stack.enter_context(register_module_forward_pre_hook(self._begin))
 
     def attach(self, stack: ExitStack) -> None:
@@ -103,7 +90,7 @@ class CallHooks:
 
     def _begin(self, module: nn.Module, args: tuple[Any, ...]) -> None:
         key, calls = id(module), self._calls
-        if module is self._model.wrapper or key in self._scripts:
+        if module is self._model.wrapper or key in self._tellers:
             return
         call = calls.enter(module, self._names.get(key))
         if calls.placed:
@@ -156,10 +143,10 @@ class CallHooks:
 
     def _stranger_post(self, module: nn.Module, _args: tuple[Any, ...], *rest: Any) -> None:
         # After an error torch calls a global hook without the keyword arguments.
-        if id(module) in self._scripts:
+        if id(module) in self._tellers:
             error = sys.exc_info()[1]
             if error is not None:
-                self._scripts[id(module)].raised(error)
+                self._tellers[id(module)](error)
         elif id(module) not in self._hooked:
             kwargs, output = rest if len(rest) == 2 else ({}, None)
             self._end(module, kwargs, output)

@@ -12,15 +12,6 @@ from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 from hookcli.models import module_tree, places
 from hookcli.models.call_hooks import CallHooks
 from hookcli.models.model import CallStack, Enter, Exit, TensorInfo
-from hookcli.models.scripted import (
-    forwards,
-    is_scripted,
-    lost,
-    original_of,
-    qualified_type,
-    tapped_in,
-    type_of,
-)
 from hookcli.report.recording import ModuleInfo
 
 
@@ -32,13 +23,10 @@ def has_forward(kind: type[nn.Module]) -> bool:
     return defining is not nn.Module
 
 
-def can_be_called(module: nn.Module) -> bool:
-    """Whether calling a module can run anything."""
-    return bool(forwards(module)) if is_scripted(module) else has_forward(type(module))
-
-
 class EagerModel:
     """A live module. Hooks come after the user's own and see the values that go on."""
+
+    state_in_python = True
 
     def __init__(self, root: nn.Module, *, constructors: places.Constructors | None = None) -> None:
         self.root = root
@@ -54,9 +42,9 @@ class EagerModel:
                 key=id(module),
                 name=names[0],
                 aliases=tuple(names[1:]),
-                type=type_of(module),
-                original_name=qualified_type(module),
-                callable=can_be_called(module),
+                type=self._type_of(module),
+                original_name=self._original_name(module),
+                callable=self._can_be_called(module),
                 place=self._place_of(module),
                 own=tuple(id(p) for p in module._parameters.values() if p is not None),
                 below=_below(module, below),
@@ -74,7 +62,7 @@ class EagerModel:
 
     def _tensors(self, table: str) -> tuple[TensorInfo, ...]:
         return tuple(
-            TensorInfo(names[0], tuple(names[1:]), type_of(owner), tensor)
+            TensorInfo(names[0], tuple(names[1:]), self._type_of(owner), tensor)
             for tensor, names, owner in module_tree.tensors(self.root, table)
         )
 
@@ -93,16 +81,20 @@ class EagerModel:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One forward."""
-        try:
-            return (self.wrapper or self.root)(*args, **kwargs)
-        except Exception as error:
-            for tapped in tapped_in(self.root):
-                original = original_of(error, tapped)
-                if original is not error:
-                    raise original from None  # TorchScript makes its own error of everything
-            raise
-        finally:
-            lost.error = None  # it holds the frames of the model
+        return (self.wrapper or self.root)(*args, **kwargs)
+
+    def _type_of(self, module: nn.Module) -> str:
+        return type(module).__name__
+
+    def _original_name(self, module: nn.Module) -> str | None:
+        """The name of its class in another format, where it stands for one of that."""
+        return None
+
+    def _can_be_called(self, module: nn.Module) -> bool:
+        return has_forward(type(module))
+
+    def _call_hooks(self, enter: Enter, leave: Exit, calls: CallStack) -> CallHooks:
+        return CallHooks(self, enter, leave, calls)
 
     @contextmanager
     def observe(
@@ -114,7 +106,7 @@ class EagerModel:
         between: AbstractContextManager[Any] | None = None,
     ) -> Iterator[None]:
         """Call `enter` and `leave` around every module's forward, registered or not."""
-        hooks = CallHooks(self, enter, leave, calls or CallStack())
+        hooks = self._call_hooks(enter, leave, calls or CallStack())
         with ExitStack() as stack:
             hooks.open(stack)
             if between is not None:

@@ -80,6 +80,11 @@ class Model(Protocol):
     root: torch.nn.Module
     wrapper: torch.nn.Module | None  # called in the root's place, and no part of the model
 
+    @property
+    def state_in_python(self) -> bool:
+        """Whether all that a module holds is in its Python attributes, to be kept and put back."""
+        ...
+
     def modules(self) -> tuple[ModuleInfo, ...]:
         """Registered modules in the order of `named_modules`."""
         ...

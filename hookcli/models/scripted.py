@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -110,13 +112,29 @@ def format_of(root: nn.Module) -> str:
     return "torchscript" if is_scripted(root) else str(getattr(type(root), FORMAT, "python"))
 
 
-class _Lost:
+class LostError:
     """What an operator raised in Python: on its way through TorchScript it loses type and text."""
 
-    error: BaseException | None = None
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+        self._kept = False
+
+    def note(self, error: BaseException) -> None:
+        """Keep an error, where a scripted module runs that may lose it."""
+        if self._kept:
+            self.error = error
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """A scripted module may run. Afterwards nothing is held: an error has its frames."""
+        self._kept = True
+        try:
+            yield
+        finally:
+            self._kept, self.error = False, None
 
 
-lost = _Lost()
+lost = LostError()
 
 
 def original_of(error: BaseException, tapped: Tapped) -> BaseException:

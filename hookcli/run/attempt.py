@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
-from hookcli.models.eager import EagerModel
+from hookcli.models.backend import backend_of
 from hookcli.models.failures import first_line
 from hookcli.models.fake.fake import Faker
 from hookcli.models.loaded import Loaded
@@ -78,7 +78,7 @@ class Session:
             self._sink.mark()
             self._format = loaded.format
             self._warnings += [loaded.note] if loaded.note else []
-            model = loaded.model or EagerModel(loaded.root, constructors=loaded.constructors)
+            model = loaded.model or backend_of(loaded.root, constructors=loaded.constructors)
             self._plan, told = in_its_mode(self._plan, self._spec, loaded.mode)
             self._warnings += told
             self._beside.exchange_weights(model.root)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from torch import nn
 
+from hookcli.models.backend import backend_of
 from hookcli.models.batch import as_batch
-from hookcli.models.eager import EagerModel
 from hookcli.report.recording import Recording
 from hookcli.report.sinks import Kept
 from hookcli.run.hook_engine.build import engine_for
@@ -62,7 +62,7 @@ def carry_out(model, x, hooks, **how):
         engine = engine_for(spec, sink)
         engine.take_over(built)
         run(
-            EagerModel(root),
+            backend_of(root),
             as_batch(x),
             plan(spec),
             engine,

@@ -19,7 +19,7 @@ from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.errors import HookcliError
 from hookcli.spec.hooks import PackagePattern
 from tests.hooks import functions, models
-from tests.hooks.running import FUNCTIONS, CallRef, call, carry_out, hook
+from tests.hooks.running import FUNCTIONS, FunctionRef, call, carry_out, hook
 
 # Where each kind stands on models.Plain, where that is not everywhere.
 AT = {
@@ -296,7 +296,7 @@ def test_what_a_function_returns_takes_effect_as_by_hand(kind):
     name, attach = HAND[kind.name]
     if isinstance(name, dict):
         function = tuple(getattr(functions, one) for one in name.values())
-        action = ("call", {key: CallRef(f"{FUNCTIONS}:{one}") for key, one in name.items()})
+        action = ("call", {key: FunctionRef(f"{FUNCTIONS}:{one}") for key, one in name.items()})
     else:
         function, action = getattr(functions, name), call(name)
     expected = by_hand(kind, function, attach)

@@ -10,7 +10,7 @@ import torch.package
 
 from hookcli.errors import ModelError
 from hookcli.spec.hooks import PackagePattern
-from tests.hooks.running import CallRef, carry_out, hook
+from tests.hooks.running import FunctionRef, carry_out, hook
 from tests.models import made
 
 KINDS = ("package_intern", "package_extern", "package_mock")
@@ -121,7 +121,7 @@ def test_functions_get_torch_s_own_exporter_and_name(net, tmp_path):
         "    with open(__file__ + '.txt', 'a') as file:\n"
         "        print(type(exporter).__name__, name, file=file)\n"
     )
-    action = ("call", CallRef(f"{tmp_path}/told.py:told"))
+    action = ("call", FunctionRef(f"{tmp_path}/told.py:told"))
     packaged(net.Net(), hooks=[hook("package_intern", None, action)])
     sys.modules.pop("told")
     assert (tmp_path / "told.py.txt").read_text().splitlines() == [

@@ -67,7 +67,7 @@ class _Mode(FakeTensorMode):  # type: ignore[no-untyped-call]
         try:
             return self.dispatch(func, types, args, kwargs or {})
         except BaseException as error:
-            lost.error = error
+            lost.note(error)
             raise
 
 

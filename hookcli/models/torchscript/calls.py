@@ -18,6 +18,7 @@ class ScriptCalls:
     def __init__(
         self, tapped: Tapped, names: dict[int, str], calls: CallStack, enter: Enter, leave: Exit
     ) -> None:
+        self.root = tapped.root
         self._tapped = tapped
         self._names = names
         self._calls = calls

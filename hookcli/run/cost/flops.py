@@ -46,7 +46,7 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         try:
             out = func(*args, **(kwargs or {}))
         except BaseException as error:
-            lost.error = error
+            lost.note(error)
             raise
         if func is _DEVICE or func.namespace == OURS:  # fake tensors ask for their device a lot
             return out

@@ -13,11 +13,9 @@ import torch
 
 from hookcli.models import module_tree
 from hookcli.models.batch import Batch, map_batch
-from hookcli.models.eager import EagerModel
 from hookcli.models.model import Model
 from hookcli.models.nested import leaves
 from hookcli.models.python.functions import function_of
-from hookcli.models.scripted import is_scripted
 from hookcli.models.storage import once
 from hookcli.run.loss import Loss, loss_function
 from hookcli.run.neutrality.model_state import ModelState
@@ -136,7 +134,7 @@ class Rerun:
             info.tensor.grad = None
         modules = [module for module, _ in module_tree.modules(root)]
         with _generators(modules), generators_kept():
-            if isinstance(self.model, EagerModel) and not any(map(is_scripted, modules)):
+            if self.model.state_in_python:
                 snapshot = self._snapshot = self._snapshot or ModelState(root)
                 try:
                     yield

@@ -77,7 +77,7 @@ def test_a_function_of_the_users_sees_pytorchs_signature():
 
 @pytest.mark.parametrize("error", [KeyError("mine"), KeyboardInterrupt(), SystemExit(3)])
 def test_what_a_hook_raises_comes_out_as_it_was(error):
-    from hookcli.models.eager import EagerModel
+    from hookcli.models.backend import backend_of
 
     script = loaded(scripted(nn.Sequential(nn.Linear(4, 4))))
 
@@ -85,7 +85,7 @@ def test_what_a_hook_raises_comes_out_as_it_was(error):
         if call.name == "0":
             raise error
 
-    model = EagerModel(script)
+    model = backend_of(script)
     with pytest.raises(type(error)) as caught, model.observe(enter, lambda *_: None):
         model.call((batch(),), {})
     assert caught.value is error

@@ -134,7 +134,7 @@ def test_memory_is_taken_away_at_the_limit(lab):
 
 def test_the_worker_gives_way_where_the_machine_has_no_memory_left(lab):
     patched = (
-        "from hookcli.worker import launch; from hookcli.__main__ import main; import os;"
+        "from hookcli.worker import worker as launch; from hookcli.__main__ import main; import os;"
         "launch.available = lambda: 0 if os.path.exists(os.environ['REACHED']) else None; main()"
     )
     source = model(forward="open(os.environ['REACHED'], 'w'); time.sleep(600)  # HERE")

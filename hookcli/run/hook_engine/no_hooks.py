@@ -32,7 +32,7 @@ class NoHooks(ContextKeeper):
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         pass
 
-    def leave(self, call: Call, output: Any) -> None:
+    def leave(self, call: Call, output: Any, *, raised: bool = False) -> None:
         pass
 
     def around_forward(self) -> AbstractContextManager[None]:

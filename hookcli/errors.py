@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
-import heapq
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import IntEnum
 from types import TracebackType
-
-_LONGEST = 200  # characters of a name that anyone mistypes
-_MOST = 20_000_000  # pairs of characters that are compared for a hint: a second or two
 
 
 class Status(IntEnum):
@@ -133,29 +128,3 @@ class InterruptedRun(BaseException):
         super().__init__(status)
         self.status = status
         self.where: str | None = None
-
-
-def closest(word: str, names: Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
-    """The names closest to a word, for hints, as difflib.get_close_matches gives them.
-
-    That takes the product of the lengths for each name, which hostile names make hours: long names
-    are passed over, and the search ends after so much work.
-    """
-    if len(word) > _LONGEST:
-        return []
-    found: list[tuple[float, str]] = []
-    left = _MOST
-    matcher: difflib.SequenceMatcher[str] = difflib.SequenceMatcher()
-    matcher.set_seq2(word)
-    for name in names:
-        if len(name) > _LONGEST:
-            continue
-        matcher.set_seq1(name)
-        if matcher.real_quick_ratio() < cutoff or matcher.quick_ratio() < cutoff:
-            continue
-        left -= len(word) * len(name)
-        if left < 0:
-            break
-        if matcher.ratio() >= cutoff:
-            found.append((matcher.ratio(), name))
-    return [name for _, name in heapq.nlargest(count, found)]

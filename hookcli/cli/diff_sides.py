@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hookcli.cli.flag_values import near
 from hookcli.cli.input_files import files_read
 from hookcli.cli.requests import Request, request_of
 from hookcli.console import Console
 from hookcli.errors import HookcliError, ProblemsError, RequestError
 from hookcli.spec.request import Command
+from hookcli.text import nearest
 
 _KEYS = ("dtype", "device", "mode", "weights", "arg")
 _MODES = ("train", "eval", "as-is")
@@ -61,7 +61,7 @@ def parse_side(text: str) -> SideText:
     for part in query.split("&"):
         key, _, value = part.partition("=")
         if key not in _KEYS or not value:
-            guess = near(key, _KEYS)
+            guess = nearest(key, _KEYS)
             what = "has no value" if key in _KEYS else "is no setting of a side"
             raise RequestError(
                 f"'{key}' {what}",

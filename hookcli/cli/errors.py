@@ -8,9 +8,9 @@ import shlex
 from collections.abc import Callable, Collection
 from typing import Any
 
-from hookcli.cli.flag_values import near
 from hookcli.console import Console, stdout_is_closed
 from hookcli.errors import BugError, HookcliError, InterruptedRun, RequestError, Status
+from hookcli.text import nearest
 
 
 def watch_stdout() -> None:
@@ -92,10 +92,10 @@ def _meant(message: str) -> str | None:
     """What was likely meant, of what typer or the message itself names."""
     choice = _CHOICE.search(message)
     if choice is not None:
-        return near(choice[1], re.findall(r"'([^']*)'", choice[2]))
+        return nearest(choice[1], re.findall(r"'([^']*)'", choice[2]))
     others = _OTHERS.search(message)
     if others is None:
         return None
     named = [one.strip("' ") for one in others[1].split(",")]
     word = re.split(r"[ :]+", message[: others.start()])[-1].strip("'.")
-    return near(word, named) or named[0]
+    return nearest(word, named) or named[0]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hookcli.cli.ci import source_root
 from hookcli.console import Console
-from hookcli.errors import RequestError, closest
+from hookcli.errors import RequestError
 from hookcli.formats.names import DEFAULT_COLUMNS, columns_of
 from hookcli.spec.request import DEVICES, LOSS_HINT, LOSSES
+from hookcli.text import nearest
 
 if TYPE_CHECKING:
     from hookcli.formats.view import View
@@ -18,12 +19,6 @@ if TYPE_CHECKING:
 
 _MOST = 1e9  # seconds or gigabytes
 _INDEX = re.compile("[0-9]{1,3}")  # of a device: torch's are of 8 bits
-
-
-def near(word: str, known: Iterable[str]) -> str | None:
-    """The known word that `word` is likely meant to be."""
-    found = closest(word, list(known), count=1, cutoff=0.5)
-    return found[0] if found else None
 
 
 def parse_columns(text: str | None, command: str | None) -> tuple[str, ...]:
@@ -66,7 +61,7 @@ def _names(
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     for name in names:
         if name not in known:
-            guess = near(name, known)
+            guess = nearest(name, known)
             raise RequestError(
                 f"there is no {noun} '{name}'",
                 place=f"{flag} {text}",
@@ -89,7 +84,7 @@ def parse_device(text: str | None) -> str | None:
         return None
     kind, _, index = text.partition(":")
     if kind not in DEVICES or (index and not _INDEX.fullmatch(index)):
-        guess = "cuda" if kind == "gpu" else near(kind, DEVICES)
+        guess = "cuda" if kind == "gpu" else nearest(kind, DEVICES)
         raise RequestError(
             f"'{text}' is no device",
             place=f"--device {text}",
@@ -108,7 +103,7 @@ def parse_loss(text: str | None) -> str | None:
     """
     if text is None or text in LOSSES or ":" in text or text.startswith("torch.ops."):
         return text
-    guess = near(text, LOSSES)
+    guess = nearest(text, LOSSES)
     raise RequestError(
         f"'{text}' is no loss",
         place=f"--loss {text}",
@@ -130,7 +125,7 @@ def parse_dtype(text: str | None) -> str | None:
         return None
     found = canonical_dtype(text)
     if found not in FLOATING:
-        guess = near(text, FLOATING)
+        guess = nearest(text, FLOATING)
         raise RequestError(
             f"'{text}' is no floating dtype",
             place=f"--dtype {text}",

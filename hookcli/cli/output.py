@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookcli.cli.ci import write_summary
-from hookcli.cli.flag_values import near
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.names import FORMATS
+from hookcli.text import nearest
 
 if TYPE_CHECKING:
     from hookcli.formats.view import View
@@ -77,7 +77,7 @@ def parse_targets(
 def _target(text: str) -> Target:
     name, given, file = text.partition("=")
     if name not in FORMATS:
-        guess = near(name, FORMATS)
+        guess = nearest(name, FORMATS)
         raise RequestError(
             f"there is no format '{name}'",
             place=f"-f {text}",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from hookcli.catalogue.kind import Kind
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.config.sections.at_rules import at_rule
-from hookcli.errors import RequestError, closest
+from hookcli.errors import RequestError
 from hookcli.spec.hooks import ActionSpec, HookSpec
 from hookcli.spec.selectors import selector_of
+from hookcli.text import nearest
 
 # What `all` means. Left out are those that change what they look at, or the run:
 # - full_backward_pre, full_backward and backward put functions of their own into the graph, refuse
@@ -36,11 +37,11 @@ def observers(text: str) -> tuple[HookSpec, ...]:
         raise RequestError("no kind is named", place=place, hint="hookcli list hooks shows them")
     for name in names:
         if name not in CATALOGUE:
-            near = closest(name, [*CATALOGUE, "all"], count=1, cutoff=0.5)
+            near = nearest(name, [*CATALOGUE, "all"])
             raise RequestError(
                 f"there is no kind of hook '{name}'",
                 place=place,
-                hint=f"did you mean {near[0]}?" if near else "hookcli list hooks shows them",
+                hint=f"did you mean {near}?" if near else "hookcli list hooks shows them",
             )
     return tuple(
         _observer(CATALOGUE[name], index, place) for index, name in enumerate(dict.fromkeys(names))

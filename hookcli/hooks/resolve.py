@@ -9,13 +9,14 @@ from typing import Any
 from torch import nn
 
 from hookcli.catalogue.kinds import CATALOGUE
-from hookcli.errors import RequestError, closest
+from hookcli.errors import RequestError
 from hookcli.models import module_tree
 from hookcli.models.model import Model, TensorInfo
 from hookcli.models.scripted import type_of
 from hookcli.report.recording import HookFinding
 from hookcli.spec import selectors
 from hookcli.spec.hooks import HookSpec, Match, Selector
+from hookcli.text import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,6 @@ def _other(at: Selector, known: Known, of_parameters: bool) -> str | None:
             return f"{name} is a parameter: kind tensor and post_accumulate_grad stand on those"
         if match.type is not None:
             types = sorted({type_of(module) for module, _ in known.modules})
-            near = closest(match.type, types, count=1)
-            return f"did you mean {near[0]}?" if near else f"types are {', '.join(types[:8])}"
+            near = nearest(match.type, types, cutoff=0.6)
+            return f"did you mean {near}?" if near else f"types are {', '.join(types[:8])}"
     return None

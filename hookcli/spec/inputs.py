@@ -14,7 +14,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, TypeAlias
 
-from hookcli.errors import RequestError, closest
+from hookcli.errors import RequestError
+from hookcli.text import nearest
 
 _ALIASES = {
     "float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32",
@@ -135,11 +136,11 @@ def canonical_dtype(name: str) -> str | None:
 def _dtype(text: str, name: str) -> str:
     found = canonical_dtype(name)
     if found is None:
-        near = closest(name, [*DTYPES, *_ALIASES], count=1, cutoff=0.5)
+        near = nearest(name, [*DTYPES, *_ALIASES])
         _refuse(
             text,
             f"'{name}' is no dtype",
-            f"did you mean {near[0]}?" if near else "dtypes are " + ", ".join(DTYPES[:4]) + ", …",
+            f"did you mean {near}?" if near else "dtypes are " + ", ".join(DTYPES[:4]) + ", …",
         )
     return found
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from hookcli.errors import closest
 from hookcli.spec.hooks import Match, Part, Selector
+from hookcli.text import closest, nearest
 
 STEP = r'(?:\[[0-9]+\]|\.[^\W\d]\w*|\["(?:[^"\\]|\\.)*"\])'
 _PATH = re.compile(f"{STEP}*")
@@ -49,8 +49,8 @@ def part_of(text: str) -> tuple[Part, str]:
 
 
 def _nearest_part(word: str) -> str | None:
-    near = closest(word, [*_PARTS, "in", "out", "inputs", "outputs"], 1, 0.6)
-    return ("input" if near[0].startswith("in") else "output") if near else None
+    near = nearest(word, [*_PARTS, "in", "out", "inputs", "outputs"], cutoff=0.6)
+    return ("input" if near.startswith("in") else "output") if near else None
 
 
 def match_of(text: str) -> Match:

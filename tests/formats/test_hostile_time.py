@@ -14,7 +14,6 @@ import sys
 import pytest
 from hypothesis import given, strategies as st
 
-from hookcli.errors import closest
 from hookcli.formats import markdown
 from hookcli.formats.grads import table
 from hookcli.formats.inspect.cells import Caller
@@ -23,6 +22,7 @@ from hookcli.formats.parts.widths import shrink
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.report.report import ErrorInfo, UncalledRow
+from hookcli.text import closest
 from tests.formats.checks import row
 from tests.formats.fabricate import Leaf, event, layer, parameter, report, stats
 

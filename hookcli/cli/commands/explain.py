@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from hookcli.cli.errors import reporting
-from hookcli.cli.flag_values import near
 from hookcli.console import Console
 from hookcli.errors import RequestError, Status
+from hookcli.text import nearest
 
 _WIDEST = 80  # columns: longer lines are hard to read
 
@@ -69,7 +69,7 @@ def _page(text: str, width: int) -> str:
         "format": FORMATS,
     }
     known = [f"{what}:{one}" for what, table in families.items() for one in table]
-    guess = near(text, known if colon else [*KINDS, *ACTIONS, *RULES, *FORMATS])
+    guess = nearest(text, known if colon else [*KINDS, *ACTIONS, *RULES, *FORMATS])
     raise RequestError(
         f"there is no hook kind, action, rule or format '{text}'",
         place=f"hookcli explain {text}",

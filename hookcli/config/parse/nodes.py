@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hookcli.errors import ProblemsError, RequestError, closest
+from hookcli.errors import ProblemsError, RequestError
 from hookcli.spec.yaml import flow
+from hookcli.text import nearest
 
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _LONGEST = 80  # characters of a source line that an error shows
@@ -201,17 +202,10 @@ def plain(item: Node) -> Any:
     return value
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that `word` is likely meant to be; case does not count."""
-    folded = {one.casefold(): one for one in known}
-    near = closest(word.casefold(), folded, count=1, cutoff=0.5)
-    return folded[near[0]] if near else None
-
-
 def suggestion(word: str, known: Iterable[str], what: str) -> str:
     """A hint: the near name, or all of them."""
     names = list(known)
-    near = nearest(word, names)
+    near = nearest(word, names, ignore_case=True)
     return f"did you mean {near}?" if near else f"{what} {', '.join(names)}"
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from hookcli.config.parse.code_refs import Code, Written
 from hookcli.config.parse.nodes import Node, NodeError
-from hookcli.errors import closest
 from hookcli.spec.hooks import FunctionRef
+from hookcli.text import nearest
 
 _MODEL_FILE = re.compile(r"(.+?\.(?:py|pt|pth|ts|pt2))(?::(.+))?", re.DOTALL)
 _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -59,10 +59,10 @@ def _near(path: Path, text: str) -> str:
         names = [entry.name for entry in path.parent.iterdir()]
     except OSError:
         return f"there is no folder {path.parent}; paths are relative to the configuration"
-    near = closest(path.name, names, count=1)
-    near = near or sorted(name for name in names if Path(name).stem == path.stem)
+    same_stem = sorted(name for name in names if Path(name).stem == path.stem)
+    near = nearest(path.name, names, cutoff=0.6) or next(iter(same_stem), None)
     if near:
-        return f"did you mean {(Path(text).parent / near[0]).as_posix()}?"
+        return f"did you mean {(Path(text).parent / near).as_posix()}?"
     return "paths are relative to the configuration that names them"
 
 

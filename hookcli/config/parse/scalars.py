@@ -18,13 +18,13 @@ from hookcli.config.parse.nodes import (
     Node,
     NodeError,
     Problems,
-    nearest,
     plain,
     said,
     shown,
     suggestion,
 )
 from hookcli.spec.inputs import LARGEST
+from hookcli.text import nearest
 
 Schema = dict[str, Any]
 
@@ -109,7 +109,7 @@ class Named:
         if not isinstance(word, str):
             misfit(item, self.wants, self.listing)
         if word not in self.does:
-            near = nearest(self.bare(word), self.does)
+            near = nearest(self.bare(word), self.does, ignore_case=True)
             hint = f"did you mean {near}?" if near else self.listing
             raise NodeError(item, f"there is no {self.what} '{shown(word)}'", hint)
         return word

@@ -9,11 +9,12 @@ from typing import Any
 
 from torch import nn
 
-from hookcli.errors import ModelError, RequestError, closest
+from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
 from hookcli.models.failures import failure_of
 from hookcli.models.python.importing import import_file
 from hookcli.spec.request import Argument
+from hookcli.text import nearest
 
 _CALL_HINT = 'write {call: "package.module:attr", args: {name: value}}'
 
@@ -116,11 +117,11 @@ def _misfit(
     anything = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
     for argument in args:
         if argument.name and argument.name not in names and not anything:
-            near = closest(argument.name, names, count=1)
+            near = nearest(argument.name, names, cutoff=0.6)
             return RequestError(
                 f"{label} takes no argument '{argument.name}'",
                 place=f"--arg {argument.text}",
-                hint=f"did you mean {near[0]}?" if near else f"it takes {takes}",
+                hint=f"did you mean {near}?" if near else f"it takes {takes}",
             )
     given = {a.name for a in args if a.name}
     count = sum(a.name is None for a in args)

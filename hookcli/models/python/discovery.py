@@ -17,10 +17,11 @@ from typing import Any
 
 from torch import nn
 
-from hookcli.errors import RequestError, closest
+from hookcli.errors import RequestError
 from hookcli.models.eager import has_forward
 from hookcli.models.python.construct import can_build
 from hookcli.spec.request import Argument
+from hookcli.text import nearest
 
 _BUILDERS = ("build_model", "create_model", "get_model", "make_model")
 _LOSSES = ("Loss", "Criterion", "Metric")
@@ -49,10 +50,10 @@ def attribute(module: ModuleType, path: str, source: str) -> Any:
             value = getattr(value, step)
         except AttributeError:
             names = [name for name in dir(value) if not name.startswith("_")]
-            near = closest(step, names, count=1)
+            near = nearest(step, names, cutoff=0.6)
             models = [n for n, v in getattr(value, "__dict__", {}).items() if _is_model_class(v)]
             if near:
-                hint = f"did you mean {near[0]}?"
+                hint = f"did you mean {near}?"
             elif models:
                 hint = f"models here: {', '.join(models[:6])}"
             else:

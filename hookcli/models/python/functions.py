@@ -9,10 +9,11 @@ from typing import Any
 
 import torch
 
-from hookcli.errors import ModelError, RequestError, closest
+from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
 from hookcli.models.failures import failure_of, missing_module
 from hookcli.models.python.importing import import_file, own_path
+from hookcli.text import nearest
 
 
 def function_of(reference: str, place: str) -> Callable[..., Any]:
@@ -46,11 +47,11 @@ def _named(module: Any, name: str, source: str, place: str) -> Any:
     for step in name.split("."):
         if not hasattr(value, step):
             names = [one for one in dir(value) if callable(getattr(value, one, None))]
-            near = closest(step, [n for n in names if n[:1] != "_"], count=1)
+            near = nearest(step, [n for n in names if n[:1] != "_"], cutoff=0.6)
             raise RequestError(
                 f"there is no {step} in {Path(source).name}",
                 place=place,
-                hint=f"did you mean {near[0]}?" if near else "name a function that stands there",
+                hint=f"did you mean {near}?" if near else "name a function that stands there",
             )
         value = getattr(value, step)
     return value

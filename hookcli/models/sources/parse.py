@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn, TypeAlias
 
-from hookcli.errors import ModelError, RequestError, closest
+from hookcli.errors import ModelError, RequestError
 from hookcli.models.sources.content import Content, identify, identify_folder
 from hookcli.models.sources.package_resources import resources
 from hookcli.models.sources.refusals import refusal
 from hookcli.spec.request import ModelSpec
+from hookcli.text import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +221,8 @@ def _only(path: Path, names: Sequence[str], what: str, source: str) -> str:
 
 
 def _nothing(path: Path, after: str, names: Sequence[str], source: str) -> NoReturn:
-    near = closest(after, names, count=1)
-    shown = near or names[:6]
+    near = nearest(after, names, cutoff=0.6)
+    shown = [near] if near else names[:6]
     commands = " or ".join(f"{path.as_posix()}:{name}" for name in shown) or path.as_posix()
     raise RequestError(
         f"there is no {after} in {path.as_posix()}",
@@ -244,12 +245,12 @@ def _folder(path: Path, source: str) -> RequestError | ModelError:
 
 
 def _missing(source: str, path: Path) -> RequestError:
-    near: list[str] = []
+    near = None
     if path.parent.is_dir():
         names = [entry.name for entry in path.parent.iterdir() if entry.suffix == path.suffix]
-        near = closest(path.name, names, count=1)
+        near = nearest(path.name, names, cutoff=0.6)
     hint = (
-        f"did you mean {(path.parent / near[0]).as_posix()}?"
+        f"did you mean {(path.parent / near).as_posix()}?"
         if near
         else "MODEL is path.py, path.py:Net, package.module:Net, or a file.pt that holds a model"
     )

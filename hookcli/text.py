@@ -1,0 +1,53 @@
+"""Words for messages: the nearest known word, counts with their noun, lists of names.
+
+It knows nothing of hookcli, so that every folder can use it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import heapq
+from collections.abc import Iterable
+
+_LONGEST = 200  # characters of a name that anyone mistypes
+_MOST = 20_000_000  # pairs of characters that are compared for a hint: a second or two
+
+
+def nearest(
+    word: str, known: Iterable[str], *, cutoff: float = 0.5, ignore_case: bool = False
+) -> str | None:
+    """Return the known word that `word` is likely meant to be, or None if none is alike.
+
+    `cutoff` is the least similarity, from 0 to 1, as `difflib.get_close_matches` measures it. The
+    default suits hookcli's own words, of which there are few; names of the user's code and files
+    are many, and take 0.6.
+    """
+    words = {one.casefold() if ignore_case else one: one for one in known}
+    matches = closest(word.casefold() if ignore_case else word, words, 1, cutoff)
+    return words[matches[0]] if matches else None
+
+
+def closest(word: str, names: Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
+    """The names closest to a word, for hints, as difflib.get_close_matches gives them.
+
+    That takes the product of the lengths for each name, which hostile names make hours: long names
+    are passed over, and the search ends after so much work.
+    """
+    if len(word) > _LONGEST:
+        return []
+    found: list[tuple[float, str]] = []
+    left = _MOST
+    matcher: difflib.SequenceMatcher[str] = difflib.SequenceMatcher()
+    matcher.set_seq2(word)
+    for name in names:
+        if len(name) > _LONGEST:
+            continue
+        matcher.set_seq1(name)
+        if matcher.real_quick_ratio() < cutoff or matcher.quick_ratio() < cutoff:
+            continue
+        left -= len(word) * len(name)
+        if left < 0:
+            break
+        if matcher.ratio() >= cutoff:
+            found.append((matcher.ratio(), name))
+    return [name for _, name in heapq.nlargest(count, found)]

@@ -51,3 +51,13 @@ def closest(word: str, names: Iterable[str], count: int = 1, cutoff: float = 0.6
         if matcher.ratio() >= cutoff:
             found.append((matcher.ratio(), name))
     return [name for _, name in heapq.nlargest(count, found)]
+
+
+def pluralize(count: int, noun: str, plural: str | None = None) -> str:
+    """Return the form of the noun that goes with a count; `plural` if an "s" does not make it."""
+    return noun if count == 1 else plural or f"{noun}s"
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun: `1 finding`, `3,000 findings`."""
+    return f"{count:,} {pluralize(count, noun, plural)}"

@@ -15,6 +15,7 @@ from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
 from hookcli.errors import Status
 from hookcli.spec.request import Command
+from hookcli.text import pluralize
 
 if TYPE_CHECKING:
     from hookcli.config.config import FailOn
@@ -73,6 +74,5 @@ def _status(report: Report, fail_on: FailOn, console: Console) -> int:
     count = sum(row.status == "fail" and row.severity in severities for row in report.checks)
     if not count:
         return Status.FINE
-    noun = "finding" if count == 1 else "findings"
-    console.note(f"status 1 for {count} {noun}, as --fail-on {fail_on} asks")
+    console.note(f"status 1 for {count} {pluralize(count, 'finding')}, as --fail-on {fail_on} asks")
     return Status.FINDINGS

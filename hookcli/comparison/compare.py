@@ -26,6 +26,7 @@ from hookcli.comparison.state import casts_of, states
 from hookcli.comparison.tolerance import Tolerances, agrees, worst
 from hookcli.comparison.walk import Exact, Walk, moments, ref
 from hookcli.report.report import LayerRow, Report
+from hookcli.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,28 +147,24 @@ def _reasons(
     calls = sum(row.status == "different" for row in rows)
     if calls:
         paired = sum(row.status not in {"only_a", "only_b"} for row in rows)
-        found.append(f"{calls} of {_plural(paired, 'call')}")
+        found.append(f"{calls} of {counted(paired, 'call')}")
     elif not agrees(worst(output)):
         found.append("the output of the model")
     for kind in ("parameter", "buffer"):
         both = [row for row in state if row.kind == kind and row.a and row.b]
         differ = sum(not agrees(row.value.status) for row in both if row.value is not None)
         if differ:
-            found.append(f"{differ} of {_plural(len(both), kind)}")
+            found.append(f"{differ} of {counted(len(both), kind)}")
     graded = [row.gradient for row in state if row.gradient is not None]
     differ = sum(not agrees(one.status) for one in graded)
     if differ:
-        found.append(f"{differ} of {_plural(len(graded), 'gradient')}")
+        found.append(f"{differ} of {counted(len(graded), 'gradient')}")
     ours, theirs = a.model.parameters, b.model.parameters
     if ours is not None and theirs is not None and ours != theirs:
         found.append(f"{ours:,} parameters against {theirs:,}")
     if order is not None:
         found.append("the order of calls")
     return found
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _otherwise(state: tuple[StateDiff, ...], output: tuple[TensorDiff, ...]) -> First | None:

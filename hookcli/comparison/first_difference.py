@@ -8,6 +8,7 @@ from hookcli.comparison.diff import CallRef, ExactDiff, First, StateDiff, Tensor
 from hookcli.comparison.walk import CallMoment, Exact, Walk, ref
 from hookcli.report.report import LayerRow
 from hookcli.report.values import Number
+from hookcli.text import pluralize
 
 _SHOWN = 3
 
@@ -181,4 +182,4 @@ def _own_state(row: LayerRow, state: Sequence[StateDiff]) -> str:
     if not names:
         return ""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f", whose {', '.join(names[:_SHOWN])}{more} differ{'' if len(names) > 1 else 's'}"
+    return f", whose {', '.join(names[:_SHOWN])}{more} {pluralize(len(names), 'differs', 'differ')}"

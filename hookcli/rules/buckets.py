@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from hookcli.report.distributed import BucketRow
 from hookcli.report.report import Report
 from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
-from hookcli.rules.select import counted, join_names
+from hookcli.rules.select import join_names
+from hookcli.text import counted
 
 
 def _last_step(rows: Sequence[BucketRow]) -> list[BucketRow]:

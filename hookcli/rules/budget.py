@@ -9,7 +9,8 @@ from typing import TypeAlias
 from hookcli.report.report import Report
 from hookcli.rules.module_costs import parts_at
 from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed
-from hookcli.rules.select import counted, places
+from hookcli.rules.select import places
+from hookcli.text import counted
 
 Figures: TypeAlias = Mapping[str, int | None]
 

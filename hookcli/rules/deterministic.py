@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from hookcli.report.report import Report
 from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
-from hookcli.rules.select import counted, join_names
+from hookcli.rules.select import join_names
+from hookcli.text import counted
 
 PROBE = {"eval": "repeat_eval", "train": "repeat_train"}
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from hookcli.report.report import Report
 from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
-from hookcli.rules.select import calls_at, counted, layer, leaves_of, owner, parameters_at, places
+from hookcli.rules.select import calls_at, layer, leaves_of, owner, parameters_at, places
+from hookcli.text import counted
 
 
 def _kind(dtype: str) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 from hookcli.report.findings import Measurement
 from hookcli.report.report import LayerRow, Report
 from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
-from hookcli.rules.select import called, counted, owner, places
+from hookcli.rules.select import called, owner, places
+from hookcli.text import counted
 
 SEEN, FOUND = "values_read", "non_finite"
 _AFTER_LOSS = {"gradient", "parameter_gradient", "updated"}

@@ -8,7 +8,8 @@ from typing import Any
 from hookcli.report.report import LayerRow, Report
 from hookcli.report.values import Leaf
 from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed
-from hookcli.rules.select import counted, layer, matches, owner, places
+from hookcli.rules.select import layer, matches, owner, places
+from hookcli.text import counted
 
 
 def _shape(leaf: Leaf) -> str:

@@ -80,8 +80,3 @@ def join_names(names: Sequence[str], most: int = 3) -> str:
 def leaves_of(row: LayerRow, part: str) -> tuple[Leaf, ...]:
     """The tensors of a call's "input" or "output"."""
     return row.inputs if part == "input" else row.outputs
-
-
-def counted(count: int, noun: str) -> str:
-    """1 layer, 2 layers."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

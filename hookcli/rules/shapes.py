@@ -8,7 +8,8 @@ from typing import Any
 from hookcli.report.report import Report
 from hookcli.report.values import Leaf
 from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
-from hookcli.rules.select import calls_at, counted, layer, leaves_of
+from hookcli.rules.select import calls_at, layer, leaves_of
+from hookcli.text import counted
 
 _OPTIONS = (
     Option("at", "glob", "the modules, by glob; the model itself where left out", ""),

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from hookcli.report.report import Report, UncalledRow
 from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed
-from hookcli.rules.select import counted, matches
+from hookcli.rules.select import matches
+from hookcli.text import counted
 
 _USED = {"ok", "zero", "non_finite"}  # a gradient came: its parameters were used without a call
 

@@ -162,7 +162,7 @@ def _head(report: Report, given: Mapping[str, Any], file: Path | None) -> list[s
 
 def _tell(found: Snapshot, file: Path | None, console: Console) -> None:
     from hookcli.formats.check.rows import sentence, target
-    from hookcli.rules.select import counted
+    from hookcli.text import counted
 
     count = sum(len(one.checks) for one in found.sections)
     where = "the snapshot" if file is None else str(file)

@@ -13,6 +13,7 @@ from hookcli.formats.parts.text import cut_end
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
+from hookcli.text import pluralize
 
 _MOST = 50  # findings, and as many other rows, of a summary
 _LONGEST = 1000  # characters of a text there
@@ -70,7 +71,7 @@ def brief(report: Report, view: View) -> str:
     told = [row for row in rows if row.status in {"fail", "error"}]
     quiet = [row for row in rows if row.status in {"pass", "skip"}]
     left = len(told[_MOST:])
-    more = f"{left:,} more {'finding stands' if left == 1 else 'findings stand'} in the log."
+    more = f"{left:,} more {pluralize(left, 'finding stands', 'findings stand')} in the log."
     text = _page(report, view, [*told[:_MOST], *quiet[:_MOST]], more if left else "")
     return text if len(text.encode()) <= _LIMIT else _page(report, view, ())[:_LONGEST]
 

@@ -14,6 +14,7 @@ from hookcli.formats.parts.text import place
 from hookcli.formats.view import View
 from hookcli.report.findings import PASSES, CheckRow
 from hookcli.report.report import Report
+from hookcli.text import pluralize
 
 _GREEN, _RED = 32, 31
 
@@ -80,16 +81,13 @@ def message(report: Report, view: View) -> str:
     return "\n".join(lines)
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def _said(value: dict[str, Any]) -> str:
-    passes = _counted(value["forwards"], "forward")
-    if value["backwards"] == value["forwards"]:
-        passes += " and backward" if value["forwards"] == 1 else " and backwards"
-    elif value["backwards"]:
-        passes += f" and {_counted(value['backwards'], 'backward')}"
+    forwards, backwards = value["forwards"], value["backwards"]
+    passes = f"{forwards} {pluralize(forwards, 'forward')}"
+    if backwards == forwards:
+        passes += f" and {pluralize(backwards, 'backward')}"
+    elif backwards:
+        passes += f" and {backwards} {pluralize(backwards, 'backward')}"
     rules = ", ".join(map(escape, value["rules"]))
     mode = value["mode"].replace("as-is", "its own")
     return f"{passes} in {mode} mode" + (f" ({rules})" if rules else "")

@@ -17,6 +17,7 @@ from hookcli.formats.parts.text import cut_end, place
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
+from hookcli.text import counted
 
 _KEPT = 10  # annotations of a kind: actions/runner, ExecutionContext._maxCountPerIssueType
 _LONGEST = 4000  # characters
@@ -75,7 +76,7 @@ def _more(lines: list[str]) -> Iterator[str]:
     """How many there are that GitHub leaves out."""
     found = Counter(re.split("[ :]", line[2:], maxsplit=1)[0] for line in lines)
     left = [
-        f"{count - _KEPT:,} more {name}{'' if count == _KEPT + 1 else 's'}"
+        counted(count - _KEPT, f"more {name}")
         for name, count in sorted(found.items())
         if count > _KEPT
     ]

@@ -11,6 +11,7 @@ from hookcli.formats.parts.grid import Column
 from hookcli.formats.parts.text import cut, figure, shape
 from hookcli.formats.view import View
 from hookcli.report.values import Number
+from hookcli.text import pluralize
 
 _BEFORE = 2  # calls that agree, shown before the first that does not
 _MOST = 60  # rows of a table, unless --only asks for them
@@ -158,7 +159,7 @@ def _state_verdict(row: StateDiff) -> str:
         for what, one in (("value", row.value), ("gradient", row.gradient))
         if one is not None and one.status == "different"
     ]
-    return f"{' and '.join(bad)} differ{'' if len(bad) > 1 else 's'}"
+    return f"{' and '.join(bad)} {pluralize(len(bad), 'differs', 'differ')}"
 
 
 def _one(found: TensorDiff | None) -> str:

@@ -8,6 +8,7 @@ from hookcli.formats.diff.rows import Shown, value
 from hookcli.formats.parts.text import figure, number, place, shape
 from hookcli.formats.view import View
 from hookcli.report.values import Number
+from hookcli.text import pluralize
 
 
 def _side(side: SideInfo) -> str:
@@ -143,7 +144,7 @@ def last_line(diff: Diff) -> str:
     if diff.verdict == "different":
         return f"DIFFERENT: {escape(', '.join(diff.reasons))}"
     alone = diff.calls.only_a + diff.calls.only_b
-    has = "1 call has" if alone == 1 else f"{alone} calls have"
+    has = f"{alone} {pluralize(alone, 'call has', 'calls have')}"
     rest = f"; {has} no partner" if alone else ""
     if diff.calls.unknown:
         return f"SAME as far as the reports tell{rest}"

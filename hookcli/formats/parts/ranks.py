@@ -11,6 +11,7 @@ from hookcli.formats.view import View
 from hookcli.report.distributed import BucketRow, DifferenceRow, Distributed, RankRow, UnitRow
 from hookcli.report.report import Report
 from hookcli.report.values import Number
+from hookcli.text import pluralize
 
 _WAYS = {"ddp": "DistributedDataParallel", "fsdp": "FSDP2"}
 _MOST = 4  # of anything that a sentence names
@@ -95,7 +96,7 @@ def totals(report: Report) -> list[tuple[str, str]]:
     if found is None:
         return []
     hook = f", hook {escape(found.hook)}" if found.hook not in {None, "allreduce"} else ""
-    ranks = "rank" if found.world_size == 1 else "ranks"
+    ranks = pluralize(found.world_size, "rank")
     way = f"{found.world_size} {ranks}, {_WAYS[found.parallel]} over {escape(found.backend)}{hook}"
     lines = [("Ranks", way)]
     known = [row for row in found.buckets if row.wire_bytes is not None]
@@ -131,7 +132,7 @@ def alarms(report: Report) -> list[tuple[str, str]]:
 def _on(ranks: Sequence[int], world: int) -> str:
     if len(ranks) == world:
         return "any rank" if world > 1 else "the one rank"
-    word = "rank" if len(ranks) == 1 else "ranks"
+    word = pluralize(len(ranks), "rank")
     more = f" and {len(ranks) - _MOST} more" if len(ranks) > _MOST else ""
     return f"{word} {', '.join(map(str, ranks[:_MOST]))}{more}"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _LONGEST = 200  # characters of a name that anyone mistypes
 _MOST = 20_000_000  # pairs of characters that are compared for a hint: a second or two
@@ -61,3 +61,9 @@ def pluralize(count: int, noun: str, plural: str | None = None) -> str:
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """Return a count with its noun: `1 finding`, `3,000 findings`."""
     return f"{count:,} {pluralize(count, noun, plural)}"
+
+
+def join_names(names: Sequence[str], most: int = 3, *, rest: str = " and {} more") -> str:
+    """Return the first `most` names between commas, then how many there are beside them."""
+    left = len(names) - most
+    return ", ".join(names[:most]) + (rest.format(left) if left > 0 else "")

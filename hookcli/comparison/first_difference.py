@@ -8,7 +8,7 @@ from hookcli.comparison.diff import CallRef, ExactDiff, First, StateDiff, Tensor
 from hookcli.comparison.walk import CallMoment, Exact, Walk, ref
 from hookcli.report.report import LayerRow
 from hookcli.report.values import Number
-from hookcli.text import pluralize
+from hookcli.text import join_names, pluralize
 
 _SHOWN = 3
 
@@ -95,8 +95,7 @@ class Finder:
                 f"code of {named(ref(within))}{past}"
             )
         if skipped:
-            more = f" and {len(skipped) - _SHOWN} more" if len(skipped) > _SHOWN else ""
-            said += f"; in between ran {', '.join(skipped[:_SHOWN])}{more}, without a partner"
+            said += f"; in between ran {join_names(skipped, _SHOWN)}, without a partner"
         return First(
             fault="output" if moment.kind == "leave" else "code" if within else "inputs",
             a=ref(row),
@@ -181,5 +180,4 @@ def _own_state(row: LayerRow, state: Sequence[StateDiff]) -> str:
     ]
     if not names:
         return ""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f", whose {', '.join(names[:_SHOWN])}{more} {pluralize(len(names), 'differs', 'differ')}"
+    return f", whose {join_names(names, _SHOWN)} {pluralize(len(names), 'differs', 'differ')}"

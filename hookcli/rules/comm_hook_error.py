@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from hookcli.report.distributed import BucketRow
 from hookcli.report.report import Report
 from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
-from hookcli.rules.select import join_names
-from hookcli.text import counted
+from hookcli.text import counted, join_names
 
 
 def _size(row: BucketRow) -> float:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from hookcli.report.report import Report
 from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
-from hookcli.rules.select import join_names
-from hookcli.text import counted
+from hookcli.text import counted, join_names
 
 PROBE = {"eval": "repeat_eval", "train": "repeat_train"}
 

@@ -8,8 +8,8 @@ from hookcli.report.events import Streamed
 from hookcli.report.report import LayerRow, Report
 from hookcli.rules.order_patterns import prefix, spelled, subsequence
 from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
-from hookcli.rules.select import calls_at, join_names, layer, matches, places
-from hookcli.text import counted
+from hookcli.rules.select import calls_at, layer, matches, places
+from hookcli.text import counted, join_names
 
 _SHOWN = 20  # names of an order that stand in a finding's value
 

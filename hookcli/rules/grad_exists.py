@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
-from hookcli.rules.select import join_names, owner, parameters_at, places
-from hookcli.text import counted
+from hookcli.rules.select import owner, parameters_at, places
+from hookcli.text import counted, join_names
 
 _SAID = {
     "none": "got no gradient: the loss does not reach {them}",

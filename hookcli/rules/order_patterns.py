@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hookcli.rules.select import join_names, matches
+from hookcli.rules.select import matches
+from hookcli.text import join_names
 
 MOST = 1_000_000  # names that one order may stand for
 _RANGE = re.compile(r"\{([0-9]{1,7})\.\.([0-9]{1,7})\}")

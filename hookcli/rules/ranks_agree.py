@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from hookcli.report.distributed import DifferenceRow, RankRow
 from hookcli.report.report import Report
 from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
-from hookcli.rules.select import join_names, matches, owner, places
-from hookcli.text import counted
+from hookcli.rules.select import matches, owner, places
+from hookcli.text import counted, join_names
 
 _VALUES = {"gradient": "gradients", "parameter value": "values"}
 

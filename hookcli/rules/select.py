@@ -71,12 +71,6 @@ def owner(parameter: str) -> str:
     return parameter.rpartition(".")[0]
 
 
-def join_names(names: Sequence[str], most: int = 3) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
 def leaves_of(row: LayerRow, part: str) -> tuple[Leaf, ...]:
     """The tensors of a call's "input" or "output"."""
     return row.inputs if part == "input" else row.outputs

@@ -31,6 +31,7 @@ from hookcli.run.statistics.digest import digest
 from hookcli.run.statistics.statistics import norm_of
 from hookcli.spec.plan import Plan
 from hookcli.spec.request import DistributedSpec, Rank
+from hookcli.text import join_names
 
 
 class DistributedRun:
@@ -107,11 +108,10 @@ class DistributedRun:
         uneven = any(names != self._unreached[0] for names in self._unreached)
         if not lost or not (uneven if sharded else self._spec.find_unused_parameters is False):
             return
-        named = ", ".join(f"{name} on rank {rank}" for rank, name in lost[:3])
-        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""  # as named
+        named = join_names([f"{name} on rank {rank}" for rank, name in lost])
         way = "FSDP" if sharded else "DistributedDataParallel"
         raise ModelError(
-            f"the loss does not reach {named}{more}: {way} would wait for their gradients",
+            f"the loss does not reach {named}: {way} would wait for their gradients",
             place=self._spec.place,
             hint="use the parameters on all ranks"
             if sharded

@@ -16,6 +16,7 @@ from hookcli.report.findings import CheckRow, Measurement
 from hookcli.report.report import Report
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Command, Spec
+from hookcli.text import join_names
 
 PROBE = "digest"
 _SHOWN = 3
@@ -68,9 +69,8 @@ def _verdict(spec: Spec, report: Report, names: list[str], judged: int, own: int
     aside = f"; {own} differ between bare runs too, and were left out" if own else ""
     message = f"outputs, gradients, parameters and buffers are bitwise those of bare runs{aside}"
     if names:
-        listed = ", ".join(names[:_SHOWN])
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        message = f"with the hooks another value came out for: {listed}{more}{aside}"
+        listed = join_names(names, _SHOWN)
+        message = f"with the hooks another value came out for: {listed}{aside}"
         status = "skip" if _changes(spec, report) else "fail"
         if status == "skip":
             message = f"hooks change values on purpose; {message}"

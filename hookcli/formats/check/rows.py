@@ -17,7 +17,7 @@ from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
-from hookcli.rules.select import join_names
+from hookcli.text import join_names
 
 _ORDER = {"error": 0, "fail": 1, "skip": 3, "pass": 4}
 _COUNTS = {"never": (), "error": ("error",), "warning": ("error", "warning")}

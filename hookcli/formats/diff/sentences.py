@@ -8,7 +8,7 @@ from hookcli.formats.diff.rows import Shown, value
 from hookcli.formats.parts.text import figure, number, place, shape
 from hookcli.formats.view import View
 from hookcli.report.values import Number
-from hookcli.text import pluralize
+from hookcli.text import join_names, pluralize
 
 
 def _side(side: SideInfo) -> str:
@@ -44,17 +44,11 @@ def weights(diff: Diff) -> str:
         if len(held.misfits) > 1:
             left.append(f"{len(held.misfits) - 1} more of another shape")
     left += [
-        f"{names(some)} in {side} alone"
-        for side, some in (("A", held.only_a), ("B", held.only_b))
-        if some
+        f"{join_names([escape(name) for name in names])} in {side} alone"
+        for side, names in (("A", held.only_a), ("B", held.only_b))
+        if names
     ]
     return f"{text}; did not fit: {'; '.join(left)}" if left else text
-
-
-def names(some: tuple[str, ...]) -> str:
-    """The first of them."""
-    more = f" and {len(some) - 3} more" if len(some) > 3 else ""
-    return ", ".join(escape(name) for name in some[:3]) + more
 
 
 def _precise(value: Number | str | None) -> str:

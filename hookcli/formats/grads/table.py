@@ -14,6 +14,7 @@ from hookcli.formats.parts.grid import draw
 from hookcli.formats.parts.text import figure
 from hookcli.formats.view import View
 from hookcli.report.report import ParameterRow, Report
+from hookcli.text import join_names
 
 _COUNTED = {
     "ok": "ok",
@@ -87,8 +88,7 @@ def notes(report: Report, view: View, shown: int) -> list[str]:
         more.append("the columns of steps are norms of gradients, other figures the last step's")
     pairs = shared_names(report)
     if pairs:
-        others = f" and {len(pairs) - _MOST} more" if len(pairs) > _MOST else ""
-        more.append(f"shared, shown and counted once: {', '.join(pairs[:_MOST])}{others}")
+        more.append(f"shared, shown and counted once: {join_names(pairs, _MOST)}")
     return summary.run_notes(report, more)
 
 

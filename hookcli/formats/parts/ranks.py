@@ -11,7 +11,7 @@ from hookcli.formats.view import View
 from hookcli.report.distributed import BucketRow, DifferenceRow, Distributed, RankRow, UnitRow
 from hookcli.report.report import Report
 from hookcli.report.values import Number
-from hookcli.text import pluralize
+from hookcli.text import join_names, pluralize
 
 _WAYS = {"ddp": "DistributedDataParallel", "fsdp": "FSDP2"}
 _MOST = 4  # of anything that a sentence names
@@ -20,8 +20,7 @@ _GIVE_WAY = ("norm_exact", "order", "norms_before", "norm_after")
 
 def names(parameters: Sequence[str], most: int = 2) -> str:
     """The first ones, and how many more."""
-    more = f" +{len(parameters) - most}" if len(parameters) > most else ""
-    return ", ".join(map(escape, parameters[:most])) + more
+    return join_names([escape(name) for name in parameters], most, rest=" +{}")
 
 
 def _range(norms: Sequence[Number | None]) -> str:
@@ -133,8 +132,7 @@ def _on(ranks: Sequence[int], world: int) -> str:
     if len(ranks) == world:
         return "any rank" if world > 1 else "the one rank"
     word = pluralize(len(ranks), "rank")
-    more = f" and {len(ranks) - _MOST} more" if len(ranks) > _MOST else ""
-    return f"{word} {', '.join(map(str, ranks[:_MOST]))}{more}"
+    return f"{word} {join_names([str(rank) for rank in ranks], _MOST)}"
 
 
 def _differing(rank: RankRow) -> list[str]:

@@ -10,6 +10,7 @@ from hookcli.console import escape
 from hookcli.formats.parts.text import figure, number, place, shape, size
 from hookcli.report.report import ErrorInfo, Inputs, Report, RunInfo
 from hookcli.report.values import Tree
+from hookcli.text import join_names
 
 _FUNCTIONAL = "NonDynamicallyQuantizableLinear"  # attention uses its weights without a call
 _MOST = 8  # names listed before "and N more"
@@ -144,7 +145,7 @@ def _failure(error: ErrorInfo) -> str:
 _NUMBER = re.compile(r"(?<=\.)\d+(?=[. ])|^\d+(?=[. ])")
 
 
-def join_names(names: list[str]) -> str:
+def join_alike(names: list[str]) -> str:
     """Names in order; those that differ in an index alone as one, `h.*.attn.drop (Dropout) ×12`."""
     groups: dict[str, list[str]] = {}
     for name in names:
@@ -153,8 +154,7 @@ def join_names(names: list[str]) -> str:
         escape(alike[0]) if len(alike) == 1 else f"{escape(pattern)} ×{len(alike)}"
         for pattern, alike in groups.items()
     ]
-    more = f" and {len(shown) - _MOST} more" if len(shown) > _MOST else ""
-    return ", ".join(shown[:_MOST]) + more
+    return join_names(shown, _MOST)
 
 
 def failed(report: Report) -> list[tuple[str, str]]:
@@ -207,13 +207,13 @@ def _facts(report: Report) -> list[str]:
     found = []
     if report.uncalled:
         names = [f"{row.name} ({row.type})" for row in report.uncalled]
-        found.append(f"never called: {join_names(names)}")
+        found.append(f"never called: {join_alike(names)}")
     strangers = sorted({row.type for row in report.layers if not row.registered})
     if strangers:
         found.append(f"called, but not registered: {', '.join(escape(s) for s in strangers)}")
     changed = [buffer.name for buffer in report.buffers if buffer.changed]
     if changed:
-        found.append(f"buffers changed by the forward: {join_names(changed)}")
+        found.append(f"buffers changed by the forward: {join_alike(changed)}")
     if report.error is not None:
         found.append(f"partial: {_failure(report.error)}")
     return found

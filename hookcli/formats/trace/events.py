@@ -15,6 +15,7 @@ from hookcli.formats.parts.text import figure, leaf_text, leaves_full
 from hookcli.formats.view import View
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.report import Report
+from hookcli.text import join_names
 
 _AT_MODULES = {"module", "every module", "node"}
 _FAINT = 2
@@ -76,7 +77,7 @@ def target(event: EventRow) -> str:
 def norms(event: EventRow) -> str:
     """The norm of each value that has statistics."""
     found = [figure(leaf.stats.get("norm")) for leaf in event.values if leaf.stats is not None]
-    return ", ".join(found[:4]) + (f" +{len(found) - 4}" if len(found) > 4 else "")
+    return join_names(found, 4, rest=" +{}")
 
 
 def remarks(event: EventRow) -> str:

@@ -24,6 +24,7 @@ from hookcli.models.failures import first_line, message_of
 from hookcli.models.loaded import Loaded
 from hookcli.models.sources.parse import Archive
 from hookcli.spec.request import ModelSpec
+from hookcli.text import join_names
 
 _SHOWN = 5  # names of modules that a note gives
 
@@ -95,9 +96,8 @@ def _note(
     dynamic = signature.checker.dynamic()
     said.append(f"sizes: {dynamic}" if dynamic else "every size of the inputs is fixed")
     if silent:
-        more = f" and {len(silent) - _SHOWN} more" if len(silent) > _SHOWN else ""
         said.append(
-            f"no operator, so no row: {', '.join(silent[:_SHOWN])}{more} "
+            f"no operator, so no row: {join_names(silent, _SHOWN)} "
             "(never called, or without effect as nn.Identity)"
         )
     opaque = {

@@ -12,7 +12,9 @@ from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
 from hookcli.models.failures import message_of
 from hookcli.models.files.tensors import read_tensors
+from hookcli.text import join_names
 
+_SHOWN = 4  # names that a message gives
 _WRAPPERS = ("state_dict", "model_state_dict", "model")
 _MISFIT = re.compile(
     r"size mismatch for (\S+): copying a param with shape torch\.Size\(\[([^\]]*)\]\) from "
@@ -64,10 +66,6 @@ def _refusal(message: str, path: str) -> RequestError:
     )
 
 
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-
-
 def load_weights(model: nn.Module, state: dict[str, torch.Tensor], path: str) -> None:
     """Load strictly.
 
@@ -91,14 +89,14 @@ def load_weights(model: nn.Module, state: dict[str, torch.Tensor], path: str) ->
             problems.append(kind + message_of(error).strip().splitlines()[-1].strip())
         shown = [f"{name} is [{there}], the model's is [{here}]" for name, there, here in misfits]
         if shown:
-            problems.append(f"of another shape: {_listed(shown)}")
+            problems.append(f"of another shape: {join_names(shown, _SHOWN)}")
         known = model.state_dict()
         missing = [name for name in known if name not in state]
         unexpected = [name for name in state if name not in known]
     if missing:
-        problems.append(f"missing: {_listed(missing)}")
+        problems.append(f"missing: {join_names(missing, _SHOWN)}")
     if unexpected:
-        problems.append(f"unexpected: {_listed(unexpected)}")
+        problems.append(f"unexpected: {join_names(unexpected, _SHOWN)}")
     if problems:
         wrapped = bool(state) and all(name.startswith("module.") for name in state)
         raise ModelError(

@@ -10,6 +10,7 @@ import torch
 from hookcli.models import module_tree
 from hookcli.models.model import Call, Model
 from hookcli.report.recording import Recording
+from hookcli.text import join_names
 
 _NO_GRAD = "ran under no_grad: no gradient comes here"
 _TRANSFORM = "ran inside a function transform: shapes and hooks are those inside it"
@@ -68,7 +69,7 @@ def note_bypassed(recording: Recording, used: Iterable[int]) -> None:
         and not set(info.own) <= shared  # a tied weight was used by its other owner
     ]
     if names:
-        listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        listed = join_names(names, 5)
         recording.warnings.append(
             f"used without a call: {listed}: forward() was called directly, or another module "
             "used the weights; hooks there do not fire"

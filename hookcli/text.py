@@ -67,3 +67,8 @@ def join_names(names: Sequence[str], most: int = 3, *, rest: str = " and {} more
     """Return the first `most` names between commas, then how many there are beside them."""
     left = len(names) - most
     return ", ".join(names[:most]) + (rest.format(left) if left > 0 else "")
+
+
+def first_line(text: str) -> str:
+    """Return the first line that is not blank, without white space around it; "" if none is."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")

@@ -15,7 +15,7 @@ from hookcli.inputs.declared import declarations
 from hookcli.models import module_tree
 from hookcli.models.backend import backend_of
 from hookcli.models.batch import Batch, as_batch, map_batch, misfit
-from hookcli.models.failures import first_line, message_of
+from hookcli.models.failures import message_of
 from hookcli.models.nested import describe
 from hookcli.models.python.libraries import load_libraries
 from hookcli.models.scripted import is_scripted, tapped_in, type_of
@@ -33,6 +33,7 @@ from hookcli.run.runner import RunOptions, run
 from hookcli.run.seeds import generators_kept, seed_all
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Spec
+from hookcli.text import first_line
 
 if TYPE_CHECKING:
     from hookcli.run.probes.probes import Probes

@@ -96,8 +96,3 @@ def failure_of(error: BaseException, phase: str) -> Failure:
         place=place,
         details=places.bare(details),
     )
-
-
-def first_line(text: str) -> str:
-    """The first line that is not empty."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from hookcli.models.backend import backend_of
-from hookcli.models.failures import first_line
 from hookcli.models.fake.fake import Faker
 from hookcli.models.loaded import Loaded
 from hookcli.models.model import Model
@@ -37,6 +36,7 @@ from hookcli.spec.inferred import command
 from hookcli.spec.plan import Plan, in_its_mode, plan, unjudged
 from hookcli.spec.ranks import of_rank
 from hookcli.spec.request import Attempt, Rank, Spec
+from hookcli.text import first_line
 
 if TYPE_CHECKING:
     from hookcli.run.distributed import DistributedRun

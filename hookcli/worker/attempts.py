@@ -14,6 +14,7 @@ from hookcli.memory import available, too_large
 from hookcli.report.report import Report
 from hookcli.spec.plan import why_values
 from hookcli.spec.request import Attempt, Spec
+from hookcli.text import first_line
 from hookcli.worker.crash import crash_error, crash_report
 from hookcli.worker.protocol import Crash, FailureMessage, Job, ReportMessage
 from hookcli.worker.ranks import Ranks, runs_together
@@ -205,8 +206,3 @@ def _settle(spec: Spec, attempt: Attempt, outcome: _Outcome, seconds: float) -> 
     report = outcome.report
     environment = dataclasses.replace(report.environment, seconds=round(seconds, 3))
     return dataclasses.replace(report, environment=environment)
-
-
-def first_line(text: str) -> str:
-    """The first line that is not empty."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")

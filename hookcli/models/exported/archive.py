@@ -17,7 +17,8 @@ from torch.export import ExportedProgram
 
 from hookcli.errors import HookcliError, ModelError, RequestError
 from hookcli.models.exported.containers import register
-from hookcli.models.failures import first_line, message_of
+from hookcli.models.failures import message_of
+from hookcli.text import first_line
 
 _LEGACY = "serialized_exported_program.json"  # torch 2.7 and before: one program, at the top
 _COMPILED = "data/aotinductor/"

@@ -20,11 +20,11 @@ from hookcli.models.exported.regions import inline_regions
 from hookcli.models.exported.screening.trust import safe_to_open
 from hookcli.models.exported.signature import Signature
 from hookcli.models.exported.tree import Tree
-from hookcli.models.failures import first_line, message_of
+from hookcli.models.failures import message_of
 from hookcli.models.loaded import Loaded
 from hookcli.models.sources.parse import Archive
 from hookcli.spec.request import ModelSpec
-from hookcli.text import join_names
+from hookcli.text import first_line, join_names
 
 _SHOWN = 5  # names of modules that a note gives
 

@@ -14,12 +14,13 @@ import torch
 
 from hookcli.errors import HookcliError, ModelError, RequestError
 from hookcli.models import places
-from hookcli.models.failures import first_line, message_of
+from hookcli.models.failures import message_of
 from hookcli.models.loaded import Loaded
 from hookcli.models.scripted import type_of
 from hookcli.models.sources.parse import Archive
 from hookcli.models.sources.zip_members import below_top
 from hookcli.spec.request import ModelSpec
+from hookcli.text import first_line
 
 _UNKNOWN = re.compile(r"Unknown builtin op: ([\w:]+)|object has no attribute or method '([\w:]+)'")
 _VERSION = re.compile(r"file with version (\d+), but the maximum supported version\D+(\d+)")

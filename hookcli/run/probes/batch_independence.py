@@ -16,11 +16,12 @@ import torch
 
 from hookcli.models.batch import Batch, map_batch
 from hookcli.models.bits import same_bits
-from hookcli.models.failures import first_line, message_of, type_name
+from hookcli.models.failures import message_of, type_name
 from hookcli.models.nested import argument_leaves, dtype_name
 from hookcli.rules.batch_independent import limit_of
 from hookcli.run.probes.determinism import as_number, change
 from hookcli.run.probes.rerun import Outputs, Rerun
+from hookcli.text import first_line
 
 
 @dataclass(frozen=True, slots=True)

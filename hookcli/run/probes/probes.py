@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from hookcli.models.batch import Batch
-from hookcli.models.failures import failure_of, first_line
+from hookcli.models.failures import failure_of
 from hookcli.models.model import Model
 from hookcli.report.findings import Measurement
 from hookcli.report.recording import Recording
@@ -23,6 +23,7 @@ from hookcli.run.probes.rerun import Rerun, copied, is_used_up
 from hookcli.spec.hooks import OptimizerSpec
 from hookcli.spec.plan import Plan
 from hookcli.spec.request import Spec
+from hookcli.text import first_line
 
 
 class Probes:

@@ -11,6 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from hookcli.errors import ModelError
 from hookcli.spec.request import DistributedSpec
+from hookcli.text import first_line
 
 MIB = 1 << 20
 DEFAULT_CAP = 25.0  # MiB, of torch
@@ -48,7 +49,7 @@ def wrap(
         )
     except (RuntimeError, ValueError, TypeError, NotImplementedError) as error:
         raise ModelError(
-            f"DistributedDataParallel refuses the model: {str(error).splitlines()[0]}",
+            f"DistributedDataParallel refuses the model: {first_line(str(error))}",
             place=place,
             hint="it needs a parameter that requires grad, and takes no lazy or meta ones",
         ) from None

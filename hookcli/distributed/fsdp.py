@@ -15,6 +15,7 @@ from hookcli.errors import ModelError, RequestError
 from hookcli.models import module_tree
 from hookcli.report.distributed import UnitRow
 from hookcli.spec.request import DistributedSpec
+from hookcli.text import first_line
 
 
 def _chosen(root: nn.Module, globs: tuple[str, ...]) -> list[tuple[str, nn.Module]]:
@@ -63,7 +64,7 @@ def shard(
             fully_shard(module, mesh=mesh, **given)
         except (RuntimeError, ValueError, NotImplementedError, AssertionError) as error:
             raise ModelError(
-                f"fully_shard refuses {name or 'the model'}: {str(error).splitlines()[0]}",
+                f"fully_shard refuses {name or 'the model'}: {first_line(str(error))}",
                 place=spec.place,
                 hint="name other modules in run.distributed.wrap; the model itself comes last",
             ) from None

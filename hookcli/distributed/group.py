@@ -13,6 +13,7 @@ from torch._C._distributed_c10d import FileStore
 
 from hookcli.errors import ModelError, RequestError
 from hookcli.spec.request import DistributedSpec, Rank
+from hookcli.text import first_line
 
 T = TypeVar("T")
 _LATER = 60.0  # seconds after the command's own end: that one tells more
@@ -91,7 +92,7 @@ def join(rank: Rank, spec: DistributedSpec, device: torch.device) -> Group:
         return Group(rank.number, rank.world, backend, device)
     except (RuntimeError, ValueError) as error:
         raise ModelError(
-            f"rank {rank.number} did not meet the others: {str(error).splitlines()[0]}",
+            f"rank {rank.number} did not meet the others: {first_line(str(error))}",
             place=spec.place,
             hint="do all ranks run the same command?",
         ) from None

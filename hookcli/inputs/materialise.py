@@ -21,6 +21,7 @@ from hookcli.spec.inputs import (
     TensorSpec,
     ValueSpec,
 )
+from hookcli.text import first_line
 
 _DEFAULT_HIGH = 2  # integers are 0 or 1 unless a range is given: safe for any table and mask
 
@@ -107,7 +108,7 @@ def _tensor(spec: TensorSpec, place: str, floating: torch.dtype, device: str) ->
     try:
         return make_tensor(spec, floating, device)
     except (RuntimeError, OverflowError, ValueError, TypeError) as error:
-        first = str(error).strip().splitlines()[0]
+        first = first_line(str(error))
         kind = "integers" if spec.dtype in INTEGERS else "numbers"
         raise RequestError(
             f"this tensor of {kind} cannot be made: {first}",

@@ -20,6 +20,7 @@ from hookcli.models.model import Model
 from hookcli.models.scripted import is_scripted
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Attempt, Mode, Spec
+from hookcli.text import first_line
 
 
 def prepare(
@@ -92,7 +93,7 @@ def _move(root: nn.Module, device: str) -> None:
         root.to(device)
     except (RuntimeError, AssertionError) as error:
         raise RequestError(
-            f"the model cannot be moved to {device}: {str(error).splitlines()[0]}",
+            f"the model cannot be moved to {device}: {first_line(str(error))}",
             place=f"--device {device}",
             hint="leave --device out to run on the CPU",
         ) from None

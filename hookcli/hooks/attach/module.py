@@ -18,6 +18,7 @@ from hookcli.hooks.portable import Portable
 from hookcli.models.model import Call
 from hookcli.models.scripted import tapped_of
 from hookcli.report.recording import HookFinding
+from hookcli.text import first_line
 
 if TYPE_CHECKING:
     from hookcli.models.torchscript.tapped import Tapped
@@ -61,7 +62,7 @@ def attach_modules(hook: Hook, modules: list[tuple[str, nn.Module]], stack: Exit
             handle = register(module, function, **hook.spec.options)
         except RuntimeError as error:  # legacy beside full: torch refuses
             raise RequestError(
-                str(error).splitlines()[0].rstrip("."),
+                first_line(str(error)).rstrip("."),
                 place=hook.spec.place,
                 hint="a module takes legacy or full backward hooks, not both",
             ) from None

@@ -19,8 +19,9 @@ from torch.overrides import TorchFunctionMode
 
 from hookcli.errors import NoFakeError
 from hookcli.models import module_tree
-from hookcli.models.failures import first_line, message_of
+from hookcli.models.failures import message_of
 from hookcli.models.scripted import is_scripted, lost
+from hookcli.text import first_line
 
 _MOVES = {torch.Tensor.to, torch.Tensor.cpu, torch.Tensor.cuda}
 _MAX_NESTING = 4

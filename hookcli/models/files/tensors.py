@@ -9,6 +9,7 @@ import torch
 
 from hookcli.errors import HookcliError, ModelError, RequestError
 from hookcli.models import places
+from hookcli.text import first_line
 
 
 def read_tensors(path: str, place: str, *, device: str = "cpu") -> Any:
@@ -51,5 +52,5 @@ def _refusal(path: str, place: str, text: str) -> HookcliError:
             hint="save tensors in plain tuples, lists and dicts: torch.save(model.state_dict(), …)",
         )
     return ModelError(
-        f"{path} cannot be read: {text.splitlines()[0]}", place=place, hint="is the file whole?"
+        f"{path} cannot be read: {first_line(text)}", place=place, hint="is the file whole?"
     )

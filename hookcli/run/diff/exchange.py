@@ -17,7 +17,7 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.errors import RequestError
 from hookcli.models.batch import Batch, forward_signature, map_batch, misfit
-from hookcli.models.failures import first_line, message_of
+from hookcli.models.failures import message_of
 from hookcli.report.findings import Measurement
 from hookcli.report.recording import Recording
 from hookcli.run.batch.candidates import Candidate, floating_dtype
@@ -26,6 +26,7 @@ from hookcli.run.diff.sketches import SketchObserver
 from hookcli.run.diff.weights import is_plain, load_matching_weights
 from hookcli.run.observe.observer import Observer
 from hookcli.spec.request import SideSpec, Spec
+from hookcli.text import first_line
 
 WEIGHTS, EXACT = "weights", "exact"
 _PLAIN = "give --input with tensors and plain values, in tuples, lists and dicts"
@@ -150,7 +151,7 @@ class Side:
             ) from None
         except Exception as error:  # noqa: BLE001  # torch raises its own, pickle whatever
             raise RequestError(
-                f"this batch cannot be handed to the other side: {str(error).splitlines()[0]}",
+                f"this batch cannot be handed to the other side: {first_line(str(error))}",
                 place=self._spec.model.source,
                 hint=_PLAIN,
             ) from None

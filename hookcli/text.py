@@ -72,3 +72,8 @@ def join_names(names: Sequence[str], most: int = 3, *, rest: str = " and {} more
 def first_line(text: str) -> str:
     """Return the first line that is not blank, without white space around it; "" if none is."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def shorten(text: str, width: int) -> str:
+    """Return the text within `width` characters, cut at its end with an ellipsis."""
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from hookcli.report.values import Shape, Tree
+from hookcli.text import shorten
 
 _MAX_DEPTH = 24
 _MAX_NODES = 20_000
@@ -76,7 +77,7 @@ def _repr(value: object) -> str:
     except Exception:  # noqa: BLE001  # the user's __repr__ may raise anything
         text = f"<{type(value).__name__}>"
     text = _ADDRESS.sub("", text)
-    return text if len(text) <= 80 else text[:79] + "…"
+    return shorten(text, 80)
 
 
 @lru_cache(maxsize=4096)

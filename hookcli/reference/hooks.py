@@ -6,8 +6,9 @@ from hookcli.catalogue.actions import CATALOGUE as ACTIONS, Action
 from hookcli.catalogue.kind import Kind
 from hookcli.catalogue.kinds import CATALOGUE as HOOKS
 from hookcli.formats.parts.grid import Column, draw
-from hookcli.formats.parts.text import cut_end, sentence
+from hookcli.formats.parts.text import sentence
 from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, page
+from hookcli.text import shorten
 
 OPTIONS = {
     "prepend": "puts it before the hooks that stand there already",
@@ -108,7 +109,7 @@ def hooks_table(width: int = WIDTH) -> str:
             "Fires",
             lambda kind: _clause(kind.fires),
             least=48,
-            fit=lambda kind, width: cut_end(_clause(kind.fires), width),
+            fit=lambda kind, width: shorten(_clause(kind.fires), width),
         ),
     }
     rows = list(HOOKS.values())
@@ -127,7 +128,7 @@ def actions_table(width: int = WIDTH) -> str:
             "What it does",
             lambda action: action.does,
             least=40,
-            fit=lambda action, width: cut_end(action.does, width),
+            fit=lambda action, width: shorten(action.does, width),
         ),
         "example": Column("Example", lambda action: action.example),
     }

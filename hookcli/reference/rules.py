@@ -6,10 +6,11 @@ import dataclasses
 from typing import Any
 
 from hookcli.formats.parts.grid import Column, draw
-from hookcli.formats.parts.text import cut_end, sentence
+from hookcli.formats.parts.text import sentence
 from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, page
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import PROBES, Option, Rule
+from hookcli.text import shorten
 
 
 def _option(one: Option) -> str:
@@ -65,7 +66,7 @@ def rules_table(width: int = WIDTH) -> str:
             "What it says",
             lambda rule: rule.says,
             least=32,
-            fit=lambda rule, width: cut_end(rule.says, width),
+            fit=lambda rule, width: shorten(rule.says, width),
         ),
     }
     rules = list(CATALOGUE.values())

@@ -11,7 +11,7 @@ from typing import Any
 
 from hookcli.errors import ProblemsError, RequestError
 from hookcli.spec.yaml import flow
-from hookcli.text import nearest
+from hookcli.text import nearest, shorten
 
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _LONGEST = 80  # characters of a source line that an error shows
@@ -160,8 +160,7 @@ def shown(line: str, column: int = 0) -> str:
     if len(line) <= _LONGEST:
         return line
     start = max(0, min(column - _LONGEST // 3, len(line) - _LONGEST + 1))
-    cut = ("…" if start else "") + line[start : start + _LONGEST + 1]
-    return cut if len(cut) <= _LONGEST else cut[: _LONGEST - 1] + "…"
+    return shorten(("…" if start else "") + line[start : start + _LONGEST + 1], _LONGEST)
 
 
 def _sentence(text: str) -> str:

@@ -9,11 +9,10 @@ from hookcli.console import escape
 from hookcli.formats.check import rows as check_rows
 from hookcli.formats.markdown import quote
 from hookcli.formats.parts import summary
-from hookcli.formats.parts.text import cut_end
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
-from hookcli.text import pluralize
+from hookcli.text import pluralize, shorten
 
 _MOST = 50  # findings, and as many other rows, of a summary
 _LONGEST = 1000  # characters of a text there
@@ -77,5 +76,5 @@ def brief(report: Report, view: View) -> str:
 
 
 def _cut(row: CheckRow) -> CheckRow:
-    target, message = (cut_end(text, _LONGEST) for text in (row.target, row.message))
+    target, message = (shorten(text, _LONGEST) for text in (row.target, row.message))
     return dataclasses.replace(row, target=target, message=message)

@@ -12,12 +12,12 @@ from typing import Any
 from hookcli.console import escape
 from hookcli.errors import Status
 from hookcli.formats.parts.grid import Column
-from hookcli.formats.parts.text import cut_end, figure, place
+from hookcli.formats.parts.text import figure, place
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
-from hookcli.text import join_names
+from hookcli.text import join_names, shorten
 
 _ORDER = {"error": 0, "fail": 1, "skip": 3, "pass": 4}
 _COUNTS = {"never": (), "error": ("error",), "warning": ("error", "warning")}
@@ -103,7 +103,7 @@ def _short(title: str, pick: Any) -> Column[CheckRow]:
         right=True,
         least=8,
         spare=True,
-        fit=lambda row, width: cut_end(value_text(pick(row)), width),
+        fit=lambda row, width: shorten(value_text(pick(row)), width),
     )
 
 

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from hookcli.console import escape
 from hookcli.formats.check import rows as check_rows
 from hookcli.formats.parts.source import Source, finding_source, model_source, source_of
-from hookcli.formats.parts.text import cut_end, place
+from hookcli.formats.parts.text import place
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
-from hookcli.text import counted
+from hookcli.text import counted, shorten
 
 _KEPT = 10  # annotations of a kind: actions/runner, ExecutionContext._maxCountPerIssueType
 _LONGEST = 4000  # characters
@@ -33,7 +33,7 @@ def command(name: str, message: str, **properties: object) -> str:
     """`::name file=…,line=…::message`, as actions/toolkit escapes it."""
     given = ((key, str(value)) for key, value in properties.items() if value is not None)
     said = ",".join(f"{key}={_escaped(text, _PROPERTY)}" for key, text in given if text)
-    text = _escaped(cut_end(message, _LONGEST), _DATA)
+    text = _escaped(shorten(message, _LONGEST), _DATA)
     return f"::{name} {said}::{text}" if said else f"::{name}::{text}"
 
 

@@ -9,6 +9,7 @@ from hookcli.console import escape
 from hookcli.formats.parts.text import sentence
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import Rule
+from hookcli.text import shorten
 
 _MOST = 1024  # characters of a description that GitHub takes
 _OTHERS = {
@@ -24,10 +25,6 @@ def message(text: str) -> str:
     (3.11.6).
     """
     return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MOST else text[: _MOST - 1] + "…"
 
 
 def _parts(rule: Rule) -> tuple[tuple[str, str], ...]:
@@ -64,8 +61,8 @@ def descriptor(name: str) -> dict[str, Any]:
     return {
         "id": rule.name,
         "name": "".join(word.capitalize() for word in rule.name.split("_")),
-        "shortDescription": {"text": message(_short(sentence(rule.says)))},
-        "fullDescription": {"text": message(_short(sentence(rule.computes)))},
+        "shortDescription": {"text": message(shorten(sentence(rule.says), _MOST))},
+        "fullDescription": {"text": message(shorten(sentence(rule.computes), _MOST))},
         "help": _help(rule),
         "defaultConfiguration": {"level": rule.severity},
         "properties": {"tags": ["pytorch", "model"], "problem.severity": rule.severity},

@@ -6,8 +6,8 @@ from hookcli.comparison.diff import Diff
 from hookcli.formats.diff import rows as diff_rows, sentences
 from hookcli.formats.parts.grid import draw
 from hookcli.formats.parts.page import bold, plain, wrapped
-from hookcli.formats.parts.text import cut_end
 from hookcli.formats.view import View
+from hookcli.text import shorten
 
 _GREEN, _RED = 32, 31
 
@@ -28,7 +28,7 @@ def render(diff: Diff, view: View) -> str:
     )
     parts = [
         "\n".join(
-            cut_end(line, width) if label in {"A", "B"} else wrapped(line, width, indent=8)
+            shorten(line, width) if label in {"A", "B"} else wrapped(line, width, indent=8)
             for label, line in (
                 (label, f"{label:<7} {text}") for label, text in sentences.head(diff)
             )

@@ -14,6 +14,7 @@ from hookcli.formats.parts.grid import Column
 from hookcli.formats.parts.text import figure, shape
 from hookcli.formats.view import View
 from hookcli.report.report import ParameterRow, Report
+from hookcli.text import shorten
 
 WORDS = {
     "ok": "ok",
@@ -94,7 +95,7 @@ def status(row: ParameterRow, width: int | None = None) -> str:
     if width is None or len(text) <= width:
         return text
     text = ", ".join(WORDS.get(word, "?").partition(":")[0] for word in words)
-    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+    return shorten(text, width)
 
 
 def step_norm(row: ParameterRow, index: int) -> Any:

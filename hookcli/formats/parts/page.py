@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Sequence
 
 from hookcli.formats.parts import ranks, summary
-from hookcli.formats.parts.text import cut_end
 from hookcli.formats.view import View
 from hookcli.report.report import Report
+from hookcli.text import shorten
 
 _LEAST = 40  # columns: below that, lines are as long as they must be
 _ASCII = {"–": "-", "…": "~", "×": "x", "→": "->", "≈": "~"}
@@ -60,7 +60,7 @@ def _labelled(label: str, text: str, view: View, number: int) -> str:
 def head(report: Report, view: View) -> str:
     """Model, input and run, each on a line."""
     lines = [f"{name:<6} {text}" for name, text in summary.head(report)]
-    lines = [cut_end(line, max(view.width, _LEAST)) for line in lines]
+    lines = [shorten(line, max(view.width, _LEAST)) for line in lines]
     return "\n".join([bold(lines[0]) if view.color else lines[0], *lines[1:]])
 
 

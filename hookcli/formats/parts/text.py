@@ -78,11 +78,6 @@ def _head_of(value: Shape, width: int) -> str:
     return "[…]"
 
 
-def cut_end(text: str, width: int) -> str:
-    """The text within `width`, cut at its end."""
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
 def _parts(leaves: Sequence[Leaf], width: int, *, inputs: bool, tight: bool) -> list[str]:
     """The first leaves, as many as fit: a cache can hold hundreds."""
     parts: list[str] = []

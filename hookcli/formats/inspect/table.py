@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tabulate import MIN_PADDING, tabulate
-
 from hookcli.formats.inspect.cells import RIGHT, Caller, cell, cost, label
 from hookcli.formats.inspect.fold import DEEPEST, CallNode, fold
-from hookcli.formats.names import COLUMNS, DEFAULT_COLUMNS
+from hookcli.formats.names import COLUMNS
 from hookcli.formats.parts import page, summary
+from hookcli.formats.parts.grid import LAST_TURN, Column, draw
 from hookcli.formats.parts.text import cut
-from hookcli.formats.parts.widths import shrink
 from hookcli.formats.view import View, shown_rows
 from hookcli.report.report import LayerRow, Report
-
-_GAP = 2  # tabulate's columns stand two apart
-_LEAST_SHAPE = 13
-_LEAST_LAYER = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,83 +96,59 @@ def columns(report: Report, view: View) -> list[str]:
     return [c for c in asked if not default or counted.get(c, True)]
 
 
+_TITLE_ROOM = 2  # columns are so much wider than their titles
 _SHAPES = {"input", "output"}
+_TEXTS = {"place", "notes", "aliases", "name"}
+_GIVE_WAY = ("input", "flops", "macs")  # on a narrow terminal, in this order
 
 
-def _widths(drawn: list[LayerLine], names: list[str], width: int) -> dict[str, int]:
-    """How wide each flexible column may be; what short forms of shapes leave over, others get."""
-    natural = {
-        name: max(
-            [len(COLUMNS[name]) + MIN_PADDING]
-            + [
-                len(line.guides) + len(line.label)
-                if name == "layer"
-                else len(line.cell(name, width))
-                for line in drawn
-            ]
+def _column(name: str, width: int) -> Column[LayerLine]:
+    """A column of a table that is `width` wide.
+
+    Texts give way first, then shapes, then the tree of layers; then both as far as can be.
+    """
+    title, right = COLUMNS[name], name in RIGHT
+
+    def within(line: LayerLine, width: int) -> str:
+        return line.cell(name, width)
+
+    if name == "layer":
+        return Column(
+            title,
+            lambda line: line.guides + line.label,
+            fit=fit,
+            turns=((2, 36), (4, 16)),
         )
-        for name in names
-    }
-    widths = _allot(natural, names, width)
-    for name in _SHAPES & natural.keys():
-        if widths[name] < natural[name]:
-            used = max(len(line.cell(name, widths[name])) for line in drawn)
-            natural[name] = min(widths[name], max(used, len(COLUMNS[name]) + MIN_PADDING))
-    return _allot(natural, names, width)
-
-
-def _allot(natural: dict[str, int], names: list[str], width: int) -> dict[str, int]:
-    """The columns' widths, made smaller in a stated order until the table fits."""
-    natural = dict(natural)
-    room = width - _GAP * (len(names) - 1)
-    excess = sum(natural.values()) - room
-    if excess <= 0:
-        return natural
-    shapes = [n for n in names if n in _SHAPES]
-    texts = [n for n in names if n in {"place", "notes", "aliases", "name"}]
-    for group, least in (
-        (texts, 16),
-        (shapes, 24),
-        (["layer"], 36),
-        (shapes, _LEAST_SHAPE),
-        (["layer"], _LEAST_LAYER),
-        (texts, 8),
-    ):
-        present = [n for n in group if n in natural]
-        widths = [natural[n] for n in present]
-        excess = shrink(widths, [least] * len(present), excess)
-        natural.update(zip(present, widths, strict=True))
-    return natural
+    if name in _SHAPES:
+        return Column(
+            title,
+            lambda line: within(line, width),
+            fit=within,
+            turns=((1, 24), (3, 13)),
+            grow=False,
+        )
+    turns = ((0, 16), (LAST_TURN, 8)) if name in _TEXTS else ()
+    return Column(title, lambda line: within(line, width), right=right, turns=turns)
 
 
 def _draw(report: Report, view: View) -> str:
-    names = columns(report, view)
-    drawn = lines(report, view)
-    widths = _widths(drawn, names, view.width)
-    give_way = ("input", "flops", "macs") if view.columns == DEFAULT_COLUMNS else ()
-    for least in give_way:  # on a narrow terminal, in this order; never what was asked for
-        if least in names and sum(widths.values()) + _GAP * (len(names) - 1) > view.width:
-            names = [name for name in names if name != least]
-            widths = _widths(drawn, names, view.width)
-    body = [[line.cell(name, widths[name]) for name in names] for line in drawn]
-    return tabulate(
-        body,
-        headers=[COLUMNS[name] for name in names],
-        tablefmt="simple",
-        colalign=["right" if name in RIGHT else "left" for name in names] if body else None,
-        disable_numparse=True,
-        preserve_whitespace=True,
+    return draw(
+        {name: _column(name, view.width) for name in columns(report, view)},
+        lines(report, view),
+        width=view.width,
+        give_way=() if view.asked else _GIVE_WAY,
+        color=view.color,
+        title_room=_TITLE_ROOM,
+        empty=True,
     )
 
 
 def render(report: Report, view: View) -> str:
     """The model, the table, the totals and the notes."""
-    drawn = _draw(report, view) if report.layers else ""
-    drawn = "\n".join(line.rstrip() for line in drawn.splitlines())
     return page.assemble(
         report,
         view,
-        [page.bold_title(drawn) if view.color else drawn],
+        [_draw(report, view)] if report.layers else [],
         totals=summary.totals(report),
         notes=summary.notes(report, view.only),
     )

@@ -11,6 +11,7 @@ from hookcli.formats.parts.widths import shrink
 
 Row = TypeVar("Row")
 _GAP = 2  # between columns
+LAST_TURN = 9  # of those in which columns shrink: it is for columns that may not be left out
 _LEAST_ASKED = 8  # a column that was asked for never goes away, and shrinks to this
 _WIDEST = 1000  # of a column that does not shrink: all rows are as wide as its widest cell
 MARKDOWN_WIDTH = 60  # of a cell in Markdown
@@ -22,6 +23,10 @@ class Column(Generic[Row]):
 
     `least` is how narrow the column may become; None: it never does. One that is `spare` becomes
     so before the others do. `color` gives the number of a terminal's colour, or None.
+
+    `turns` stand in place of `least` and `spare` where a column shrinks more than once: pairs of a
+    turn and the width that it may shrink to in it. A column that does not `grow` leaves the room
+    that short forms of other cells make to other columns.
     """
 
     title: str
@@ -31,27 +36,42 @@ class Column(Generic[Row]):
     spare: bool = False
     fit: Callable[[Row, int], str] | None = None
     color: Callable[[Row], int | None] | None = None
+    turns: tuple[tuple[int, int], ...] = ()
+    grow: bool = True
 
     def within(self, row: Row, width: int) -> str:
         """The cell within a width."""
         return cut(self.text(row), width) if self.fit is None else self.fit(row, width)
 
+    def shrinks(self) -> tuple[tuple[int, int], ...]:
+        """The turns in which it shrinks, each with the width that it may shrink to."""
+        if self.turns or self.least is None:
+            return self.turns
+        return (0 if self.spare else 1, self.least), (LAST_TURN, _LEAST_ASKED)
+
 
 @dataclass(frozen=True, slots=True)
-class _Drawn(Generic[Row]):
-    """A column with its cells in full."""
+class _Measured(Generic[Row]):
+    """A column with its cells in full, and the widths that it may have.
+
+    `natural` is that of the widest cell, `title` the least that the title takes.
+    """
 
     name: str
     column: Column[Row]
     cells: list[str]
     natural: int
+    title: int
+    turns: dict[int, int]
 
     @property
     def least(self) -> int:
         """The width that it wants at the least."""
-        if self.column.least is None:
-            return self.natural
-        return min(self.natural, max(self.column.least, len(self.column.title)))
+        return min([self.natural, *(w for turn, w in self.turns.items() if turn < LAST_TURN)])
+
+    def color(self, row: Row) -> int | None:
+        """The number of a cell's colour."""
+        return None if self.column.color is None else self.column.color(row)
 
     def within(self, row: Row, index: int, width: int) -> str:
         """A cell within a width."""
@@ -59,10 +79,16 @@ class _Drawn(Generic[Row]):
         return text if len(text) <= width else self.column.within(row, width)
 
 
-def _drawn(name: str, column: Column[Row], rows: Sequence[Row], width: int) -> _Drawn[Row]:
+def _measure(
+    name: str, column: Column[Row], rows: Sequence[Row], title_room: int, width: int
+) -> _Measured[Row]:
     cells = [column.text(row) for row in rows]
-    natural = max(len(column.title), min(max(width, _WIDEST), max(map(len, cells))))
-    return _Drawn(name, column, cells, natural)
+    title = len(column.title) + title_room
+    turns = {
+        turn: width if turn == LAST_TURN else max(width, title) for turn, width in column.shrinks()
+    }
+    natural = max(title, min(max(width, _WIDEST), max(map(len, cells), default=0)))
+    return _Measured(name, column, cells, natural, title, turns)
 
 
 def _over(widths: Sequence[int], width: int) -> int:
@@ -70,29 +96,25 @@ def _over(widths: Sequence[int], width: int) -> int:
     return sum(widths) + _GAP * (len(widths) - 1) - width
 
 
-def _allot(drawn: list[_Drawn[Row]], natural: list[int], width: int) -> list[int]:
-    """The columns' widths: those to spare give first, those that were asked for at last."""
-    least = [min(n, one.least) for n, one in zip(natural, drawn, strict=True)]
-    widths = [min(n, max(width, few)) for n, few in zip(natural, least, strict=True)]
-    spare = [f if d.column.spare else w for f, d, w in zip(least, drawn, widths, strict=True)]
-    for limits in (spare, least):
-        shrink(widths, limits, _over(widths, width))
-    hard = [_LEAST_ASKED if one.column.least is not None else one.natural for one in drawn]
-    hard = [min(h, w) for h, w in zip(hard, widths, strict=True)]
-    shrink(widths, hard, _over(widths, width))
+def _allot(columns: list[_Measured[Row]], natural: list[int], width: int) -> list[int]:
+    """The columns' widths: they shrink turn by turn until the table fits."""
+    widths = [min(n, max(width, column.least)) for n, column in zip(natural, columns, strict=True)]
+    for turn in sorted({turn for column in columns for turn in column.turns}):
+        least = [c.turns.get(turn, w) for c, w in zip(columns, widths, strict=True)]
+        shrink(widths, least, _over(widths, width))
     return widths
 
 
-def _widths(drawn: list[_Drawn[Row]], rows: Sequence[Row], width: int) -> list[int]:
+def _widths(columns: list[_Measured[Row]], rows: Sequence[Row], width: int) -> list[int]:
     """The columns' widths; what short forms of cells leave over, the other columns get."""
-    natural = [one.natural for one in drawn]
-    widths = _allot(drawn, natural, width)
-    for i, (one, given) in enumerate(zip(drawn, widths, strict=True)):
-        if one.column.fit is not None and given < one.natural:
-            used = max(len(one.within(row, j, given)) for j, row in enumerate(rows))
-            if used < given:
-                natural[i] = max(used, len(one.column.title))
-    return _allot(drawn, natural, width)
+    natural = [column.natural for column in columns]
+    widths = _allot(columns, natural, width)
+    for i, (measured, given) in enumerate(zip(columns, widths, strict=True)):
+        if measured.column.fit is not None and given < measured.natural:
+            used = max(len(measured.within(row, j, given)) for j, row in enumerate(rows))
+            if used < given or not measured.column.grow:
+                natural[i] = max(used, measured.title)
+    return _allot(columns, natural, width)
 
 
 def draw(
@@ -102,42 +124,54 @@ def draw(
     width: int,
     give_way: Sequence[str] = (),
     color: bool = False,
+    title_room: int | None = None,
+    empty: bool = False,
 ) -> str:
     """The table: a line of titles, a rule, a line for each row. `give_way`: what is left out first.
 
-    Without rows there is nothing to draw: "".
+    `title_room` is how much wider than its title every column is; None: a column that shrinks may
+    become narrower than its title. Without rows there is nothing to draw: "", or the titles alone
+    where the table may be `empty`.
     """
-    if not rows or not columns:
+    if not columns or not (rows or empty):
         return ""
-    drawn = [_drawn(name, column, rows, width) for name, column in columns.items()]
+    measured = [_measure(name, c, rows, title_room or 0, width) for name, c in columns.items()]
     for name in give_way:
-        if _over([one.least for one in drawn], width) <= 0:
+        if _over([one.least for one in measured], width) <= 0:
             break
-        drawn = [one for one in drawn if one.name != name]
-    widths = _widths(drawn, rows, width)
-    pairs = list(zip(drawn, widths, strict=True))
-    titles = _line([_pad(one.column.title, w, one.column) for one, w in pairs])
-    out = [f"\x1b[1m{titles}\x1b[0m" if color else titles, _line(["-" * w for w in widths])]
+        measured = [one for one in measured if one.name != name]
+    widths = _widths(measured, rows, width)
+    fitted = list(zip(measured, widths, strict=True))
+    if title_room is not None:
+        widths = [max(one.title, w) for one, w in fitted]
+    right = [one.column.right and bool(rows) for one in measured]
+    titles = _line([one.column.title for one in measured], widths, right)
+    out = [
+        f"\x1b[1m{titles}\x1b[0m" if color else titles,
+        _line(["-" * w for w in widths], widths, right),
+    ]
     for i, row in enumerate(rows):
-        out.append(_line([_cell(one, row, i, w, color=color) for one, w in pairs]))
+        cells = [one.within(row, i, w) for one, w in fitted]
+        colors = [one.color(row) for one in measured] if color else []
+        out.append(_line(cells, widths, right, colors))
     return "\n".join(out)
 
 
-def _line(cells: list[str]) -> str:
-    return (" " * _GAP).join(cells).rstrip()
-
-
-def _pad(text: str, width: int, column: Column[Row]) -> str:
-    return text.rjust(width) if column.right else text.ljust(width)
-
-
-def _cell(one: _Drawn[Row], row: Row, index: int, width: int, *, color: bool) -> str:
-    text = one.within(row, index, width)
-    number = one.column.color(row) if color and one.column.color is not None else None
-    if number is None:
-        return _pad(text, width, one.column)
-    padded = _pad(text, width, one.column)
-    return padded.replace(text, f"\x1b[{number}m{text}\x1b[0m", 1) if text else padded
+def _line(
+    cells: Sequence[str],
+    widths: Sequence[int],
+    right: Sequence[bool],
+    colors: Sequence[int | None] = (),
+) -> str:
+    """Cells side by side, each at its column's left or right."""
+    padded = [
+        cell.rjust(width) if is_right else cell.ljust(width)
+        for cell, width, is_right in zip(cells, widths, right, strict=True)
+    ]
+    for i, number in enumerate(colors):
+        if number is not None and cells[i]:
+            padded[i] = padded[i].replace(cells[i], f"\x1b[{number}m{cells[i]}\x1b[0m", 1)
+    return (" " * _GAP).join(padded).rstrip()
 
 
 def cells_of(

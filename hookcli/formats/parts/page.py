@@ -43,12 +43,6 @@ def bold(text: str) -> str:
     return f"\x1b[1m{text}\x1b[0m"
 
 
-def bold_title(table: str) -> str:
-    """A drawn table with its first line in bold."""
-    first, _, rest = table.partition("\n")
-    return f"{bold(first)}\n{rest}" if table else ""
-
-
 def _labelled(label: str, text: str, view: View, number: int) -> str:
     """`note: …` over several lines, its first word in colour."""
     body = wrapped(f"{label}: {text}", view.width)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from hookcli.console import escape
 from hookcli.formats.inspect.fold import DEEPEST
-from hookcli.formats.parts.text import cut_end, shape
+from hookcli.formats.parts.text import shape
 from hookcli.formats.timeline.timings import OfRank, Span, TimedRun, timelines
 from hookcli.formats.timeline.tracks import (
     Arrows,
@@ -28,6 +28,7 @@ from hookcli.formats.view import View
 from hookcli.report.events import EventRow
 from hookcli.report.report import LayerRow, Report
 from hookcli.report.values import Leaf
+from hookcli.text import shorten
 
 _TIDS = {"phases": 1, "forward": 2, "backward": 3}  # of the main thread; others come after
 _BUCKETS = 1_000_000  # of the tracks of buckets
@@ -45,7 +46,7 @@ def _leaves(leaves: Iterable[Leaf]) -> list[str]:
 
 def _short(name: str) -> str:
     """A name as a label: it stands in the slices of every node that its module made."""
-    return cut_end(escape(name), _LONGEST)
+    return shorten(escape(name), _LONGEST)
 
 
 def _label(row: LayerRow) -> Label:

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from hookcli.api.live import batch_for, run_live
-from hookcli.comparison.compare import Settings, compare
-from hookcli.comparison.diff import Diff, ExactDiff
+from hookcli.comparison.diff import Diff, ExactDiff, exact_diff
+from hookcli.comparison.locate import locate
 from hookcli.comparison.tolerance import Tolerances
 from hookcli.errors import HookcliError, ModelError
 from hookcli.models.batch import Batch, map_batch
@@ -26,7 +26,6 @@ from hookcli.run.seeds import generators_kept
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Spec
 
-_ROUNDS = 3
 _PARTS = ("inputs", "outputs")
 
 
@@ -48,17 +47,7 @@ def diff_live(
     """
     pair = _Live(a, b, given, spec, loss)
     reports = pair.run(0), pair.run(1)
-    exact: dict[tuple[int, str], tuple[ExactDiff, ...]] = {}
-    found = compare(*reports, Settings(tolerances, exact))
-    for _ in range(_ROUNDS):
-        first = found.first
-        if first is None or first.a is None or first.b is None:
-            break
-        if (first.a.order, "inputs") in exact:
-            break
-        exact.update(pair.closely(first.a.order, first.b.order))
-        found = compare(*reports, Settings(tolerances, exact))
-    return found
+    return locate(*reports, tolerances, pair.closely)
 
 
 class _Live:
@@ -122,13 +111,7 @@ class _Live:
             kept.append(keep.calls[order])
         return {
             (a, part): tuple(
-                exact_of(value) for value in compare_tensors(kept[0][part], kept[1][part])
+                exact_diff(value) for value in compare_tensors(kept[0][part], kept[1][part])
             )
             for part in _PARTS
         }
-
-
-def exact_of(value: dict[str, Any]) -> ExactDiff:
-    """The row of what `compare_tensors` found."""
-    at = value["at"]
-    return ExactDiff(**{**value, "at": None if at is None else tuple(at)})

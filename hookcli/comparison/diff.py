@@ -6,8 +6,9 @@ is not known is None, never 0.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from hookcli.report.report import Environment, Inputs, RunInfo
 from hookcli.report.values import Number, Shape
@@ -144,6 +145,12 @@ class ExactDiff:
     at: tuple[int, ...] | None = None
     a: Number | str | None = None
     b: Number | str | None = None
+
+
+def exact_diff(values: Mapping[str, Any]) -> ExactDiff:
+    """The row of what `run.diff.capture.compare_tensors` measured, its `at` as a list or tuple."""
+    at = values["at"]
+    return ExactDiff(**{**values, "at": None if at is None else tuple(at)})
 
 
 @dataclass(frozen=True, slots=True)

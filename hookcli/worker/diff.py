@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hookcli.comparison.compare import Settings, compare
-from hookcli.comparison.diff import Diff, ExactDiff
+from hookcli.comparison.diff import Diff, ExactDiff, exact_diff
+from hookcli.comparison.locate import locate
 from hookcli.comparison.tolerance import Tolerances
 from hookcli.errors import HookcliError, RequestError
 from hookcli.report.encode import to_json
@@ -24,7 +24,6 @@ from hookcli.worker.attempts import run_within
 from hookcli.worker.process import start_ahead
 from hookcli.worker.worker import Limits
 
-_ROUNDS = 3
 _Name = Literal["a", "b"]
 
 
@@ -88,25 +87,8 @@ class _Pair:
         b = self._side("b")
         if b.error is not None:
             return Broken("b", b)
-        diff = self._located(a, b)
+        diff = locate(a, b, self._request.tolerances, self._again)
         self._save(a, b)
-        return diff
-
-    def _located(self, a: Report, b: Report) -> Diff:
-        """The comparison, with the first call that differs looked at closely.
-
-        An estimate may be over the limit where the exact figure is not: then the next one is.
-        """
-        exact: dict[tuple[int, str], tuple[ExactDiff, ...]] = {}
-        diff = compare(a, b, Settings(self._request.tolerances, exact))
-        for _ in range(_ROUNDS):
-            first = diff.first
-            if first is None or first.a is None or first.b is None:
-                break
-            if (first.a.order, "inputs") in exact:
-                break
-            exact.update(self._again(first.a.order, first.b.order))
-            diff = compare(a, b, Settings(self._request.tolerances, exact))
         return diff
 
     def _side(
@@ -136,7 +118,7 @@ class _Pair:
         self._side("a", keep=(a,))
         report = self._side("b", keep=(b,))
         return {
-            (a, one.target): tuple(_exact(value) for value in one.value)
+            (a, one.target): tuple(exact_diff(value) for value in one.value)
             for one in report.measurements
             if one.probe == "exact"
         }
@@ -162,8 +144,3 @@ class _Pair:
                 place=f"--save {folder}",
                 hint="is the disk full? name another folder",
             ) from None
-
-
-def _exact(value: dict[str, object]) -> ExactDiff:
-    at = value.pop("at")
-    return ExactDiff(at=None if at is None else tuple(at), **value)  # type: ignore[arg-type]

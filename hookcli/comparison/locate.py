@@ -1,0 +1,35 @@
+"""The first call that differs, found by comparing again what estimates could not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hookcli.comparison.compare import Settings, compare
+from hookcli.comparison.diff import Diff, ExactDiff
+from hookcli.comparison.tolerance import Tolerances
+from hookcli.comparison.walk import Exact
+from hookcli.report.report import Report
+
+_ROUNDS = 3
+
+
+def locate(
+    a: Report, b: Report, tolerances: Tolerances, run_again: Callable[[int, int], Exact]
+) -> Diff:
+    """Compare two reports, and the first call that differs element by element.
+
+    `run_again` takes the order of a call of A's and of its partner in B, runs both once more, and
+    gives their tensors compared: (A's order, "inputs" or "outputs") → a row for each tensor. An
+    estimate may be over the limit where the exact figure is not: then the next call is looked at.
+    """
+    exact: dict[tuple[int, str], tuple[ExactDiff, ...]] = {}
+    diff = compare(a, b, Settings(tolerances, exact))
+    for _ in range(_ROUNDS):
+        first = diff.first
+        if first is None or first.a is None or first.b is None:
+            break
+        if (first.a.order, "inputs") in exact:
+            break
+        exact.update(run_again(first.a.order, first.b.order))
+        diff = compare(a, b, Settings(tolerances, exact))
+    return diff

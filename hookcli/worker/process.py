@@ -6,9 +6,48 @@ import os
 import subprocess
 import sys
 
+TYPE_CHECKING = False  # as type checkers know it: importing typing takes a while
+if TYPE_CHECKING:
+    from hookcli.worker.spawn import ChildProcess, Spawn
+
 _FOLDER = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  # pathlib is slow
 _MAIN = os.path.join(_FOLDER, "__main__.py")  # noqa: PTH118
 _HOME = os.path.dirname(os.path.dirname(_FOLDER))  # noqa: PTH120
+
+
+def spawn_python(
+    arguments: list[str],
+    *,
+    stdout: int,
+    stderr: int,
+    pass_fds: tuple[int, ...],
+    env: dict[str, str],
+) -> ChildProcess:
+    """Python with these arguments, in a session of its own and without standard input: a `Spawn`.
+
+    Raises
+    ------
+    OSError : no process can be started.
+
+    """
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        pass_fds=pass_fds,
+        env=env,
+        start_new_session=True,
+    )
+
+
+_spawn: Spawn = spawn_python
+
+
+def set_spawn(spawn: Spawn) -> None:
+    """Start all workers from now on with `spawn`, as a test does that has torch imported."""
+    global _spawn  # noqa: PLW0603  # one for the process, as is what was started ahead
+    _spawn = spawn
 
 
 class Process:
@@ -27,14 +66,12 @@ class Process:
         self.answer, answer = os.pipe()
         passed = (job, answer, self.events, self.dump)
         try:
-            self.child = subprocess.Popen(
-                [sys.executable, _MAIN, *map(str, passed), _HOME],
-                stdin=subprocess.DEVNULL,
+            self.child = _spawn(
+                [_MAIN, *map(str, passed), _HOME],
                 stdout=_error_stream(),
                 stderr=_error_stream(),
                 pass_fds=passed,
                 env=_environment(),
-                start_new_session=True,
             )
         finally:
             os.close(job)

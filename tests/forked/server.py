@@ -19,10 +19,9 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
+import time
 import traceback
 import weakref
-from types import SimpleNamespace
 
 import hookcli
 import hookcli.__main__
@@ -31,7 +30,8 @@ import hookcli.run.attempt
 import hookcli.run.hook_engine.attached
 import hookcli.worker.child.main
 from hookcli.models import places
-from hookcli.worker import last_event, process
+from hookcli.worker import last_event
+from hookcli.worker.process import set_spawn
 
 if sys.path[0] == os.path.dirname(__file__):  # noqa: PTH120
     del sys.path[0]
@@ -78,22 +78,39 @@ def _command(request: dict, fds: list[int]) -> None:
     _environment(request["env"])
     sys.path[:] = [request["cwd"], *_PATH]
     sys.argv = [hookcli.__main__.__file__, *request["args"]]
-    process.subprocess = SimpleNamespace(Popen=Child, DEVNULL=subprocess.DEVNULL)
+    set_spawn(ForkedProcess)
     hookcli.__main__.main()
 
 
-class Child(subprocess.Popen):
+class ForkedProcess:
     """The process that hookcli starts for a run: forked where Popen would execute Python."""
 
-    def __init__(self, args, *, stdin, stdout, stderr, pass_fds, env, start_new_session) -> None:
-        assert stdin == subprocess.DEVNULL and start_new_session
-        self.args, self.returncode = args, None
-        self.stdin = self.stdout = self.stderr = None
-        self._child_created, self._waitpid_lock = True, threading.Lock()
-        self._sigint_wait_secs = 0.25
+    def __init__(self, arguments, *, stdout, stderr, pass_fds, env) -> None:
+        self._arguments, self._status = arguments, None
         self.pid = os.fork()
         if self.pid == 0:
-            _never_return(lambda: _worker(args[2:], stdout, stderr, pass_fds, env))
+            _never_return(lambda: _worker(arguments[1:], stdout, stderr, pass_fds, env))
+
+    def poll(self):
+        if self._status is None:
+            try:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:  # ended as an orphan: its status is lost, as with Popen
+                pid, status = self.pid, 0
+            self._status = os.waitstatus_to_exitcode(status) if pid else None
+        return self._status
+
+    def wait(self, timeout=None):
+        until = None if timeout is None else time.monotonic() + timeout
+        while self.poll() is None:
+            if until is not None and time.monotonic() > until:
+                raise subprocess.TimeoutExpired(self._arguments, timeout)
+            time.sleep(0.0005)
+        return self._status
+
+    def kill(self) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
 
 
 def _worker(arguments: list[str], stdout: int, stderr: int, passed, env: dict[str, str]) -> None:

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from importlib import import_module
+from typing import Any, cast
 
-from hookcli.actions import change, observe
-from hookcli.actions.call import call
 from hookcli.actions.event import Event
 from hookcli.actions.tools import Tools
+from hookcli.catalogue.actions import CATALOGUE, Action
 from hookcli.spec.hooks import ActionSpec
 
-_BUILDERS: dict[str, Callable[[Any, Tools], Callable[[Event], Any]]] = {
-    "record": observe.record,
-    "stats": observe.stats,
-    "print": observe.print_,
-    "save": observe.save,
-    "assert_finite": observe.assert_finite,
-    "breakpoint": observe.breakpoint_,
-    "scale": change.scale,
-    "add_noise": change.add_noise,
-    "clamp": change.clamp,
-    "clip_norm": change.clip_norm,
-    "zero": change.zero,
-    "negate": change.negate,
-    "replace": change.replace,
-    "call": call,
-}
+Builder = Callable[[Any, Tools], Callable[[Event], Any]]
+
+
+def builder_of(action: Action) -> Builder:
+    """The function that the action's row names: from (argument, tools) to what is done.
+
+    Raises
+    ------
+    LookupError : what attaches the kind does this action.
+    """
+    if action.build is None:
+        raise LookupError(action.name)
+    file, _, name = action.build.partition(":")
+    return cast("Builder", getattr(import_module(f"hookcli.actions.{file}"), name))
 
 
 def build(spec: ActionSpec, tools: Tools) -> Callable[[Event], Any]:
@@ -36,4 +34,4 @@ def build(spec: ActionSpec, tools: Tools) -> Callable[[Event], Any]:
     ------
     RequestError : its argument does not name what is there.
     """
-    return _BUILDERS[spec.name](spec.argument, tools)
+    return builder_of(CATALOGUE[spec.name])(spec.argument, tools)

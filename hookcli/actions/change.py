@@ -9,6 +9,7 @@ import torch
 
 from hookcli.actions.event import Event
 from hookcli.actions.tools import Tools
+from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.errors import RequestError
 from hookcli.models.files.tensors import read_tensors
 from hookcli.models.map_tensors import map_tensors
@@ -31,7 +32,7 @@ def _each(change: Callable[[torch.Tensor], torch.Tensor]) -> Do:
 
 
 def _unpacks(event: Event) -> bool:
-    return event.kind == "saved_tensors" and event.node == "unpack"
+    return KINDS[event.kind].pair and event.node == "unpack"
 
 
 def _stored(tensor: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:

@@ -22,6 +22,7 @@ from torch.optim.optimizer import (
 
 from hookcli.api.live import device_of, source_of
 from hookcli.api.loop_clock import LoopClock, Scales
+from hookcli.catalogue.kind import Stage
 from hookcli.errors import RequestError
 from hookcli.hooks.attach.engine import Queue
 from hookcli.models.backend import backend_of
@@ -94,7 +95,7 @@ class Attached:
         self._opened = False  # a forward has begun in this step
         self._forwards = 0  # in this step
         self._noted = False  # gradients before an optimizer's step; else those of the report's time
-        at_end = [one for one in self._engine.hooks if one.spec.kind == "engine_callback"]
+        at_end = [hook for hook in self._engine.hooks if hook.kind.stage is Stage.BACKWARD]
         self._callbacks = Queue(at_end) if at_end else None
 
     def __enter__(self) -> Attached:

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from hookcli.catalogue.kind import Kind
+from hookcli.catalogue.kind import (
+    NO_GRADIENT,
+    AtRule,
+    Conflict,
+    InCalls,
+    Kind,
+    LayerFigures,
+    Returned,
+    Stage,
+)
+
+_AT_PARAMETER = AtRule("parameter", required=True)
+_PARTS = ("input", "output")
+_NOT_IN_GRAD = f"{NO_GRADIENT}; with run.backward.inputs nothing is added to .grad"
 
 _LOST_VIEW = (
     "on a view that is changed in place afterwards, or whose base is, it never fires; after an "
@@ -32,6 +45,13 @@ KINDS: tuple[Kind, ...] = (
         ),
         example="{kind: tensor, at: fc.weight, do: {clamp: [-1, 1]}}",
         backends=("python", "package", "torchscript", "exported"),
+        attach="gradients:attach_tensor",
+        at=AtRule("parameter", required=True, parts=_PARTS, op=True, everywhere="*:output"),
+        calls=InCalls.AT_VALUES,
+        in_all=4,
+        in_template=True,
+        layer=LayerFigures("gradient", "output"),
+        returned=Returned.LIKE,
     ),
     Kind(
         name="post_accumulate_grad",
@@ -48,6 +68,11 @@ KINDS: tuple[Kind, ...] = (
         example='{kind: post_accumulate_grad, at: "*", do: record}',
         since="2.1",
         backends=("python", "package", "torchscript", "exported"),
+        attach="gradients:attach_post_accumulate_grad",
+        at=_AT_PARAMETER,
+        in_all=6,
+        edits_in_place=True,
+        silence=_NOT_IN_GRAD,
     ),
     Kind(
         name="multi_grad",
@@ -65,6 +90,10 @@ KINDS: tuple[Kind, ...] = (
         caveats=(_LOST_VIEW,),
         example='{kind: multi_grad, at: "fc.*", options: {mode: all}, do: record}',
         backends=("python", "package", "torchscript", "exported"),
+        attach="gradients:attach_multi_grad",
+        at=AtRule("parameter", required=True, parts=_PARTS),
+        in_all=5,
+        in_template=True,
     ),
     Kind(
         name="node_pre",
@@ -85,6 +114,10 @@ KINDS: tuple[Kind, ...] = (
         ),
         example="{kind: node_pre, at: fc, do: record}",
         backends=("python", "package", "torchscript", "exported"),
+        attach="gradients:attach_node_pre",
+        at=AtRule("module", required=True, node=True),
+        calls=InCalls.ALWAYS,
+        in_all=7,
     ),
     Kind(
         name="node",
@@ -105,6 +138,12 @@ KINDS: tuple[Kind, ...] = (
         ),
         example="{kind: node, at: fc, do: record}",
         backends=("python", "package", "torchscript", "exported"),
+        attach="gradients:attach_node",
+        at=AtRule("module", required=True, parts=("input",), node=True, parts_are_fixed=True),
+        calls=InCalls.ALWAYS,
+        in_all=8,
+        in_template=True,
+        layer=LayerFigures("gradient", "input"),  # its own share is what the layer did
     ),
     Kind(
         name="accumulate_grad",
@@ -121,6 +160,10 @@ KINDS: tuple[Kind, ...] = (
         caveats=("torch forgets the hook when nobody keeps the node: hookcli keeps it",),
         example='{kind: accumulate_grad, at: "*.weight", do: record}',
         backends=("python", "package", "torchscript", "exported"),
+        attach="gradients:attach_accumulate_grad",
+        at=_AT_PARAMETER,
+        in_all=9,
+        silence=_NOT_IN_GRAD,
     ),
     Kind(
         name="engine_callback",
@@ -140,6 +183,10 @@ KINDS: tuple[Kind, ...] = (
         ),
         backends=("python", "package", "torchscript", "exported"),
         example="{kind: engine_callback, do: record}",
+        attach="engine:Queue",
+        stage=Stage.BACKWARD,
+        in_all=10,
+        in_template=True,
     ),
     Kind(
         name="saved_tensors",
@@ -160,5 +207,18 @@ KINDS: tuple[Kind, ...] = (
         ),
         backends=("python", "package", "torchscript", "exported"),
         example="{kind: saved_tensors, at: layer1, do: record}",
+        attach="engine:attach_saved_tensors",
+        at=AtRule("module"),
+        calls=InCalls.ALWAYS,
+        returned=Returned.ANYTHING,
+        pair=True,
+        conflicts=(
+            Conflict(
+                "saved_tensors",
+                "one pair of saved_tensors acts at a time, and this is a second over the same "
+                "modules",
+                "leave one out, or put both into one pair of functions",
+            ),
+        ),
     ),
 )

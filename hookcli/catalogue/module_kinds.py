@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from hookcli.catalogue.kind import Kind
+from hookcli.catalogue.kind import AtRule, Conflict, InCalls, Kind, Lack, LayerFigures, Moment
+
+_AT = AtRule("module", required=True)
+_LACK = Lack(
+    "its code has no place for PyTorch's backward hooks",
+    "use kind tensor, at: MODULE:output, or kind node, at: MODULE:input",
+)
+_FLAT = "torch's backward hooks see only a tensor, or a flat tuple of them, as output"
+
+
+def _not_beside(kind: str, full: str) -> tuple[Conflict, ...]:
+    """That legacy and full backward hooks exclude each other."""
+    legacy = "torch takes no legacy backward hook where there is a full one"
+    return (Conflict(kind, legacy, f"take {full} alone"),)
+
 
 _IN_PLACE = (
     "an in-place operation on the module's output, or on its input, raises: the hook makes them "
@@ -31,6 +45,13 @@ _FORWARD_PRE = Kind(
     caveats=(_BYPASS,),
     backends=("python", "package", "torchscript", "exported"),
     example="{kind: forward_pre, at: fc, do: {scale: 0.5}}",
+    attach="module:attach_forward_pre",
+    at=_AT,
+    calls=InCalls.ALWAYS,
+    in_all=2,
+    moment=Moment.BEFORE_FORWARD,
+    layer=LayerFigures("value", "input"),
+    lack=_LACK,
 )
 _FORWARD = Kind(
     name="forward",
@@ -54,6 +75,13 @@ _FORWARD = Kind(
     ),
     backends=("python", "package", "torchscript", "exported"),
     example='{kind: forward, at: "layer*.conv?", do: stats}',
+    attach="module:attach_forward",
+    at=_AT,
+    calls=InCalls.ALWAYS,
+    in_all=3,
+    moment=Moment.AFTER_FORWARD,
+    layer=LayerFigures("value", "output"),
+    lack=_LACK,
 )
 _FULL_BACKWARD_PRE = Kind(
     name="full_backward_pre",
@@ -70,6 +98,13 @@ _FULL_BACKWARD_PRE = Kind(
     caveats=(_IN_PLACE, _NO_TENSOR),
     backends=("python", "package", "exported"),
     example="{kind: full_backward_pre, at: fc, do: record}",
+    attach="module:attach_backward",
+    at=_AT,
+    calls=InCalls.ALWAYS,
+    may_break=True,
+    wraps_values=True,
+    lack=_LACK,
+    silence=_FLAT,
 )
 _FULL_BACKWARD = Kind(
     name="full_backward",
@@ -93,6 +128,15 @@ _FULL_BACKWARD = Kind(
     ),
     backends=("python", "package", "exported"),
     example="{kind: full_backward, at: fc, do: zero}",
+    attach="module:attach_backward",
+    at=_AT,
+    calls=InCalls.ALWAYS,
+    may_break=True,
+    in_template=True,
+    wraps_values=True,
+    conflicts=_not_beside("backward", "full_backward"),
+    lack=_LACK,
+    silence=_FLAT,
 )
 _BACKWARD = Kind(
     name="backward",
@@ -113,6 +157,13 @@ _BACKWARD = Kind(
     ),
     backends=("python", "package", "exported"),
     example="{kind: backward, at: fc, do: record}",
+    attach="module:attach_legacy_backward",
+    at=_AT,
+    calls=InCalls.ALWAYS,
+    may_break=True,
+    conflicts=_not_beside("full_backward", "full_backward"),
+    lack=_LACK,
+    silence=_FLAT,
 )
 
 _PER_MODULE = (_FORWARD_PRE, _FORWARD, _FULL_BACKWARD_PRE, _FULL_BACKWARD, _BACKWARD)
@@ -145,6 +196,20 @@ def _global(kind: Kind) -> Kind:
         ),
         backends=kind.backends,
         example=f"{{kind: global_{kind.name}, do: record}}",
+        attach=kind.attach.replace(":attach_", ":attach_global_"),
+        at=AtRule(by_name=kind.name),
+        calls=kind.calls,
+        in_all={"forward_pre": 0, "forward": 1}.get(kind.name),
+        process_wide=True,
+        moment=kind.moment,
+        wraps_values=kind.wraps_values,
+        may_break=kind.may_break,
+        conflicts=tuple(
+            _not_beside(f"global_{other.kind}", "global_full_backward")[0]
+            for other in kind.conflicts
+        ),
+        lack=kind.lack,
+        silence=kind.silence,
     )
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from hookcli.catalogue.kind import Kind
+from hookcli.catalogue.kind import AtRule, Conflict, InCalls, Kind, Lack, Returned, Stage
 
+_AT_MODULE = AtRule("module", required=True)
+_NO_STATE = Lack(
+    "PyTorch takes none for its state dict", "leave the hook out, or name the Python source"
+)
+_BUILT = Lack("its modules are built already", "leave the hook out, or name the Python source")
 _STATE = ("every child's fires too, and in torch's order: see docs/hooks.md",)
 
 
@@ -12,6 +17,7 @@ def _optimizer(when: str, place: str) -> tuple[Kind, Kind]:
         "(args, kwargs) | None" if when == "pre" else "None"
     )
     returns = "replaces step's arguments" if when == "pre" else "nothing may be returned"
+    returned = Returned.ARGUMENTS if when == "pre" else Returned.VALUE
     own = Kind(
         name=f"optimizer_step_{when}",
         family="optimizer",
@@ -26,6 +32,11 @@ def _optimizer(when: str, place: str) -> tuple[Kind, Kind]:
         backends=("python", "package", "torchscript", "exported"),
         example=f"{{kind: optimizer_step_{when}, do: record}}",
         caveats=("the run steps with run.optimizer; without one with SGD, lr 0.01",),
+        attach=f"optimizer:attach_step_{when}",
+        stage=Stage.OPTIMIZER,
+        in_template=when == "pre",
+        returned=returned,
+        edits_in_place=True,
     )
     every = Kind(
         name=f"global_optimizer_step_{when}",
@@ -41,6 +52,11 @@ def _optimizer(when: str, place: str) -> tuple[Kind, Kind]:
         replaces=False,
         backends=("python", "package", "torchscript", "exported"),
         example=f"{{kind: global_optimizer_step_{when}, do: record}}",
+        attach=own.attach,
+        stage=own.stage,
+        process_wide=True,
+        returned=returned,
+        edits_in_place=True,
     )
     return own, every
 
@@ -63,6 +79,9 @@ KINDS: tuple[Kind, ...] = (
         caveats=_STATE,
         backends=("python", "package", "exported"),
         example='{kind: state_dict_pre, at: "", do: record}',
+        attach="state:attach_state",
+        at=_AT_MODULE,
+        lack=_NO_STATE,
     ),
     Kind(
         name="state_dict_post",
@@ -79,6 +98,11 @@ KINDS: tuple[Kind, ...] = (
         caveats=_STATE,
         backends=("python", "package", "exported"),
         example='{kind: state_dict_post, at: fc, do: record}',
+        attach="state:attach_state",
+        at=_AT_MODULE,
+        in_template=True,
+        returned=Returned.ENTRIES,
+        lack=_NO_STATE,
     ),
     Kind(
         name="load_state_dict_pre",
@@ -95,6 +119,10 @@ KINDS: tuple[Kind, ...] = (
         caveats=(*_STATE, "strict is always True here, also for strict=False"),
         backends=("python", "package", "exported"),
         example="{kind: load_state_dict_pre, at: fc, do: record}",
+        attach="state:attach_state",
+        at=_AT_MODULE,
+        returned=Returned.ENTRIES,
+        lack=_NO_STATE,
     ),
     Kind(
         name="load_state_dict_post",
@@ -110,6 +138,9 @@ KINDS: tuple[Kind, ...] = (
         caveats=(*_STATE, "a child sees all missing keys so far"),
         backends=("python", "package", "exported"),
         example="{kind: load_state_dict_post, at: fc, do: record}",
+        attach="state:attach_state",
+        at=_AT_MODULE,
+        lack=_NO_STATE,
     ),
     *(
         Kind(
@@ -126,6 +157,12 @@ KINDS: tuple[Kind, ...] = (
             replaces=True,
             caveats=("names are those inside the owner: the tree does not stand yet",),
             example=f"{{kind: {what}_registration, do: record}}",
+            attach="registration:attach_registration",
+            stage=Stage.BUILD,
+            in_template=what == "module",
+            returned=Returned.TENSOR,
+            edits_in_place=True,
+            lack=_BUILT,
         )
         for what in ("parameter", "buffer", "module")
     ),
@@ -146,6 +183,13 @@ KINDS: tuple[Kind, ...] = (
         ),
         example='{kind: op, at: {op: aten.addmm}, do: record}',
         backends=("python", "package", "torchscript", "exported"),
+        attach="operators:attach_operators",
+        at=AtRule("module", op=True),
+        calls=InCalls.ALWAYS,
+        in_all=11,
+        in_template=True,
+        needs=("forward",),  # it fires in whatever runs
+        returned=Returned.TENSOR,
     ),
     Kind(
         name="ddp_comm",
@@ -157,6 +201,7 @@ KINDS: tuple[Kind, ...] = (
         signature="hook(state, bucket) -> Future[Tensor]",
         value="the bucket's flat gradients",
         returns="a Future of the tensor to use in their place",
+        keeps_state=True,
         replaces=True,
         needs_values=True,
         caveats=(
@@ -166,6 +211,18 @@ KINDS: tuple[Kind, ...] = (
             "where no more are asked for",
         ),
         example="{kind: ddp_comm, do: [{comm: fp16_compress}, record]}",
+        attach="comm:Averaging",
+        stage=Stage.DISTRIBUTED,
+        returned=Returned.TENSOR,
+        average="allreduce",
+        conflicts=(
+            Conflict(
+                "ddp_comm",
+                "a model has one communication hook, and this is a second",
+                "leave one out",
+            ),
+        ),
+        lack=Lack("DistributedDataParallel wraps Python modules", "name the Python source"),
     ),
     *(
         Kind(
@@ -188,6 +245,9 @@ KINDS: tuple[Kind, ...] = (
             ),
             backends=("python", "package"),
             example=f"{{kind: package_{what}, do: record}}",
+            attach="packaging:export",
+            stage=Stage.PACKAGE,
+            lack=Lack("torch.package takes Python modules", "name the Python source"),
         )
         for what, does in (("extern", "leaves out"), ("intern", "stores"), ("mock", "mocks"))
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from hookcli.catalogue.actions import CATALOGUE as ACTIONS
 from hookcli.spec.hooks import FunctionRef
 from hookcli.spec.inputs import DictSpec, FileSpec, FunctionSpec, ListSpec, Spec as Input
 from hookcli.spec.request import Spec
@@ -68,5 +69,5 @@ def _argument(action: str, argument: Any) -> Iterator[str]:
     elif isinstance(argument, dict):
         for one in argument.values():
             yield from _argument(action, one)
-    elif isinstance(argument, str) and action == "replace":
+    elif isinstance(argument, str) and ACTIONS[action].argument == "file":
         yield argument

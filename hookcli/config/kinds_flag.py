@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from hookcli.catalogue.kind import Kind
 from hookcli.catalogue.kinds import CATALOGUE
-from hookcli.config.sections.at_rules import at_rule
+from hookcli.config.sections.default_actions import with_defaults
 from hookcli.errors import RequestError
 from hookcli.spec.hooks import ActionSpec, HookSpec
 from hookcli.spec.selectors import selector_of
 from hookcli.text import nearest
 
-# What `all` means. Left out are those that change what they look at, or the run:
-# - full_backward_pre, full_backward and backward put functions of their own into the graph, refuse
-#   in-place operations, and two of them cannot stand together; so do their global forms
-# - saved_tensors replaces what operators save, and is one pair only
-# - optimizer, state, registration and packaging kinds fire in phases of their own, which the run
-#   would have to add
-# - ddp_comm wants the model wrapped and a process group
-ALL = (
-    "global_forward_pre", "global_forward", "forward_pre", "forward", "tensor", "multi_grad",
-    "post_accumulate_grad", "node_pre", "node", "accumulate_grad", "engine_callback", "op",
-)  # fmt: skip
+
+def all_kinds() -> tuple[str, ...]:
+    """The kinds that `all` names: those whose rows have a place among them."""
+    placed = ((kind.in_all, kind.name) for kind in CATALOGUE.values() if kind.in_all is not None)
+    return tuple(name for _, name in sorted(placed))
 
 
 def observers(text: str) -> tuple[HookSpec, ...]:
@@ -32,7 +26,8 @@ def observers(text: str) -> tuple[HookSpec, ...]:
 
     """
     place = f"--kinds {text}"
-    names = ALL if text.strip() == "all" else tuple(n.strip() for n in text.split(",") if n.strip())
+    listed = tuple(name.strip() for name in text.split(",") if name.strip())
+    names = all_kinds() if text.strip() == "all" else listed
     if not names:
         raise RequestError("no kind is named", place=place, hint="hookcli list hooks shows them")
     for name in names:
@@ -49,21 +44,10 @@ def observers(text: str) -> tuple[HookSpec, ...]:
 
 
 def _observer(kind: Kind, index: int, place: str) -> HookSpec:
-    record = ActionSpec("record", None, place)
-    acting = (ActionSpec("comm", {"name": "allreduce"}, place),) if kind.name == "ddp_comm" else ()
-    at = _everywhere(kind)
     return HookSpec(
         index=index,
         kind=kind.name,
-        at=None if at is None else selector_of(at),
-        actions=(*acting, record),
+        at=selector_of(kind.at.everywhere) if kind.at.required else None,
+        actions=with_defaults(kind, (ActionSpec("record", None, place),), place),
         place=place,
     )
-
-
-def _everywhere(kind: Kind) -> str | None:
-    """Modules and parameters "*", values "*:output", and no `at` where it may be left out."""
-    rules = at_rule(kind)
-    if not rules.required:
-        return None
-    return "*:output" if kind.name == "tensor" else "*"

@@ -51,10 +51,6 @@ _TAIL = """
 
 # fail_on: error                              # warning, never
 """
-_EXAMPLES = (
-    "full_backward", "tensor", "multi_grad", "node", "engine_callback", "optimizer_step_pre",
-    "state_dict_post", "module_registration", "op",
-)  # fmt: skip
 
 
 def initial_text(source: str, preset: str) -> str:
@@ -64,5 +60,6 @@ def initial_text(source: str, preset: str) -> str:
     hooks = PRESETS[preset]
     if hooks == "hooks: []\n":
         hooks = "hooks: []                                     # take the [] out to add some\n"
-    examples = "".join(f"  # - {CATALOGUE[kind].example}\n" for kind in _EXAMPLES)
+    shown = (kind.example for kind in CATALOGUE.values() if kind.in_template)
+    examples = "".join(f"  # - {example}\n" for example in shown)
     return head + hooks + _MORE + examples + _TAIL

@@ -7,27 +7,6 @@ from hookcli.errors import RequestError
 from hookcli.spec.hooks import HookSpec
 
 _NAMES = {"torchscript": "a TorchScript model", "exported": "an exported model"}
-_WHY = {
-    "module": (
-        "its code has no place for PyTorch's backward hooks",
-        "use kind tensor, at: MODULE:output, or kind node, at: MODULE:input",
-    ),
-    "state": (
-        "PyTorch takes none for its state dict",
-        "leave the hook out, or name the Python source",
-    ),
-    "registration": (
-        "its modules are built already",
-        "leave the hook out, or name the Python source",
-    ),
-    "packaging": ("torch.package takes Python modules", "name the Python source"),
-    "distributed": (
-        "DistributedDataParallel wraps Python modules",
-        "name the Python source",
-    ),
-}
-_WHY["global module"] = _WHY["module"]
-_OTHER = ("it has no place for it", "leave the hook out, or name the Python source")
 
 
 def check_backend(spec: HookSpec, kind_of_model: str) -> None:
@@ -40,9 +19,8 @@ def check_backend(spec: HookSpec, kind_of_model: str) -> None:
     kind = CATALOGUE[spec.kind]
     if kind_of_model not in _NAMES or kind_of_model in kind.backends:
         return
-    why, hint = _WHY.get(kind.family, _OTHER)
     raise RequestError(
-        f"kind {spec.kind} cannot stand on {_NAMES[kind_of_model]}: {why}",
+        f"kind {spec.kind} cannot stand on {_NAMES[kind_of_model]}: {kind.lack.why}",
         place=spec.place,
-        hint=hint,
+        hint=kind.lack.hint,
     )

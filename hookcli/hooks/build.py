@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookcli.actions.build import build
 from hookcli.actions.tools import Tools
+from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.console import Console, escape
 from hookcli.errors import ProblemsError, RequestError
 from hookcli.hooks.context import Context
@@ -47,7 +48,7 @@ def build_hook(one: HookSpec, spec: Spec, context: Context) -> Hook:
     """
     actions = []
     for action in one.actions:
-        if one.kind == "ddp_comm" and is_average(action):
+        if CATALOGUE[one.kind].average is not None and is_average(action):
             continue  # it is the hook itself
         tools = Tools(
             place=action.place or one.place,

@@ -10,11 +10,14 @@ from typing import Any
 import torch
 
 from hookcli.actions.event import Event
+from hookcli.catalogue.actions import CATALOGUE as ACTIONS, Reads
+from hookcli.catalogue.kind import Returned
+from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.hooks.context import Context
 from hookcli.hooks.misuse.edits import Given
 from hookcli.hooks.misuse.firings import unchanged_attributes
 from hookcli.hooks.misuse.retention import Retention
-from hookcli.hooks.misuse.returns import check_return, is_of_optimizer
+from hookcli.hooks.misuse.returns import check_return
 from hookcli.hooks.portable import Portable
 from hookcli.hooks.values import tensors_in, value_notes
 from hookcli.report.recording import EventNote, LeafNote
@@ -46,25 +49,33 @@ class Hook(Portable):
 
     `looks_only` says that all it does is to note its firings, `norms_only` that it notes norms
     with them; `changing` that an action may give a new value, `foreign` that one is the user's.
+    `kind` is its row of the catalogue.
     """
 
     def __init__(
         self, spec: HookSpec, actions: list[Callable[[Event], Any]], context: Context
     ) -> None:
         self.spec = spec
-        self._kind, self._index = spec.kind, spec.index
+        self.kind = CATALOGUE[spec.kind]
+        self._name, self._index = spec.kind, spec.index
         self.context = context
         self.fired: Counter[str] = Counter()
         self.again: Counter[str] = Counter()  # of these, in calls that a checkpoint ran again
         self.attached = 0
         self.on_wrappers = False  # on nothing but modules that torch.compile wrapped
         self._actions = actions
-        names = {one.name for one in spec.actions if spec.kind != "ddp_comm" or not is_average(one)}
-        self.looks_only = names <= {"record"}
-        figures = {one.argument for one in spec.actions if one.name == "stats"}
-        self.norms_only = names <= {"record", "stats"} and figures == {"norm"}
-        self.changing = bool(names - _OBSERVERS)
-        self.foreign = "call" in names
+        averages = self.kind.average is not None
+        rows = [
+            (ACTIONS[action.name], action.argument)
+            for action in spec.actions
+            if not (averages and is_average(action))
+        ]
+        self.looks_only = all(row.reads is Reads.NOTHING for row, _ in rows)
+        figures = {argument for row, argument in rows if row.reads is Reads.FIGURES}
+        no_event = all(row.reads is not Reads.EVENT for row, _ in rows)
+        self.norms_only = no_event and figures == {"norm"}
+        self.changing = any(row.changes for row, _ in rows)
+        self.foreign = any(row.foreign for row, _ in rows)
         self._filtered = bool(spec.calls or spec.steps or spec.every)
         self._offered: Counter[str] = Counter()
         self.retention = Retention()
@@ -177,7 +188,7 @@ class Hook(Portable):
             if result is None or not check_return(self.spec, event, result, self.context):
                 continue
             new = result
-            if not is_of_optimizer(self.spec):  # there it is arguments of step
+            if self.kind.returned is not Returned.ARGUMENTS:
                 event.value = new
         if before is not None:
             self._edited = before.check(returned=new is not None)
@@ -220,7 +231,7 @@ class Hook(Portable):
                     seq,
                     context.step,
                     context.phase,
-                    self._kind,
+                    self._name,
                     site.target,
                     site.call,
                     site.order,
@@ -235,6 +246,3 @@ class Hook(Portable):
                 ),
             )
         )
-
-
-_OBSERVERS = {"record", "stats", "print", "save", "assert_finite", "breakpoint"}

@@ -66,7 +66,7 @@ def resolve(spec: HookSpec, known: Known) -> Targets:
         if match.part is not None or match.op is not None or match.node is not None:
             found = _values(match, known)
             targets.values += found
-        elif kind.target in {"parameter", "tensor"}:
+        elif kind.at.plain == "parameter":
             one = Selector((match,), spec.at.text)
             found = [p for p in known.parameters if selectors.name_matches(one, p.name, p.aliases)]
             targets.parameters += [info for info in found if info not in targets.parameters]
@@ -138,7 +138,7 @@ def _is_everything(match: Match) -> bool:
 
 
 def _of_parameters(spec: HookSpec, at: Selector) -> bool:
-    return CATALOGUE[spec.kind].target in {"parameter", "tensor"} and any(
+    return CATALOGUE[spec.kind].at.plain == "parameter" and any(
         one.part is None and one.op is None and one.node is None for one in at.any
     )
 

@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from hookcli.catalogue.actions import CATALOGUE as ACTIONS, Action
+from hookcli.catalogue.actions import ARGUMENTS, CATALOGUE as ACTIONS, Action
 from hookcli.catalogue.kind import Kind
 from hookcli.catalogue.kinds import CATALOGUE as HOOKS
+from hookcli.catalogue.options import OPTIONS
 from hookcli.formats.parts.grid import Column, draw
 from hookcli.formats.parts.text import sentence
 from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, page
 from hookcli.text import shorten
-
-OPTIONS = {
-    "prepend": "puts it before the hooks that stand there already",
-    "with_kwargs": "gives it the keyword arguments too",
-    "always_call": "fires it also where the forward raised",
-    "mode": "all, once all gradients are there, or any, at the first",
-}
-
-ARGUMENTS = {
-    "none": "nothing",
-    "number": "a number",
-    "figures": "norm",
-    "range": "[low, high]",
-    "positive": "a number above 0",
-    "directory": "a directory",
-    "file": "a .safetensors or .pt file",
-    "function": "a function: file.py:name, package.module:name or torch.ops.namespace.name",
-    "comm": "the name of a communication hook, or {name: …} with its state",
-}
 
 
 def kind_page(kind: Kind, width: int = WIDTH) -> str:
@@ -51,7 +33,9 @@ def kind_page(kind: Kind, width: int = WIDTH) -> str:
                 ],
                 width,
             ),
-            bullet_list("options", (f"{name}: {OPTIONS[name]}" for name in kind.options), width),
+            bullet_list(
+                "options", (f"{name}: {OPTIONS[name].does}" for name in kind.options), width
+            ),
             bullet_list("caveats", kind.caveats, width),
         )
     )
@@ -63,9 +47,9 @@ def _takes(action: Action) -> str:
 
 
 def _stands_on(action: Action) -> str:
-    if action.name == "comm":
-        return "ddp_comm"
-    changes = action.changes and action.name != "call"  # a function may just look on
+    if action.averages:
+        return ", ".join(kind.name for kind in HOOKS.values() if kind.average is not None)
+    changes = action.changes and not action.may_look
     return "kinds whose hooks may return a value" if changes else "every kind"
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hookcli.catalogue.actions import CATALOGUE as ACTIONS, Action
+from hookcli.catalogue.actions import ARGUMENTS, CATALOGUE as ACTIONS, Action
 from hookcli.catalogue.kind import Kind
 from hookcli.catalogue.kinds import CATALOGUE as HOOKS
+from hookcli.catalogue.options import OPTIONS
 from hookcli.formats.markdown import quote
 from hookcli.formats.parts.text import sentence
-from hookcli.reference.hooks import ARGUMENTS, OPTIONS
 
 _INTRO = """\
 # Hooks and actions
@@ -94,7 +94,7 @@ def _section(kind: Kind) -> Iterator[str]:
         ("tensors", "real ones only" if kind.needs_values else ""),
         ("torch", f"{kind.since} or later"),
         ("attached by", _code(kind.registers)),
-        *((f"option `{name}`", quote(OPTIONS[name])) for name in kind.options),
+        *((f"option `{name}`", quote(OPTIONS[name].does)) for name in kind.options),
     ]
     yield _table(("", ""), [fact for fact in facts if fact[1]])
     if kind.caveats:

@@ -192,7 +192,7 @@ class Session:
 
     def _runs_bare(self, model: Model, candidate: Candidate) -> bool:
         """Whether a batch that failed does well without hooks that change values or the graph."""
-        if not any(hook.changing or "backward" in hook.spec.kind for hook in self._built.hooks):
+        if not any(hook.changing or hook.kind.may_break for hook in self._built.hooks):
             return False
         bare = replace(self._spec, hooks=())
         outcome = self._try(model, candidate, engine_for(bare, Kept()), plan(bare))

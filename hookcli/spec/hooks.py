@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from hookcli.catalogue.actions import CATALOGUE as ACTIONS
+
 Part: TypeAlias = Literal["input", "output"]
 
 
@@ -81,7 +83,7 @@ class ActionSpec:
 def is_average(action: ActionSpec) -> bool:
     """Whether an action averages a bucket of gradients, and does not merely look at it."""
     theirs = isinstance(action.argument, FunctionRef) and action.argument.signature == "native"
-    return action.name == "comm" or (action.name == "call" and theirs)
+    return ACTIONS[action.name].averages or theirs
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,9 +39,9 @@ class Plan:
 
 
 def _needed(hook: HookSpec) -> set[Phase]:
-    """The phases without which a hook cannot fire. An operator fires in whatever runs."""
+    """The phases that a run performs for a hook."""
     kind = CATALOGUE[hook.kind]
-    return {"forward"} if kind.family == "operators" else set(kind.phases)
+    return set(kind.needs or kind.phases)
 
 
 def plan(spec: Spec) -> Plan:

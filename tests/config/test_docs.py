@@ -14,7 +14,6 @@ from hookcli.catalogue.actions import CATALOGUE as ACTIONS
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.config.sections.actions import ARGUMENTS
 from hookcli.config.sections.at import CONDITIONS
-from hookcli.config.sections.at_rules import at_rule
 from hookcli.config.sections.comm import STATES
 from hookcli.config.sections.hooks import HOOK
 from hookcli.config.sections.root import ROOT
@@ -45,7 +44,7 @@ def keys(shape):
 def of_kinds():
     groups = {}
     for kind in CATALOGUE.values():
-        rule = at_rule(kind)
+        rule = kind.at
         forms = [f"{rule.plain}s"] if rule.plain else []
         forms += [f"`PATTERN:{part}`" for part in rule.parts]
         forms += ["`{op: …}`"] * rule.op + ["`{node: …}`"] * rule.node

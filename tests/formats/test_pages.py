@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.catalogue.actions import CATALOGUE as ACTIONS
+from hookcli.catalogue.actions import ARGUMENTS, CATALOGUE as ACTIONS
 from hookcli.catalogue.kinds import CATALOGUE as HOOKS
+from hookcli.catalogue.options import OPTIONS
 from hookcli.reference.hooks import (
-    ARGUMENTS,
-    OPTIONS,
     action_page,
     actions_table,
     hooks_table,

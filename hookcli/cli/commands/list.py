@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -56,7 +55,7 @@ def _rows(what: What) -> list[dict[str, Any]]:
         from hookcli.catalogue.kinds import CATALOGUE as KINDS
 
         return [
-            {"name": kind.name, "description": kind.fires, **dataclasses.asdict(kind)}
+            {"name": kind.name, "description": kind.fires, **kind.facts()}
             for kind in KINDS.values()
         ]
     if what == "rules":
@@ -67,6 +66,6 @@ def _rows(what: What) -> list[dict[str, Any]]:
     from hookcli.catalogue.actions import CATALOGUE as ACTIONS
 
     return [
-        {"name": action.name, "description": action.does, **dataclasses.asdict(action)}
+        {"name": action.name, "description": action.does, **action.facts()}
         for action in ACTIONS.values()
     ]

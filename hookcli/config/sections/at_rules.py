@@ -3,67 +3,27 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-from hookcli.catalogue.kind import Kind
+from hookcli.catalogue.kind import InCalls, Kind
 from hookcli.config.parse.nodes import Node, Problems
 from hookcli.config.sections.at import Found
 from hookcli.spec.hooks import Match
 from hookcli.spec.selectors import is_plain
 
-Plain: TypeAlias = Literal["module", "parameter"]
-
-
-@dataclass(frozen=True, slots=True)
-class AtRule:
-    """What a kind's `at` may be; `parts` are those of calls. Without `plain` it takes none."""
-
-    plain: Plain | None = None
-    required: bool = False
-    parts: tuple[str, ...] = ()
-    op: bool = False
-    node: bool = False
-
-
-_BOTH = ("input", "output")
-_BY_TARGET = {
-    "module": AtRule("module", required=True),
-    "tensor": AtRule("parameter", required=True, parts=_BOTH, op=True),
-    "parameter": AtRule("parameter", required=True),
-    "node": AtRule("module", required=True, node=True),
-}
-_BY_NAME = {
-    "multi_grad": AtRule("parameter", required=True, parts=_BOTH),
-    "node": AtRule("module", required=True, parts=("input",), node=True),
-    "op": AtRule("module", op=True),
-    "saved_tensors": AtRule("module"),
-}
-
-
-_IN_CALLS = {"module", "global module", "autograd node", "operators"}  # families
-_IN_NO_CALL = {"accumulate_grad"}
-
-
-def at_rule(kind: Kind) -> AtRule:
-    """What a kind's `at` may be."""
-    return _BY_NAME.get(kind.name) or _BY_TARGET.get(kind.target) or AtRule()
-
 
 def check_at(kind: Kind, hook: Node, found: Found, problems: Problems) -> None:
     """Note what a kind cannot be hooked to: it decides what a name means."""
-    rules, at = at_rule(kind), hook.get("at")
+    rules, at = kind.at, hook.get("at")
     if rules.plain is None and at is not None:
-        own = kind.name.removeprefix("global_")
         hint = "leave it out"
-        if kind.target == "every module":
-            hint = f"leave it out, or take kind {own}, which hooks the modules you name"
+        if rules.by_name:
+            hint = f"leave it out, or take kind {rules.by_name}, which hooks the modules you name"
         problems.add(at, f"kind {kind.name} takes no 'at': it fires {_first(kind)}", hint)
     elif rules.required and at is None:
         problems.add(hook, f"kind {kind.name} has no 'at'", f"add it, as in {kind.example}")
     elif rules.plain is not None:
         for item, match in found:
-            _check_match(kind, rules, item, match, problems)
+            _check_match(kind, item, match, problems)
 
 
 def check_calls(kind: Kind, hook: Node, found: Found, problems: Problems) -> None:
@@ -71,10 +31,10 @@ def check_calls(kind: Kind, hook: Node, found: Found, problems: Problems) -> Non
     calls = hook.get("calls")
     if calls is None:
         return
-    of_values = kind.name == "tensor" and not any(is_plain(match) for _, match in found)
-    in_calls = kind.family in _IN_CALLS and kind.name not in _IN_NO_CALL
-    if not (in_calls or of_values or kind.name == "saved_tensors"):
-        what = f"kind {kind.name}" + (" on a parameter" if kind.name == "tensor" else "")
+    at_values = kind.calls is InCalls.AT_VALUES
+    of_values = at_values and not any(is_plain(match) for _, match in found)
+    if kind.calls is not InCalls.ALWAYS and not of_values:
+        what = f"kind {kind.name}" + (" on a parameter" if at_values else "")
         problems.add(
             calls,
             f"{what} does not fire in a module's call",
@@ -86,7 +46,8 @@ def _first(kind: Kind) -> str:
     return re.split("[:;,]", kind.fires)[0]
 
 
-def _check_match(kind: Kind, rules: AtRule, item: Node, match: Match, problems: Problems) -> None:
+def _check_match(kind: Kind, item: Node, match: Match, problems: Problems) -> None:
+    rules = kind.at
     said = f"kind {kind.name} hooks {rules.plain}s"
     example = f"write it as in {kind.example}"
     if match.part is not None and match.part not in rules.parts:

@@ -8,23 +8,22 @@ from typing import Any
 from hookcli.catalogue.actions import CATALOGUE as ACTIONS
 from hookcli.catalogue.kind import Kind
 from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.catalogue.options import OPTIONS as KIND_OPTIONS
 from hookcli.config.parse.containers import Fields, Key, ListOf
 from hookcli.config.parse.nodes import Node, NodeError, Problems
 from hookcli.config.parse.scalars import Boolean, Choice, Integer, Named, Schema
 from hookcli.config.sections.actions import DO
 from hookcli.config.sections.at import AT, Found, selector_of
-from hookcli.config.sections.at_rules import at_rule, check_at, check_calls
+from hookcli.config.sections.at_rules import check_at, check_calls
+from hookcli.config.sections.default_actions import with_defaults
 from hookcli.spec.hooks import ActionSpec, HookSpec, is_average
 
 OPTIONS = Fields(
     {
-        "prepend": Key(Boolean(), "before the hooks that are there"),
-        "always_call": Key(Boolean(), "also where forward raised"),
-        "with_kwargs": Key(Boolean(), "the hook gets keyword arguments too"),
-        "mode": Key(Choice(("all", "any")), "when all gradients are there, or the first"),
+        option.name: Key(Choice(option.choices) if option.choices else Boolean(), option.short)
+        for option in KIND_OPTIONS.values()
     }
 )
-_MAY_LOOK = {"comm", "call"}  # where no new value is taken
 
 
 def _bare(word: str) -> str:
@@ -87,10 +86,10 @@ HOOK = Fields(
         "actions": "did you mean do?",
         "target": "did you mean at?",
         "where": "did you mean at?",
-        "prepend": "it is one of options: options: {prepend: true}",
-        "always_call": "it is one of options: options: {always_call: true}",
-        "with_kwargs": "it is one of options: options: {with_kwargs: true}",
-        "mode": "it is one of options: options: {mode: any}",
+        **{
+            option.name: f"it is one of options: options: {{{option.name}: {option.example}}}"
+            for option in KIND_OPTIONS.values()
+        },
         "modules": "it is one of run's: run: {package: {intern: [mylib.**]}}",
         "call": "it is an action: do: {call: my_hooks.py:halve}; which calls: calls: [0]",
     },
@@ -133,19 +132,12 @@ def read_hook(item: Node, index: int, problems: Problems) -> tuple[Read, ...]:
                 steps=found.get("steps"),
                 every=found.get("every"),
                 options=found.get("options", {}),
-                actions=_with_defaults(kind, found.get("do", ()), item),
+                actions=with_defaults(kind, found.get("do", ()), item.place),
                 place=item.place,
             ),
         )
         for kind in kinds
     )
-
-
-def _with_defaults(kind: Kind, given: tuple[ActionSpec, ...], item: Node) -> tuple[ActionSpec, ...]:
-    actions = given or (ActionSpec("record", None, item.place),)
-    if kind.name == "ddp_comm" and not any(map(is_average, actions)):
-        return (ActionSpec("comm", {"name": "allreduce"}, item.place), *actions)
-    return actions
 
 
 def _check_options(kind: Kind, hook: Node, problems: Problems) -> None:
@@ -165,20 +157,21 @@ def _check_actions(kind: Kind, hook: Node, found: dict[str, Any], problems: Prob
         return
     do = hook.value["do"]
     items = do.value if isinstance(do.value, list) else [do]
-    at_input = kind.name == "node" and any(m.part for _, m in found.get("at", ()))
+    at_input = kind.at.parts_are_fixed and any(m.part for _, m in found.get("at", ()))
     for item, action in zip(items, actions, strict=True):
         with problems.catching():
             _check_value(kind, hook, item, action, takes_none=at_input or not kind.replaces)
         with problems.catching():
             _check_function(kind, item, action)
-    if kind.name == "ddp_comm" and sum(map(is_average, actions)) > 1:
+    if kind.average is not None and sum(map(is_average, actions)) > 1:
         problems.add(do, "two actions average the bucket", "leave one comm or call")
 
 
 def _check_value(
     kind: Kind, hook: Node, item: Node, action: ActionSpec, *, takes_none: bool
 ) -> None:
-    if takes_none and ACTIONS[action.name].changes and action.name not in _MAY_LOOK:
+    row = ACTIONS[action.name]
+    if takes_none and row.changes and not row.may_look and not row.averages:
         name = f"{kind.name} at an input" if kind.replaces else kind.name
         line = hook.value["kind"].mark.line
         raise NodeError(
@@ -189,22 +182,24 @@ def _check_value(
 
 
 def _check_function(kind: Kind, item: Node, action: ActionSpec) -> None:
-    pair = isinstance(action.argument, dict) and action.name == "call"
-    if action.name == "comm" and kind.name != "ddp_comm":
+    row = ACTIONS[action.name]
+    pair = row.foreign and isinstance(action.argument, dict)
+    if row.averages and kind.average is None:
+        able = " or ".join(other.name for other in CATALOGUE.values() if other.average is not None)
         raise NodeError(
-            item, f"comm averages buckets, and kind {kind.name} has none", "take kind ddp_comm"
+            item, f"{row.name} averages buckets, and kind {kind.name} has none", f"take kind {able}"
         )
-    if pair and kind.name != "saved_tensors":
+    if pair and not kind.pair:
         raise NodeError(
             item,
             f"kind {kind.name} calls one function, not a pair",
             "write call: my_hooks.py:halve",
         )
-    native = action.name == "call" and not pair and action.argument.signature == "native"
-    if kind.name == "saved_tensors" and native:
+    native = row.foreign and not pair and action.argument.signature == "native"
+    if kind.pair and native:
         raise NodeError(
             item,
-            "kind saved_tensors calls a pair of functions",
+            f"kind {kind.name} calls a pair of functions",
             "write call: {pack: f.py:pack, unpack: f.py:unpack}",
         )
 
@@ -213,7 +208,7 @@ def hook_schema() -> Schema:
     """JSON Schema of one hook: its keys, and for each kind its options and whether it has `at`."""
     groups: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for kind in CATALOGUE.values():
-        rules = at_rule(kind)
+        rules = kind.at
         needs = "none" if rules.plain is None else "required" if rules.required else "optional"
         groups.setdefault((kind.options, needs), []).append(kind.name)
     return {**HOOK.schema(), "allOf": [_rule(names, *key) for key, names in groups.items()]}

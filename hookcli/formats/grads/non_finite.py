@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Literal, TypeAlias
 
+from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.console import escape
 from hookcli.formats.parts.text import figure, place
 from hookcli.formats.trace.events import recorded
@@ -14,6 +15,8 @@ from hookcli.report.report import LayerRow, Report
 
 _Moment: TypeAlias = tuple[LayerRow, Literal["enter", "exit"]]
 _Calls: TypeAlias = dict[tuple[str | None, int | None], LayerRow]
+
+_AROUND_FORWARD = {kind.name for kind in CATALOGUE.values() if kind.moment is not None}
 
 
 def bad(stats: Any) -> bool:
@@ -52,7 +55,7 @@ def _where(event: EventRow, rows: _Calls) -> str:
     """What an event saw, in which layer, and whether the layer's own backward made it."""
     name, colon, part = event.target.partition(":")
     row = rows.get((name, event.call))
-    if event.kind.endswith(("forward", "forward_pre")):
+    if event.kind in _AROUND_FORWARD:
         text = f"{escape(event.kind)} of {_layer(row) if row else escape(event.target)}"
     elif row is None:
         text = f"{escape(event.kind)} at {escape(event.target) or 'the run'}"

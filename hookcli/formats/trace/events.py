@@ -17,7 +17,6 @@ from hookcli.report.events import EventRow, Streamed
 from hookcli.report.report import Report
 from hookcli.text import join_names
 
-_AT_MODULES = {"module", "every module", "node"}
 _FAINT = 2
 
 
@@ -30,7 +29,7 @@ def _depth(event: EventRow) -> int:
     """How deep the module lies that the event belongs to; a parameter's is the module's."""
     name, colon, _ = event.target.partition(":")
     kind = CATALOGUE.get(event.kind)
-    if not colon and kind is not None and kind.target in {"parameter", "tensor"}:
+    if not colon and kind is not None and kind.at.plain == "parameter":
         name = name.rpartition(".")[0]
     return name.count(".") + 1 if name else 0
 
@@ -71,7 +70,7 @@ def target(event: EventRow) -> str:
     if event.target:
         return escape(event.target)
     kind = CATALOGUE.get(event.kind)
-    return "(root)" if kind is None or kind.target in _AT_MODULES else "–"
+    return "(root)" if kind is None or kind.at_modules else "–"
 
 
 def norms(event: EventRow) -> str:

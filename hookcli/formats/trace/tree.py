@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
 
+from hookcli.catalogue.kind import Moment
+from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.console import escape
 from hookcli.formats.inspect.fold import DEEPEST
 from hookcli.formats.parts import page, summary
@@ -16,8 +18,8 @@ from hookcli.formats.view import View
 from hookcli.report.events import EventRow
 from hookcli.report.report import Report
 
-_OPENS = {"forward_pre", "global_forward_pre"}
-_CLOSES = {"forward", "global_forward"}
+_OPENS = {k.name for k in CATALOGUE.values() if k.moment is Moment.BEFORE_FORWARD}
+_CLOSES = {k.name for k in CATALOGUE.values() if k.moment is Moment.AFTER_FORWARD}
 _Call: TypeAlias = tuple[str, int | None, bool]
 
 

@@ -14,7 +14,7 @@ import torch
 
 from hookcli.hooks.attach.graph import Edge, Ranges, edge_of, nodes_since
 from hookcli.hooks.attach.input_share import InputGradient, Terms, shares, total
-from hookcli.hooks.attach.tensors import NodeHook, PreNodeHook, TensorHook, alone, register_together
+from hookcli.hooks.attach.tensors import AtNode, TensorHook, alone, register_together
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.misuse.firings import everywhere
 from hookcli.models.model import Call
@@ -26,17 +26,24 @@ from hookcli.spec.selectors import path_matches
 
 @dataclass(frozen=True, slots=True)
 class CallTensorHook:
-    """One hook at one module: at its input, its output, or the nodes that it made."""
+    """One hook at one module: at its input, its output, or the nodes that it made.
+
+    `at_node` registers it there. With `share` it is told of the module's own share of an input's
+    gradient, with `together` once of the gradients of all calls.
+    """
 
     hook: Hook
     match: Match
     name: str  # the module's
+    at_node: AtNode
+    share: bool = False
+    together: bool = False
     where: Literal["input", "output", "share", "nodes"] = field(init=False)  # what of a call
     label: str = field(init=False)  # of a tensor there that is the whole value
 
     def __post_init__(self) -> None:
         part = self.match.part
-        share = part is not None and self.hook.spec.kind == "node"
+        share = part is not None and self.share
         object.__setattr__(self, "where", "share" if share else part or "nodes")
         object.__setattr__(self, "label", self.name if part is None else f"{self.name}:{part}")
 
@@ -120,7 +127,7 @@ class CallTensorHooks:
         if len(found) > 1 or match.path:
             found = _distinct(one for one in found if path_matches(match, one[0]))
         for path, tensor in found:
-            if hook.spec.kind == "multi_grad":  # of several calls: once the forward is over
+            if tap.together:  # of several calls: once the forward is over
                 self._together.setdefault(hook.spec.index, []).append((tap, path, tensor))
                 continue
             target = tap.label + path
@@ -221,17 +228,7 @@ def _hook_nodes(tap: CallTensorHook, call: Call, made: list[Any], inner: Ranges)
     if match.call is not None:
         chosen = chosen[match.call : match.call + 1]
     for node in chosen:
-        _hook_node(tap.hook, node, _site(call, tap))
-
-
-def _hook_node(hook: Hook, node: Any, site: Site) -> None:
-    name = node.name()
-    if hook.spec.kind == "tensor":  # what an operator gave: before its node runs
-        node.register_prehook(PreNodeHook(hook, site, name, slot=0))
-    elif hook.spec.kind == "node_pre":
-        node.register_prehook(PreNodeHook(hook, site, name))
-    else:
-        node.register_hook(NodeHook(hook, site, name))
+        tap.at_node(tap.hook, node, _site(call, tap))
 
 
 def _node_pattern(match: Match) -> re.Pattern[str]:

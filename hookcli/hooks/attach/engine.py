@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._python_dispatch import _disable_current_modes
 
+from hookcli.hooks.attach.attachments import Attachments
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
+from hookcli.hooks.resolve import Targets
 from hookcli.models.model import Call
 
 
@@ -111,3 +113,14 @@ class SavedTensors(Portable):
             return
         with saved_tensors_hooks(self.pack, self.unpack):
             yield
+
+
+def attach_saved_tensors(
+    hook: Hook, targets: Targets, attachments: Attachments, stack: ExitStack
+) -> None:
+    """Put the pair around the calls of these modules, or around every forward."""
+    names = {id(module): name for name, module in targets.modules}
+    pair = SavedTensors(hook, None if hook.spec.at is None else names)
+    stack.callback(pair.close)
+    attachments.saved.append(pair)
+    hook.attached += 1

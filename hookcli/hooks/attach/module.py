@@ -11,10 +11,13 @@ import torch
 from torch import nn
 from torch.nn.modules import module as torch_module
 
+from hookcli.catalogue.kind import Moment
 from hookcli.errors import RequestError
+from hookcli.hooks.attach.attachments import Attachments
 from hookcli.hooks.attach.backward_calls import Origins, first_tensor
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
+from hookcli.hooks.resolve import Targets
 from hookcli.models.model import Call
 from hookcli.models.scripted import tapped_of
 from hookcli.report.recording import HookFinding
@@ -24,57 +27,81 @@ if TYPE_CHECKING:
     from hookcli.models.torchscript.tapped import Tapped
 
 
-_PER_MODULE = {
-    "forward_pre": "register_forward_pre_hook",
-    "forward": "register_forward_hook",
-    "full_backward_pre": "register_full_backward_pre_hook",
-    "full_backward": "register_full_backward_hook",
-    "backward": "register_backward_hook",
-}
+def attach_forward_pre(
+    hook: Hook, targets: Targets, _attachments: Attachments, stack: ExitStack
+) -> None:
+    """Register `forward_pre` on these modules."""
+    function = _forward_pre(hook, _names(targets))
+    for _, module in targets.modules:
+        _register(hook, module, function, stack)
 
 
-def _function(hook: Hook, kind: str, names: dict[int, str]) -> ModuleHook:
-    if kind == "forward_pre":
-        keywords = bool(hook.spec.options.get("with_kwargs"))
-        return (ForwardPreKeywords if keywords else ForwardPre)(hook, names)
-    if kind == "forward":
-        return Forward(hook, names)
-    return BackwardModuleHook(hook, names)
+def attach_forward(
+    hook: Hook, targets: Targets, _attachments: Attachments, stack: ExitStack
+) -> None:
+    """Register `forward` on these modules."""
+    function = Forward(hook, _names(targets))
+    for _, module in targets.modules:
+        _register(hook, module, function, stack)
 
 
-def attach_modules(hook: Hook, modules: list[tuple[str, nn.Module]], stack: ExitStack) -> None:
-    """Register one of the per-module kinds on these modules."""
-    kind = hook.spec.kind
-    function = _function(hook, kind, {id(module): name for name, module in modules})
-    for name, module in modules:
-        if isinstance(function, BackwardModuleHook):
-            if isinstance(module, torch.jit.ScriptModule):
-                _skip_script(hook, name)
-                continue
-            _keep_flag(module, stack)
-            note = nn.Module.register_forward_hook(module, function.forward_ended)
-            stack.enter_context(note)
-        register: Callable[..., Any] = getattr(nn.Module, _PER_MODULE[kind])
-        tapped = tapped_of(module)
-        if tapped is not None:
-            register = partial(_register_scripted, tapped, kind)
-        try:
-            handle = register(module, function, **hook.spec.options)
-        except RuntimeError as error:  # legacy beside full: torch refuses
-            raise RequestError(
-                first_line(str(error)).rstrip("."),
-                place=hook.spec.place,
-                hint="a module takes legacy or full backward hooks, not both",
-            ) from None
-        stack.enter_context(handle)
-        hook.attached += 1
-    if kind == "backward":
-        _warn_legacy(hook)
+def attach_backward(
+    hook: Hook, targets: Targets, _attachments: Attachments, stack: ExitStack
+) -> None:
+    """Register a full backward kind on these modules."""
+    _attach_backward(hook, targets, BackwardModuleHook(hook, _names(targets)), stack)
+
+
+def attach_legacy_backward(
+    hook: Hook, targets: Targets, _attachments: Attachments, stack: ExitStack
+) -> None:
+    """Register `backward` on these modules."""
+    _attach_backward(hook, targets, LegacyBackwardHook(hook, _names(targets)), stack)
+    _warn_legacy(hook)
+
+
+def _names(targets: Targets) -> dict[int, str]:
+    return {id(module): name for name, module in targets.modules}
+
+
+def _forward_pre(hook: Hook, names: dict[int, str]) -> ModuleHook:
+    keywords = bool(hook.spec.options.get("with_kwargs"))
+    return (ForwardPreKeywords if keywords else ForwardPre)(hook, names)
+
+
+def _attach_backward(
+    hook: Hook, targets: Targets, function: BackwardModuleHook, stack: ExitStack
+) -> None:
+    for name, module in targets.modules:
+        if isinstance(module, torch.jit.ScriptModule):
+            _skip_script(hook, name)
+            continue
+        _keep_flag(module, stack)
+        note = nn.Module.register_forward_hook(module, function.forward_ended)
+        stack.enter_context(note)
+        _register(hook, module, function, stack)
+
+
+def _register(hook: Hook, module: nn.Module, function: ModuleHook, stack: ExitStack) -> None:
+    register: Callable[..., Any] = getattr(nn.Module, hook.kind.method)
+    tapped = tapped_of(module)
+    if tapped is not None:
+        register = partial(_register_scripted, tapped, hook.kind.moment)
+    try:
+        handle = register(module, function, **hook.spec.options)
+    except RuntimeError as error:  # legacy beside full: torch refuses
+        raise RequestError(
+            first_line(str(error)).rstrip("."),
+            place=hook.spec.place,
+            hint="a module takes legacy or full backward hooks, not both",
+        ) from None
+    stack.enter_context(handle)
+    hook.attached += 1
 
 
 def _register_scripted(
     tapped: Tapped,
-    kind: str,
+    moment: Moment | None,
     module: nn.Module | None,
     function: Callable[..., Any],
     *,
@@ -84,7 +111,7 @@ def _register_scripted(
 ) -> Any:
     """What torch refuses a scripted module. It sees all arguments as positional ones."""
     del always_call  # a call that raised tells of nothing but its error
-    if kind == "forward_pre":
+    if moment is Moment.BEFORE_FORWARD:
         before = (
             function if not with_kwargs else (lambda module, args: _first(function, module, args))
         )
@@ -134,31 +161,57 @@ class _NotScripted(Portable):
         return None if tapped_of(module) is not None else self._function(module, *given)  # type: ignore[operator]
 
 
-def attach_global(hook: Hook, modules: list[tuple[str, nn.Module]], stack: ExitStack) -> None:
-    """Register one of the global kinds; it acts on these modules."""
-    kind = hook.spec.kind.removeprefix("global_")
-    function: Any = _function(hook, kind, {id(module): name for name, module in modules})
-    scripts = {id(t): t for _, module in modules if (t := tapped_of(module)) is not None}
-    if isinstance(function, BackwardModuleHook):
-        before = torch_module._global_is_full_backward_hook
-        stack.callback(setattr, torch_module, "_global_is_full_backward_hook", before)
-        note = torch_module.register_module_forward_hook(function.forward_ended)
-        stack.enter_context(note)
-    register: Callable[..., Any] = getattr(
-        torch_module, f"register_module_{_PER_MODULE[kind].removeprefix('register_')}"
-    )
-    if scripts and not isinstance(function, BackwardModuleHook):
-        for tapped in scripts.values():
-            stack.enter_context(
-                _register_scripted(tapped, kind, None, function, **hook.spec.options)
-            )
-        function = _NotScripted(function)
+def attach_global_forward_pre(
+    hook: Hook, targets: Targets, _attachments: Attachments, stack: ExitStack
+) -> None:
+    """Register `global_forward_pre`; it acts on these modules."""
+    _attach_global_forward(hook, targets, _forward_pre(hook, _names(targets)), stack)
+
+
+def attach_global_forward(
+    hook: Hook, targets: Targets, _attachments: Attachments, stack: ExitStack
+) -> None:
+    """Register `global_forward`; it acts on these modules."""
+    _attach_global_forward(hook, targets, Forward(hook, _names(targets)), stack)
+
+
+def attach_global_backward(
+    hook: Hook, targets: Targets, _attachments: Attachments, stack: ExitStack
+) -> None:
+    """Register a full backward kind for every module; it acts on these."""
+    _attach_global_backward(hook, BackwardModuleHook(hook, _names(targets)), stack)
+
+
+def attach_global_legacy_backward(
+    hook: Hook, targets: Targets, _attachments: Attachments, stack: ExitStack
+) -> None:
+    """Register `global_backward`; it acts on these modules."""
+    _attach_global_backward(hook, LegacyBackwardHook(hook, _names(targets)), stack)
+    _warn_legacy(hook)
+
+
+def _attach_global_forward(hook: Hook, targets: Targets, function: Any, stack: ExitStack) -> None:
+    scripts = {id(t): t for _, module in targets.modules if (t := tapped_of(module)) is not None}
+    for tapped in scripts.values():
+        stack.enter_context(
+            _register_scripted(tapped, hook.kind.moment, None, function, **hook.spec.options)
+        )
+    _register_global(hook, _NotScripted(function) if scripts else function, stack)
+
+
+def _attach_global_backward(hook: Hook, function: BackwardModuleHook, stack: ExitStack) -> None:
+    before = torch_module._global_is_full_backward_hook
+    stack.callback(setattr, torch_module, "_global_is_full_backward_hook", before)
+    stack.enter_context(torch_module.register_module_forward_hook(function.forward_ended))
+    _register_global(hook, function, stack)
+
+
+def _register_global(hook: Hook, function: Any, stack: ExitStack) -> None:
+    register: Callable[..., Any] = getattr(torch_module, hook.kind.method)
     handle = stack.enter_context(register(function, **hook.spec.options))
     # Torch's handle of a global hook forgets to take this back.
     stack.callback(torch_module._global_forward_hooks_with_kwargs.pop, handle.id, None)
     hook.attached += 1
-    if kind == "backward":
-        _warn_legacy(hook)
 
 
 class ModuleHook(Portable):
@@ -226,33 +279,22 @@ class Forward(ModuleHook):
 
 
 class BackwardModuleHook(ModuleHook):
-    """The backward kinds. Torch does not say which call it is: the running node does."""
+    """The full backward kinds. Torch does not say which call it is: the running node does."""
 
     def __init__(self, hook: Hook, names: dict[int, str]) -> None:
         super().__init__(hook, names)
         self._origins = Origins()
-        self._full = "full" in hook.spec.kind
         self._silent: set[int] = set()  # orders of calls that torch.compile goes past
         hook.context.restarts.append(self._origins.clear)
-        if not self._full:
-            hook.context.ended.append(self._ended)
 
     def forward_ended(self, module: nn.Module, args: Any, output: Any) -> None:
-        """A forward hook: note which call a full backward hook will be of."""
-        if not self._full:
-            self._guard(module, output)
-            return
+        """A forward hook: note which call a backward hook will be of."""
         context = self._hook.context
         call = context.calls.running()
         if call is not None and call.key == id(module):
             self._origins.note_full(call, args)
             if context.passes_over(call):
                 self._silent.add(call.order)
-
-    def _ended(self, call: Call, output: Any) -> None:
-        """What a call gives, after all forward hooks: a legacy hook stands there."""
-        if call.key in self._names:
-            self._origins.note_legacy(call, output)
 
     def __call__(self, module: nn.Module, *gradients: Any) -> Any:
         """As torch calls it: (grad_output), or (grad_input, grad_output)."""
@@ -266,7 +308,15 @@ class BackwardModuleHook(ModuleHook):
         value, rest = gradients[0], gradients[1:]
         return self._hook.fire(site, value, lambda value: (module, value, *rest))
 
-    def _guard(self, module: nn.Module, output: Any) -> None:
+
+class LegacyBackwardHook(BackwardModuleHook):
+    """`backward` and `global_backward`, at the node that made the output."""
+
+    def __init__(self, hook: Hook, names: dict[int, str]) -> None:
+        super().__init__(hook, names)
+        hook.context.ended.append(self._ended)
+
+    def forward_ended(self, module: nn.Module, args: Any, output: Any) -> None:
         """Refuse an output in which torch's legacy hook finds no tensor, or looks for ever."""
         if first_tensor(output) is not None:
             return
@@ -276,3 +326,8 @@ class BackwardModuleHook(ModuleHook):
             place=self._hook.spec.place,
             hint="use full_backward, or tensor at its output",
         )
+
+    def _ended(self, call: Call, output: Any) -> None:
+        """What a call gives, after all forward hooks: a legacy hook stands there."""
+        if call.key in self._names:
+            self._origins.note_legacy(call, output)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from hookcli.hooks.attach.attachments import Attachments, Conditions
 from hookcli.hooks.hook import Hook, Site
+from hookcli.hooks.resolve import Targets
 from hookcli.models.scripted import OURS
 from hookcli.spec.hooks import Match
 
@@ -19,7 +22,7 @@ class Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     supports_higher_order_operators = True
 
-    def __init__(self, hooks: list[tuple[Hook, list[tuple[Match, dict[int, str]]] | None]]) -> None:
+    def __init__(self, hooks: list[tuple[Hook, Conditions | None]]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._hooks = hooks
 
@@ -52,7 +55,7 @@ def _name(func: Any) -> str:
     return str(getattr(func, "name", lambda: func)()).replace("::", ".")
 
 
-def _wanted(conditions: list[tuple[Match, dict[int, str]]], call: Any, name: str) -> bool:
+def _wanted(conditions: Conditions, call: Any, name: str) -> bool:
     for match, modules in conditions:
         inside = match.op is not None and match.inside is None
         if not inside and (call is None or call.key not in modules):
@@ -60,3 +63,15 @@ def _wanted(conditions: list[tuple[Match, dict[int, str]]], call: Any, name: str
         if match.op is None or name == match.op or name.startswith(f"{match.op}."):
             return True
     return False
+
+
+def attach_operators(
+    hook: Hook, targets: Targets, attachments: Attachments, _stack: ExitStack
+) -> None:
+    """Have the hook told of operators: of all, or of those in its modules' calls."""
+    hook.attached += 1
+    conditions: Conditions = [
+        *((match, {id(module): name}) for name, module, match in targets.values),
+        *((Match(), {id(module): name}) for name, module in targets.modules),
+    ]
+    attachments.operators.append((hook, None if hook.spec.at is None else conditions))

@@ -6,10 +6,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import torch
-from torch.optim.optimizer import (
-    register_optimizer_step_post_hook,
-    register_optimizer_step_pre_hook,
-)
+from torch.optim import optimizer as torch_optimizer
 from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.hooks.hook import Hook, Site
@@ -19,10 +16,10 @@ from hookcli.hooks.portable import Portable
 class StepHook(Portable):
     """A hook before or after a step: it sees gradients before, and parameters after."""
 
-    def __init__(self, hook: Hook, names: dict[int, str]) -> None:
+    def __init__(self, hook: Hook, names: dict[int, str], *, pre: bool) -> None:
         self._hook = hook
         self._names = names
-        self._pre = hook.spec.kind.endswith("_pre")
+        self._pre = pre
 
     def __call__(
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -42,22 +39,25 @@ class StepHook(Portable):
         )
 
 
-def attach_optimizer(
+def attach_step_pre(
     hook: Hook, optimizer: torch.optim.Optimizer, names: dict[int, str], stack: ExitStack
 ) -> None:
-    """Register one of the four kinds; `names` are those of parameters by identity."""
-    if hook.spec.kind.startswith("global_") and hook.attached:
+    """Register a kind that fires before a step; `names` are those of parameters by identity."""
+    _attach(hook, optimizer, StepHook(hook, names, pre=True), stack)
+
+
+def attach_step_post(
+    hook: Hook, optimizer: torch.optim.Optimizer, names: dict[int, str], stack: ExitStack
+) -> None:
+    """Register a kind that fires after a step; `names` are those of parameters by identity."""
+    _attach(hook, optimizer, StepHook(hook, names, pre=False), stack)
+
+
+def _attach(
+    hook: Hook, optimizer: torch.optim.Optimizer, function: StepHook, stack: ExitStack
+) -> None:
+    if hook.kind.process_wide and hook.attached:
         return  # with another optimizer: it fires for every one
-    function = StepHook(hook, names)
-    pre = hook.spec.kind.endswith("_pre")
-    if hook.spec.kind.startswith("global_"):
-        register: Any = (
-            register_optimizer_step_pre_hook if pre else register_optimizer_step_post_hook
-        )
-        handle = register(function)
-    elif pre:
-        handle = optimizer.register_step_pre_hook(function)
-    else:
-        handle = optimizer.register_step_post_hook(function)
-    stack.enter_context(handle)
+    owner: Any = torch_optimizer if hook.kind.process_wide else optimizer
+    stack.enter_context(getattr(owner, hook.kind.method)(function))
     hook.attached += 1

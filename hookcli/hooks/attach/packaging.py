@@ -36,7 +36,7 @@ class PackageHook(Portable):
     """A hook of an exporter. Of modules in `without` it does not hear."""
 
     def __init__(self, hook: Hook, matching: _Matching, without: frozenset[str]) -> None:
-        self.what = hook.spec.kind.removeprefix("package_")
+        self.method = hook.kind.method
         self._hook = hook
         self._matching = matching
         self._without = without
@@ -115,7 +115,7 @@ def _write(root: nn.Module, matching: _Matching, hooks: list[PackageHook]) -> li
         warnings.simplefilter("ignore")  # torch.package's own, of typed storages
         with PackageExporter(str(Path(folder) / "model.pt"), importer=importers) as exporter:
             for told in hooks:
-                register: Callable[..., Any] = getattr(exporter, f"register_{told.what}_hook")
+                register: Callable[..., Any] = getattr(exporter, told.method)
                 register(told)
             for one in matching.patterns:
                 getattr(exporter, one.action)(one.pattern, allow_empty=True)

@@ -30,6 +30,6 @@ class RegistrationHook(Portable):
 
 def attach_registration(hook: Hook, stack: ExitStack) -> None:
     """Register one of the three kinds, for every module that is built."""
-    register: Callable[..., Any] = getattr(torch_module, f"register_module_{hook.spec.kind}_hook")
+    register: Callable[..., Any] = getattr(torch_module, hook.kind.method)
     stack.enter_context(register(RegistrationHook(hook)))
     hook.attached += 1

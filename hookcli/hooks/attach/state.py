@@ -9,15 +9,11 @@ from typing import Any
 import torch
 from torch import nn
 
+from hookcli.catalogue.kind import Returned
+from hookcli.hooks.attach.attachments import Attachments
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
-
-_REGISTER = {
-    "state_dict_pre": "register_state_dict_pre_hook",
-    "state_dict_post": "register_state_dict_post_hook",
-    "load_state_dict_pre": "register_load_state_dict_pre_hook",
-    "load_state_dict_post": "register_load_state_dict_post_hook",
-}
+from hookcli.hooks.resolve import Targets
 
 
 class StateHook(Portable):
@@ -26,14 +22,14 @@ class StateHook(Portable):
     def __init__(self, hook: Hook, names: dict[int, str]) -> None:
         self._hook = hook
         self._names = names
-        self._place = 0 if hook.spec.kind in {"state_dict_post", "load_state_dict_pre"} else None
+        self._of_entries = hook.kind.returned is Returned.ENTRIES
 
     def __call__(self, module: nn.Module, *given: Any) -> None:
         """As torch calls it: what is given differs by kind."""
         name = self._names.get(id(module))
         if name is None:
             return
-        if self._place is None:
+        if not self._of_entries:
             self._hook.fire(Site(name, module), None, lambda _: (module, *given))
             return
         state, prefix = given[0], given[1]
@@ -70,10 +66,10 @@ def _write(state: dict[str, Any], prefix: str, own: dict[str, Any]) -> None:
     state.update({prefix + key: value for key, value in own.items()})
 
 
-def attach_state(hook: Hook, modules: list[tuple[str, nn.Module]], stack: ExitStack) -> None:
+def attach_state(hook: Hook, targets: Targets, _attachments: Attachments, stack: ExitStack) -> None:
     """Register one of the four kinds on these modules."""
-    function = StateHook(hook, {id(module): name for name, module in modules})
-    for _, module in modules:
-        register: Callable[..., Any] = getattr(nn.Module, _REGISTER[hook.spec.kind])
+    function = StateHook(hook, {id(module): name for name, module in targets.modules})
+    register: Callable[..., Any] = getattr(nn.Module, hook.kind.method)
+    for _, module in targets.modules:
         stack.enter_context(register(module, function))
         hook.attached += 1

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import torch
-from torch.autograd.graph import get_gradient_edge, register_multi_grad_hook
+from torch.autograd.graph import register_multi_grad_hook
 
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
-from hookcli.models.model import TensorInfo
 
 
 class PostAccumulate(Portable):
@@ -43,39 +42,6 @@ class Accumulated(Portable):
             lambda value: (grad_inputs, (value,)),
             node="torch::autograd::AccumulateGrad",
         )
-
-
-def attach_parameters(hook: Hook, parameters: list[TensorInfo], stack: ExitStack) -> None:
-    """Register `tensor`, `post_accumulate_grad` or `accumulate_grad` on these parameters."""
-    for info in parameters:
-        parameter, site = info.tensor, Site(info.name)
-        if not parameter.requires_grad:
-            continue  # torch refuses: a frozen parameter gets no gradient
-        hook.attached += 1
-        if hook.spec.kind == "tensor":
-            handle = parameter.register_hook(TensorHook(hook, site))  # type: ignore[no-untyped-call]
-        elif hook.spec.kind == "post_accumulate_grad":
-            handle = parameter.register_post_accumulate_grad_hook(  # type: ignore[no-untyped-call]
-                PostAccumulate(hook, site)
-            )
-        else:
-            node = get_gradient_edge(parameter).node
-            stack.callback(_keep, node)  # torch forgets the hook with the node
-            handle = node.register_hook(Accumulated(hook, site))
-        stack.enter_context(handle)
-
-
-def _keep(_node: Any) -> None: ...
-
-
-def attach_together(hook: Hook, parameters: list[TensorInfo], stack: ExitStack) -> None:
-    """Register one `multi_grad` hook on all of these."""
-    held = [info for info in parameters if info.tensor.requires_grad]
-    if not held:
-        return
-    hook.attached += 1
-    tensors, names = [info.tensor for info in held], [info.name for info in held]
-    stack.enter_context(register_together(hook, tensors, names))
 
 
 class TensorHook(Portable):
@@ -133,6 +99,25 @@ class NodeHook(Portable):
 def alone(value: Any) -> tuple[Any, ...]:
     """PyTorch's arguments where the value is the only one."""
     return (value,)
+
+
+AtNode: TypeAlias = Callable[[Hook, Any, Site], None]
+"""Registers a hook at an autograd node."""
+
+
+def before_node(hook: Hook, node: Any, site: Site) -> None:
+    """Before it runs, with the gradients of all its outputs."""
+    node.register_prehook(PreNodeHook(hook, site, node.name()))
+
+
+def before_node_of_output(hook: Hook, node: Any, site: Site) -> None:
+    """Before it runs, with the gradient of what an operator gave."""
+    node.register_prehook(PreNodeHook(hook, site, node.name(), slot=0))
+
+
+def after_node(hook: Hook, node: Any, site: Site) -> None:
+    """After it ran."""
+    node.register_hook(NodeHook(hook, site, node.name()))
 
 
 class MultiGradHook(Portable):

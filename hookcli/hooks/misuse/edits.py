@@ -23,7 +23,6 @@ from hookcli.models.nested import leaves
 from hookcli.report.recording import HookFinding
 from hookcli.spec.hooks import HookSpec
 
-_OWN = {"optimizer", "registration"}  # families whose arguments are there to be edited
 _CONTAINERS = (torch.Tensor, tuple, list, dict)
 _PLAIN = {torch.Tensor, torch.nn.Parameter}
 
@@ -53,8 +52,8 @@ class Given:
 
     def __init__(self, spec: HookSpec, event: Event, context: Context) -> None:
         self._spec, self._event, self._context = spec, event, context
-        self._family = CATALOGUE[spec.kind].family
-        alone = self._meant or self._family == "distributed"  # the state is the user's own
+        self._kind = CATALOGUE[spec.kind]
+        alone = self._kind.edits_in_place or self._kind.keeps_state
         self._arguments = [] if alone else _arguments(spec, event)
         self._value = event.value
         self._seen: dict[int, _Seen] = {}
@@ -62,16 +61,15 @@ class Given:
         for label, tensor in self._labelled():
             if id(tensor) not in self._seen:
                 # A state dict holds the whole model, and comes to every module: its own are copied.
-                copied = self._family != "state" or id(tensor) in mine
+                copied = not self._of_state_dict or id(tensor) in mine
                 copy = _copy(tensor) if copied else None
                 self._seen[id(tensor)] = _Seen(label, tensor, _version(tensor), copy)
         self._value_copies = [self._copy_of(tensor) for _, tensor, _ in leaves(self._value)]
         self._places = self._held()
 
     @property
-    def _meant(self) -> bool:
-        """Whether its argument is nobody else's: a parameter and its .grad are to be edited."""
-        return self._spec.kind == "post_accumulate_grad" or self._family in _OWN
+    def _of_state_dict(self) -> bool:
+        return self._kind.phases == ("state_dict",)
 
     def _labelled(self) -> Iterator[tuple[str, torch.Tensor]]:
         """The tensors by their places: in an argument, else in the value that actions see."""
@@ -91,7 +89,7 @@ class Given:
 
     def _held(self) -> dict[str, int]:
         """Which tensor stands at which place; entries of a state dict are there to be replaced."""
-        if self._meant or self._family == "state":
+        if self._kind.edits_in_place or self._of_state_dict:
             return {}
         return {label: id(tensor) for label, tensor in self._labelled()}
 
@@ -109,7 +107,7 @@ class Given:
             edited += [label for label in (*moved, *added) if label not in edited]
         if not edited:
             return None
-        if not self._meant:
+        if not self._kind.edits_in_place:
             self._tell(edited)
         return self._value_copies
 
@@ -119,7 +117,7 @@ class Given:
         named = [label for label in edited if label]
         lone = len(self._arguments) < 2 and [name for name, _ in self._arguments] == edited
         where = f" ({', '.join(named)})" if named and not lone else ""
-        gradient = "backward" in CATALOGUE[spec.kind].phases
+        gradient = "backward" in self._kind.phases
         message = f"the hook changed its argument{where} in place instead of returning a new value"
         message += "; a gradient may be shared, and then its siblings changed too" * gradient
         self._context.find(HookFinding("hook_misuse", self._event.target, message, spec.place))
@@ -128,7 +126,7 @@ class Given:
 def _arguments(spec: HookSpec, event: Event) -> list[tuple[str, Any]]:
     """The arguments that hold tensors, by the names that the catalogue gives to them."""
     given = event.arguments
-    function = event.node if spec.kind == "saved_tensors" else "hook"
+    function = event.node if CATALOGUE[spec.kind].pair else "hook"
     names = _names(CATALOGUE[spec.kind].signature, function or "hook", len(given))
     return [
         (name, argument)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
+from hookcli.catalogue.kind import Moment
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.hooks.context import Context
 from hookcli.models.model import Call
@@ -48,17 +49,11 @@ def never_fired(hook: Hook) -> HookFinding:
         why = "no firing passed its calls, steps or every"
     elif not hook.attached:
         why = "nothing there requires grad" if "backward" in kind.phases else "it was not reached"
-    elif hook.on_wrappers and kind.family == "module":
+    elif hook.on_wrappers and kind.target == "module" and not kind.process_wide:
         why = "torch.compile wrapped the module, and PyTorch does not call the wrapper's hooks: "
         why += "put it on the module inside, NAME._orig_mod"
-    elif kind.family in {"module", "global module"} and "backward" in kind.phases:
-        why = "torch's backward hooks see only a tensor, or a flat tuple of them, as output"
-    elif "backward" in kind.phases:
-        why = "no gradient came there: the loss does not reach it, or it does not require grad"
-        if spec.kind in {"post_accumulate_grad", "accumulate_grad"}:
-            why += "; with run.backward.inputs nothing is added to .grad"
     else:
-        why = "what it waits for did not happen: the module never ran"
+        why = kind.why_silent
     return HookFinding("hooks_fired", target, f"kind {spec.kind} never fired: {why}", spec.place)
 
 
@@ -69,14 +64,16 @@ def unfulfilled(
     for hook in hooks:
         if not hook.fired and not everywhere(hook.spec):
             yield never_fired(hook)
-        if hook.again and hook.spec.kind in _FORWARD and not everywhere(hook.spec):
+        if hook.again and _counts_calls(hook) and not everywhere(hook.spec):
             yield ran_again(hook)
         kept = kept_alive(hook, alive()) if alive is not None and hook.foreign else None
         if kept is not None:
             yield kept
 
 
-_FORWARD = {"forward_pre", "forward"}
+def _counts_calls(hook: Hook) -> bool:
+    """Whether it fires once in every call of its modules."""
+    return hook.kind.moment is not None and not hook.kind.process_wide
 
 
 def ran_again(hook: Hook) -> HookFinding:
@@ -116,12 +113,13 @@ def fired_otherwise(
     Only where it counts every call: a filter leaves some out on purpose.
     """
     spec = hook.spec
-    if spec.kind not in _FORWARD or spec.calls or spec.steps or spec.every or not hook.fired:
+    if not _counts_calls(hook) or spec.calls or spec.steps or spec.every or not hook.fired:
         return
     for target, module in modules:
         key = id(module)
         times = runs.began[key]
-        if spec.kind == "forward" and not spec.options.get("always_call"):
+        after = hook.kind.moment is Moment.AFTER_FORWARD
+        if after and not spec.options.get("always_call"):
             times -= runs.raised[key]
         fired = hook.fired[target] - hook.again[target]
         if fired == times:

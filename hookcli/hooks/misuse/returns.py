@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from hookcli.actions.event import Event
+from hookcli.catalogue.kind import Returned
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.hooks.context import Context
 from hookcli.models.nested import dtype_name, leaves, shape_of
@@ -22,11 +23,11 @@ def check_return(spec: HookSpec, event: Event, result: Any, context: Context) ->
     """
     kind = CATALOGUE[spec.kind]
     what = type(result).__name__
-    if is_of_optimizer(spec) and spec.kind.endswith("_pre") and _are_arguments(result):
+    if kind.returned is Returned.ARGUMENTS and _are_arguments(result):
         return True
-    if kind.family == "state" and not _are_entries(result, event.value):
+    if kind.returned is Returned.ENTRIES and not _are_entries(result, event.value):
         message = f"the hook returned {what}, where nothing may be returned"
-        _tell(spec, event, context, message + ": change the dictionary in place" * kind.replaces)
+        _tell(spec, event, context, f"{message}: change the dictionary in place")
         return False
     if not kind.replaces:
         _tell(spec, event, context, f"the hook returned {what}, where nothing may be returned")
@@ -36,7 +37,7 @@ def check_return(spec: HookSpec, event: Event, result: Any, context: Context) ->
         if misfit is not None:
             _tell(spec, event, context, f"the hook returned {misfit}: it was not used")
         return misfit is None
-    if isinstance(event.value, torch.Tensor) and kind.target in {"tensor", "run"}:
+    if isinstance(event.value, torch.Tensor) and kind.returned in _TENSORS:
         return _fits(spec, event, result, context)
     if isinstance(event.value, torch.Tensor) and leaves(result) and not _is_tensor(result):
         _tell(
@@ -58,9 +59,7 @@ def check_return(spec: HookSpec, event: Event, result: Any, context: Context) ->
     return True
 
 
-def is_of_optimizer(spec: HookSpec) -> bool:
-    """Whether it fires around an optimizer's step."""
-    return CATALOGUE[spec.kind].family == "optimizer"
+_TENSORS = {Returned.LIKE, Returned.TENSOR, Returned.ANYTHING}
 
 
 def _are_arguments(result: Any) -> bool:
@@ -78,8 +77,9 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _fits(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
+    returned = CATALOGUE[spec.kind].returned
     if not isinstance(result, torch.Tensor):
-        if spec.kind == "saved_tensors":
+        if returned is Returned.ANYTHING:
             return True
         _tell(
             spec,
@@ -90,7 +90,7 @@ def _fits(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
         )
         return False
     value = event.value
-    if spec.kind == "tensor" and (result.shape != value.shape or result.dtype != value.dtype):
+    if returned is Returned.LIKE and (result.shape != value.shape or result.dtype != value.dtype):
         _tell(
             spec,
             event,

@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.report.build.events import figures
 from hookcli.report.recording import EventNote
 
-_VALUES = {"forward_pre": "input", "forward": "output"}
-_GRADS = {"tensor": "output", "node": "input"}  # an input's own share is what its layer did
+_FIGURES = {kind.name: kind.layer for kind in CATALOGUE.values() if kind.layer is not None}
+_VALUES = {name: layer.part for name, layer in _FIGURES.items() if layer.of == "value"}
+_GRADS = {name: layer.part for name, layer in _FIGURES.items() if layer.of == "gradient"}
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ def explain(
         return
     if _IN_PLACE not in failure.message:
         return
-    guilty = [hook.spec for hook in hooks if "full_backward" in hook.spec.kind]
+    guilty = [hook.spec for hook in hooks if hook.kind.wraps_values]
     if not guilty:
         return
     one = guilty[0]

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from torch import nn
 
 from hookcli.catalogue.actions import CATALOGUE as ACTIONS
+from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.errors import RequestError
 from hookcli.hooks.resolve import Known, resolve
 from hookcli.models import module_tree
 from hookcli.spec.hooks import HookSpec
-
-_KINDS = {"forward_pre", "forward", "global_forward_pre", "global_forward"}
 
 
 def swapping(hooks: tuple[HookSpec, ...], root: nn.Module) -> Callable[[nn.Module], bool]:
@@ -20,7 +19,8 @@ def swapping(hooks: tuple[HookSpec, ...], root: nn.Module) -> Callable[[nn.Modul
     known = Known(module_tree.modules(root), ())
     found: set[int] = set()
     for hook in hooks:
-        if hook.kind in _KINDS and any(ACTIONS[action.name].changes for action in hook.actions):
+        changes = any(ACTIONS[action.name].changes for action in hook.actions)
+        if changes and KINDS[hook.kind].moment is not None:
             try:
                 found.update(id(module) for _, module in resolve(hook, known).modules)
             except RequestError:  # said when the hooks are attached, all at once

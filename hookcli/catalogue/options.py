@@ -1,0 +1,41 @@
+"""The options that kinds of hooks take: those of torch's register functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option. `does` explains it, `short` says it in the schema of the configuration.
+
+    It is a boolean where `choices` are empty, and `example` a value as YAML has it.
+    """
+
+    name: str
+    does: str
+    short: str
+    example: str = "true"
+    choices: tuple[str, ...] = ()
+
+
+OPTIONS: dict[str, Option] = {
+    option.name: option
+    for option in (
+        Option(
+            "prepend", "puts it before the hooks that stand there already",
+            "before the hooks that are there",
+        ),
+        Option(
+            "always_call", "fires it also where the forward raised", "also where forward raised"
+        ),
+        Option(
+            "with_kwargs", "gives it the keyword arguments too",
+            "the hook gets keyword arguments too",
+        ),
+        Option(
+            "mode", "all, once all gradients are there, or any, at the first",
+            "when all gradients are there, or the first", "any", ("all", "any"),
+        ),
+    )
+}  # fmt: skip

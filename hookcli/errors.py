@@ -89,7 +89,23 @@ class BugError(HookcliError):
     status = Status.BUG
 
 
-OWN = frozenset((HookcliError, RequestError, ProblemsError, NoBatchError, ModelError, BugError))
+class QuitError(HookcliError):
+    """The user left the debugger, and the run with it."""
+
+    status = Status.INTERRUPTED
+
+
+class LeftDebugger(KeyboardInterrupt):
+    """The user left the debugger that an action opened, at `place`: nothing may go on."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(place)
+        self.place = place
+
+
+OWN = frozenset(
+    (HookcliError, RequestError, ProblemsError, NoBatchError, ModelError, BugError, QuitError)
+)
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep  # noqa: PTH100, PTH120  # fast
 _ENTRIES = f"{_FOLDER}api"  # how the functions of hookcli's Python API begin
 

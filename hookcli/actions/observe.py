@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from pathlib import Path
-from typing import Any, TextIO, TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
@@ -140,25 +139,5 @@ def save(directory: str | None, tools: Tools) -> Do:
             name += f"-rank{tools.rank}"
         if tensors:
             folder.write(f"{name}.safetensors", tensors, {"target": _encodable(event.target)})
-
-    return do
-
-
-def breakpoint_(_argument: None, tools: Tools) -> Do:
-    """Open the debugger on the user's terminal, with `event` at hand."""
-    import pdb  # only here: every run would wait for it
-
-    trusted = not tools.data_only  # a .pdbrc in the working folder is code
-
-    def do(event: Event) -> None:
-        if tools.terminal is None:
-            pdb.Pdb(readrc=trusted).set_trace()
-            return
-        path = Path(tools.terminal)
-        keyboard: TextIO = path.open()
-        screen: TextIO = path.open("w")
-        # It stays open: the debugger asks after this function has returned.
-        pdb.Pdb(stdin=keyboard, stdout=screen, readrc=trusted).set_trace()
-        _ = event
 
     return do

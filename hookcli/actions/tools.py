@@ -8,15 +8,17 @@ from typing import Any
 
 import torch
 
+from hookcli.spec.request import Terminal
+
 
 @dataclass(frozen=True, slots=True)
 class Tools:
     """`place` is the hook's line. `statistics` gives the figures of a tensor, None without values.
 
     `norm` gives the same with its norm alone, where that is finite.
-    `say` prints a line to stderr; `function` finds what a CallRef names; `terminal` is the path of
-    the user's terminal, None where there is none. With `data_only` a stranger configured the
-    action. `rank` is the number of this process among several that run together.
+    `say` prints a line to stderr; `function` finds what a FunctionRef names; `terminal` is that of
+    the user where this process has no standard input of the user's. With `data_only` a stranger
+    configured the action. `rank` is the number of this process among several that run together.
     """
 
     place: str
@@ -25,6 +27,6 @@ class Tools:
     norm: Callable[[torch.Tensor], dict[str, Any] | None]
     say: Callable[[str], None]
     function: Callable[[str, str], Callable[..., Any]]
-    terminal: str | None = None
+    terminal: Terminal | None = None
     data_only: bool = False
     rank: int = 0

@@ -200,7 +200,7 @@ CATALOGUE: dict[str, Action] = {
             needs_values=True,
             changes=False,
             example="breakpoint",
-            build="observe:breakpoint_",
+            build="debugger:breakpoint_",
             asks=True,
         ),
         Action(

@@ -59,6 +59,7 @@ def build_hook(one: HookSpec, spec: Spec, context: Context) -> Hook:
             function=function_of,
             data_only=spec.data_only,
             rank=spec.run.rank,
+            terminal=spec.terminal,
         )
         actions.append(build(action, tools))
     return Hook(one, actions, context)

@@ -128,6 +128,17 @@ class SideSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Terminal:
+    """The user's terminal, for actions that ask there in another process: two descriptors.
+
+    `screen` is the terminal's; `prompt` that of a file whose first byte is 1 while one asks.
+    """
+
+    screen: int
+    prompt: int
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """One request."""
 
@@ -144,6 +155,7 @@ class Spec:
     probes: tuple[str, ...] = ()  # what the checks need of the run
     side: SideSpec | None = None  # this run is one of two that are compared
     data_only: bool = False  # a stranger wrote the configuration: it writes below the start alone
+    terminal: Terminal | None = None  # the worker's parent sets it, where an action asks there
 
 
 @dataclass(frozen=True, slots=True)

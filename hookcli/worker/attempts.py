@@ -18,6 +18,7 @@ from hookcli.text import first_line
 from hookcli.worker.crash import crash_error, crash_report
 from hookcli.worker.protocol import Crash, FailureMessage, Job, ReportMessage
 from hookcli.worker.ranks import Ranks, runs_together
+from hookcli.worker.terminal import with_terminal
 from hookcli.worker.verify_neutral import verified
 from hookcli.worker.worker import Limits, Worker
 
@@ -83,8 +84,16 @@ def run_within(
     HookcliError : nothing could be run.
 
     """
-    if runs_together(spec):
-        return _ranks(spec, limits, check, meanwhile)
+    together = runs_together(spec)
+    with with_terminal(spec, several_ranks=together) as spec:
+        run_all = _ranks if together else _attempts
+        return run_all(spec, limits, check, meanwhile)
+
+
+def _attempts(
+    spec: Spec, limits: Limits, check: Callable[[], None], meanwhile: Callable[[], None]
+) -> Outcome:
+    """A run by one process, in as many attempts as it takes."""
     started = time.monotonic()
     real = spec.run.tensors == "real" or why_values(spec) is not None
     first = Attempt("real" if real else "fake")

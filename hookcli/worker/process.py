@@ -53,6 +53,8 @@ def set_spawn(spawn: Spawn) -> None:
 class Process:
     """A child that waits for its job, with its pipes, and memory that outlives it.
 
+    It has the descriptors in `more` too, under the same numbers.
+
     Attributes
     ----------
     job, answer : the parent's ends of the pipes.
@@ -60,8 +62,8 @@ class Process:
 
     """
 
-    def __init__(self) -> None:
-        self.events, self.dump = _shared_memory(), _shared_memory()
+    def __init__(self, more: tuple[int, ...] = ()) -> None:
+        self.events, self.dump = shared_memory(), shared_memory()
         job, self.job = os.pipe()
         self.answer, answer = os.pipe()
         passed = (job, answer, self.events, self.dump)
@@ -70,7 +72,7 @@ class Process:
                 [_MAIN, *map(str, passed), _HOME],
                 stdout=_error_stream(),
                 stderr=_error_stream(),
-                pass_fds=passed,
+                pass_fds=(*passed, *more),
                 env=_environment(),
             )
         finally:
@@ -114,7 +116,7 @@ def end_unused() -> None:
         process.close()
 
 
-def _shared_memory() -> int:
+def shared_memory() -> int:
     """A descriptor without a name, in memory where the system can: a full /tmp must not matter."""
     create = getattr(os, "memfd_create", None)
     if create is not None:

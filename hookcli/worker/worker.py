@@ -9,14 +9,15 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 
 from hookcli.memory import available
 from hookcli.worker import processes
 from hookcli.worker.last_event import LastEvent, LastEventReader
-from hookcli.worker.process import started
+from hookcli.worker.process import Process, started
 from hookcli.worker.protocol import PIPE_LOST, Answer, Crash, Inbox, Job, Reason, send_job
+from hookcli.worker.terminal import asks, signals_passed_on
 
 TICK = 0.05  # seconds between looks at memory
 _GRACE = 2.0  # seconds that the model's exit handlers have
@@ -24,13 +25,28 @@ _DUMP_WAIT = 1.0  # seconds, at most, for a hanging child to write where it is
 _RESERVE = 256 << 20  # bytes: with less left on the machine, the worker is what gives way
 
 
+@dataclass(slots=True)
+class Pauses:
+    """How long a command has waited for the user."""
+
+    seconds: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`deadline` in `time.monotonic` seconds; `memory` in bytes of the whole process tree."""
+    """`deadline` in `time.monotonic` seconds; `memory` in bytes of the whole process tree.
+
+    What a debugger waited for the user is in `pauses`, and does not count.
+    """
 
     deadline: float
     timeout: float
     memory: int | None
+    pauses: Pauses = field(default_factory=Pauses)
+
+    def passed(self) -> bool:
+        """Whether the time is over."""
+        return time.monotonic() > self.deadline + self.pauses.seconds
 
 
 class Worker:
@@ -38,7 +54,12 @@ class Worker:
 
     def __init__(self, job: Job, limits: Limits) -> None:
         self._limits = limits
-        self._process = started()
+        terminal = job.spec.terminal
+        self._terminal = terminal
+        self._looked = time.monotonic()
+        self._process = (
+            started() if terminal is None else Process((terminal.screen, terminal.prompt))
+        )
         self._child = self._process.child
         self._box = LastEventReader(self._process.events, self._process.dump)
         self._inbox = Inbox()
@@ -84,7 +105,11 @@ class Worker:
         With an answer, the model's exit handlers have had their time on return.
         """
         processes.adopt_orphans()
-        with selectors.DefaultSelector() as selector, self.watched(selector):
+        with (
+            selectors.DefaultSelector() as selector,
+            self.watched(selector),
+            signals_passed_on(self._child.pid, self._terminal),
+        ):
             while True:
                 ready = {key.fd for key, _ in selector.select(TICK)}
                 answer = self.look(ready)
@@ -150,7 +175,8 @@ class Worker:
         return self._crash("died", f"the process died of {processes.signal_in_words(-status)}")
 
     def _over_limits(self) -> Crash | None:
-        if time.monotonic() > self._limits.deadline:
+        self._note_pause()
+        if self._limits.passed():
             return self.stopped("timeout", f"no end after {self._limits.timeout:g} s (--timeout)")
         if self._limits.memory is not None:
             used = self.resident
@@ -161,6 +187,15 @@ class Worker:
         if left is not None and left < _RESERVE:
             return self.stopped("memory", "the machine's memory ran out")
         return None
+
+    def _note_pause(self) -> None:
+        """Let the time since the last look not count where the debugger asks the user."""
+        if self._terminal is None:
+            return
+        now = time.monotonic()
+        if asks(self._terminal):
+            self._limits.pauses.seconds += now - self._looked
+        self._looked = now
 
     def stopped(self, reason: Reason, message: str) -> Crash:
         """A crash of a child that still runs: it goes on, so its event is read at once."""

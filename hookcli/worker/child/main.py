@@ -8,9 +8,19 @@ import os
 import signal
 import sys
 import traceback
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn, cast
 
-from hookcli.errors import BugError, HookcliError, ModelError, is_own, trace_of
+from hookcli.errors import (
+    BugError,
+    HookcliError,
+    LeftDebugger,
+    ModelError,
+    QuitError,
+    is_own,
+    trace_of,
+)
+from hookcli.spec.request import Terminal
 from hookcli.worker.child import guard
 from hookcli.worker.last_event import LastEvent, LastEventWriter, is_ours, user_line
 from hookcli.worker.protocol import (
@@ -92,6 +102,7 @@ def main(job_fd: int, answer_fd: int, box_fd: int, dump_fd: int) -> NoReturn:
     except EOFError:  # the parent is gone already
         guard.leave(0)
     guard.end_with_parent(job_fd)
+    job = _with_terminal_out_of_reach(job)
     sys.argv = [job.spec.model.source]
     progress = _Progress(LastEventWriter(box_fd), outlet)
     message: ReportMessage | FailureMessage
@@ -105,6 +116,14 @@ def main(job_fd: int, answer_fd: int, box_fd: int, dump_fd: int) -> NoReturn:
     _answer(outlet, message)
 
 
+def _with_terminal_out_of_reach(job: Job) -> Job:
+    terminal = job.spec.terminal
+    if terminal is None:
+        return job
+    moved = Terminal(*map(guard.out_of_reach, (terminal.screen, terminal.prompt)))
+    return replace(job, spec=replace(job.spec, terminal=moved))
+
+
 def _as_ours(error: BaseException, last: LastEvent, job: Job) -> HookcliError:
     """What came out of the run: an error that was said already, the model's, or our bug.
 
@@ -113,6 +132,12 @@ def _as_ours(error: BaseException, last: LastEvent, job: Job) -> HookcliError:
     """
     if is_own(error):
         return cast(HookcliError, error)
+    if type(error) is LeftDebugger:
+        return QuitError(
+            f"the run was ended from the debugger, {last.sentence()}",
+            place=error.place,
+            hint="leave the debugger with c to let the run go on",
+        )
     from hookcli.models.failures import failure_of
 
     failure = failure_of(error, last.phase)

@@ -1,0 +1,134 @@
+"""The user's terminal for a debugger in the worker, which has no terminal of its own.
+
+The worker leads a session without a controlling terminal: what the user types, and the signals of
+Ctrl-C and Ctrl-Z, come to this process. The terminal is handed over as a descriptor, and signals
+are passed on while the debugger asks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import termios
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from types import FrameType
+
+from hookcli.catalogue.actions import CATALOGUE
+from hookcli.errors import RequestError
+from hookcli.spec.hooks import ActionSpec
+from hookcli.spec.request import Spec, Terminal
+from hookcli.worker.process import end_unused, shared_memory
+
+
+@contextlib.contextmanager
+def with_terminal(spec: Spec, *, several_ranks: bool) -> Iterator[Spec]:
+    """The request with the user's terminal, where one of its actions asks there.
+
+    The terminal's settings are afterwards as they were.
+
+    Raises
+    ------
+    RequestError : there is no terminal to ask at, or several ranks would ask at once.
+
+    """
+    asking = (
+        action for hook in spec.hooks for action in hook.actions if CATALOGUE[action.name].asks
+    )
+    action = next(asking, None)
+    if action is None:
+        yield spec
+        return
+    if several_ranks:
+        raise RequestError(
+            f"{action.name} asks at the terminal, and several ranks would ask at once",
+            place=action.place,
+            hint="run one process: leave --nproc out",
+        )
+    terminal = Terminal(_open(action), shared_memory())
+    end_unused()  # it was started without the terminal
+    settings = termios.tcgetattr(terminal.screen)
+    try:
+        yield replace(spec, terminal=terminal)
+    finally:
+        with contextlib.suppress(termios.error, OSError):  # it was closed
+            if termios.tcgetattr(terminal.screen) != settings:
+                termios.tcsetattr(terminal.screen, termios.TCSADRAIN, settings)
+        os.close(terminal.screen)
+        os.close(terminal.prompt)
+
+
+def _open(action: ActionSpec) -> int:
+    """A descriptor of this process's terminal, in the foreground of which it is."""
+    background = False
+    for path in _paths():
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_NOCTTY)
+        except OSError:
+            continue
+        with contextlib.suppress(OSError):  # the terminal of another session
+            if os.tcgetpgrp(fd) == os.getpgrp():
+                return fd
+            background = True
+        os.close(fd)
+    where = "hookcli is in the background of its terminal" if background else "there is none"
+    raise RequestError(
+        f"{action.name} asks at a terminal, and {where}",
+        place=action.place,
+        hint="run it at a terminal, in the foreground; or take print or save in its place",
+    )
+
+
+def _paths() -> Iterator[str]:
+    """The terminal by its own name, which another session can use everywhere; else as Linux can."""
+    for fd in range(3):
+        with contextlib.suppress(OSError):
+            yield os.ttyname(fd)
+    yield "/dev/tty"
+
+
+def asks(terminal: Terminal) -> bool:
+    """Whether the debugger waits for a command, or carries one out."""
+    return os.pread(terminal.prompt, 1, 0) == b"\1"
+
+
+@contextlib.contextmanager
+def signals_passed_on(child: int, terminal: Terminal | None) -> Iterator[None]:
+    """Have Ctrl-C end the debugger's command, not the run; and Ctrl-Z stop the child too.
+
+    A Ctrl-C while the model runs does what it did before.
+    """
+    if terminal is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ends, stops = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTSTP)
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if asks(terminal):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGINT)
+        elif callable(ends):
+            ends(number, frame)
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGSTOP)  # or it would read what is typed to the shell
+        os.kill(os.getpid(), signal.SIGSTOP)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGCONT)
+
+    if callable(ends):  # not where it is ignored
+        signal.signal(signal.SIGINT, interrupt)
+    if stops is signal.SIG_DFL:
+        signal.signal(signal.SIGTSTP, stop)
+    try:
+        yield
+    finally:
+        for number, ours, before in (
+            (signal.SIGINT, interrupt, ends),
+            (signal.SIGTSTP, stop, stops),
+        ):
+            if signal.getsignal(number) is ours:  # an interruption has set another
+                signal.signal(number, before)

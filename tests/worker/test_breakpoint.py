@@ -1,0 +1,290 @@
+"""`do: breakpoint` from the command line: Python's debugger at the user's terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what is stopped")
+
+PROMPT = "(Pdb) "
+NET = """\
+import time
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 3), nn.Linear(3, 2)
+
+    def forward(self, x):
+        try:
+            x = self.a(x)
+        except Exception:
+            x = torch.zeros(2, 3)
+        return self.b(x)
+"""
+LONG = 90.0  # seconds after which the command hangs
+
+
+class Session:
+    """The command at a terminal of its own, which is the controlling one of its session."""
+
+    def __init__(self, folder: Path, *args: str, stdin=None) -> None:
+        self.master, slave = pty.openpty()
+        self.before = termios.tcgetattr(slave)
+        self.slave = slave
+        self.seen = ""
+        self._process = subprocess.Popen(
+            [
+                sys.executable, "-c",
+                "import fcntl, os, runpy, sys, termios\n"
+                "fcntl.ioctl(2, termios.TIOCSCTTY, 0)\n"
+                "sys.argv[0] = 'hookcli'\n"
+                "runpy.run_module('hookcli', run_name='__main__', alter_sys=True)",
+                *args,
+            ],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"},
+            stdin=slave if stdin is None else stdin,
+            stdout=subprocess.PIPE,
+            stderr=slave,
+            start_new_session=True,
+        )  # fmt: skip
+        self.pid = self._process.pid
+
+    def wait_for(self, text: str) -> str:
+        """What came until this text stood there, with it."""
+        until = time.monotonic() + LONG
+        while text not in self.seen:
+            assert time.monotonic() < until, self.seen
+            if select.select([self.master], [], [], 0.1)[0]:
+                self.seen += os.read(self.master, 1 << 16).decode().replace("\r\n", "\n")
+        found, self.seen = (
+            self.seen[: self.seen.index(text) + len(text)],
+            self.seen.partition(text)[2],
+        )
+        return found
+
+    def type(self, text: str) -> None:
+        os.write(self.master, text.encode())
+
+    def end(self) -> tuple[int, str, str]:
+        """(status, stdout, what is left on the terminal)."""
+        out = self._process.communicate(timeout=LONG)[0].decode()
+        while select.select([self.master], [], [], 0.2)[0]:
+            self.seen += os.read(self.master, 1 << 16).decode().replace("\r\n", "\n")
+        assert termios.tcgetattr(self.slave) == self.before
+        return self._process.returncode, out, self.seen
+
+    def close(self) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.communicate()
+        os.close(self.master)
+        os.close(self.slave)
+
+
+@pytest.fixture
+def session(tmp_path):
+    opened = []
+
+    def start(hooks: str, *args: str, command: str = "trace", **more) -> Session:
+        (tmp_path / "net.py").write_text(NET)
+        (tmp_path / "hooks.yaml").write_text(f"hooks: [{hooks}]\n")
+        opened.append(
+            Session(
+                tmp_path, command, "net.py:Net", "-c", "hooks.yaml", "-i", "f32[2,4]", *args, **more
+            )
+        )
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.close()
+
+
+AT_A = "{kind: forward, at: a, do: breakpoint}"
+
+
+def state(pid: int) -> str:
+    """The letter of a process's state, "T" where it is stopped."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
+
+
+def stopped(pid: int) -> bool:
+    """Whether a process and its only child are stopped."""
+    (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return state(pid) == state(int(child)) == "T"
+
+
+def test_commands_see_the_event_and_c_goes_on(session):
+    asked = session(AT_A, "-f", "json")
+    asked.wait_for(PROMPT)
+    asked.type("p event.kind, event.target, tuple(event.value.shape)\n")
+    assert "('forward', 'a', (2, 3))" in asked.wait_for(PROMPT)
+    asked.type("print(6 * 7)\n")
+    assert "\n42\n" in asked.wait_for(PROMPT)
+    asked.type("c\n")
+    status, out, _ = asked.end()
+    assert status == 0
+    assert [event["target"] for event in json.loads(out)["events"]] == ["a"]  # the report alone
+
+
+def test_every_firing_asks(session):
+    asked = session("{kind: [forward, tensor], at: ['b:output', b], do: breakpoint}".replace(
+        "{kind: [forward, tensor], at: ['b:output', b]", "{kind: forward, at: '*'"
+    ))  # fmt: skip
+    for target in ("a", "b", ""):
+        asked.wait_for(PROMPT)
+        asked.type("p event.target\n")
+        assert f"\n{target!r}\n" in asked.wait_for(PROMPT)
+        asked.type("c\n")
+    assert asked.end()[0] == 0
+
+
+def test_a_gradient_can_be_looked_at_in_backward(session):
+    asked = session("{kind: tensor, at: b.bias, do: breakpoint}", command="grads")
+    asked.wait_for(PROMPT)
+    asked.type("p event.phase, event.value.shape\nc\n")
+    assert "('backward', torch.Size([2]))" in asked.wait_for(PROMPT)
+    assert asked.end()[0] == 0
+
+
+@pytest.mark.parametrize("keys", ["q\n", "exit\n", "\x04"], ids=["q", "exit", "Ctrl-D"])
+def test_leaving_the_debugger_ends_the_run(session, keys):
+    asked = session(AT_A)
+    asked.wait_for(PROMPT)
+    asked.type(keys)
+    status, out, err = asked.end()
+    assert (status, out) == (130, "")
+    lines = err.splitlines()[-3:]
+    assert lines == [
+        "error: the run was ended from the debugger, in forward, in a",
+        "  --> hooks.yaml:1: hooks[0].do",
+        "hint: leave the debugger with c to let the run go on",
+    ]
+    assert "Traceback" not in err
+
+
+def test_ctrl_c_ends_the_debugger_s_command_and_not_the_run(session):
+    asked = session(AT_A)
+    asked.wait_for(PROMPT)
+    asked.type("\x03")
+    assert "KeyboardInterrupt" in asked.wait_for(PROMPT)
+    asked.type("import time; print('it ' 'sleeps', flush=True); time.sleep(1000)\n")
+    asked.wait_for("it sleeps\n")
+    asked.type("\x03")
+    assert "KeyboardInterrupt" in asked.wait_for(PROMPT)
+    asked.type("c\n")
+    assert asked.end()[0] == 0
+
+
+SLOW = """\
+import time
+def slow(event):
+    print('it sleeps', flush=True)
+    time.sleep(1000)
+"""
+
+
+def test_ctrl_c_while_the_model_runs_ends_the_run(session, tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW)
+    asked = session(
+        "{kind: forward, at: a, do: breakpoint}, "
+        "{kind: forward, at: b, do: {call: {fn: slow.py:slow, signature: event}}}"
+    )
+    asked.wait_for(PROMPT)
+    asked.type("c\n")
+    asked.wait_for("it sleeps")
+    asked.type("\x03")
+    status, out, err = asked.end()
+    assert (status, out) == (130, "")
+    assert "interrupted, in forward, in b" in err
+
+
+@pytest.mark.slow
+def test_the_time_at_the_prompt_does_not_count(session):
+    until = time.monotonic() + 32
+    asked = session(AT_A, "--timeout", "30")
+    asked.wait_for(PROMPT)
+    time.sleep(max(0.0, until - time.monotonic()))
+    asked.type("c\n")
+    assert asked.end()[0] == 0
+
+
+def test_ctrl_z_stops_the_debugger_too(session):
+    asked = session(AT_A)
+    asked.wait_for(PROMPT)
+    os.kill(asked.pid, signal.SIGTSTP)  # of a session of its own the terminal stops nobody
+    until = time.monotonic() + LONG
+    while not stopped(asked.pid):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    os.kill(asked.pid, signal.SIGCONT)
+    asked.type("p event.target\n")
+    assert "'a'" in asked.wait_for(PROMPT)
+    asked.type("c\n")
+    assert asked.end()[0] == 0
+
+
+def test_the_terminal_is_used_where_standard_input_is_a_pipe(session):
+    read, write = os.pipe()
+    os.close(write)
+    asked = session(AT_A, stdin=read)
+    os.close(read)
+    asked.wait_for(PROMPT)
+    asked.type("c\n")
+    assert asked.end()[0] == 0
+
+
+def test_settings_that_a_command_changed_are_put_back(session):
+    asked = session(AT_A)
+    asked.wait_for(PROMPT)
+    asked.type("import termios; f = self_fd = [int(n) for n in __import__('os').listdir("
+               "'/proc/self/fd') if __import__('os').isatty(int(n))][-1]\n")  # fmt: skip
+    asked.wait_for(PROMPT)
+    asked.type("s = termios.tcgetattr(f); s[3] &= ~termios.ECHO; termios.tcsetattr(f, 0, s)\n")
+    asked.wait_for(PROMPT)
+    asked.type("c\n")
+    assert asked.end()[0] == 0  # which compares the settings
+
+
+def test_without_a_terminal_the_run_does_not_begin(tmp_path, cli):
+    (tmp_path / "net.py").write_text(NET + "\nraise RuntimeError('it was imported')\n")
+    (tmp_path / "hooks.yaml").write_text(f"hooks: [{AT_A}]\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "hookcli", "trace", "net.py:Net", "-c", "hooks.yaml"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, start_new_session=True, timeout=LONG,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        "error: breakpoint asks at a terminal, and there is none",
+        "  --> hooks.yaml:1: hooks[0].do",
+        "hint: run it at a terminal, in the foreground; or take print or save in its place",
+    ]
+
+
+def test_several_ranks_are_refused(session):
+    asked = session(AT_A, "--nproc", "2", command="grads")
+    status, out, err = asked.end()
+    assert (status, out) == (2, "")
+    assert re.findall("error: .*", err) == [
+        "error: breakpoint asks at the terminal, and several ranks would ask at once"
+    ]
+    assert "  --> hooks.yaml:1: hooks[0].do" in err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -136,6 +137,10 @@ class Terminal:
 
     screen: int
     prompt: int
+
+    def asks(self) -> bool:
+        """Whether a debugger waits for a command there, or carries one out."""
+        return os.pread(self.prompt, 1, 0) == b"\1"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from hookcli.catalogue.actions import CATALOGUE
 from hookcli.catalogue.kind import PHASES
 from hookcli.errors import InterruptedRun, ModelError, NoBatchError, NoFakeError
 from hookcli.memory import available, too_large
@@ -18,7 +19,6 @@ from hookcli.text import first_line
 from hookcli.worker.crash import crash_error, crash_report
 from hookcli.worker.protocol import Crash, FailureMessage, Job, ReportMessage
 from hookcli.worker.ranks import Ranks, runs_together
-from hookcli.worker.terminal import with_terminal
 from hookcli.worker.verify_neutral import verified
 from hookcli.worker.worker import Limits, Worker
 
@@ -85,9 +85,15 @@ def run_within(
 
     """
     together = runs_together(spec)
-    with with_terminal(spec, several_ranks=together) as spec:
-        run_all = _ranks if together else _attempts
+    run_all = _ranks if together else _attempts
+    actions = (action for hook in spec.hooks for action in hook.actions)
+    asking = next((action for action in actions if CATALOGUE[action.name].asks), None)
+    if asking is None:
         return run_all(spec, limits, check, meanwhile)
+    from hookcli.worker.terminal import user_terminal  # only for a debugger
+
+    with user_terminal(asking, several_ranks=together) as terminal:
+        return run_all(dataclasses.replace(spec, terminal=terminal), limits, check, meanwhile)
 
 
 def _attempts(

@@ -13,19 +13,17 @@ import signal
 import termios
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from types import FrameType
 
-from hookcli.catalogue.actions import CATALOGUE
 from hookcli.errors import RequestError
 from hookcli.spec.hooks import ActionSpec
-from hookcli.spec.request import Spec, Terminal
+from hookcli.spec.request import Terminal
 from hookcli.worker.process import end_unused, shared_memory
 
 
 @contextlib.contextmanager
-def with_terminal(spec: Spec, *, several_ranks: bool) -> Iterator[Spec]:
-    """The request with the user's terminal, where one of its actions asks there.
+def user_terminal(action: ActionSpec, *, several_ranks: bool) -> Iterator[Terminal]:
+    """The user's terminal, for an action that asks there.
 
     The terminal's settings are afterwards as they were.
 
@@ -34,13 +32,6 @@ def with_terminal(spec: Spec, *, several_ranks: bool) -> Iterator[Spec]:
     RequestError : there is no terminal to ask at, or several ranks would ask at once.
 
     """
-    asking = (
-        action for hook in spec.hooks for action in hook.actions if CATALOGUE[action.name].asks
-    )
-    action = next(asking, None)
-    if action is None:
-        yield spec
-        return
     if several_ranks:
         raise RequestError(
             f"{action.name} asks at the terminal, and several ranks would ask at once",
@@ -51,7 +42,7 @@ def with_terminal(spec: Spec, *, several_ranks: bool) -> Iterator[Spec]:
     end_unused()  # it was started without the terminal
     settings = termios.tcgetattr(terminal.screen)
     try:
-        yield replace(spec, terminal=terminal)
+        yield terminal
     finally:
         with contextlib.suppress(termios.error, OSError):  # it was closed
             if termios.tcgetattr(terminal.screen) != settings:
@@ -89,24 +80,19 @@ def _paths() -> Iterator[str]:
     yield "/dev/tty"
 
 
-def asks(terminal: Terminal) -> bool:
-    """Whether the debugger waits for a command, or carries one out."""
-    return os.pread(terminal.prompt, 1, 0) == b"\1"
-
-
 @contextlib.contextmanager
-def signals_passed_on(child: int, terminal: Terminal | None) -> Iterator[None]:
+def signals_passed_on(child: int, terminal: Terminal) -> Iterator[None]:
     """Have Ctrl-C end the debugger's command, not the run; and Ctrl-Z stop the child too.
 
     A Ctrl-C while the model runs does what it did before.
     """
-    if terminal is None or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
     ends, stops = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTSTP)
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        if asks(terminal):
+        if terminal.asks():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGINT)
         elif callable(ends):

@@ -17,7 +17,6 @@ from hookcli.worker import processes
 from hookcli.worker.last_event import LastEvent, LastEventReader
 from hookcli.worker.process import Process, started
 from hookcli.worker.protocol import PIPE_LOST, Answer, Crash, Inbox, Job, Reason, send_job
-from hookcli.worker.terminal import asks, signals_passed_on
 
 TICK = 0.05  # seconds between looks at memory
 _GRACE = 2.0  # seconds that the model's exit handlers have
@@ -108,7 +107,7 @@ class Worker:
         with (
             selectors.DefaultSelector() as selector,
             self.watched(selector),
-            signals_passed_on(self._child.pid, self._terminal),
+            self._signals(),
         ):
             while True:
                 ready = {key.fd for key, _ in selector.select(TICK)}
@@ -118,6 +117,14 @@ class Worker:
                 check()
         self.linger(answer)
         return answer
+
+    def _signals(self) -> contextlib.AbstractContextManager[None]:
+        """Ctrl-C and Ctrl-Z are also the debugger's, where there may be one."""
+        if self._terminal is None:
+            return contextlib.nullcontext()
+        from hookcli.worker.terminal import signals_passed_on
+
+        return signals_passed_on(self._child.pid, self._terminal)
 
     @contextlib.contextmanager
     def watched(self, selector: selectors.BaseSelector) -> Iterator[None]:
@@ -193,7 +200,7 @@ class Worker:
         if self._terminal is None:
             return
         now = time.monotonic()
-        if asks(self._terminal):
+        if self._terminal.asks():
             self._limits.pauses.seconds += now - self._looked
         self._looked = now
 

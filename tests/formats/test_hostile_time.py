@@ -12,7 +12,7 @@ import itertools
 import sys
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from hookcli.formats import markdown
 from hookcli.formats.grads import table
@@ -195,6 +195,7 @@ def test_aliases_are_looked_up_once():
 names = st.text("ab.", max_size=6)
 
 
+@settings(deadline=None)
 @given(names, st.lists(names, max_size=4), st.lists(names, min_size=1, max_size=4))
 def test_a_short_name_leaves_out_the_first_name_that_is_before_it(own, aliases, below):
     caller = Caller(dataclasses.replace(layer(0, own, "N", None), aliases=tuple(aliases)))
@@ -204,6 +205,7 @@ def test_a_short_name_leaves_out_the_first_name_that_is_before_it(own, aliases, 
         assert caller.below(name) == expected
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=5), st.integers(-3, 120)
 )
@@ -221,6 +223,7 @@ pieces = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(pieces.map("".join))
 def test_a_place_leaves_out_the_way_to_the_last_installed_package(path):
     lines = []
@@ -236,6 +239,7 @@ def test_a_place_leaves_out_the_way_to_the_last_installed_package(path):
     assert text.place(path) == "\\n".join(lines)
 
 
+@settings(deadline=None)
 @given(st.text("ab[]_*2, \\|#(:\n/<&", max_size=14))
 def test_runs_of_marks_are_quoted_one_by_one(said):
     once = markdown.quote(said)
@@ -244,6 +248,7 @@ def test_runs_of_marks_are_quoted_one_by_one(said):
         assert once.count(f"\\{mark}") == said.count(mark)
 
 
+@settings(deadline=None)
 @given(st.lists(names, min_size=1, max_size=5), st.lists(names, min_size=1, max_size=5))
 def test_names_are_told_apart_by_what_they_have_not_in_common(one, other):
     a, b = ".".join(one), ".".join(other)
@@ -260,6 +265,7 @@ def test_hints_do_not_compare_long_names():
     assert closest("conv", ["convv", *names]) == ["convv"]
 
 
+@settings(deadline=None)
 @given(st.text("abc", max_size=8), st.lists(st.text("abc", max_size=8), max_size=8))
 def test_hints_are_those_of_difflib(word, names):
     for count, cutoff in ((1, 0.6), (3, 0.5)):

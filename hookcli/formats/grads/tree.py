@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 from hookcli.console import escape
 from hookcli.formats.grads import parameters, table
+from hookcli.formats.inspect.fold import DEEPEST
 from hookcli.formats.parts import page, summary
 from hookcli.formats.parts.bars import Scale
 from hookcli.formats.parts.text import figure, shape
 from hookcli.formats.view import View
 from hookcli.report.report import ParameterRow, Report
 
-_DEEPEST = 100  # levels: the guides of all of them would take their square
 _WIDEST = 1000  # characters that lines are filled up to
 
 
@@ -25,6 +25,7 @@ class Branch:
     branches: dict[str, Branch] = field(default_factory=dict)
     leaves: list[tuple[str, ParameterRow]] = field(default_factory=list)
     squares: float | None = None  # of all norms below, None where there is no gradient
+    kind: str | None = None  # the module's type, None where it is not known
 
     def add(self, parts: list[str], row: ParameterRow) -> None:
         """Hang a parameter below its module."""
@@ -36,6 +37,15 @@ class Branch:
             if part is not None:
                 branch = branch.branches.setdefault(part, Branch())
         branch.leaves.append((parts[-1], row))
+
+    def find(self, parts: list[str]) -> Branch | None:
+        """The module that these parts lead to."""
+        branch: Branch | None = self
+        for part in parts:
+            if branch is None:
+                return None
+            branch = branch.branches.get(part)
+        return branch
 
     def norm(self) -> str:
         """The norm over all below."""
@@ -51,31 +61,28 @@ class GradientLine:
     row: ParameterRow | None = None
 
 
-def _parts(name: str) -> list[str]:
-    """The parts of a name; of one with very many the first ones are one."""
-    return name.rsplit(".", _DEEPEST)
+def _guides(above: str) -> str:
+    """Those of the innermost levels: all of them, on every line, would take the depth squared."""
+    return above if len(above) <= 3 * DEEPEST else f"…{above[1 - 3 * DEEPEST :]}"
 
 
-def _lines(root: Branch, types: dict[str, str], *, unicode: bool) -> Iterator[GradientLine]:
+def _lines(root: Branch, *, unicode: bool) -> Iterator[GradientLine]:
     """All below the root, each with its guides."""
     bar, tee, end = ("│  ", "├─ ", "└─ ") if unicode else ("|  ", "|- ", "`- ")
-    todo: list[tuple[str, str, str, ParameterRow | Branch, bool]] = []
+    todo: list[tuple[str, str, ParameterRow | Branch, bool]] = []
 
-    def push(branch: Branch, above: str, prefix: str) -> None:
+    def push(branch: Branch, above: str) -> None:
         below: list[tuple[str, ParameterRow | Branch]] = [*branch.leaves, *branch.branches.items()]
-        todo.extend(
-            (above, prefix, part, one, i == 0) for i, (part, one) in enumerate(reversed(below))
-        )
+        todo.extend((above, part, one, i == 0) for i, (part, one) in enumerate(reversed(below)))
 
-    push(root, "", "")
+    push(root, "")
     while todo:
-        above, prefix, part, one, last = todo.pop()
+        above, part, one, last = todo.pop()
         start = above + (end if last else tee) + escape(part)
         if isinstance(one, Branch):
-            name = f"{prefix}{part}"
-            kind = f" ({escape(types[name])})" if name in types else ""
+            kind = "" if one.kind is None else f" ({escape(one.kind)})"
             yield GradientLine(start + kind, one.norm())
-            push(one, above + ("   " if last else bar), f"{name}.")
+            push(one, _guides(above + ("   " if last else bar)))
         else:
             norm = figure(parameters.stat(one.grad, "norm"))
             yield GradientLine(f"{start} {shape(one.shape)}", norm, one)
@@ -87,12 +94,16 @@ def render(report: Report, view: View) -> str:
     root = Branch()
     types = {row.name: row.type for row in report.layers if row.name is not None}
     for row in rows:
-        root.add(_parts(row.name), row)
+        root.add(row.name.split("."), row)
         types.setdefault(row.name.rpartition(".")[0], row.module_type)
+    for name, kind in types.items():
+        module = root.find(name.split("."))
+        if module is not None:
+            module.kind = kind
     out = [f"{name:<6} {text}" for name, text in summary.head(report)]
     if rows:
         title = escape(report.model.type or report.model.source)
-        drawn = [GradientLine(title, root.norm()), *_lines(root, types, unicode=view.unicode)]
+        drawn = [GradientLine(title, root.norm()), *_lines(root, unicode=view.unicode)]
         wide = min(max(len(line.label) for line in drawn), _WIDEST)
         most = max(len(line.norm) for line in drawn)
         scale = Scale.over(

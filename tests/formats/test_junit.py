@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -147,3 +148,8 @@ def test_a_view_s_glob_picks_targets():
     assert [suite.get("name") for suite in root] == [
         "run", "grad_exists", "output_shape", "uncalled_modules",
     ]  # fmt: skip
+
+
+def test_what_xml_cannot_hold_is_spelled_wherever_it_stands():
+    text = FORMATS["junit"](replace(CHECK, command="a\ufffeb"), View())
+    assert ET.fromstring(text).get("name") == r"hookcli a\ufffeb"

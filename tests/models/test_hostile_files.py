@@ -154,7 +154,7 @@ ARRAYS = st.tuples(
 NAMES = st.sampled_from(["f.pt", "f.json", "f.onnx", "f"])
 
 
-@settings(QUIET, max_examples=200)
+@settings(QUIET, max_examples=120)
 @given(PICKLE | damaged() | SAFETENSORS | ARRAYS | st.binary(max_size=40), NAMES)
 def test_no_file_is_a_bug(folder, data, name):
     answer(folder, data, name)

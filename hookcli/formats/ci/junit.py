@@ -126,4 +126,5 @@ def render(report: Report, view: View) -> str:
         root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
     root.set("time", f"{report.environment.seconds:.3f}")
     ET.indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+    text = _clean(ET.tostring(root, encoding="unicode"))  # whatever was not cleaned on the way
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'

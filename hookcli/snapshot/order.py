@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from hookcli.report.repetitions import repetitions
 from hookcli.report.report import Report
 from hookcli.rules.firing_order import callees
 from hookcli.snapshot.globs import exactly, folded
@@ -17,22 +18,6 @@ _ROUND = 12  # names in a round that repeats
 _NUMBER = re.compile(r"(?<![^.])(?:0|[1-9][0-9]{0,6})(?![^.])")
 
 Entry: TypeAlias = "str | dict[str, Any]"
-
-
-def _rounds(names: Sequence[Hashable]) -> list[tuple[int, int, int]]:
-    """(start, length, times) of what stands there, greedily the repetition that covers most."""
-    found, i = [], 0
-    while i < len(names):
-        best = (1, 1)
-        for size in range(1, min(_ROUND, (len(names) - i) // 2) + 1):
-            times, group = 1, names[i : i + size]
-            while names[i + times * size : i + (times + 1) * size] == group:
-                times += 1
-            if times > 1 and times * size > best[0] * best[1]:
-                best = (size, times)
-        found.append((i, *best))
-        i += best[0] * best[1]
-    return found
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
@@ -64,7 +49,7 @@ def written(names: Sequence[str]) -> list[Entry]:
     """An order as it stands in a check."""
     found: list[Entry] = []
     plain: list[str] = []
-    for start, length, times in _rounds(names):
+    for start, length, times in repetitions(names, _ROUND):
         some = list(names[start : start + length])
         if times == 1 or length * times < 4:
             plain += some * times

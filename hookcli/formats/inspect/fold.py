@@ -10,6 +10,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from hookcli.report.repetitions import repetitions
 from hookcli.report.report import LayerRow
 from hookcli.report.values import Leaf
 
@@ -73,23 +74,6 @@ def _costs(rows: list[LayerRow], children: dict[int, list[int]]) -> dict[int, _C
     return costs
 
 
-def _runs(looks: list[int]) -> list[tuple[int, int, int]]:
-    """(start, length, times) of consecutive groups, greedily the one that covers most."""
-    found, i = [], 0
-    while i < len(looks):
-        best = (1, 1)
-        for size in range(1, min(_LONGEST, (len(looks) - i) // 2) + 1):
-            times = 1
-            group = looks[i : i + size]
-            while looks[i + times * size : i + (times + 1) * size] == group:
-                times += 1
-            if times > 1 and times * size > best[0] * best[1]:
-                best = (size, times)
-        found.append((i, *best))
-        i += best[0] * best[1]
-    return found
-
-
 def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[CallNode]:
     """The rows as a tree in display order, down to `depth`."""
     ordered = list(rows)
@@ -109,7 +93,7 @@ def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[CallNode]:
     def push(orders: list[int], guides: tuple[bool, ...], runs: int) -> None:
         shown = [
             (orders[start + k], times, size > 1)
-            for start, size, times in _runs([looks[order] for order in orders])
+            for start, size, times in repetitions([looks[order] for order in orders], _LONGEST)
             for k in range(size)
         ]
         last = len(shown) - 1

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from hookcli.errors import BugError, HookcliError, ModelError, RequestError, Status
 
 if TYPE_CHECKING:
-    from hookcli.config.config import FailOn
     from hookcli.report.report import Report
+    from hookcli.rules.verdict import FailOn
 
 
 def check_named(

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from hookcli.config.config import Config, FailOn
+    from hookcli.config.config import Config
     from hookcli.report.findings import CheckRow
+    from hookcli.rules.verdict import FailOn
     from hookcli.spec.checks import CheckSpec
     from hookcli.spec.request import Mode, Spec
 
@@ -32,9 +33,9 @@ class CheckedReport(PrintableReport):
     @property
     def passed(self) -> bool:
         """Whether nothing was found that counts, and every rule could be judged."""
-        from hookcli.formats.check.rows import has_failed
+        from hookcli.rules.verdict import Verdict, verdict_of
 
-        return not has_failed(self, self.fail_on)
+        return verdict_of(self, self.fail_on) is Verdict.PASSED
 
     @property
     def findings(self) -> tuple[CheckRow, ...]:

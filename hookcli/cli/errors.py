@@ -10,7 +10,20 @@ from typing import Any
 
 from hookcli.console import Console, stdout_is_closed
 from hookcli.errors import BugError, HookcliError, InterruptedRun, RequestError, Status
+from hookcli.rules.verdict import Verdict
 from hookcli.text import nearest
+
+_STATUS = {
+    Verdict.PASSED: Status.FINE,
+    Verdict.FINDINGS: Status.FINDINGS,
+    Verdict.NOT_JUDGED: Status.MODEL,
+    Verdict.MODEL_FAILED: Status.MODEL,
+}
+
+
+def exit_status(verdict: Verdict) -> Status:
+    """The exit status of a command whose report comes to this."""
+    return _STATUS[verdict]
 
 
 def watch_stdout() -> None:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from hookcli.cli.errors import reporting, watch_stdout
+from hookcli.cli.errors import exit_status, reporting, watch_stdout
 from hookcli.cli.output import TIMED, Target, deliver, load_renderers
 from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
 from hookcli.errors import Status
+from hookcli.rules.verdict import is_counted, verdict_of
 from hookcli.spec.request import Command
-from hookcli.text import pluralize
 
 if TYPE_CHECKING:
-    from hookcli.config.config import FailOn
     from hookcli.report.report import Report
+    from hookcli.rules.verdict import FailOn
 
 
 def run_and_report(context: typer.Context, command: Command) -> int:
@@ -63,16 +63,19 @@ def _possible(report: Report, targets: tuple[Target, ...], console: Console) -> 
 
 
 def _status(report: Report, fail_on: FailOn, console: Console) -> int:
-    """What the run came to: a model that failed before findings, findings before nothing."""
+    """The exit status of a run, with what made it so."""
+    status = report_status(report, fail_on, console)
+    if status is Status.FINDINGS:
+        count = sum(is_counted(row, fail_on) for row in report.checks)
+        noun = "finding" if count == 1 else "findings"
+        console.note(f"status 1 for {count} {noun}, as --fail-on {fail_on} asks")
+    return status
+
+
+def report_status(report: Report, fail_on: FailOn, console: Console) -> Status:
+    """The exit status of a report; the error of a model that failed is printed."""
     if report.error is not None:
         from hookcli.cli.run_error import run_error
 
-        error = run_error(report)
-        console.error(error)
-        return error.status
-    severities = {"never": (), "error": ("error",), "warning": ("error", "warning")}[fail_on]
-    count = sum(row.status == "fail" and row.severity in severities for row in report.checks)
-    if not count:
-        return Status.FINE
-    console.note(f"status 1 for {count} {pluralize(count, 'finding')}, as --fail-on {fail_on} asks")
-    return Status.FINDINGS
+        console.error(run_error(report))
+    return exit_status(verdict_of(report, fail_on))

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 import typer
 
 from hookcli.catalogue.kind import Phase as PhaseName
-from hookcli.config.config import FailOn as FailOnLevel
 from hookcli.console import ColorOption
 from hookcli.formats.names import FORMATS, columns_of
+from hookcli.rules.verdict import FailOn as FailOnLevel
 from hookcli.spec.request import Mode as ModeName, Parallel as ParallelName, TensorsOption
 
 

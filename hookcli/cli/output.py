@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import stat
 import tempfile
@@ -12,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookcli.cli.ci import write_summary
+from hookcli.cli.errors import exit_status
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.names import FORMATS
+from hookcli.rules.verdict import verdict_of
 from hookcli.text import nearest
 
 if TYPE_CHECKING:
@@ -207,6 +210,8 @@ def deliver(report: Report, targets: tuple[Target, ...], view: View, console: Co
     """
     from hookcli.formats.registry import FORMATS as RENDERERS
 
+    status = exit_status(verdict_of(report, view.fail_on))
+    view = dataclasses.replace(view, exit_status=int(status))
     rendered = [(target, RENDERERS[target.format](report, view)) for target in targets]
     for target, text in rendered:
         if target.file is not None:

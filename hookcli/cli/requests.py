@@ -17,13 +17,14 @@ from hookcli.cli.flag_values import (
 )
 from hookcli.cli.input_files import files_read
 from hookcli.cli.output import TIMED, Target, check_stream, parse_targets
-from hookcli.config.config import Config, FailOn
+from hookcli.config.config import Config
 from hookcli.config.constructor_args import parse_arguments
 from hookcli.config.merge import Flags, spec_of
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.view import View
 from hookcli.models.sources.parse import check_opening, code_in, parse_source
+from hookcli.rules.verdict import FailOn
 from hookcli.spec.inputs import parse_inputs
 from hookcli.spec.request import Command, Spec
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from hookcli.rules.verdict import FailOn
 from hookcli.spec.checks import CheckSpec, Suppression
 from hookcli.spec.hooks import HookSpec
 from hookcli.spec.inputs import InputSpec
 from hookcli.spec.request import ModelSpec
 
 Preset: TypeAlias = Literal["inspect", "grads", "trace", "none"]
-FailOn: TypeAlias = Literal["error", "warning", "never"]
 
 
 @dataclass(frozen=True, slots=True)

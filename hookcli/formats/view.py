@@ -10,6 +10,7 @@ from hookcli.console import escape
 from hookcli.errors import RequestError
 from hookcli.formats.names import DEFAULT_COLUMNS, columns_of, sorts_of
 from hookcli.report.report import LayerRow, Report
+from hookcli.rules.verdict import FailOn
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,8 @@ class View:
     sort: str | None = None
     phase: str | None = None
     kinds: tuple[str, ...] | None = None
-    fail_on: str = "error"  # the findings that make a check FAILED
+    fail_on: FailOn = "error"  # the findings that make a check FAILED
+    exit_status: int | None = None  # of the command; only the command line knows it
     root: str = ""  # the absolute folder that files are named from, or "" for none
     start: str = ""  # the absolute folder that relative places are meant from
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+from hookcli.cli.errors import exit_status
 from hookcli.formats.ci.sarif_rules import descriptor
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.report.schema import from_json
 from hookcli.rules.catalogue import CATALOGUE
+from hookcli.rules.verdict import verdict_of
 from tests.formats.checks import BROKEN, CHECK, row
 from tests.formats.fabricate import TRACE, report
 from tests.formats.test_formats import HOSTILE
@@ -27,7 +30,9 @@ HERE = {"root": "/repo", "start": "/repo"}
 
 
 def log(found=CHECK, **view):
-    text = FORMATS["sarif"](found, View(**{**HERE, **view}))
+    shown = View(**{**HERE, **view})
+    status = exit_status(verdict_of(found, shown.fail_on))
+    text = FORMATS["sarif"](found, replace(shown, exit_status=status))
     document = json.loads(text)
     VALIDATOR.validate(document)
     return document["runs"][0]

@@ -12,21 +12,20 @@ import typer
 from hookcli.cli import options
 from hookcli.cli.baseline import known, write_baseline
 from hookcli.cli.errors import reporting, watch_stdout
+from hookcli.cli.execute import report_status
 from hookcli.cli.flag_values import view_of
 from hookcli.cli.output import Target, deliver, load_renderers, parse_targets
 from hookcli.cli.rank_files import only_this_rank, write_others
-from hookcli.config.config import FailOn
 from hookcli.console import Console
-from hookcli.errors import RequestError, Status
+from hookcli.errors import RequestError
 from hookcli.report.files import read_report, with_saved
+from hookcli.rules.verdict import FailOn
 
 if TYPE_CHECKING:
     from hookcli.cli.requests import Request
     from hookcli.report.report import Report
     from hookcli.spec.checks import CheckSpec, Suppression
     from hookcli.worker.attempts import Outcome
-
-_COUNTED = {"never": (), "error": ("error",), "warning": ("error", "warning")}
 
 
 def check(
@@ -114,8 +113,8 @@ def _run(given: Mapping[str, Any], console: Console) -> int:
     if update:
         write_baseline(file, report)
         console.note(f"{file} holds today's findings: they do not count from now on")
-        return _error(report, console) or Status.FINE
-    return _error(report, console) or _status(report, asked.fail_on)
+        return report_status(report, "never", console)
+    return report_status(report, asked.fail_on, console)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -188,20 +187,3 @@ def _of_run(given: Mapping[str, Any], console: Console) -> _Asked:
         request.fail_on,
         ran,
     )
-
-
-def _error(report: Report, console: Console) -> int:
-    """The status of a model that failed, or of a rule that could not be judged; 0 of neither."""
-    if report.error is not None:
-        from hookcli.cli.run_error import run_error
-
-        error = run_error(report)
-        console.error(error)
-        return error.status
-    return Status.MODEL if any(row.status == "error" for row in report.checks) else Status.FINE
-
-
-def _status(report: Report, fail_on: FailOn) -> int:
-    counted = _COUNTED[fail_on]
-    failed = any(row.status == "fail" and row.severity in counted for row in report.checks)
-    return Status.FINDINGS if failed else Status.FINE

@@ -14,9 +14,9 @@ from hookcli.cli.diff_sides import SideRequest, SideText, parse_side, prefix_sid
 from hookcli.cli.errors import reporting, watch_stdout
 from hookcli.cli.flag_values import view_of
 from hookcli.cli.output import Target, check_writable, parse_targets, write_file
-from hookcli.config.config import FailOn
 from hookcli.console import Console
 from hookcli.errors import HookcliError, RequestError, Status
+from hookcli.rules.verdict import FailOn
 from hookcli.spec.request import Command, Mode
 
 if TYPE_CHECKING:

@@ -10,17 +10,16 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from hookcli.console import escape
-from hookcli.errors import Status
 from hookcli.formats.parts.grid import Column
 from hookcli.formats.parts.text import figure, place
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
+from hookcli.rules.verdict import FailOn, Verdict, verdict_of
 from hookcli.text import join_names, shorten
 
 _ORDER = {"error": 0, "fail": 1, "skip": 3, "pass": 4}
-_COUNTS = {"never": (), "error": ("error",), "warning": ("error", "warning")}
 _COLORS = {"fail": 31, "warning": 33, "pass": 32, "not judged": 31}
 
 
@@ -112,24 +111,6 @@ def where(row: CheckRow) -> str:
     return place(row.place) if row.place else ""
 
 
-def counts(row: CheckRow, fail_on: str) -> bool:
-    """Whether a row makes the command's status 1."""
-    return row.status == "fail" and row.severity in _COUNTS[fail_on]
-
-
-def status(report: Report, fail_on: str) -> int:
-    """What `hookcli check` ends with: 3 where the model or a rule failed, 1 for what counts."""
-    if report.error is not None or any(row.status == "error" for row in report.checks):
-        return Status.MODEL
-    failed = any(counts(row, fail_on) for row in report.checks)
-    return Status.FINDINGS if failed else Status.FINE
-
-
-def has_failed(report: Report, fail_on: str) -> bool:
-    """Whether the command's status is not 0."""
-    return status(report, fail_on) != Status.FINE
-
-
 _SAID = (
     ("fail", "failed"), ("warning", "warned"), ("not judged", "not judged"), ("skip", "skipped"),
     ("pass", "passed"),
@@ -142,12 +123,12 @@ def said(rows: Iterable[CheckRow]) -> str:
     return ", ".join(f"{found[key]:,} {text}" for key, text in _SAID if found[key])
 
 
-def verdict(report: Report, fail_on: str) -> str:
+def verdict(report: Report, fail_on: FailOn) -> str:
     """The last line: PASSED or FAILED, with counts."""
-    failed = has_failed(report, fail_on)
-    why = "; the model failed" if report.error is not None else ""
+    found = verdict_of(report, fail_on)
+    why = "; the model failed" if found is Verdict.MODEL_FAILED else ""
     counted = said(report.checks) or "nothing was judged"
-    return f"{'FAILED' if failed else 'PASSED'}: {counted}{why}"
+    return f"{'PASSED' if found is Verdict.PASSED else 'FAILED'}: {counted}{why}"
 
 
 _APART = 3  # rows of one kind that stand by themselves

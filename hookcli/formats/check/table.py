@@ -14,6 +14,7 @@ from hookcli.formats.parts.text import place
 from hookcli.formats.view import View
 from hookcli.report.findings import PASSES, CheckRow
 from hookcli.report.report import Report
+from hookcli.rules.verdict import Verdict, verdict_of
 from hookcli.text import pluralize
 
 _GREEN, _RED = 32, 31
@@ -57,7 +58,8 @@ def _last(report: Report, view: View) -> str:
     text = check_rows.verdict(report, view.fail_on)
     if not view.color:
         return text
-    color = _RED if check_rows.has_failed(report, view.fail_on) else _GREEN
+    passed = verdict_of(report, view.fail_on) is Verdict.PASSED
+    color = _GREEN if passed else _RED
     return f"\x1b[{color}m{bold(text)}"
 
 

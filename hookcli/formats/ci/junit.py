@@ -16,6 +16,7 @@ from hookcli.formats.parts.text import place
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
+from hookcli.rules.verdict import is_counted
 
 _RUN = "run"
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, 2.2
@@ -46,7 +47,7 @@ def _outcome(row: CheckRow, view: View) -> tuple[str, str, str]:
     A warning that does not count is skipped: a red test beside a green gate would mislead.
     """
     said = _clean(rows.sentence(row))
-    if row.status == "fail" and rows.counts(row, view.fail_on):
+    if row.status == "fail" and is_counted(row, view.fail_on):
         return "failure", row.severity, said
     if row.status == "fail":
         return "skipped", row.severity, f"{row.severity}: {said}"

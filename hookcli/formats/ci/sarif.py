@@ -28,6 +28,7 @@ from hookcli.formats.parts.source import (
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
+from hookcli.rules.verdict import Verdict, verdict_of
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -36,7 +37,12 @@ _HOME = "https://github.com/hookcli/hookcli"
 _ROOT = "%SRCROOT%"
 _FINGERPRINT = "hookcli/v1"
 _MOST = 25_000  # results: GitHub refuses a file with more
-_MEANS = {0: "nothing that counts was found", 1: "findings", 3: "the model or a rule failed"}
+_MEANS = {
+    Verdict.PASSED: "nothing that counts was found",
+    Verdict.FINDINGS: "findings",
+    Verdict.NOT_JUDGED: "the model or a rule failed",
+    Verdict.MODEL_FAILED: "the model or a rule failed",
+}
 
 
 def _location(source: Source, target: str | None = None) -> dict[str, Any]:
@@ -132,11 +138,11 @@ def _raised(report: Report, view: View) -> list[dict[str, Any]]:
 def _invocation(
     report: Report, view: View, rows: list[CheckRow], index: dict[str, int]
 ) -> dict[str, Any]:
-    status = check_rows.status(report, view.fail_on)
+    verdict = verdict_of(report, view.fail_on)
     found: dict[str, Any] = {
-        "executionSuccessful": status != 3,
-        "exitCode": int(status),
-        "exitCodeDescription": _MEANS[status],
+        "executionSuccessful": verdict in {Verdict.PASSED, Verdict.FINDINGS},
+        **({} if view.exit_status is None else {"exitCode": view.exit_status}),
+        "exitCodeDescription": _MEANS[verdict],
         "toolExecutionNotifications": _raised(report, view),
         "toolConfigurationNotifications": [
             _unjudged(row, report, view, index[row.rule]) for row in rows if row.status == "error"

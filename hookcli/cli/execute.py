@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from hookcli.cli.errors import exit_status, reporting, watch_stdout
-from hookcli.cli.output import TIMED, Target, deliver, load_renderers
+from hookcli.cli.output import TIMED, Target, deliver, has_stdout, load_renderers
 from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
 from hookcli.errors import Status
@@ -20,6 +20,10 @@ from hookcli.spec.request import Command
 if TYPE_CHECKING:
     from hookcli.report.report import Report
     from hookcli.rules.verdict import FailOn
+    from hookcli.spec.request import Spec
+    from hookcli.worker.attempts import Outcome
+
+_Result = TypeVar("_Result")
 
 
 def run_and_report(context: typer.Context, command: Command) -> int:
@@ -35,14 +39,7 @@ def _run(command: Command, given: Mapping[str, Any], console: Console) -> int:
     from hookcli.cli.requests import request_of
 
     request = request_of(command, given, console)
-    from hookcli.worker.attempts import run
-
-    to_stdout = any(target.file is None for target in request.targets)
-    with console.fenced():
-        ran = run(request.spec, watch_stdout if to_stdout else lambda: None, load_renderers)
-    if console.verbose:
-        for line in ran.trials:
-            console.note(line)
+    ran = run_in_worker(request.spec, console, to_stdout=has_stdout(request.targets))
     if ran.rank:
         return only_this_rank(ran, request.targets, console)
     write_others(ran, request.targets)
@@ -50,6 +47,46 @@ def _run(command: Command, given: Mapping[str, Any], console: Console) -> int:
     view = dataclasses.replace(request.view, fail_on=request.fail_on)
     deliver(ran.report, targets, view, console)
     return _status(ran.report, request.fail_on, console)
+
+
+def run_in_worker(
+    spec: Spec,
+    console: Console,
+    *,
+    to_stdout: bool,
+    meanwhile: Callable[[], None] = load_renderers,
+) -> Outcome:
+    """Run a request in a process of its own; under -v the tries to infer a batch are noted.
+
+    Raises
+    ------
+    HookcliError : nothing could be run.
+    InterruptedRun : a signal came, or nobody reads stdout any more.
+
+    """
+    from hookcli.worker.attempts import run
+
+    run_spec = functools.partial(run, spec)
+    ran = while_watched(run_spec, console, to_stdout=to_stdout, meanwhile=meanwhile)
+    for line in ran.trials if console.verbose else ():
+        console.note(line)
+    return ran
+
+
+def while_watched(
+    run: Callable[[Callable[[], None], Callable[[], None]], _Result],
+    console: Console,
+    *,
+    to_stdout: bool,
+    meanwhile: Callable[[], None],
+) -> _Result:
+    """What `run(check, meanwhile)` returns, with what the model prints fenced off.
+
+    `check` ends the run once nobody reads stdout, where something is to go there; `meanwhile` is
+    what can be done while the worker starts.
+    """
+    with console.fenced():
+        return run(watch_stdout if to_stdout else lambda: None, meanwhile)
 
 
 def _possible(report: Report, targets: tuple[Target, ...], console: Console) -> tuple[Target, ...]:

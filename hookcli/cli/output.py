@@ -36,6 +36,11 @@ class Target:
     file: Path | None
 
 
+def has_stdout(targets: Sequence[Target]) -> bool:
+    """Whether one of the targets is stdout."""
+    return any(target.file is None for target in targets)
+
+
 def parse_targets(
     formats: Sequence[str] | None, output: str | None, *, read: Sequence[str]
 ) -> tuple[Target, ...]:

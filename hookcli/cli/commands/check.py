@@ -11,10 +11,10 @@ import typer
 
 from hookcli.cli import options
 from hookcli.cli.baseline import known, write_baseline
-from hookcli.cli.errors import reporting, watch_stdout
-from hookcli.cli.execute import report_status
+from hookcli.cli.errors import reporting
+from hookcli.cli.execute import report_status, run_in_worker
 from hookcli.cli.flag_values import view_of
-from hookcli.cli.output import Target, deliver, load_renderers, parse_targets
+from hookcli.cli.output import Target, deliver, has_stdout, parse_targets
 from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
 from hookcli.errors import RequestError
@@ -166,17 +166,12 @@ def _of_run(given: Mapping[str, Any], console: Console) -> _Asked:
     request: Request = request_of("check", given, console)
     spec = request.spec
     from hookcli.spec.checks import CheckSpec
-    from hookcli.worker.attempts import run
 
     checks = spec.checks
     if given["against"] is not None:
         checks = (*checks, CheckSpec("same_as", {"report": given["against"]}, "--against"))
     checks = tuple(with_saved(one) for one in checks)  # before the run, which may take long
-    to_stdout = any(target.file is None for target in request.targets)
-    with console.fenced():
-        ran = run(spec, watch_stdout if to_stdout else lambda: None, load_renderers)
-    for line in ran.trials if console.verbose else ():
-        console.note(line)
+    ran = run_in_worker(spec, console, to_stdout=has_stdout(request.targets))
     write_others(ran, request.targets if not ran.rank else ())
     return _Asked(
         ran.report,

@@ -11,9 +11,10 @@ import typer
 
 from hookcli.cli import options
 from hookcli.cli.diff_sides import SideRequest, SideText, parse_side, prefix_side, side_request
-from hookcli.cli.errors import reporting, watch_stdout
+from hookcli.cli.errors import reporting
+from hookcli.cli.execute import while_watched
 from hookcli.cli.flag_values import view_of
-from hookcli.cli.output import Target, check_writable, parse_targets, write_file
+from hookcli.cli.output import Target, check_writable, has_stdout, parse_targets, write_file
 from hookcli.console import Console
 from hookcli.errors import HookcliError, RequestError, Status
 from hookcli.rules.verdict import FailOn
@@ -191,9 +192,12 @@ def _of_models(
         tolerances=tolerances,
         save=_folder(given["save"]),
     )
-    check = watch_stdout if any(target.file is None for target in targets) else lambda: None
-    with console.fenced():
-        found = compare_pair(request, check, _load_renderers)
+    found = while_watched(
+        functools.partial(compare_pair, request),
+        console,
+        to_stdout=has_stdout(targets),
+        meanwhile=_load_renderers,
+    )
     if isinstance(found, Broken):
         from hookcli.cli.run_error import run_error
 

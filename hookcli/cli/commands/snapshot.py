@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hookcli.cli import options
-from hookcli.cli.errors import reporting, watch_stdout
+from hookcli.cli.errors import reporting
+from hookcli.cli.execute import report_status, run_in_worker
 from hookcli.console import Console
 from hookcli.errors import RequestError, Status
 
@@ -84,11 +85,7 @@ def _run(given: Mapping[str, Any], console: Console) -> int:
     asked = kept(given, Path() if file is None else file.parent)  # the run may take long
     report = _report(request.spec, console, to_stdout=file is None)
     if report.error is not None:
-        from hookcli.cli.run_error import run_error
-
-        error = run_error(report)
-        console.error(error)
-        return error.status
+        return report_status(report, "never", console)
     from hookcli.report.files import with_saved
     from hookcli.snapshot.snapshot import snapshot as made
     from hookcli.snapshot.yaml_text import text
@@ -133,15 +130,10 @@ def _file(given: Mapping[str, Any]) -> Path | None:
 def _report(spec: Spec, console: Console, *, to_stdout: bool) -> Report:
     """The run that a check would make, with what a snapshot wants beside."""
     from hookcli.snapshot.snapshot import PROBES
-    from hookcli.worker.attempts import run
 
     more = [probe for probe in PROBES if spec.run.grad or probe != "step"]
     spec = dataclasses.replace(spec, probes=tuple(dict.fromkeys((*spec.probes, *more))))
-    with console.fenced():
-        ran = run(spec, watch_stdout if to_stdout else lambda: None)
-    for line in ran.trials if console.verbose else ():
-        console.note(line)
-    return ran.report
+    return run_in_worker(spec, console, to_stdout=to_stdout, meanwhile=lambda: None).report
 
 
 def _head(report: Report, given: Mapping[str, Any], file: Path | None) -> list[str]:

@@ -28,11 +28,12 @@ class PrintableDiff(rows.Diff):
 
     def __str__(self) -> str:
         from hookcli.console import Console
-        from hookcli.formats.diff.registry import FORMATS
+        from hookcli.formats.registry import FORMATS
         from hookcli.formats.view import View
 
         console = Console()
-        return FORMATS["table"](self, View(width=console.width(), unicode=console.unicode()))
+        view = View(width=console.width(), unicode=console.unicode())
+        return FORMATS["table"].render_diff(self, view)
 
     def to_json(self) -> str:
         """The diff as the text that `-f json` writes."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from hookcli.cli.errors import exit_status, reporting, watch_stdout
-from hookcli.cli.output import TIMED, Target, deliver, has_stdout, load_renderers
+from hookcli.cli.output import Target, deliver, has_stdout
 from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
 from hookcli.errors import Status
+from hookcli.formats.registry import FORMATS
 from hookcli.rules.verdict import is_counted, verdict_of
 from hookcli.spec.request import Command
 
@@ -39,7 +40,7 @@ def _run(command: Command, given: Mapping[str, Any], console: Console) -> int:
     from hookcli.cli.requests import request_of
 
     request = request_of(command, given, console)
-    ran = run_in_worker(request.spec, console, to_stdout=has_stdout(request.targets))
+    ran = run_in_worker(request.spec, console, request.targets)
     if ran.rank:
         return only_this_rank(ran, request.targets, console)
     write_others(ran, request.targets)
@@ -52,22 +53,25 @@ def _run(command: Command, given: Mapping[str, Any], console: Console) -> int:
 def run_in_worker(
     spec: Spec,
     console: Console,
-    *,
-    to_stdout: bool,
-    meanwhile: Callable[[], None] = load_renderers,
+    targets: Sequence[Target],
 ) -> Outcome:
     """Run a request in a process of its own; under -v the tries to infer a batch are noted.
+
+    While it starts, what renders the formats of `targets` is imported.
 
     Raises
     ------
     HookcliError : nothing could be run.
-    InterruptedRun : a signal came, or nobody reads stdout any more.
+    InterruptedRun : a signal came, or nobody reads the stdout that is a target.
 
     """
     from hookcli.worker.attempts import run
 
-    run_spec = functools.partial(run, spec)
-    ran = while_watched(run_spec, console, to_stdout=to_stdout, meanwhile=meanwhile)
+    def load_renderers() -> None:
+        for target in targets:
+            FORMATS[target.format].load(spec.command)
+
+    ran = while_watched(functools.partial(run, spec), console, targets, load_renderers)
     for line in ran.trials if console.verbose else ():
         console.note(line)
     return ran
@@ -76,24 +80,23 @@ def run_in_worker(
 def while_watched(
     run: Callable[[Callable[[], None], Callable[[], None]], _Result],
     console: Console,
-    *,
-    to_stdout: bool,
+    targets: Sequence[Target],
     meanwhile: Callable[[], None],
 ) -> _Result:
     """What `run(check, meanwhile)` returns, with what the model prints fenced off.
 
-    `check` ends the run once nobody reads stdout, where something is to go there; `meanwhile` is
-    what can be done while the worker starts.
+    `check` ends the run once nobody reads stdout, where that is a target; `meanwhile` is what can
+    be done while the worker starts.
     """
     with console.fenced():
-        return run(watch_stdout if to_stdout else lambda: None, meanwhile)
+        return run(watch_stdout if has_stdout(targets) else lambda: None, meanwhile)
 
 
 def _possible(report: Report, targets: tuple[Target, ...], console: Console) -> tuple[Target, ...]:
     """The targets that there is something for: a run that crashed has no timings to show."""
     if report.error is None or report.timings is not None:
         return targets
-    possible = tuple(target for target in targets if target.format not in TIMED)
+    possible = tuple(target for target in targets if not FORMATS[target.format].needs_timings)
     if possible != targets:
         console.note("the run ended without its timings: there is no timeline")
     return possible

@@ -11,7 +11,8 @@ import typer
 
 from hookcli.catalogue.kind import Phase as PhaseName
 from hookcli.console import ColorOption
-from hookcli.formats.names import FORMATS, columns_of
+from hookcli.formats.names import columns_of
+from hookcli.formats.registry import FORMATS
 from hookcli.rules.verdict import FailOn as FailOnLevel
 from hookcli.spec.request import Mode as ModeName, Parallel as ParallelName, TensorsOption
 

@@ -16,16 +16,13 @@ from hookcli.cli.ci import write_summary
 from hookcli.cli.errors import exit_status
 from hookcli.console import Console
 from hookcli.errors import RequestError
-from hookcli.formats.names import FORMATS
+from hookcli.formats.registry import FORMATS
 from hookcli.rules.verdict import verdict_of
 from hookcli.text import nearest
 
 if TYPE_CHECKING:
     from hookcli.formats.view import View
     from hookcli.report.report import Report
-
-
-TIMED = ("perfetto",)  # the formats that show when things happened
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,25 +200,18 @@ def _umask() -> int:
     return mask
 
 
-def load_renderers() -> None:
-    """Import the renderers, which takes a moment."""
-    import hookcli.formats.registry  # noqa: F401
-
-
 def deliver(report: Report, targets: tuple[Target, ...], view: View, console: Console) -> None:
     """Render each format and put it where it goes: files first, stdout last.
 
-    `github` has a summary too, which goes where the CI runner wants it.
+    What has a summary for a CI step too adds it where the CI runner wants it.
     """
-    from hookcli.formats.registry import FORMATS as RENDERERS
-
     status = exit_status(verdict_of(report, view.fail_on))
     view = dataclasses.replace(view, exit_status=int(status))
-    rendered = [(target, RENDERERS[target.format](report, view)) for target in targets]
+    rendered = [(target, FORMATS[target.format](report, view)) for target in targets]
     for target, text in rendered:
         if target.file is not None:
             write_file(target.file, text)
-    if any(target.format == "github" for target in targets):
+    if any(FORMATS[target.format].has_step_summary for target in targets):
         write_summary(report, view, console)
     for target, text in rendered:
         if target.file is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from hookcli.cli.output import Target, write_file
 from hookcli.console import Console
 from hookcli.errors import Status
+from hookcli.formats.registry import FORMATS
 
 if TYPE_CHECKING:
     from hookcli.report.report import Report
@@ -19,7 +20,7 @@ _GRACE = 8.0  # seconds for rank 0 to say what it saw: torchrun ends all once on
 
 
 def write_others(ran: Outcome, targets: Sequence[Target]) -> None:
-    """Beside each file of JSON one for every other rank: report.rank1.json."""
+    """Beside each file of a format that has them one for every other rank: report.rank1.json."""
     for number, report in sorted(ran.others.items()):
         _write(report, number, targets)
 
@@ -39,9 +40,11 @@ def only_this_rank(ran: Outcome, targets: Sequence[Target], console: Console) ->
 
 
 def _write(report: Report, number: int, targets: Sequence[Target]) -> None:
-    from hookcli.report.encode import to_json
+    from hookcli.formats.view import View
     from hookcli.spec.ranks import with_rank
 
     for target in targets:
-        if target.format == "json" and target.file is not None:
-            write_file(Path(with_rank(str(target.file), number)), to_json(report))
+        if FORMATS[target.format].has_rank_files and target.file is not None:
+            write_file(
+                Path(with_rank(str(target.file), number)), FORMATS[target.format](report, View())
+            )

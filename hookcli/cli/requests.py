@@ -16,12 +16,13 @@ from hookcli.cli.flag_values import (
     view_of,
 )
 from hookcli.cli.input_files import files_read
-from hookcli.cli.output import TIMED, Target, check_stream, parse_targets
+from hookcli.cli.output import Target, check_stream, parse_targets
 from hookcli.config.config import Config
 from hookcli.config.constructor_args import parse_arguments
 from hookcli.config.merge import Flags, spec_of
 from hookcli.console import Console
 from hookcli.errors import RequestError
+from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.models.sources.parse import check_opening, code_in, parse_source
 from hookcli.rules.verdict import FailOn
@@ -56,9 +57,10 @@ def request_of(command: Command, given: Mapping[str, Any], console: Console) -> 
     view = view_of(command, given, console)
     check_opening(parse_source(spec.model.source), spec.model)
     _check_gradients(spec, given["config"])
-    if any(target.format in TIMED for target in targets):
+    timed = [target.format for target in targets if FORMATS[target.format].needs_timings]
+    if timed:
         asked = given.get("tensors") is not None or "tensors" in config.run
-        spec = _timed(spec, asked=asked)
+        spec = _timed(spec, timed[0], asked=asked)
     level = given["fail_on"] or config.fail_on or ("error" if command == "check" else "never")
     return Request(spec, targets, view, level)
 
@@ -111,13 +113,13 @@ def _flags(given: Mapping[str, Any]) -> Flags:
     )
 
 
-def _timed(spec: Spec, *, asked: bool) -> Spec:
+def _timed(spec: Spec, form: str, *, asked: bool) -> Spec:
     """The request with timings; real tensors unless others were asked for: fake ones take none."""
     if spec.command == "inspect":
         raise RequestError(
             "a timeline shows events, and inspect has none",
-            place="-f perfetto",
-            hint=f"write hookcli trace {spec.model.source} -f perfetto=trace.json",
+            place=f"-f {form}",
+            hint=f"write hookcli trace {spec.model.source} -f {form}=trace.json",
         )
     run = spec.run if asked else dataclasses.replace(spec.run, tensors="real")
     return dataclasses.replace(spec, run=run, timings=True)

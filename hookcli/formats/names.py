@@ -1,4 +1,4 @@
-"""The names of formats, columns and sorts, for validation: importing this loads no renderer.
+"""The names of columns and sorts, for validation: importing this loads no renderer.
 
 What a report shows depends on the command that made it: `columns_of` and `sorts_of` say.
 """
@@ -6,17 +6,6 @@ What a report shows depends on the command that made it: `columns_of` and `sorts
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-FORMATS: dict[str, str] = {
-    "table": "a table of the calls, as wide as the terminal (default)",
-    "tree": "a line for each call, indented by who called whom, nothing left out",
-    "json": "the whole report: hookcli.report/1, see `hookcli schema report`",
-    "markdown": "the table for a pull request or an issue",
-    "junit": "findings as tests, for Jenkins, GitLab and what else reads JUnit XML",
-    "sarif": "findings as SARIF 2.1.0, for code scanning and editors",
-    "github": "findings as annotations of a GitHub Actions step, and its summary",
-    "perfetto": "a timeline for ui.perfetto.dev: forward, backward and hooks as they ran in time",
-}
 
 COLUMNS: dict[str, str] = {
     "layer": "Layer (type)",

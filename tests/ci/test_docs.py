@@ -6,7 +6,7 @@ import re
 
 import yaml
 
-from hookcli.formats.names import FORMATS
+from hookcli.formats.registry import FORMATS
 from tests.ci.action import ACTION
 from tests.ci.test_precommit import HOOKS
 from tests.cli.test_help import FLAGS

@@ -11,7 +11,7 @@ from hookcli.catalogue.actions import CATALOGUE as ACTIONS
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.config.load import read_config
 from hookcli.config.merge import Flags, spec_of
-from hookcli.formats.names import FORMATS
+from hookcli.formats.registry import FORMATS
 from hookcli.rules.catalogue import CATALOGUE as RULES
 
 NAMES = {

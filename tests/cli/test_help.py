@@ -8,7 +8,8 @@ from typing import get_args
 import pytest
 
 from hookcli.cli import options
-from hookcli.formats.names import FORMATS, SORTS, columns_of, sorts_of
+from hookcli.formats.names import SORTS, columns_of, sorts_of
+from hookcli.formats.registry import FORMATS
 
 COMMANDS = [
     "inspect", "grads", "trace", "check", "diff", "init", "snapshot", "list", "explain", "render",

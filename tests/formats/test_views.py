@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
 from hookcli.errors import RequestError
-from hookcli.formats.names import COLUMNS, FORMATS as NAMES, SORTS, columns_of, sorts_of
-from hookcli.formats.registry import FORMATS
+from hookcli.formats.names import COLUMNS, SORTS, columns_of, sorts_of
+from hookcli.formats.registry import DIFF_FORMATS, FORMATS
 from hookcli.formats.view import View
 from hookcli.report.events import Streamed
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import ErrorInfo, UncalledRow
 from hookcli.report.schema import from_json
 from hookcli.report.values import Leaf
+from tests.conftest import ROOT
 from tests.formats.fabricate import GRADS, TRACE, event, layer, parameter, report, stats
 from tests.formats.test_formats import HOSTILE
 
@@ -110,8 +113,21 @@ def test_the_names_of_sorts_are_those_of_all_commands():
     assert columns_of("unheard of") == COLUMNS
 
 
-def test_the_names_of_formats_are_the_registry_s():
-    assert list(NAMES) == list(FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_renderer_of_the_registry_is_there(form):
+    for command in (*REPORTS, "check"):
+        FORMATS[form].load(command)
+    FORMATS[form].load_diff()
+    assert (form in DIFF_FORMATS) == (FORMATS[form].diff_renderer is not None)
+
+
+def test_importing_the_registry_loads_no_renderer():
+    code = (
+        "import sys, hookcli.formats.registry; "
+        "print([n for n in sys.modules if n.startswith('hookcli.formats.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.strip() == "['hookcli.formats.format', 'hookcli.formats.registry']"
 
 
 @pytest.mark.parametrize("command", REPORTS)

@@ -14,7 +14,7 @@ from hookcli.cli.baseline import known, write_baseline
 from hookcli.cli.errors import reporting
 from hookcli.cli.execute import report_status, run_in_worker
 from hookcli.cli.flag_values import view_of
-from hookcli.cli.output import Target, deliver, has_stdout, parse_targets
+from hookcli.cli.output import Target, deliver, parse_targets
 from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
 from hookcli.errors import RequestError
@@ -171,7 +171,7 @@ def _of_run(given: Mapping[str, Any], console: Console) -> _Asked:
     if given["against"] is not None:
         checks = (*checks, CheckSpec("same_as", {"report": given["against"]}, "--against"))
     checks = tuple(with_saved(one) for one in checks)  # before the run, which may take long
-    ran = run_in_worker(spec, console, to_stdout=has_stdout(request.targets))
+    ran = run_in_worker(spec, console, request.targets)
     write_others(ran, request.targets if not ran.rank else ())
     return _Asked(
         ran.report,

@@ -14,9 +14,10 @@ from hookcli.cli.diff_sides import SideRequest, SideText, parse_side, prefix_sid
 from hookcli.cli.errors import reporting
 from hookcli.cli.execute import while_watched
 from hookcli.cli.flag_values import view_of
-from hookcli.cli.output import Target, check_writable, has_stdout, parse_targets, write_file
+from hookcli.cli.output import Target, check_writable, parse_targets, write_file
 from hookcli.console import Console
 from hookcli.errors import HookcliError, RequestError, Status
+from hookcli.formats.registry import DIFF_FORMATS
 from hookcli.rules.verdict import FailOn
 from hookcli.spec.request import Command, Mode
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from hookcli.comparison.tolerance import Tolerances
     from hookcli.formats.view import View
 
-_FORMATS = ("table", "json", "markdown")
 _SIDE = "A source, with ?dtype=bfloat16&device=cpu&weights=FILE&arg=K=V; a .yaml; a saved .json."
 
 
@@ -82,7 +82,7 @@ def diff(
             "-f",
             "--format",
             metavar="FORMAT[=FILE]",
-            help=f"{', '.join(_FORMATS)}; may be repeated, with files.",
+            help=f"{', '.join(DIFF_FORMATS)}; may be repeated, with files.",
         ),
     ] = None,
     output: options.Output = None,
@@ -195,8 +195,8 @@ def _of_models(
     found = while_watched(
         functools.partial(compare_pair, request),
         console,
-        to_stdout=has_stdout(targets),
-        meanwhile=_load_renderers,
+        targets,
+        lambda: _load_renderers(targets),
     )
     if isinstance(found, Broken):
         from hookcli.cli.run_error import run_error
@@ -222,9 +222,9 @@ def _folder(name: str | None) -> Path | None:
     return folder
 
 
-def _load_renderers() -> None:
-    """Import the renderers, which takes a moment."""
-    import hookcli.formats.diff.registry  # noqa: F401
+def _load_renderers(targets: tuple[Target, ...]) -> None:
+    for target in targets:
+        DIFF_FORMATS[target.format].load_diff()
 
 
 def _side(
@@ -239,20 +239,20 @@ def _side(
 def _targets(given: Mapping[str, Any], read: tuple[str, ...]) -> tuple[Target, ...]:
     targets = parse_targets(given["formats"], given["output"], read=read)
     for target in targets:
-        if target.format not in _FORMATS:
+        if target.format not in DIFF_FORMATS:
             raise RequestError(
                 f"diff has no format {target.format}",
                 place=f"-f {target.format}",
-                hint=f"its formats are {', '.join(_FORMATS)}",
+                hint=f"its formats are {', '.join(DIFF_FORMATS)}",
             )
     return targets
 
 
 def deliver_diff(found: Diff, targets: tuple[Target, ...], view: View, console: Console) -> None:
     """Render each format and put it where it goes: files first, stdout last."""
-    from hookcli.formats.diff.registry import FORMATS
-
-    rendered = [(target, FORMATS[target.format](found, view)) for target in targets]
+    rendered = [
+        (target, DIFF_FORMATS[target.format].render_diff(found, view)) for target in targets
+    ]
     for target, text in rendered:
         if target.file is not None:
             write_file(target.file, text)

@@ -47,7 +47,7 @@ def _page(text: str, width: int) -> str:
     """
     from hookcli.catalogue.actions import CATALOGUE as ACTIONS
     from hookcli.catalogue.kinds import CATALOGUE as KINDS
-    from hookcli.formats.names import FORMATS
+    from hookcli.formats.registry import FORMATS
     from hookcli.reference.formats import format_page
     from hookcli.reference.hooks import action_page, kind_page
     from hookcli.reference.rules import rule_page

@@ -10,7 +10,7 @@ import typer
 from hookcli.cli.errors import reporting
 from hookcli.console import Console
 from hookcli.errors import Status
-from hookcli.formats.names import FORMATS
+from hookcli.formats.registry import FORMATS
 
 What: TypeAlias = Literal["hooks", "actions", "rules", "formats"]
 
@@ -37,7 +37,7 @@ def list_(
 def _table(what: What, width: int) -> str:
     if what == "formats":
         wide = max(map(len, FORMATS))
-        return "".join(f"{name:<{wide}}  {text}\n" for name, text in FORMATS.items())
+        return "".join(f"{name:<{wide}}  {row.description}\n" for name, row in FORMATS.items())
     from hookcli.reference import hooks
 
     if what == "rules":
@@ -50,7 +50,7 @@ def _table(what: What, width: int) -> str:
 def _rows(what: What) -> list[dict[str, Any]]:
     """An object each: its name, what it is, and all that the catalogue knows of it."""
     if what == "formats":
-        return [{"name": name, "description": text} for name, text in FORMATS.items()]
+        return [{"name": name, "description": row.description} for name, row in FORMATS.items()]
     if what == "hooks":
         from hookcli.catalogue.kinds import CATALOGUE as KINDS
 

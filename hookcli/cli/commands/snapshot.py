@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,7 @@ from hookcli.console import Console
 from hookcli.errors import RequestError, Status
 
 if TYPE_CHECKING:
+    from hookcli.cli.output import Target
     from hookcli.report.report import Report
     from hookcli.snapshot.snapshot import Snapshot
     from hookcli.spec.request import Spec
@@ -83,7 +84,7 @@ def _run(given: Mapping[str, Any], console: Console) -> int:
     file = _file(given)
     request = request_of("check", {**given, "depth": None}, console)
     asked = kept(given, Path() if file is None else file.parent)  # the run may take long
-    report = _report(request.spec, console, to_stdout=file is None)
+    report = _report(request.spec, console, request.targets)
     if report.error is not None:
         return report_status(report, "never", console)
     from hookcli.report.files import with_saved
@@ -127,13 +128,13 @@ def _file(given: Mapping[str, Any]) -> Path | None:
     return file
 
 
-def _report(spec: Spec, console: Console, *, to_stdout: bool) -> Report:
+def _report(spec: Spec, console: Console, targets: Sequence[Target]) -> Report:
     """The run that a check would make, with what a snapshot wants beside."""
     from hookcli.snapshot.snapshot import PROBES
 
     more = [probe for probe in PROBES if spec.run.grad or probe != "step"]
     spec = dataclasses.replace(spec, probes=tuple(dict.fromkeys((*spec.probes, *more))))
-    return run_in_worker(spec, console, to_stdout=to_stdout, meanwhile=lambda: None).report
+    return run_in_worker(spec, console, targets).report
 
 
 def _head(report: Report, given: Mapping[str, Any], file: Path | None) -> list[str]:

@@ -1,0 +1,18 @@
+"""The whole of a report, or of a diff, as JSON. A view never changes it."""
+
+from __future__ import annotations
+
+from hookcli.comparison.diff import Diff
+from hookcli.formats.view import View
+from hookcli.report.encode import diff_to_json, to_json
+from hookcli.report.report import Report
+
+
+def render(report: Report, view: View) -> str:
+    """hookcli.report/1."""
+    return to_json(report)
+
+
+def render_diff(diff: Diff, view: View) -> str:
+    """hookcli.diff/1."""
+    return diff_to_json(diff)

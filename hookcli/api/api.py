@@ -158,7 +158,13 @@ def _run(
     return printable(run_live(model, batch, spec, loss=function))
 
 
-def _spec(command: Command, model: nn.Module, config: Path | None, **flags: Any) -> Spec:
+def _spec(
+    command: Command,
+    model: nn.Module,
+    config: Path | None,
+    kinds: str | None = None,
+    **run: Any,
+) -> Spec:
     from hookcli.api.live import source_of
     from hookcli.config.merge import Flags, spec_of
 
@@ -167,7 +173,7 @@ def _spec(command: Command, model: nn.Module, config: Path | None, **flags: Any)
         from hookcli.config.load import read_config
 
         held = read_config(str(config))
-    return spec_of(command, held, Flags(model=source_of(model), **flags))
+    return spec_of(command, held, Flags(model=source_of(model), run=run, kinds=kinds))
 
 
 def attach(

@@ -127,15 +127,14 @@ def _read(config: Checks | None) -> Config | None:
     return read_config(str(config)) if document is None else read_text(flow(document), "checks")
 
 
-def _spec(
-    model: nn.Module, held: Config | None, loss: Loss, **flags: Any
-) -> tuple[Spec, str | None]:
+def _spec(model: nn.Module, held: Config | None, loss: Loss, **run: Any) -> tuple[Spec, str | None]:
     from hookcli.api.live import source_of
     from hookcli.config.merge import Flags, spec_of
 
     text = loss if isinstance(loss, str) else None
     asked = None if text == "probe" else text
-    return spec_of("check", held, Flags(model=source_of(model), loss=asked, **flags)), text
+    flags = Flags(model=source_of(model), run={**run, "loss": asked})
+    return spec_of("check", held, flags), text
 
 
 def _only(spec: Spec, names: Sequence[str] | None) -> Spec:

@@ -78,7 +78,7 @@ def diff(
     from hookcli.config.merge import Flags, spec_of
 
     text = loss if isinstance(loss, str) and loss != "probe" else None
-    flags = Flags(model=source_of(a), mode=mode, seed=seed, loss=text)
+    flags = Flags(model=source_of(a), run={"mode": mode, "seed": seed, "loss": text})
     spec = spec_of("grads" if grads else "inspect", None, flags)
     if not isinstance(tolerances, Mapping):
         tolerances = {} if tolerances is None else {"*": tolerances}

@@ -1,74 +1,45 @@
-"""The commands together; usage errors in three lines, as all others."""
+"""The commands, a line each, and running one: usage errors in three lines, as all others.
+
+Importing this imports none of them: a worker may be started before they are.
+"""
 
 from __future__ import annotations
 
-import shlex
-from typing import Annotated
-
-import typer
-
-from hookcli._version import __version__
-from hookcli.cli.commands import (
-    check,
-    diff,
-    explain,
-    grads,
-    init,
-    inspect,
-    list as listing,
-    render,
-    schema,
-    snapshot,
-    trace,
-)
-from hookcli.cli.errors import usage_error
-from hookcli.console import Console, stdout_is_closed
-from hookcli.errors import RequestError, Status
-
-app = typer.Typer(
-    name="hookcli",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+# In the order of --help; each is a file of cli/commands. True: it is likely to run a model, so that
+# a worker is started before its flags are read.
+COMMANDS = {
+    "inspect": True,
+    "grads": True,
+    "trace": True,
+    "check": True,
+    "diff": True,
+    "init": False,
+    "snapshot": False,
+    "list": False,
+    "explain": False,
+    "render": False,
+    "schema": False,
+}
+_HELP = {"-h", "--help"}
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        Console().out(f"hookcli {__version__}\n")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
-    ] = False,
-) -> None:
-    """Inspect PyTorch models: every layer's shapes, gradients and hooks, as they really happened.
-
-    stdout carries the report and nothing else; what a model prints goes to stderr.
-    """
-
-
-app.command("inspect")(inspect.inspect)
-app.command("grads")(grads.grads)
-app.command("trace")(trace.trace)
-app.command("check")(check.check)
-app.command("diff")(diff.diff)
-app.command("init")(init.init)
-app.command("snapshot")(snapshot.snapshot)
-app.command("list")(listing.list_)
-app.command("explain")(explain.explain)
-app.command("render")(render.render)
-app.command("schema")(schema.schema)
+def will_run(arguments: list[str]) -> bool:
+    """Whether a model is likely to be run, as far as can be told before the flags are read."""
+    if len(arguments) < 2 or not _HELP.isdisjoint(arguments):
+        return False
+    return COMMANDS.get(arguments[0], False)
 
 
 def run(arguments: list[str]) -> int:
     """The exit status of a command line."""
-    if any("\0" in one for one in arguments):  # no system passes it on; one that calls us may
+    import shlex
+
+    from hookcli.cli.application import application
+    from hookcli.cli.errors import usage_error
+    from hookcli.console import Console, stdout_is_closed
+    from hookcli.errors import RequestError, Status
+
+    if any("\0" in argument for argument in arguments):  # no system passes it on, but a caller may
         refused = RequestError(
             "an argument holds a NUL character",
             place=shlex.join(["hookcli", *arguments]),
@@ -76,6 +47,8 @@ def run(arguments: list[str]) -> int:
         )
         Console().error(refused)
         return refused.status
+    shown = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
+    app = application(shown, called=arguments)
     try:
         status = app(arguments or ["--help"], prog_name="hookcli", standalone_mode=False)
     except SystemExit as leaving:  # typer's way with a closed stdout, for help
@@ -84,8 +57,7 @@ def run(arguments: list[str]) -> int:
         # typer's usage errors: it keeps their class in a private module that has moved before
         if not hasattr(error, "format_message"):
             raise
-        commands = [command.name or "" for command in app.registered_commands]
-        usage = usage_error(error, arguments, commands)
+        usage = usage_error(error, arguments, COMMANDS)
         Console().error(usage)
         return usage.status
     return int(status or 0)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, cast, get_args
 
-from hookcli.cli.input_files import files_read
-from hookcli.cli.requests import Request, request_of
+from hookcli.cli.options import OutputFlags, RequestFlags, ViewFlags
 from hookcli.console import Console
 from hookcli.errors import HookcliError, ProblemsError, RequestError
-from hookcli.spec.request import Command
+from hookcli.spec.request import Command, Mode
 from hookcli.text import nearest
 
+if TYPE_CHECKING:
+    from hookcli.cli.requests import Request
+
 _KEYS = ("dtype", "device", "mode", "weights", "arg")
-_MODES = ("train", "eval", "as-is")
-_NOT_OURS = ("formats", "output", "columns", "sort")  # of the whole command, not of a side
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +69,16 @@ def parse_side(text: str) -> SideText:
                 if guess and key not in _KEYS
                 else "write SOURCE?dtype=bfloat16&device=cpu; settings are " + ", ".join(_KEYS),
             )
-        if key == "mode" and value not in _MODES:
+        if key == "mode" and value not in get_args(Mode):
             raise RequestError(
-                f"'{value}' is no mode", place=text, hint=f"modes are {', '.join(_MODES)}"
+                f"'{value}' is no mode", place=text, hint=f"modes are {', '.join(get_args(Mode))}"
             )
         settings.append((key, value))
     return SideText(text, source, tuple(settings))
 
 
 def side_request(
-    side: SideText, command: Command, given: Mapping[str, Any], console: Console
+    side: SideText, command: Command, flags: RequestFlags, view: ViewFlags, console: Console
 ) -> SideRequest:
     """The request of one side: its own settings over the command's flags, these over its file.
 
@@ -87,19 +86,31 @@ def side_request(
     ------
     RequestError : it cannot be; the place is the side as it was typed.
     """
-    own: dict[str, Any] = {**given, **dict.fromkeys(_NOT_OURS)}
-    own["config"] = side.source if side.is_config else None
-    own["model"] = None if side.is_config else side.source
-    own["arg"] = list(given["arg"] or ())
-    own["weights"] = None
-    for key, value in side.settings:
-        if key == "arg":
-            own["arg"].append(value)
-        else:
-            own[key] = value
-    request = request_of(command, own, console)
+    from hookcli.cli.input_files import files_read
+    from hookcli.cli.requests import request_of
+
+    own = _side_flags(side, flags)
+    request = request_of(command, own, view=view, output=OutputFlags(), console=console)
     weights = request.spec.model.weights is not None
-    return SideRequest(request, tuple(files_read(request.spec, own["config"])), weights)
+    return SideRequest(request, tuple(files_read(request.spec, own.model.config)), weights)
+
+
+def _side_flags(side: SideText, flags: RequestFlags) -> RequestFlags:
+    """The command's flags with the side's settings; of one that is set twice the last counts."""
+    given = dict(side.settings)
+    model = replace(
+        flags.model,
+        config=side.source if side.is_config else None,
+        model=None if side.is_config else side.source,
+        arg=(*flags.model.arg, *(value for key, value in side.settings if key == "arg")),
+        weights=given.get("weights"),
+        device=given.get("device", flags.model.device),
+        dtype=given.get("dtype", flags.model.dtype),
+    )
+    if "mode" not in given:
+        return replace(flags, model=model)
+    mode = cast("Mode", given["mode"])  # parse_side has checked it
+    return replace(flags, model=model, run=replace(flags.run, mode=mode))
 
 
 def prefix_side(error: HookcliError, name: str) -> HookcliError:

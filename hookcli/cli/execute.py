@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
@@ -19,6 +19,8 @@ from hookcli.rules.verdict import is_counted, verdict_of
 from hookcli.spec.request import Command
 
 if TYPE_CHECKING:
+    from hookcli.cli.options import ModelFlags, OutputFlags, RequestFlags, ViewFlags
+    from hookcli.cli.requests import Request
     from hookcli.report.report import Report
     from hookcli.rules.verdict import FailOn
     from hookcli.spec.request import Spec
@@ -27,19 +29,34 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 
-def run_and_report(context: typer.Context, command: Command) -> int:
-    """The exit status of a command, whose parameters stand in its context under their names."""
-    given: Mapping[str, Any] = context.params
-    if given["model"] is None and given["config"] is None:
+def need_model(context: typer.Context, flags: ModelFlags) -> None:
+    """End with a usage error where neither a model nor a configuration is named."""
+    if flags.model is None and flags.config is None:
         context.fail("missing argument 'MODEL'")
-    console = Console(color=given["color"], quiet=given["quiet"], verbose=given["verbose"])
-    return reporting(console, functools.partial(_run, command, given, console))
 
 
-def _run(command: Command, given: Mapping[str, Any], console: Console) -> int:
-    from hookcli.cli.requests import request_of
+def run_and_report(
+    context: typer.Context,
+    command: Command,
+    flags: RequestFlags,
+    *,
+    view: ViewFlags,
+    output: OutputFlags,
+    console: Console,
+) -> int:
+    """The exit status of a command that runs a model and shows its report."""
+    need_model(context, flags.model)
 
-    request = request_of(command, given, console)
+    def run() -> int:
+        from hookcli.cli.requests import request_of
+
+        request = request_of(command, flags, view=view, output=output, console=console)
+        return _run(request, console)
+
+    return reporting(console, run)
+
+
+def _run(request: Request, console: Console) -> int:
     ran = run_in_worker(request.spec, console, request.targets)
     if ran.rank:
         return only_this_rank(ran, request.targets, console)

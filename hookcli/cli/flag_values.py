@@ -14,6 +14,7 @@ from hookcli.spec.request import DEVICES, LOSS_HINT, LOSSES
 from hookcli.text import nearest
 
 if TYPE_CHECKING:
+    from hookcli.cli.options import ViewFlags
     from hookcli.formats.view import View
 
 
@@ -72,7 +73,7 @@ def _names(
     return names
 
 
-def parse_device(text: str | None) -> str | None:
+def parse_device(text: str) -> str:
     """A device of torch's: "cpu", "cuda:1".
 
     Raises
@@ -80,8 +81,6 @@ def parse_device(text: str | None) -> str | None:
     RequestError : there is no such device.
 
     """
-    if text is None:
-        return None
     kind, _, index = text.partition(":")
     if kind not in DEVICES or (index and not _INDEX.fullmatch(index)):
         guess = "cuda" if kind == "gpu" else nearest(kind, DEVICES)
@@ -93,7 +92,7 @@ def parse_device(text: str | None) -> str | None:
     return text
 
 
-def parse_loss(text: str | None) -> str | None:
+def parse_loss(text: str) -> str:
     """What backward starts from: a word, output:PATH, or a function, which the run finds.
 
     Raises
@@ -101,7 +100,7 @@ def parse_loss(text: str | None) -> str | None:
     RequestError : it is none of them.
 
     """
-    if text is None or text in LOSSES or ":" in text or text.startswith("torch.ops."):
+    if text in LOSSES or ":" in text or text.startswith("torch.ops."):
         return text
     guess = nearest(text, LOSSES)
     raise RequestError(
@@ -111,7 +110,7 @@ def parse_loss(text: str | None) -> str | None:
     )
 
 
-def parse_dtype(text: str | None) -> str | None:
+def parse_dtype(text: str) -> str:
     """A floating dtype by torch's own name.
 
     Raises
@@ -121,8 +120,6 @@ def parse_dtype(text: str | None) -> str | None:
     """
     from hookcli.spec.inputs import FLOATING, canonical_dtype
 
-    if text is None:
-        return None
     found = canonical_dtype(text)
     if found not in FLOATING:
         guess = nearest(text, FLOATING)
@@ -134,32 +131,60 @@ def parse_dtype(text: str | None) -> str | None:
     return found
 
 
-def counted(value: int | None, flag: str) -> int | None:
-    """A number of steps or samples.
+def batch_size(value: int) -> int:
+    """The samples of --batch-size.
 
     Raises
     ------
     RequestError : it is more than torch counts.
-
     """
+    return _counted(value, "--batch-size")
+
+
+def steps(value: int) -> int:
+    """The number of --steps.
+
+    Raises
+    ------
+    RequestError : it is more than torch counts.
+    """
+    return _counted(value, "--steps")
+
+
+def _counted(value: int, flag: str) -> int:
     from hookcli.spec.inputs import LARGEST
 
-    if value is not None and value > LARGEST:
+    if value > LARGEST:
         raise RequestError(
             f"{flag} must be at most {LARGEST}", place=f"{flag} {value}", hint=f"write {flag} 2"
         )
     return value
 
 
-def positive(value: float | None, flag: str) -> float | None:
-    """A number of seconds or gigabytes.
+def seconds(value: float) -> float:
+    """The seconds of --timeout.
 
     Raises
     ------
-    RequestError : it is not above 0, or beyond all measure.
+    RequestError : they are not above 0, or beyond all measure.
 
     """
-    if value is not None and not 0 < value <= _MOST:
+    return _positive(value, "--timeout")
+
+
+def gigabytes(value: float) -> int:
+    """The gigabytes of --max-memory, in bytes.
+
+    Raises
+    ------
+    RequestError : they are not above 0, or beyond all measure.
+
+    """
+    return int(_positive(value, "--max-memory") * 1e9)
+
+
+def _positive(value: float, flag: str) -> float:
+    if not 0 < value <= _MOST:
         raise RequestError(
             f"{flag} must be above 0 and at most {_MOST:g}",
             place=f"{flag} {value:g}",
@@ -168,11 +193,13 @@ def positive(value: float | None, flag: str) -> float | None:
     return value
 
 
-def view_of(command: str | None, given: Mapping[str, Any], console: Console) -> View:
-    """How to show a report, from a command's parameters by their names.
+def view_of(
+    command: str | None, flags: ViewFlags, console: Console, *, kinds: str | None = None
+) -> View:
+    """How to show a report.
 
-    `command` is the one that runs, None where a saved report is shown: there `--kinds` picks the
-    events to show, while a run's says what to hook.
+    `command` is the one that runs, None where a saved report is shown: there `kinds` picks the
+    events to show.
 
     Raises
     ------
@@ -181,18 +208,18 @@ def view_of(command: str | None, given: Mapping[str, Any], console: Console) -> 
     """
     from hookcli.formats.view import View
 
-    kinds = parse_kinds(given["kinds"]) if command is None else None
+    picked = parse_kinds(kinds)
     root, start = source_root()
     return View(
         width=console.width(),
         unicode=console.unicode(),
         color=console.colored(),
-        depth=given["depth"],
-        only=given["only"],
-        columns=parse_columns(given["columns"], command),
-        sort=given["sort"],
-        phase=given.get("phase"),
-        kinds=None if kinds == ("all",) else kinds,
+        depth=flags.depth,
+        only=flags.only,
+        columns=parse_columns(flags.columns, command),
+        sort=flags.sort,
+        phase=flags.phase,
+        kinds=None if picked == ("all",) else picked,
         root=root,
         start=start,
     )

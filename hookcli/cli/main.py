@@ -8,6 +8,7 @@ import signal
 import sys
 from types import FrameType
 
+from hookcli.cli.app import run, will_run
 from hookcli.errors import InterruptedRun, Status
 from hookcli.worker.process import end_unused, start_ahead
 
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _STATUS = {signal.SIGINT: Status.INTERRUPTED, signal.SIGTERM: Status.TERMINATED}
-
-_RUN = {"inspect", "grads", "trace", "check", "diff"}
-_HELP = {"-h", "--help"}
 
 
 def _stop(signum: int, _frame: FrameType | None) -> None:
@@ -35,11 +33,9 @@ def guarded(arguments: list[str]) -> int:
         if signal.getsignal(one) is not signal.SIG_IGN:  # nohup, or a shell's background job
             signal.signal(one, _stop)
     try:
-        if _will_run(arguments):
+        if will_run(arguments):
             with contextlib.suppress(OSError):  # said when the run itself cannot start
                 start_ahead()
-        from hookcli.cli.app import run
-
         return run(arguments)
     except BrokenPipeError:
         return _closed()
@@ -53,11 +49,6 @@ def guarded(arguments: list[str]) -> int:
         for one in _STATUS:
             if signal.getsignal(one) is _stop:  # nobody is left to catch it, and all is done
                 signal.signal(one, signal.SIG_IGN)
-
-
-def _will_run(arguments: list[str]) -> bool:
-    """Whether a model is likely to be run, as far as can be told before the flags are read."""
-    return len(arguments) > 1 and arguments[0] in _RUN and _HELP.isdisjoint(arguments)
 
 
 def leave(status: int) -> NoReturn:

@@ -1,232 +1,272 @@
-"""The flags that several commands have, once: what typer reads of them.
+"""The option table: what may be given to the commands, a field of a group of flags each.
 
-None is "not given": the configuration decides then, and the default that the help tells last.
+Where the help tells a default, None is "not given": the configuration decides then. An option
+reaches the commands that have its group and do not say that they lack it.
 """
+
+# ruff: noqa: RUF009  # option() makes a field of a dataclass, as dataclasses.field() does
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
 
-import typer
-
-from hookcli.catalogue.kind import Phase as PhaseName
-from hookcli.console import ColorOption
-from hookcli.formats.names import columns_of
+from hookcli.catalogue.kind import Phase
+from hookcli.cli import flag_values
+from hookcli.cli.flag_values import gigabytes, parse_device, parse_dtype, parse_loss, seconds
+from hookcli.cli.signatures import Variation, changes, option, run_option, run_options
+from hookcli.console import ColorOption, Console
+from hookcli.formats.names import SORTS, columns_of, sorts_of
 from hookcli.formats.registry import FORMATS
-from hookcli.rules.verdict import FailOn as FailOnLevel
-from hookcli.spec.request import Mode as ModeName, Parallel as ParallelName, TensorsOption
+from hookcli.rules.verdict import FailOn
+from hookcli.spec.request import Mode, Parallel, TensorsOption
 
 
-def _help(text: str, default: str) -> str:
-    """A flag's help, where typer cannot know the default: it is None here."""
-    return f"{text}  [default: {default}]"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFlags:
+    """What to run."""
 
-
-# What rows can be sorted by, as hookcli.formats.names.sorts_of has it.
-LayerSort: TypeAlias = Literal["order", "params", "own", "macs", "flops"]
-GradSort: TypeAlias = Literal["order", "name", "norm", "ratio", "status", "params"]
-EventSort: TypeAlias = Literal["order", "changed"]
-AnySort: TypeAlias = Literal[LayerSort, GradSort, EventSort]
-
-# What to run
-Model = Annotated[
-    str | None,
-    typer.Argument(
+    model: str | None = option(
+        text="path.py, path.py:Net, package.module:Net or a file.pt.",
         metavar="MODEL",
-        help=_help("path.py, path.py:Net, package.module:Net or a file.pt.", "the configuration's"),
-    ),
-]
-Config = Annotated[
-    str | None,
-    typer.Option("-c", "--config", metavar="FILE", help="A configuration; flags override it."),
-]
-Arguments = Annotated[
-    list[str] | None,
-    typer.Option("--arg", metavar="[K=]V", help="A constructor argument, as YAML; repeat."),
-]
-Weights = Annotated[
-    str | None,
-    typer.Option("--weights", metavar="FILE", help="A state dict: .safetensors, .pt."),
-]
-Trust = Annotated[
-    bool,
-    typer.Option(
-        "--trust", help="Open a file that can run code: a package, a pickled module, some .pt2."
-    ),
-]
-DataOnly = Annotated[
-    bool,
-    typer.Option(
+        default="the configuration's",
+    )
+    config: str | None = option(
+        "-c", "--config", metavar="FILE", text="A configuration; flags override it."
+    )
+    arg: tuple[str, ...] = option(
+        "--arg", metavar="[K=]V", text="A constructor argument, as YAML; repeat.", unset=()
+    )
+    weights: str | None = option(
+        "--weights", metavar="FILE", text="A state dict: .safetensors, .pt."
+    )
+    trust: bool = option(
+        "--trust",
+        text="Open a file that can run code: a package, a pickled module, some .pt2.",
+        unset=False,
+    )
+    data_only: bool = option(
         "--data-only",
-        help="Refuse a configuration that names code of its own or writes outside this folder.",
-    ),
-]
-Inputs = Annotated[
-    list[str] | None,
-    typer.Option(
+        text="Refuse a configuration that names code of its own or writes outside this folder.",
+        unset=False,
+    )
+    inputs: tuple[str, ...] = option(
         "-i",
         "--input",
         metavar="SPEC",
-        help="2x3x224x224, 2x16:int64:0..50257, name=SPEC, value:true, batch.pt, "
+        text="2x3x224x224, 2x16:int64:0..50257, name=SPEC, value:true, batch.pt, "
         "batch.py:function; repeat for several arguments.",
-    ),
-]
-BatchSize = Annotated[
-    int | None,
-    typer.Option(
-        "--batch-size", min=1, metavar="N", help=_help("Samples in an inferred batch.", "2")
-    ),
-]
-Device = Annotated[str | None, typer.Option("--device", help=_help("Where to run.", "cpu"))]
-Dtype = Annotated[str | None, typer.Option("--dtype", help="Cast the model to a floating dtype.")]
-
-# How to run it
-Tensors = Annotated[
-    TensorsOption | None,
-    typer.Option(
-        "--tensors",
-        help=_help("fake: shapes without numbers; auto: real where it fails.", "auto"),
-    ),
-]
-EvalMode = Annotated[
-    ModeName | None, typer.Option("--mode", help=_help("The mode to run in.", "eval"))
-]
-AnyMode = Annotated[
-    ModeName | None,
-    typer.Option(
-        "--mode", help=_help("The mode to run in.", "train where it goes backward, else eval")
-    ),
-]
-TrainMode = Annotated[
-    ModeName | None, typer.Option("--mode", help=_help("The mode to run in.", "train"))
-]
-Seed = Annotated[
-    int | None,
-    typer.Option("--seed", min=0, max=2**63 - 1, help=_help("Of torch, random and numpy.", "0")),
-]
-Loss = Annotated[
-    str | None,
-    typer.Option(
-        "--loss",
-        metavar="L",
-        help=_help(
-            "What to go backward from: probe, sum, mean, output:PATH, file.py:function.",
-            "probe, or the output named loss",
-        ),
-    ),
-]
-Steps = Annotated[
-    int | None,
-    typer.Option(
-        "--steps",
-        min=1,
+        unset=(),
+    )
+    batch_size: int | None = run_option(
+        "--batch-size",
+        least=1,
         metavar="N",
-        help=_help("Forwards, backwards and optimizer steps (SGD, or run.optimizer).", "1"),
-    ),
-]
-NoGrad = Annotated[bool | None, typer.Option("--no-grad", help="Run without autograd.")]
-Timeout = Annotated[
-    float | None,
-    typer.Option("--timeout", metavar="S", help=_help("Seconds for the whole command.", "600")),
-]
-MaxMemory = Annotated[
-    float | None,
-    typer.Option("--max-memory", metavar="GB", help="Most memory of the model's processes."),
-]
-Flops = Annotated[bool | None, typer.Option("--flops", help="Count the operators' cost.")]
-VerifyNeutral = Annotated[
-    bool | None,
-    typer.Option("--verify-neutral", help="Run without hooks too, and compare bit by bit."),
-]
-Nproc = Annotated[
-    int | None,
-    typer.Option(
-        "--nproc",
-        min=1,
-        max=1024,
-        metavar="N",
-        help=_help("Local ranks that run the model together.", "1"),
-    ),
-]
-Parallel = Annotated[
-    ParallelName | None,
-    typer.Option(
-        "--parallel",
-        help=_help("What wraps the model: DistributedDataParallel, or FSDP2.", "ddp"),
-    ),
-]
-FailOn = Annotated[
-    FailOnLevel | None,
-    typer.Option("--fail-on", help=_help("The findings that make the status 1.", "never")),
-]
-CheckFailOn = Annotated[
-    FailOnLevel | None,
-    typer.Option("--fail-on", help=_help("The findings that make the status 1.", "error")),
-]
-
-# What to trace
-Kinds = Annotated[
-    str | None,
-    typer.Option("--kinds", metavar="K,K|all", help="Hook kinds: see hookcli list hooks."),
-]
-Stream = Annotated[
-    str | None,
-    typer.Option("--stream", metavar="FILE", help="Write events there as they happen."),
-]
-
-# What to show
-ShownKinds = Annotated[
-    str | None,
-    typer.Option("--kinds", metavar="K,K|all", help="Show only events of these kinds of hooks."),
-]
-Phase = Annotated[PhaseName | None, typer.Option("--phase", help="Show only events of this phase.")]
-Depth = Annotated[
-    int | None, typer.Option("--depth", min=0, metavar="N", help="Show calls down to this depth.")
-]
-Only = Annotated[
-    str | None,
-    typer.Option("--only", metavar="GLOB", help="Show only modules whose name matches."),
-]
-
-
-def _columns(command: str) -> Any:
-    return typer.Option(
-        "--columns", metavar="A,B", help=f"Columns: {', '.join(columns_of(command))}."
+        text="Samples in an inferred batch.",
+        default="2",
+        parse=flag_values.batch_size,
+    )
+    device: str | None = run_option(
+        "--device", text="Where to run.", default="cpu", parse=parse_device
+    )
+    dtype: str | None = run_option(
+        "--dtype", text="Cast the model to a floating dtype.", parse=parse_dtype
     )
 
 
-Columns = Annotated[str | None, _columns("inspect")]
-GradColumns = Annotated[str | None, _columns("grads")]
-EventColumns = Annotated[str | None, _columns("trace")]
-AnyColumns = Annotated[
-    str | None,
-    typer.Option("--columns", metavar="A,B", help="Columns, those of the command that ran."),
-]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFlags:
+    """How to run it."""
 
-_LARGEST = "Show rows by themselves, the largest first."
-Sort = Annotated[LayerSort | None, typer.Option("--sort", help=_LARGEST)]
-GradSorted = Annotated[GradSort | None, typer.Option("--sort", help="How to order the rows.")]
-EventSorted = Annotated[EventSort | None, typer.Option("--sort", help="How to order the rows.")]
-AnySorted = Annotated[
-    AnySort | None, typer.Option("--sort", help="As the command that ran has it.")
-]
+    tensors: TensorsOption | None = run_option(
+        "--tensors",
+        text="fake: shapes without numbers; auto: real where it fails.",
+        default="auto",
+    )
+    mode: Mode | None = run_option("--mode", text="The mode to run in.")
+    seed: int | None = run_option(
+        "--seed", least=0, most=2**63 - 1, text="Of torch, random and numpy.", default="0"
+    )
+    loss: str | None = run_option(
+        "--loss",
+        metavar="L",
+        text="What to go backward from: probe, sum, mean, output:PATH, file.py:function.",
+        default="probe, or the output named loss",
+        parse=parse_loss,
+    )
+    steps: int | None = run_option(
+        "--steps",
+        least=1,
+        metavar="N",
+        text="Forwards, backwards and optimizer steps (SGD, or run.optimizer).",
+        default="1",
+        parse=flag_values.steps,
+    )
+    no_grad: bool | None = run_option(
+        "--no-grad", text="Run without autograd.", sets="grad", parse=operator.not_
+    )
 
-# Where to
-Formats = Annotated[
-    list[str] | None,
-    typer.Option(
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitFlags:
+    """How long it may take, and how much memory."""
+
+    timeout: float | None = run_option(
+        "--timeout",
+        metavar="S",
+        text="Seconds for the whole command.",
+        default="600",
+        parse=seconds,
+    )
+    max_memory: float | None = run_option(
+        "--max-memory",
+        metavar="GB",
+        text="Most memory of the model's processes.",
+        parse=gigabytes,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookFlags:
+    """What to trace."""
+
+    kinds: str | None = option(
+        "--kinds", metavar="K,K|all", text="Hook kinds: see hookcli list hooks."
+    )
+    stream: str | None = option(
+        "--stream", metavar="FILE", text="Write events there as they happen."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostFlags:
+    """What to find out beside, at a cost."""
+
+    flops: bool | None = run_option("--flops", text="Count the operators' cost.")
+    verify_neutral: bool | None = run_option(
+        "--verify-neutral", text="Run without hooks too, and compare bit by bit."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankFlags:
+    """How many processes run the model together, and what wraps it."""
+
+    nproc: int | None = option(
+        "--nproc",
+        least=1,
+        most=1024,
+        metavar="N",
+        text="Local ranks that run the model together.",
+        default="1",
+    )
+    parallel: Parallel | None = option(
+        "--parallel",
+        text="What wraps the model: DistributedDataParallel, or FSDP2.",
+        default="ddp",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateFlags:
+    """What makes the command fail."""
+
+    fail_on: FailOn | None = option(
+        "--fail-on", text="The findings that make the status 1.", default="never"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestFlags:
+    """All flags of a command that runs a model, but for those of what is shown."""
+
+    model: ModelFlags = field(default_factory=ModelFlags)
+    run: RunFlags = field(default_factory=RunFlags)
+    limits: LimitFlags = field(default_factory=LimitFlags)
+    hooks: HookFlags = field(default_factory=HookFlags)
+    cost: CostFlags = field(default_factory=CostFlags)
+    ranks: RankFlags = field(default_factory=RankFlags)
+    gate: GateFlags = field(default_factory=GateFlags)
+
+    def run_fields(self) -> dict[str, Any]:
+        """The fields of RunSpec that the flags set.
+
+        Raises
+        ------
+        RequestError : a value is wrong; the place is the flag as it was typed.
+        """
+        return {
+            target.name or name: value if target.parse is None else target.parse(value)
+            for name, target, value in run_options(self)
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewFlags:
+    """What to show."""
+
+    phase: Phase | None = option("--phase", text="Show only events of this phase.")
+    depth: int | None = option(
+        "--depth", least=0, metavar="N", text="Show calls down to this depth."
+    )
+    only: str | None = option(
+        "--only", metavar="GLOB", text="Show only modules whose name matches."
+    )
+    columns: str | None = option(
+        "--columns", metavar="A,B", text="Columns, those of the command that ran."
+    )
+    sort: str | None = option("--sort", text="As the command that ran has it.", choices=SORTS)
+
+
+def rows_of(command: str, *, sort: str) -> Variation:
+    """The columns and the sorts of a command's own rows; `sort` is the help of --sort."""
+    return changes("columns", text=f"Columns: {', '.join(columns_of(command))}.") | changes(
+        "sort", text=sort, choices=sorts_of(command)
+    )
+
+
+def _formats_text(names: Iterable[str]) -> str:
+    return f"{', '.join(names)}; may be repeated, with files."
+
+
+def formats_of(names: Iterable[str]) -> Variation:
+    """A command that has these formats only."""
+    return changes("formats", text=_formats_text(names))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputFlags:
+    """Where to."""
+
+    formats: tuple[str, ...] = option(
         "-f",
         "--format",
         metavar="FORMAT[=FILE]",
-        help=f"{', '.join(FORMATS)}; may be repeated, with files.",
-    ),
-]
-Output = Annotated[
-    str | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write the single format to this file."),
-]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No notes on stderr.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Add tracebacks to errors.")]
-Color = Annotated[
-    ColorOption, typer.Option("--color", help="Colour: auto is on a terminal without NO_COLOR.")
-]
+        text=_formats_text(FORMATS),
+        unset=(),
+    )
+    output: str | None = option(
+        "-o", "--output", metavar="FILE", text="Write the single format to this file."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsoleFlags:
+    """What is said beside."""
+
+    quiet: bool = option("-q", "--quiet", text="No notes on stderr.", unset=False)
+    verbose: bool = option("-v", "--verbose", text="Add tracebacks to errors.", unset=False)
+    color: ColorOption = option(
+        "--color", text="Colour: auto is on a terminal without NO_COLOR.", unset="auto"
+    )
+
+    def console(self) -> Console:
+        """The console that they ask for."""
+        return Console(color=self.color, quiet=self.quiet, verbose=self.verbose)
+
+
+def new_file() -> Any:
+    """The option of a file that is written only if it is not there yet."""
+    return option("-o", "--output", metavar="FILE", text="Write it there; nothing is replaced.")

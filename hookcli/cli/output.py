@@ -21,6 +21,7 @@ from hookcli.rules.verdict import verdict_of
 from hookcli.text import nearest
 
 if TYPE_CHECKING:
+    from hookcli.cli.options import OutputFlags
     from hookcli.formats.view import View
     from hookcli.report.report import Report
 
@@ -38,9 +39,7 @@ def has_stdout(targets: Sequence[Target]) -> bool:
     return any(target.file is None for target in targets)
 
 
-def parse_targets(
-    formats: Sequence[str] | None, output: str | None, *, read: Sequence[str]
-) -> tuple[Target, ...]:
+def parse_targets(flags: OutputFlags, *, read: Sequence[str]) -> tuple[Target, ...]:
     """What `-f` and `-o` ask for, checked so that a run is not for nothing.
 
     `read` are the files that the command reads: none of them is written. "-" is stdout.
@@ -50,6 +49,7 @@ def parse_targets(
     RequestError : an unknown format, two for stdout, a file that cannot or must not be written.
 
     """
+    formats, output = flags.formats, flags.output
     targets = [_target(text) for text in formats or ["table"]]
     if output is not None:
         if len(targets) > 1 or targets[0].file is not None:
@@ -62,14 +62,14 @@ def parse_targets(
     if sum(target.file is None for target in targets) > 1:
         raise RequestError(
             "two formats cannot share stdout",
-            place=" ".join(f"-f {text}" for text in formats or []),
+            place=" ".join(f"-f {text}" for text in formats),
             hint="give all but one a file: -f json=report.json",
         )
     files = [os.path.realpath(target.file) for target in targets if target.file is not None]
     if len(set(files)) < len(files):
         raise RequestError(
             "two formats cannot share a file",
-            place=" ".join(f"-f {text}" for text in formats or []),
+            place=" ".join(f"-f {text}" for text in formats),
             hint="give each a file of its own",
         )
     for target in targets:
@@ -208,11 +208,27 @@ def deliver(report: Report, targets: tuple[Target, ...], view: View, console: Co
     status = exit_status(verdict_of(report, view.fail_on))
     view = dataclasses.replace(view, exit_status=int(status))
     rendered = [(target, FORMATS[target.format](report, view)) for target in targets]
+    write_files(rendered)
+    if any(FORMATS[target.format].has_step_summary for target in targets):
+        write_summary(report, view, console)
+    print_texts(rendered, console)
+
+
+def write_files(rendered: Sequence[tuple[Target, str]]) -> None:
+    """Write the texts whose targets are files.
+
+    Raises
+    ------
+    RequestError : a file cannot be written.
+
+    """
     for target, text in rendered:
         if target.file is not None:
             write_file(target.file, text)
-    if any(FORMATS[target.format].has_step_summary for target in targets):
-        write_summary(report, view, console)
+
+
+def print_texts(rendered: Sequence[tuple[Target, str]], console: Console) -> None:
+    """Write the text whose target is stdout there."""
     for target, text in rendered:
         if target.file is None:
             console.out(text)

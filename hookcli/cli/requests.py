@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from hookcli.cli.flag_values import (
-    counted,
-    parse_device,
-    parse_dtype,
-    parse_loss,
-    positive,
-    view_of,
-)
+from hookcli.cli.flag_values import view_of
 from hookcli.cli.input_files import files_read
+from hookcli.cli.options import ModelFlags, OutputFlags, RequestFlags, ViewFlags
 from hookcli.cli.output import Target, check_stream, parse_targets
 from hookcli.config.config import Config
 from hookcli.config.constructor_args import parse_arguments
@@ -40,76 +33,71 @@ class Request:
     fail_on: FailOn
 
 
-def request_of(command: Command, given: Mapping[str, Any], console: Console) -> Request:
-    """What a command's parameters ask for, by their names.
+def request_of(
+    command: Command,
+    flags: RequestFlags,
+    *,
+    view: ViewFlags,
+    output: OutputFlags,
+    console: Console,
+    read: Sequence[str | None] = (),
+) -> Request:
+    """What a command's flags ask for; `read` are files that it reads beside those of the request.
 
     Raises
     ------
     RequestError : it cannot be. Of a configuration all problems are said at once.
 
     """
-    config = config_of(given)
-    spec = spec_of(command, config, _flags(given))
-    more = (given.get("baseline"), given.get("against"))
-    read = [*files_read(spec, given["config"]), *(name for name in more if name)]
-    targets = parse_targets(given["formats"], given["output"], read=read)
-    check_stream(spec.stream, targets, read)
-    view = view_of(command, given, console)
+    config = config_of(flags.model)
+    spec = spec_of(command, config, _flags(flags))
+    files = [*files_read(spec, flags.model.config), *(name for name in read if name)]
+    targets = parse_targets(output, read=files)
+    check_stream(spec.stream, targets, files)
+    shown = view_of(command, view, console)
     check_opening(parse_source(spec.model.source), spec.model)
-    _check_gradients(spec, given["config"])
+    _check_gradients(spec, flags.model.config)
     timed = [target.format for target in targets if FORMATS[target.format].needs_timings]
     if timed:
-        asked = given.get("tensors") is not None or "tensors" in config.run
+        asked = flags.run.tensors is not None or "tensors" in config.run
         spec = _timed(spec, timed[0], asked=asked)
-    level = given["fail_on"] or config.fail_on or ("error" if command == "check" else "never")
-    return Request(spec, targets, view, level)
+    level = flags.gate.fail_on or config.fail_on or ("error" if command == "check" else "never")
+    return Request(spec, targets, shown, level)
 
 
-def config_of(given: Mapping[str, Any]) -> Config:
-    """What the configuration says that a command's parameters name; nothing without one.
+def config_of(flags: ModelFlags) -> Config:
+    """What the configuration says that the flags name; nothing without one.
 
     Raises
     ------
     RequestError, ProblemsError : it is wrong, or --data-only refuses what it says.
     """
-    path = given["config"]
-    if path is None:
+    if flags.config is None:
         return Config()
     from hookcli.config.load import read_config  # pydantic is for those who have a file
 
-    if not given.get("data_only"):
-        return read_config(path)
-    named_here, trusted = given["model"] is not None, bool(given.get("trust"))
+    if not flags.data_only:
+        return read_config(flags.config)
+    named_here, trusted = flags.model is not None, flags.trust
     return read_config(
-        path, code=lambda source: None if named_here else code_in(source, trusted=trusted)
+        flags.config, code=lambda source: None if named_here else code_in(source, trusted=trusted)
     )
 
 
-def _flags(given: Mapping[str, Any]) -> Flags:
+def _flags(flags: RequestFlags) -> Flags:
+    model = flags.model
     return Flags(
-        model=given["model"],
-        args=parse_arguments(tuple(given["arg"] or ())) or None,
-        weights=given["weights"],
-        trust=bool(given.get("trust")),
-        data_only=bool(given.get("data_only")),
-        inputs=parse_inputs(tuple(given["inputs"] or ())) or None,
-        batch_size=counted(given["batch_size"], "--batch-size"),
-        device=parse_device(given["device"]),
-        dtype=parse_dtype(given["dtype"]),
-        tensors=given.get("tensors"),
-        mode=given["mode"],
-        seed=given["seed"],
-        loss=parse_loss(given.get("loss")),
-        steps=counted(given.get("steps"), "--steps"),
-        no_grad=given["no_grad"],
-        timeout=positive(given["timeout"], "--timeout"),
-        max_memory=positive(given["max_memory"], "--max-memory"),
-        flops=given.get("flops"),
-        verify_neutral=given.get("verify_neutral"),
-        kinds=given.get("kinds"),
-        stream=given.get("stream"),
-        nproc=given.get("nproc"),
-        parallel=given.get("parallel"),
+        model=model.model,
+        args=parse_arguments(model.arg) or None,
+        weights=model.weights,
+        trust=model.trust,
+        data_only=model.data_only,
+        inputs=parse_inputs(model.inputs) or None,
+        run=flags.run_fields(),
+        kinds=flags.hooks.kinds,
+        stream=flags.hooks.stream,
+        nproc=flags.ranks.nproc,
+        parallel=flags.ranks.parallel,
     )
 
 

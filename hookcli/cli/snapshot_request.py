@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hookcli.cli.signatures import run_options
 from hookcli.errors import RequestError
 
 if TYPE_CHECKING:
+    from hookcli.cli.options import ModelFlags, RequestFlags
     from hookcli.report.report import Report
     from hookcli.spec.request import Argument
 
 
-_RUN = (
-    "mode", "seed", "loss", "steps", "no_grad", "batch_size", "device", "dtype", "timeout",
-    "max_memory",
-)  # fmt: skip
-_RANKS = ("nproc", "parallel")
-
-
-def kept(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def kept(flags: RequestFlags, folder: Path) -> dict[str, Any]:
     """`extends`, `model`, `inputs` and `run` as they stand in a file of that folder.
 
     Raises
@@ -31,23 +27,31 @@ def kept(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
     """
     found: dict[str, Any] = {}
-    if given["config"] is not None:
-        _check_model(given)
-        found["extends"] = seen_from(folder, given["config"])
-    model = _model(given, folder)
+    if flags.model.config is not None:
+        _check_model(flags.model)
+        found["extends"] = seen_from(folder, flags.model.config)
+    model = _model(flags.model, folder)
     if model:
         found["model"] = model["source"] if list(model) == ["source"] else model
-    if given["inputs"]:
-        found["inputs"] = [_input(text, folder) for text in given["inputs"]]
-    run = {name: given[name] for name in _RUN if given[name] is not None}
-    ranks = {name: given[name] for name in _RANKS if given[name] is not None}
-    if ranks:
-        run["distributed"] = ranks
-    if isinstance(run.get("loss"), str):
-        run["loss"] = seen_from(folder, run["loss"])
+    if flags.model.inputs:
+        found["inputs"] = [_input(text, folder) for text in flags.model.inputs]
+    run = _run(flags, folder)
     if run:
         found["run"] = run
     return found
+
+
+def _run(flags: RequestFlags, folder: Path) -> dict[str, Any]:
+    """`run`: its keys are the names of the flags, which are those of the command line."""
+    run: dict[str, Any] = {}
+    for group in (flags.run, flags.model, flags.limits, flags.cost):
+        run |= {name: value for name, _, value in run_options(group)}
+    ranks = {key: value for key, value in asdict(flags.ranks).items() if value is not None}
+    if ranks:
+        run["distributed"] = ranks
+    if flags.run.loss is not None:
+        run["loss"] = seen_from(folder, flags.run.loss)
+    return run
 
 
 def as_run(request: Mapping[str, Any], report: Report) -> dict[str, Any]:
@@ -59,16 +63,16 @@ def as_run(request: Mapping[str, Any], report: Report) -> dict[str, Any]:
     return {**request, "run": run}
 
 
-def _model(given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _model(flags: ModelFlags, folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    if given["model"] is not None:
-        found["source"] = seen_from(folder, given["model"])
-    if given["arg"]:
+    if flags.model is not None:
+        found["source"] = seen_from(folder, flags.model)
+    if flags.arg:
         from hookcli.config.constructor_args import parse_arguments
 
-        found["args"] = _arguments(parse_arguments(tuple(given["arg"])), folder)
-    if given["weights"] is not None:
-        found["weights"] = seen_from(folder, given["weights"])
+        found["args"] = _arguments(parse_arguments(flags.arg), folder)
+    if flags.weights is not None:
+        found["weights"] = seen_from(folder, flags.weights)
     return found
 
 
@@ -97,20 +101,21 @@ def _input(text: str, folder: Path) -> str:
     return text
 
 
-def _check_model(given: Mapping[str, Any]) -> None:
+def _check_model(flags: ModelFlags) -> None:
     """Of two models, the arguments of one must not become the other's."""
-    if given["model"] is None:
+    model = flags.model
+    if model is None:
         return
     from hookcli.cli.requests import config_of
 
-    base = config_of(given).model
+    base = config_of(flags).model
     if base is None or not (base.args or base.weights):
         return
-    if os.path.abspath(given["model"]) != base.source and given["model"] != base.source:  # noqa: PTH100
+    if os.path.abspath(model) != base.source and model != base.source:  # noqa: PTH100
         raise RequestError(
             f"the configuration gives arguments or weights to another model, {base.source}",
-            place=given["model"],
-            hint=f"leave -c {given['config']} out, or the model",
+            place=model,
+            hint=f"leave -c {flags.config} out, or the model",
         )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hookcli.catalogue.actions import CATALOGUE as ACTIONS
@@ -18,19 +19,18 @@ from hookcli.spec.request import (
     Argument,
     Command,
     DistributedSpec,
-    Mode,
     ModelSpec,
     Parallel,
     RunSpec,
     Spec,
-    TensorsOption,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """What the command line says; None where a flag was not given. `max_memory` is in GB.
+    """What the command line says; None where a flag was not given.
 
+    `run` has the names of RunSpec's fields; None, or a missing key, is "not given" there too.
     `kinds` is the text of --kinds: names of kinds between commas, or "all".
     """
 
@@ -40,29 +40,11 @@ class Flags:
     trust: bool = False
     data_only: bool = False
     inputs: tuple[InputSpec, ...] | None = None
-    batch_size: int | None = None
-    device: str | None = None
-    dtype: str | None = None
-    tensors: TensorsOption | None = None
-    mode: Mode | None = None
-    seed: int | None = None
-    loss: str | None = None
-    steps: int | None = None
-    no_grad: bool | None = None
-    timeout: float | None = None
-    max_memory: float | None = None
-    flops: bool | None = None
-    verify_neutral: bool | None = None
+    run: Mapping[str, Any] = field(default_factory=dict)
     kinds: str | None = None
     stream: str | None = None
     nproc: int | None = None
     parallel: Parallel | None = None
-
-
-_RUN = (
-    "batch_size", "device", "dtype", "tensors", "mode", "seed", "loss", "steps", "timeout",
-    "flops", "verify_neutral",
-)  # fmt: skip
 
 
 def spec_of(command: Command, config: Config | None, flags: Flags) -> Spec:
@@ -97,10 +79,7 @@ def spec_of(command: Command, config: Config | None, flags: Flags) -> Spec:
 
 
 def _run(config: Config, flags: Flags) -> RunSpec:
-    given: dict[str, Any] = {name: getattr(flags, name) for name in _RUN}
-    given["grad"] = None if flags.no_grad is None else not flags.no_grad
-    given["max_memory"] = None if flags.max_memory is None else int(flags.max_memory * 1e9)
-    given["distributed"] = _distributed(config.run.get("distributed"), flags)
+    given = {**flags.run, "distributed": _distributed(config.run.get("distributed"), flags)}
     return RunSpec(**{**config.run, **{k: v for k, v in given.items() if v is not None}})
 
 

@@ -18,3 +18,9 @@ def format_page(name: str, width: int = WIDTH) -> str:
             bullet_list("notes", row.notes, width),
         )
     )
+
+
+def formats_table(_width: int = WIDTH) -> str:
+    """A line for each format, whatever the width."""
+    wide = max(map(len, FORMATS))
+    return "".join(f"{name:<{wide}}  {row.description}\n" for name, row in FORMATS.items())

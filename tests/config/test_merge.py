@@ -35,11 +35,12 @@ def test_flags_alone():
 
 def test_a_flag_wins_over_the_file_and_the_file_over_the_default(read):
     config = read("run: {seed: 3, steps: 2, mode: eval, no_grad: true, max_memory: 2, timeout: 5}")
-    flags = Flags(
-        model="m.py", seed=4, mode="train", no_grad=False, max_memory=1.5, flops=True,
-        tensors="real", loss="sum", batch_size=8, device="cuda", dtype="float16", stream="e.jsonl",
-        verify_neutral=True,
-    )  # fmt: skip
+    given = {
+        "seed": 4, "mode": "train", "grad": True, "max_memory": 1_500_000_000, "flops": True,
+        "tensors": "real", "loss": "sum", "batch_size": 8, "device": "cuda", "dtype": "float16",
+        "verify_neutral": True, "steps": None,
+    }  # fmt: skip
+    flags = Flags(model="m.py", run=given, stream="e.jsonl")
     spec = spec_of("trace", config, flags)
     assert spec.run == RunSpec(
         seed=4, steps=2, mode="train", grad=True, max_memory=1_500_000_000, timeout=5.0, flops=True,
@@ -54,7 +55,8 @@ def test_a_flag_wins_over_the_file_and_the_file_over_the_default(read):
 
 def test_a_flag_may_be_zero_or_false(read):
     config = read("run: {seed: 3, flops: true, no_grad: true}")
-    run = spec_of("trace", config, Flags(model="m.py", seed=0, flops=False, no_grad=False)).run
+    given = {"seed": 0, "flops": False, "grad": True}
+    run = spec_of("trace", config, Flags(model="m.py", run=given)).run
     assert (run.seed, run.flops, run.grad) == (0, False, True)
 
 
@@ -135,7 +137,8 @@ def test_fake_tensors_and_an_action_that_needs_values_are_refused(read):
         spec_of("trace", config, MODEL)
     assert caught.value.message == "stats needs values, and fake tensors have none"
     assert caught.value.place == "hooks.yaml:3: hooks[0].do"
-    assert spec_of("trace", config, Flags(model="m.py", tensors="auto")).run.tensors == "auto"
+    flags = Flags(model="m.py", run={"tensors": "auto"})
+    assert spec_of("trace", config, flags).run.tensors == "auto"
 
 
 # --kinds

@@ -65,8 +65,12 @@ def _warm() -> None:
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 
+    from hookcli.cli.app import COMMANDS
+    from hookcli.cli.application import application
+
     with FakeTensorMode():
         torch.empty(1)
+    application(COMMANDS, called=COMMANDS)
 
 
 def _command(request: dict, fds: list[int]) -> None:

@@ -3,116 +3,122 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from hookcli.cli import options
 from hookcli.cli.diff_sides import SideRequest, SideText, parse_side, prefix_side, side_request
 from hookcli.cli.errors import reporting
 from hookcli.cli.execute import while_watched
 from hookcli.cli.flag_values import view_of
-from hookcli.cli.output import Target, check_writable, parse_targets, write_file
+from hookcli.cli.options import (
+    ConsoleFlags,
+    GateFlags,
+    LimitFlags,
+    ModelFlags,
+    OutputFlags,
+    RequestFlags,
+    RunFlags,
+    ViewFlags,
+    formats_of,
+)
+from hookcli.cli.output import Target, check_writable, parse_targets, print_texts, write_files
+from hookcli.cli.signatures import argument, changes, lacks, option
 from hookcli.console import Console
 from hookcli.errors import HookcliError, RequestError, Status
 from hookcli.formats.registry import DIFF_FORMATS
-from hookcli.rules.verdict import FailOn
-from hookcli.spec.request import Command, Mode
+from hookcli.spec.request import Command
 
 if TYPE_CHECKING:
     from hookcli.comparison.diff import Diff
     from hookcli.comparison.tolerance import Tolerances
     from hookcli.formats.view import View
 
-_SIDE = "A source, with ?dtype=bfloat16&device=cpu&weights=FILE&arg=K=V; a .yaml; a saved .json."
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideFlags:
+    """The two that are compared."""
+
+    a: str = argument(
+        "A source, with ?dtype=bfloat16&device=cpu&weights=FILE&arg=K=V; a .yaml; a saved .json.",
+        metavar="A",
+    )
+    b: str = argument("What to hold against it: the same.", metavar="B")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareFlags:
+    """What is compared, and how."""
+
+    grads: bool = option("--grads", text="Go backward too, and compare gradients.", unset=False)
+    own_weights: bool = option(
+        "--own-weights", text="Leave B its weights: A's go in where names fit.", unset=False
+    )
+    tolerance: tuple[str, ...] = option(
+        "--tolerance",
+        metavar="[GLOB=]R",
+        text="How much of its norm a tensor may differ by, by name; repeat, the last counts.",
+        default="by dtype",
+        unset=(),
+    )
+    save: str | None = option(
+        "--save", metavar="DIR", text="Keep both reports, and the tensors of the first call."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Flags:
+    """All flags of the command but the console's."""
+
+    sides: SideFlags
+    compare: CompareFlags
+    request: RequestFlags
+    view: ViewFlags
+    output: OutputFlags
 
 
 def diff(
-    context: typer.Context,
-    a: Annotated[str, typer.Argument(metavar="A", help=_SIDE)],
-    b: Annotated[str, typer.Argument(metavar="B", help="What to hold against it: the same.")],
-    arg: options.Arguments = None,
-    trust: options.Trust = False,
-    data_only: options.DataOnly = False,
-    inputs: options.Inputs = None,
-    batch_size: options.BatchSize = None,
-    device: options.Device = None,
-    dtype: options.Dtype = None,
-    grads: Annotated[
-        bool, typer.Option("--grads", help="Go backward too, and compare gradients.")
-    ] = False,
-    own_weights: Annotated[
-        bool,
-        typer.Option("--own-weights", help="Leave B its weights: A's go in where names fit."),
-    ] = False,
-    tolerance: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--tolerance",
-            metavar="[GLOB=]R",
-            help="How much of its norm a tensor may differ by, by name; repeat, the last counts."
-            "  [default: by dtype]",
-        ),
-    ] = None,
-    save: Annotated[
-        str | None,
-        typer.Option(
-            "--save", metavar="DIR", help="Keep both reports, and the tensors of the first call."
-        ),
-    ] = None,
-    mode: Annotated[
-        Mode | None,
-        typer.Option("--mode", help="The mode to run in.  [default: eval; train with --grads]"),
-    ] = None,
-    seed: options.Seed = None,
-    loss: options.Loss = None,
-    no_grad: options.NoGrad = None,
-    timeout: options.Timeout = None,
-    max_memory: options.MaxMemory = None,
-    fail_on: Annotated[
-        FailOn | None,
-        typer.Option("--fail-on", help="never: status 0 also where they differ.  [default: error]"),
-    ] = None,
-    only: options.Only = None,
-    formats: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-f",
-            "--format",
-            metavar="FORMAT[=FILE]",
-            help=f"{', '.join(DIFF_FORMATS)}; may be repeated, with files.",
-        ),
-    ] = None,
-    output: options.Output = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    color: options.Color = "auto",
+    sides: SideFlags,
+    model: Annotated[ModelFlags, lacks("model", "config", "weights")],
+    compare: CompareFlags,
+    run: Annotated[
+        RunFlags,
+        lacks("tensors", "steps"),
+        changes("mode", default="eval; train with --grads"),
+    ],
+    limits: LimitFlags,
+    gate: Annotated[
+        GateFlags,
+        changes("fail_on", text="never: status 0 also where they differ.", default="error"),
+    ],
+    view: Annotated[ViewFlags, lacks("phase", "depth", "columns", "sort")],
+    output: Annotated[OutputFlags, formats_of(DIFF_FORMATS)],
+    messages: ConsoleFlags,
 ) -> int:
     """Show where two models part: inputs agree, the output differs.
 
     Each is run in a process of its own, with the same batch, seed and weights.
     """
-    given: Mapping[str, Any] = {**context.params, "depth": None, "columns": None, "sort": None}
-    console = Console(color=color, quiet=quiet, verbose=verbose)
-    return reporting(console, functools.partial(_run, given, console))
+    console = messages.console()
+    request = RequestFlags(model=model, run=run, limits=limits, gate=gate)
+    flags = _Flags(sides=sides, compare=compare, request=request, view=view, output=output)
+    return reporting(console, lambda: _run(flags, console))
 
 
-def _run(given: Mapping[str, Any], console: Console) -> int:
-    tolerances = parse_tolerances(given["tolerance"] or ())
-    sides = (parse_side(given["a"]), parse_side(given["b"]))
+def _run(flags: _Flags, console: Console) -> int:
+    tolerances = parse_tolerances(flags.compare.tolerance)
+    sides = (parse_side(flags.sides.a), parse_side(flags.sides.b))
     if any(side.is_report for side in sides):
-        found, targets, view = _of_reports(sides, tolerances, given, console)
+        found, targets, view = _of_reports(sides, tolerances, flags, console)
     else:
-        found, targets, view = _of_models(sides, tolerances, given, console)
+        found, targets, view = _of_models(sides, tolerances, flags, console)
     deliver_diff(found, targets, view, console)
-    if found.verdict == "same" or given["fail_on"] == "never":
+    if found.verdict == "same" or flags.request.gate.fail_on == "never":
         return Status.FINE
     return Status.FINDINGS
 
 
-def parse_tolerances(texts: tuple[str, ...] | list[str]) -> Tolerances:
+def parse_tolerances(texts: tuple[str, ...]) -> Tolerances:
     """`GLOB=R`, or `R` for all names.
 
     Raises
@@ -141,7 +147,7 @@ def parse_tolerances(texts: tuple[str, ...] | list[str]) -> Tolerances:
 def _of_reports(
     sides: tuple[SideText, SideText],
     tolerances: Tolerances,
-    given: Mapping[str, Any],
+    flags: _Flags,
     console: Console,
 ) -> tuple[Diff, tuple[Target, ...], View]:
     """Two saved reports, as far as they tell. Nothing is run."""
@@ -155,12 +161,14 @@ def _of_reports(
                 place=side.text,
                 hint="name two models, or two reports, without settings",
             )
-    if given["save"] is not None:
+    if flags.compare.save is not None:
         raise RequestError(
-            "there are no tensors in reports", place=f"--save {given['save']}", hint="leave it out"
+            "there are no tensors in reports",
+            place=f"--save {flags.compare.save}",
+            hint="leave it out",
         )
-    targets = _targets(given, tuple(side.source for side in sides))
-    view = view_of("inspect", given, console)
+    targets = _targets(flags.output, tuple(side.source for side in sides))
+    view = view_of("inspect", flags.view, console)
     a, b = (read_report(side.source) for side in sides)
     for name, report, side in (("A", a, sides[0]), ("B", b, sides[1])):
         if report.error is not None:
@@ -173,24 +181,24 @@ def _of_reports(
 def _of_models(
     sides: tuple[SideText, SideText],
     tolerances: Tolerances,
-    given: Mapping[str, Any],
+    flags: _Flags,
     console: Console,
 ) -> tuple[Diff, tuple[Target, ...], View]:
     from hookcli.worker.diff import Broken, PairRequest, compare_pair
 
-    command: Command = "grads" if given["grads"] else "inspect"
+    command: Command = "grads" if flags.compare.grads else "inspect"
     a, b = (
-        _side(name, side, command, given, console) for name, side in zip("AB", sides, strict=True)
+        _side(name, side, command, flags, console) for name, side in zip("AB", sides, strict=True)
     )
-    targets = _targets(given, (*a.read, *b.read))
-    if b.request.spec.inputs and not given["inputs"]:
+    targets = _targets(flags.output, (*a.read, *b.read))
+    if b.request.spec.inputs and not flags.request.model.inputs:
         console.note("B's own inputs are not used: both sides get A's batch")
     request = PairRequest(
         a.request.spec,
         b.request.spec,
-        own_weights=given["own_weights"] or b.own_weights,
+        own_weights=flags.compare.own_weights or b.own_weights,
         tolerances=tolerances,
-        save=_folder(given["save"]),
+        save=_folder(flags.compare.save),
     )
     found = while_watched(
         functools.partial(compare_pair, request),
@@ -228,16 +236,16 @@ def _load_renderers(targets: tuple[Target, ...]) -> None:
 
 
 def _side(
-    name: str, side: SideText, command: Command, given: Mapping[str, Any], console: Console
+    name: str, side: SideText, command: Command, flags: _Flags, console: Console
 ) -> SideRequest:
     try:
-        return side_request(side, command, given, console)
+        return side_request(side, command, flags.request, flags.view, console)
     except HookcliError as error:
         raise prefix_side(error, name) from None
 
 
-def _targets(given: Mapping[str, Any], read: tuple[str, ...]) -> tuple[Target, ...]:
-    targets = parse_targets(given["formats"], given["output"], read=read)
+def _targets(flags: OutputFlags, read: tuple[str, ...]) -> tuple[Target, ...]:
+    targets = parse_targets(flags, read=read)
     for target in targets:
         if target.format not in DIFF_FORMATS:
             raise RequestError(
@@ -253,9 +261,5 @@ def deliver_diff(found: Diff, targets: tuple[Target, ...], view: View, console: 
     rendered = [
         (target, DIFF_FORMATS[target.format].render_diff(found, view)) for target in targets
     ]
-    for target, text in rendered:
-        if target.file is not None:
-            write_file(target.file, text)
-    for target, text in rendered:
-        if target.file is None:
-            console.out(text)
+    write_files(rendered)
+    print_texts(rendered, console)

@@ -2,48 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from hookcli.cli import options
 from hookcli.cli.execute import run_and_report
+from hookcli.cli.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags, rows_of
+from hookcli.cli.signatures import changes, lacks
 
 
 def grads(
     context: typer.Context,
-    model: options.Model = None,
-    config: options.Config = None,
-    arg: options.Arguments = None,
-    weights: options.Weights = None,
-    trust: options.Trust = False,
-    data_only: options.DataOnly = False,
-    inputs: options.Inputs = None,
-    batch_size: options.BatchSize = None,
-    device: options.Device = None,
-    dtype: options.Dtype = None,
-    mode: options.TrainMode = None,
-    seed: options.Seed = None,
-    loss: options.Loss = None,
-    steps: options.Steps = None,
-    no_grad: options.NoGrad = None,
-    timeout: options.Timeout = None,
-    max_memory: options.MaxMemory = None,
-    flops: options.Flops = None,
-    verify_neutral: options.VerifyNeutral = None,
-    nproc: options.Nproc = None,
-    parallel: options.Parallel = None,
-    fail_on: options.FailOn = None,
-    depth: options.Depth = None,
-    only: options.Only = None,
-    columns: options.GradColumns = None,
-    sort: options.GradSorted = None,
-    formats: options.Formats = None,
-    output: options.Output = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    color: options.Color = "auto",
+    flags: Annotated[RequestFlags, lacks("tensors", "hooks"), changes("mode", default="train")],
+    view: Annotated[ViewFlags, lacks("phase"), rows_of("grads", sort="How to order the rows.")],
+    output: OutputFlags,
+    console: ConsoleFlags,
 ) -> int:
     """Show the gradient that reached every parameter.
 
     The model is built and run forward and backward, on real tensors, in a process of its own.
     """
-    return run_and_report(context, "grads")
+    return run_and_report(
+        context, "grads", flags, view=view, output=output, console=console.console()
+    )

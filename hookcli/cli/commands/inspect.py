@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from hookcli.cli import options
 from hookcli.cli.execute import run_and_report
+from hookcli.cli.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags, rows_of
+from hookcli.cli.signatures import changes, lacks
 
 
 def inspect(
     context: typer.Context,
-    model: options.Model = None,
-    config: options.Config = None,
-    arg: options.Arguments = None,
-    weights: options.Weights = None,
-    trust: options.Trust = False,
-    data_only: options.DataOnly = False,
-    inputs: options.Inputs = None,
-    batch_size: options.BatchSize = None,
-    device: options.Device = None,
-    dtype: options.Dtype = None,
-    tensors: options.Tensors = None,
-    mode: options.EvalMode = None,
-    seed: options.Seed = None,
-    loss: options.Loss = None,
-    steps: options.Steps = None,
-    no_grad: options.NoGrad = None,
-    timeout: options.Timeout = None,
-    max_memory: options.MaxMemory = None,
-    fail_on: options.FailOn = None,
-    depth: options.Depth = None,
-    only: options.Only = None,
-    columns: options.Columns = None,
-    sort: options.Sort = None,
-    formats: options.Formats = None,
-    output: options.Output = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    color: options.Color = "auto",
+    flags: Annotated[
+        RequestFlags, lacks("hooks", "cost", "ranks"), changes("mode", default="eval")
+    ],
+    view: Annotated[
+        ViewFlags,
+        lacks("phase"),
+        rows_of("inspect", sort="Show rows by themselves, the largest first."),
+    ],
+    output: OutputFlags,
+    console: ConsoleFlags,
 ) -> int:
     """Show every layer: shapes, parameters, order, who called whom.
 
     The model is built and run once, forward only, in a process of its own.
     """
-    return run_and_report(context, "inspect")
+    return run_and_report(
+        context, "inspect", flags, view=view, output=output, console=console.console()
+    )

@@ -3,47 +3,39 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated
+from dataclasses import dataclass
 
-import typer
-
-from hookcli.cli import options
 from hookcli.cli.errors import reporting
 from hookcli.cli.flag_values import view_of
+from hookcli.cli.options import ConsoleFlags, OutputFlags, ViewFlags
 from hookcli.cli.output import deliver, parse_targets
-from hookcli.console import Console
+from hookcli.cli.signatures import argument, option
 from hookcli.errors import Status
 from hookcli.report.files import read_report
 
 
-def render(
-    context: typer.Context,
-    report: Annotated[
-        str, typer.Argument(metavar="REPORT.json", help="A saved report; - is stdin.")
-    ],
-    kinds: options.ShownKinds = None,
-    phase: options.Phase = None,
-    depth: options.Depth = None,
-    only: options.Only = None,
-    columns: options.AnyColumns = None,
-    sort: options.AnySorted = None,
-    formats: options.Formats = None,
-    output: options.Output = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    color: options.Color = "auto",
-) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedFlags:
+    """Which report, and which of its events."""
+
+    report: str = argument("A saved report; - is stdin.", metavar="REPORT.json")
+    kinds: str | None = option(
+        "--kinds", metavar="K,K|all", text="Show only events of these kinds of hooks."
+    )
+
+
+def render(saved: SavedFlags, view: ViewFlags, output: OutputFlags, messages: ConsoleFlags) -> int:
     """Show a saved report again, in any format. Nothing is run."""
-    console = Console(color=color, quiet=quiet, verbose=verbose)
+    console = messages.console()
 
     def command() -> int:
-        targets = parse_targets(formats, output, read=[report])
-        found = read_report(report)
-        view = dataclasses.replace(
-            view_of(None, context.params, console),
-            fail_on="error" if found.command == "check" else "never",  # as the command has it
+        targets = parse_targets(output, read=[saved.report])
+        report = read_report(saved.report)
+        shown = dataclasses.replace(
+            view_of(None, view, console, kinds=saved.kinds),
+            fail_on="error" if report.command == "check" else "never",  # as the command has it
         )
-        deliver(found, targets, view, console)
+        deliver(report, targets, shown, console)
         return Status.FINE
 
     return reporting(console, command)

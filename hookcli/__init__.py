@@ -9,13 +9,12 @@ Importing `hookcli` imports neither torch nor anything else that is slow.
 
 from __future__ import annotations
 
-from hookcli._version import __version__
-
 TYPE_CHECKING = False  # as type checkers know it, without the time to import typing
 
 __all__ = ["__version__", "attach", "check", "diff", "grads", "inspect", "trace"]
 
 if TYPE_CHECKING:
+    from hookcli._version import __version__
     from hookcli.api.api import attach, grads, inspect, trace
     from hookcli.api.check import check
     from hookcli.api.diff import diff
@@ -26,6 +25,10 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from hookcli import _version
+
+        return _version.__version__
     if name == "check":
         from hookcli.api import check as api_check
 

@@ -26,7 +26,7 @@ def read_bytes(path: str, most: int = _MOST) -> bytes:
         # Without O_NONBLOCK a pipe would be waited for here until somebody opens its other end.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except ValueError as error:  # a NUL or a lone surrogate, out of a configuration
-        raise OSError(errno.EINVAL, f"its name is not one of a file ({error})") from None
+        raise OSError(errno.EINVAL, str(error)) from None
     with os.fdopen(handle, "rb", buffering=0) as file:
         first = _first_of_pipe(handle) if stat.S_ISFIFO(os.fstat(handle).st_mode) else b""
         os.set_blocking(handle, True)

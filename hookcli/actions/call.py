@@ -9,7 +9,7 @@ import torch
 
 from hookcli.actions.event import Event
 from hookcli.actions.tools import Tools
-from hookcli.models.map_tensors import map_tensors
+from hookcli.models.nested import map_tensors
 from hookcli.spec.hooks import FunctionRef
 
 

@@ -12,7 +12,7 @@ from hookcli.actions.tools import Tools
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.errors import RequestError
 from hookcli.models.files.tensors import read_tensors
-from hookcli.models.map_tensors import map_tensors
+from hookcli.models.nested import map_tensors
 
 Do: TypeAlias = Callable[[Event], Any]
 

@@ -85,7 +85,7 @@ def inspect(
         None,
         mode=mode,
         seed=seed,
-        no_grad=None if grad is None else not grad,
+        grad=grad,
     )
 
 
@@ -163,6 +163,7 @@ def _spec(
     model: nn.Module,
     config: Path | None,
     kinds: str | None = None,
+    stream: str | None = None,
     **run: Any,
 ) -> Spec:
     from hookcli.api.live import source_of
@@ -173,7 +174,9 @@ def _spec(
         from hookcli.config.load import read_config
 
         held = read_config(str(config))
-    return spec_of(command, held, Flags(model=source_of(model), run=run, kinds=kinds))
+    return spec_of(
+        command, held, Flags(model=source_of(model), run=run, kinds=kinds, stream=stream)
+    )
 
 
 def attach(

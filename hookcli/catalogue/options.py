@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class HookOption:
     """One option. `does` explains it, `short` says it in the schema of the configuration.
 
     It is a boolean where `choices` are empty, and `example` a value as YAML has it.
@@ -19,21 +19,21 @@ class Option:
     choices: tuple[str, ...] = ()
 
 
-OPTIONS: dict[str, Option] = {
+OPTIONS: dict[str, HookOption] = {
     option.name: option
     for option in (
-        Option(
+        HookOption(
             "prepend", "puts it before the hooks that stand there already",
             "before the hooks that are there",
         ),
-        Option(
+        HookOption(
             "always_call", "fires it also where the forward raised", "also where forward raised"
         ),
-        Option(
+        HookOption(
             "with_kwargs", "gives it the keyword arguments too",
             "the hook gets keyword arguments too",
         ),
-        Option(
+        HookOption(
             "mode", "all, once all gradients are there, or any, at the first",
             "when all gradients are there, or the first", "any", ("all", "any"),
         ),

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from hookcli._version import __version__
-from hookcli.cli.signatures import flattened
+from hookcli.cli.flags.signatures import flattened
 from hookcli.console import Console
 
 

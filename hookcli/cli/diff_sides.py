@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
-from hookcli.cli.options import OutputFlags, RequestFlags, ViewFlags
+from hookcli.cli.flags.options import OutputFlags, RequestFlags, ViewFlags
 from hookcli.console import Console
 from hookcli.errors import HookcliError, ProblemsError, RequestError
 from hookcli.spec.request import Command, Mode

@@ -19,12 +19,12 @@ from hookcli.rules.verdict import is_counted, verdict_of
 from hookcli.spec.request import Command
 
 if TYPE_CHECKING:
-    from hookcli.cli.options import ModelFlags, OutputFlags, RequestFlags, ViewFlags
+    from hookcli.cli.flags.options import ModelFlags, OutputFlags, RequestFlags, ViewFlags
     from hookcli.cli.requests import Request
     from hookcli.report.report import Report
     from hookcli.rules.verdict import FailOn
     from hookcli.spec.request import Spec
-    from hookcli.worker.attempts import Outcome
+    from hookcli.worker.attempts import WorkerResult
 
 _Result = TypeVar("_Result")
 
@@ -71,7 +71,7 @@ def run_in_worker(
     spec: Spec,
     console: Console,
     targets: Sequence[Target],
-) -> Outcome:
+) -> WorkerResult:
     """Run a request in a process of its own; under -v the tries to infer a batch are noted.
 
     While it starts, what renders the formats of `targets` is imported.

@@ -21,7 +21,7 @@ from hookcli.rules.verdict import verdict_of
 from hookcli.text import nearest
 
 if TYPE_CHECKING:
-    from hookcli.cli.options import OutputFlags
+    from hookcli.cli.flags.options import OutputFlags
     from hookcli.formats.view import View
     from hookcli.report.report import Report
 

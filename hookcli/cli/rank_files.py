@@ -14,18 +14,18 @@ from hookcli.formats.registry import FORMATS
 
 if TYPE_CHECKING:
     from hookcli.report.report import Report
-    from hookcli.worker.attempts import Outcome
+    from hookcli.worker.attempts import WorkerResult
 
 _GRACE = 8.0  # seconds for rank 0 to say what it saw: torchrun ends all once one has failed
 
 
-def write_others(ran: Outcome, targets: Sequence[Target]) -> None:
+def write_others(ran: WorkerResult, targets: Sequence[Target]) -> None:
     """Beside each file of a format that has them one for every other rank: report.rank1.json."""
     for number, report in sorted(ran.others.items()):
         _write(report, number, targets)
 
 
-def only_this_rank(ran: Outcome, targets: Sequence[Target], console: Console) -> int:
+def only_this_rank(ran: WorkerResult, targets: Sequence[Target], console: Console) -> int:
     """Under torchrun, on a rank that is not the first: its own file; rank 0 says the rest."""
     _write(ran.report, ran.rank, targets)
     if ran.report.error is None:

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hookcli.cli.flag_values import view_of
+from hookcli.cli.flags.options import ModelFlags, OutputFlags, RequestFlags, ViewFlags
+from hookcli.cli.flags.values import view_of
 from hookcli.cli.input_files import files_read
-from hookcli.cli.options import ModelFlags, OutputFlags, RequestFlags, ViewFlags
 from hookcli.cli.output import Target, check_stream, parse_targets
 from hookcli.config.config import Config
 from hookcli.config.constructor_args import parse_arguments

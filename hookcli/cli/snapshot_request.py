@@ -8,11 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hookcli.cli.signatures import run_options
+from hookcli.cli.flags.signatures import run_options
 from hookcli.errors import RequestError
 
 if TYPE_CHECKING:
-    from hookcli.cli.options import ModelFlags, RequestFlags
+    from hookcli.cli.flags.options import ModelFlags, RequestFlags
     from hookcli.report.report import Report
     from hookcli.spec.request import Argument
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from hookcli.models.map_tensors import map_tensors
+from hookcli.models.nested import map_tensors
 from hookcli.models.scripted import is_scripted, scripted_signature
 
 

@@ -1,10 +1,10 @@
-"""The bits of a tensor: what says whether two are the same, a NaN included."""
+"""The memory of a tensor: its storage, which several may share, and its bits."""
 
 from __future__ import annotations
 
-import torch
+from typing import Any
 
-from hookcli.models.storage import once
+import torch
 
 _WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32}  # by size in bytes
 
@@ -65,3 +65,32 @@ def bits_of(tensor: torch.Tensor) -> torch.Tensor:
     """The bits of a strided tensor as integers, which equal themselves."""
     flat = tensor.resolve_conj().resolve_neg().contiguous().view(-1)
     return flat.view(_WORDS.get(flat.element_size(), torch.int64))
+
+
+def sized_storage(tensor: torch.Tensor) -> tuple[Any, int] | None:
+    """A tensor's storage and its bytes; None where it has none that tells.
+
+    So have sparse, nested and uninitialised ones.
+    """
+    try:
+        storage = tensor.untyped_storage()
+        return storage, storage.nbytes()
+    except (NotImplementedError, RuntimeError, ValueError):
+        return None
+
+
+def storage_of(tensor: torch.Tensor) -> Any:
+    """A tensor's storage; None as above."""
+    sized = sized_storage(tensor)
+    return None if sized is None else sized[0]
+
+
+def once(tensor: torch.Tensor, like: torch.Tensor | None = None) -> torch.Tensor:
+    """A view without the repetitions of an expanded tensor (those of `like`)."""
+    if tensor.layout is not torch.strided or tensor.is_nested:
+        return tensor
+    strides = (tensor if like is None else like).stride()
+    for dim, (size, stride) in enumerate(zip(tensor.shape, strides, strict=True)):
+        if stride == 0 and size > 1:
+            tensor = tensor.narrow(dim, 0, 1)
+    return tensor

@@ -9,11 +9,11 @@ from hookcli.formats.parts.grid import Column, draw
 from hookcli.formats.parts.text import sentence
 from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, page
 from hookcli.rules.catalogue import CATALOGUE
-from hookcli.rules.rule import PROBES, Option, Rule
+from hookcli.rules.rule import PROBES, Rule, RuleOption
 from hookcli.text import shorten
 
 
-def _option(one: Option) -> str:
+def _option(one: RuleOption) -> str:
     default = one.default
     if isinstance(default, bool):
         return f"{one.name}: {one.does} (default: {str(default).lower()})"

@@ -114,7 +114,7 @@ class NonFiniteGradient(NonFiniteCall):
     taken_by: list[int]
 
 
-class Failed(TypedDict):
+class FailedMeasurement(TypedDict):
     """Why nothing was measured: what the model raised."""
 
     error: str
@@ -146,7 +146,7 @@ class Repeated(TypedDict):
     largest: Number
 
 
-_REPEATED: Any = NotMeasured | Failed | Repeated
+_REPEATED: Any = NotMeasured | FailedMeasurement | Repeated
 _COUNT: Any = int | None
 _SKETCH: Any = TensorSketch | None
 _PROBES: dict[str, Any] = {
@@ -157,7 +157,7 @@ _PROBES: dict[str, Any] = {
     "weights": TakenWeights | None,
     "passes": CountedPasses,
     "values_read": int,
-    "samples": NotMeasured | Failed | Samples,
+    "samples": NotMeasured | FailedMeasurement | Samples,
     "repeat_eval": _REPEATED,
     "repeat_train": _REPEATED,
     "backward_flops_total": _COUNT,
@@ -191,7 +191,7 @@ def check_measured(probe: str, target: str, value: Any) -> None:
     """Check the value of a measurement, where its probe is known; raises as above."""
     kind = _PROBES.get(probe)
     if probe == "step":
-        kind = bool if target else Failed
+        kind = bool if target else FailedMeasurement
     elif probe == "non_finite":
         at = value.get("at") if isinstance(value, dict) else None
         plain = at in _OF_TENSORS if isinstance(at, str) else True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
-from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 
 PROBE = "samples"
 _ROOT_EPS = {
@@ -69,8 +69,8 @@ RULE = Rule(
     "contrastive loss or a mixture of experts may couple samples on purpose: suppress it",
     example="{rule: batch_independent, dim: 1}",
     options=(
-        Option("dim", "dimension", "the batch dimension of the inputs; found where left out"),
-        Option("tolerance", "number", "the largest relative change; by dtype where left out"),
+        RuleOption("dim", "dimension", "the batch dimension of the inputs; found where left out"),
+        RuleOption("tolerance", "number", "the largest relative change; by dtype where left out"),
     ),
     needs=lambda options: (PROBE,) if options["dim"] is None else (f"{PROBE}:{options['dim']}",),
     judge=judge,

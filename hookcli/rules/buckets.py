@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from hookcli.report.distributed import BucketRow
 from hookcli.report.report import Report
-from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.text import counted, join_names
 
 
@@ -80,9 +80,9 @@ RULE = Rule(
     mend="run.distributed.bucket_cap_mb; start_powerSGD_iter of the hook, and --steps beyond it",
     example="{rule: buckets, count: 10, sent: 0.5}",
     options=(
-        Option("count", "count", "the most buckets in a step"),
-        Option("bytes", "count", "the most bytes in one"),
-        Option("sent", "number", "the largest part of plain all-reduce's bytes that is sent"),
+        RuleOption("count", "count", "the most buckets in a step"),
+        RuleOption("bytes", "count", "the most bytes in one"),
+        RuleOption("sent", "number", "the largest part of plain all-reduce's bytes that is sent"),
     ),
     needs=lambda options: ("backward",),
     judge=judge,

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from hookcli.report.report import Report
 from hookcli.rules.module_costs import parts_at
-from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed
 from hookcli.rules.select import places
 from hookcli.text import counted
 
@@ -113,9 +113,11 @@ RULE = Rule(
     "meant, raise the limit in the same change",
     example="{rule: budget, parameters: 12e6, flops: 2e9}",
     options=(
-        *(Option(name, "count", f"the most {noun}") for name, (noun, _) in FIGURES.items()),
-        Option("at", "glob", "modules, by glob: each is held against the limits; else the model"),
-        Option("exact", "flag", "neither more nor less", default=False),
+        *(RuleOption(name, "count", f"the most {noun}") for name, (noun, _) in FIGURES.items()),
+        RuleOption(
+            "at", "glob", "modules, by glob: each is held against the limits; else the model"
+        ),
+        RuleOption("exact", "flag", "neither more nor less", default=False),
     ),
     needs=lambda options: ("flops",) if any(options[name] is not None for name in _COUNTED) else (),
     judge=judge,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hookcli.report.distributed import BucketRow
 from hookcli.report.report import Report
-from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.text import counted, join_names
 
 
@@ -54,7 +54,7 @@ RULE = Rule(
     "divide",
     mend="a higher rank, a later start, error feedback; fp16_compress is within 1e-3",
     example="{rule: comm_hook_error, limit: 0.1}",
-    options=(Option("limit", "number", "the largest relative error", 1e-2),),
+    options=(RuleOption("limit", "number", "the largest relative error", 1e-2),),
     needs=lambda options: ("backward",),
     judge=judge,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
-from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.text import counted, join_names
 
 PROBE = {"eval": "repeat_eval", "train": "repeat_train"}
@@ -55,7 +55,7 @@ RULE = Rule(
     "objects; time.time() in forward",
     mend="draw from torch's generator, or seed your own from it; sort before you iterate",
     example="{rule: deterministic, modes: [eval, train]}",
-    options=(Option("modes", "modes", "eval, train or both", ("eval",)),),
+    options=(RuleOption("modes", "modes", "eval, train or both", ("eval",)),),
     needs=lambda options: tuple(PROBE[mode] for mode in options["modes"]),
     judge=judge,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
-from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import calls_at, layer, leaves_of, owner, parameters_at, places
 from hookcli.text import counted
 
@@ -66,9 +66,9 @@ RULE = Rule(
     mend="cast what comes in: x.to(self.weight.dtype); register buffers in the model's dtype",
     example='{rule: dtype, at: "*", dtype: bfloat16}',
     options=(
-        Option("dtype", "dtype", "float32, bfloat16, int64 …", required=True),
-        Option("at", "glob", "the modules, or parameters, by glob", "*"),
-        Option("part", "part", "output, input or parameter", "output"),
+        RuleOption("dtype", "dtype", "float32, bfloat16, int64 …", required=True),
+        RuleOption("at", "glob", "the modules, or parameters, by glob", "*"),
+        RuleOption("part", "part", "output, input or parameter", "output"),
     ),
     needs=lambda options: (),
     judge=judge,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from hookcli.report.events import Streamed
 from hookcli.report.report import LayerRow, Report
 from hookcli.rules.order_patterns import prefix, spelled, subsequence
-from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import calls_at, layer, matches, places
 from hookcli.text import counted, join_names
 
@@ -132,11 +132,11 @@ RULE = Rule(
     mend="see the order that came: hookcli trace shows it",
     example="{rule: firing_order, order: [conv1, bn1, fc], match: subsequence}",
     options=(
-        Option("order", "order", "the names, or globs, in their order", required=True),
-        Option("match", "match", "subsequence, prefix or exact", "subsequence"),
-        Option("kind", "kind", "a kind of hook whose firings to look at, in place of layers"),
-        Option("at", "glob", "look at names that match alone", "*"),
-        Option("within", "glob", "modules, by glob: the order of what each of them calls"),
+        RuleOption("order", "order", "the names, or globs, in their order", required=True),
+        RuleOption("match", "match", "subsequence, prefix or exact", "subsequence"),
+        RuleOption("kind", "kind", "a kind of hook whose firings to look at, in place of layers"),
+        RuleOption("at", "glob", "look at names that match alone", "*"),
+        RuleOption("within", "glob", "modules, by glob: the order of what each of them calls"),
     ),
     needs=lambda options: (),
     judge=judge,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hookcli.report.report import ParameterRow, Report
-from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import owner, parameters_at, places
 from hookcli.text import counted, join_names
 
@@ -93,7 +93,7 @@ RULE = Rule(
     mend="use the module, freeze it with requires_grad_(False), or take it out. A zero where a "
     "layer behind it starts at zero, as in LoRA, goes away after the first step",
     example='{rule: grad_exists, at: "encoder.*", severity: error}',
-    options=(Option("at", "globs", "the parameters, by glob", ("*",)),),
+    options=(RuleOption("at", "globs", "the parameters, by glob", ("*",)),),
     needs=lambda options: ("backward",),
     judge=judge,
 )

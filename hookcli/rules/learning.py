@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import ParameterRow, Report
-from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import owner, parameters_at, places
 from hookcli.text import counted, join_names
 
@@ -62,7 +62,7 @@ def _judged(report: Report, options: Options, *, frozen: bool) -> Iterator[RuleF
         yield passed(f"{counted(len(rows), 'parameter')} {word}")
 
 
-_AT = (Option("at", "globs", "the parameters, by glob", required=True),)
+_AT = (RuleOption("at", "globs", "the parameters, by glob", required=True),)
 
 FROZEN = Rule(
     name="frozen",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hookcli.report.distributed import DifferenceRow, RankRow
 from hookcli.report.report import Report
-from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches, owner, places
 from hookcli.text import counted, join_names
 
@@ -86,8 +86,10 @@ RULE = Rule(
     mend="see the buckets and the hook's error with hookcli grads --nproc 2",
     example="{rule: ranks_agree, rtol: 1e-6}",
     options=(
-        Option("at", "glob", "the parameters, by glob", "*"),
-        Option("rtol", "number", "how far norms may be apart; bits are compared where left out"),
+        RuleOption("at", "glob", "the parameters, by glob", "*"),
+        RuleOption(
+            "rtol", "number", "how far norms may be apart; bits are compared where left out"
+        ),
     ),
     needs=lambda options: ("backward",),
     judge=judge,

@@ -31,7 +31,7 @@ Shape: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class RuleOption:
     """One option of a rule, as it stands in YAML. `shape` says what may stand there."""
 
     name: str
@@ -91,7 +91,7 @@ class Rule:
     judge: Callable[[Report, Options], Iterable[RuleFinding]]
     safe: bool = False
     ranks: bool = False
-    options: tuple[Option, ...] = field(default=())
+    options: tuple[RuleOption, ...] = field(default=())
 
     def filled(self, given: Options) -> dict[str, Any]:
         """The options given over the defaults."""

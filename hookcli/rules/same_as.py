@@ -7,7 +7,7 @@ from typing import Any
 
 from hookcli.report.report import LayerRow, Report
 from hookcli.report.values import Leaf
-from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed
 from hookcli.rules.select import layer, matches, owner, places
 from hookcli.text import counted
 
@@ -124,9 +124,9 @@ RULE = Rule(
     "report: hookcli check MODEL -f json=report.json",
     example="{rule: same_as, report: good.json, rtol: 1e-4}",
     options=(
-        Option("report", "file", "a report of hookcli check -f json", required=True),
-        Option("at", "glob", "parameters and modules that match alone", "*"),
-        Option("rtol", "number", "how much of a norm may differ", 1e-4),
+        RuleOption("report", "file", "a report of hookcli check -f json", required=True),
+        RuleOption("at", "glob", "parameters and modules that match alone", "*"),
+        RuleOption("rtol", "number", "how much of a norm may differ", 1e-4),
     ),
     needs=lambda options: ("backward",),
     judge=judge,

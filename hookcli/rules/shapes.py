@@ -7,15 +7,15 @@ from typing import Any
 
 from hookcli.report.report import Report
 from hookcli.report.values import Leaf
-from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed, skipped
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import calls_at, layer, leaves_of
 from hookcli.text import counted
 
 _OPTIONS = (
-    Option("at", "glob", "the modules, by glob; the model itself where left out", ""),
-    Option("shape", "shape", "[B, 3, '*']: sizes, stars, and names that stand for one size",
+    RuleOption("at", "glob", "the modules, by glob; the model itself where left out", ""),
+    RuleOption("shape", "shape", "[B, 3, '*']: sizes, stars, and names that stand for one size",
            required=True),
-    Option("path", "path", "the tensor inside the value: [0] or .logits; all where left out"),
+    RuleOption("path", "path", "the tensor inside the value: [0] or .logits; all where left out"),
 )  # fmt: skip
 
 

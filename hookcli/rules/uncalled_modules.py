@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report, UncalledRow
-from hookcli.rules.rule import Option, Options, Rule, RuleFinding, passed
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed
 from hookcli.rules.select import matches
 from hookcli.text import counted
 
@@ -89,8 +89,8 @@ RULE = Rule(
     mend="call it, or take it out of the constructor; give each branch a BatchNorm of its own",
     example='{rule: uncalled_modules, at: "encoder.*", all: true}',
     options=(
-        Option("at", "glob", "the modules, by glob", "*"),
-        Option("all", "flag", "modules without parameters too", False),
+        RuleOption("at", "glob", "the modules, by glob", "*"),
+        RuleOption("all", "flag", "modules without parameters too", False),
     ),
     needs=lambda options: ("backward",),
     judge=judge,

@@ -30,7 +30,7 @@ class _Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class WorkerResult:
     """The report, and a line for each try that it took to infer the batch.
 
     Of several ranks it is rank 0's, with what differs on the `others`; where torchrun started this
@@ -48,7 +48,7 @@ _Outcome: TypeAlias = _Done | FailureMessage | Crash
 
 def run(
     spec: Spec, check: Callable[[], None], meanwhile: Callable[[], None] = lambda: None
-) -> Outcome:
+) -> WorkerResult:
     """Carry out the request.
 
     `check` is called often while a worker runs, and may raise `InterruptedRun`; `meanwhile` once,
@@ -76,7 +76,7 @@ def run_within(
     limits: Limits,
     check: Callable[[], None],
     meanwhile: Callable[[], None] = lambda: None,
-) -> Outcome:
+) -> WorkerResult:
     """One run, in as many attempts as it takes, within the limits of the whole command.
 
     Raises
@@ -98,7 +98,7 @@ def run_within(
 
 def _attempts(
     spec: Spec, limits: Limits, check: Callable[[], None], meanwhile: Callable[[], None]
-) -> Outcome:
+) -> WorkerResult:
     """A run by one process, in as many attempts as it takes."""
     started = time.monotonic()
     real = spec.run.tensors == "real" or why_values(spec) is not None
@@ -110,23 +110,23 @@ def _attempts(
         attempt, outcome = following, _attempt(spec, following, limits, check)
         trials = trials or _trials(outcome)
         following = _next(spec, following, outcome)
-    return Outcome(_settle(spec, attempt, outcome, time.monotonic() - started), trials)
+    return WorkerResult(_settle(spec, attempt, outcome, time.monotonic() - started), trials)
 
 
 def _ranks(
     spec: Spec, limits: Limits, check: Callable[[], None], meanwhile: Callable[[], None]
-) -> Outcome:
+) -> WorkerResult:
     """A run by several ranks; the batch is inferred by one process, where they cannot."""
     ranks = Ranks(spec, limits, check)
     try:
         found = ranks.run(Attempt("real"), meanwhile)
-        return Outcome(found.report, found.trials, found.others, found.number)
+        return WorkerResult(found.report, found.trials, found.others, found.number)
     except NoBatchError:
         outcome = _attempt(spec, Attempt("fake", for_batch=True), limits, check)
         if not isinstance(outcome, _Done) or outcome.message.inferred is None:
             raise
         again = ranks.run(Attempt("real", inferred=outcome.message.inferred))
-        return Outcome(again.report, outcome.message.trials, again.others, again.number)
+        return WorkerResult(again.report, outcome.message.trials, again.others, again.number)
 
 
 def _trials(outcome: _Outcome) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from hookcli.catalogue.kind import PHASES, Stage
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.catalogue.options import OPTIONS
 from hookcli.config.sections.actions import ARGUMENTS as READERS
-from hookcli.hooks.attach.lookup import attach_function
+from hookcli.hooks.attach_functions import attach_function
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "hookcli"

@@ -9,7 +9,7 @@ import pytest
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import ErrorInfo
 from hookcli.worker import attempts
-from hookcli.worker.attempts import Outcome
+from hookcli.worker.attempts import WorkerResult
 from tests.conftest import SAMPLES, attempt
 
 NET = SAMPLES / "siamese.py"
@@ -30,7 +30,7 @@ def status(line, report, monkeypatch):
 
     def of(*arguments, checks=(), error=None, command="inspect"):
         found = dataclasses.replace(report, checks=tuple(checks), error=error)
-        monkeypatch.setattr(attempts, "run", lambda *_: Outcome(found, ()))
+        monkeypatch.setattr(attempts, "run", lambda *_: WorkerResult(found, ()))
         status, _, err = line(command, *arguments)
         return status, err
 

@@ -21,8 +21,7 @@ from hookcli.errors import HookcliError, RequestError
 from hookcli.models.batch import as_batch, map_batch, misfit
 from hookcli.models.files.tensors import read_tensors
 from hookcli.models.files.weights import load_weights, read_weights
-from hookcli.models.map_tensors import map_tensors
-from hookcli.models.nested import describe, leaves
+from hookcli.models.nested import describe, leaves, map_tensors
 from hookcli.models.sources.parse import parse_source
 from hookcli.models.sources.pickle_scan import read_pickle
 

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from hookcli.comparison.compare import compare
 from hookcli.errors import HookcliError, RequestError
-from hookcli.formats.diff.registry import FORMATS as DIFF_FORMATS
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.report.distributed import (
@@ -187,8 +186,9 @@ def test_a_doctored_report_is_refused_or_drawn(file, case):
     draw_all(judge_report(found, with_safe_set((), together=True)))
     for a, b in ((found, REPORTS[index]), (REPORTS[index], found), (found, found)):
         list(same_as(a, {"saved": b, "at": "*", "rtol": 1e-3, "report": "r.json"}))
-        for render in DIFF_FORMATS.values():
-            render(compare(a, b), View()).encode()
+        for form in FORMATS.values():
+            if form.diff_renderer is not None:
+                form.render_diff(compare(a, b), View()).encode()
 
 
 @settings(QUIET, max_examples=25)

@@ -647,7 +647,7 @@ import os, torch, torch.distributed as dist, torch.multiprocessing as mp
 def main(rank, store):
     dist.init_process_group("gloo", init_method="file://" + store, rank=rank, world_size=2)
     from torch.distributed.tensor import Replicate, Shard, distribute_tensor, init_device_mesh
-    from hookcli.run.statistics import norm_of, norm_of_change, statistics
+    from hookcli.run.statistics.statistics import norm_of, norm_of_change, statistics
     full = torch.arange(401.0)
     for placement in (Shard(0), Replicate()):
         part = distribute_tensor(full, init_device_mesh("cpu", (2,)), [placement])

@@ -11,11 +11,11 @@ import typer
 from hookcli.cli.baseline import known as known_findings, write_baseline
 from hookcli.cli.errors import reporting
 from hookcli.cli.execute import need_model, report_status, run_in_worker
-from hookcli.cli.flag_values import view_of
-from hookcli.cli.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags
+from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags
+from hookcli.cli.flags.signatures import changes, lacks, option
+from hookcli.cli.flags.values import view_of
 from hookcli.cli.output import Target, deliver, parse_targets
 from hookcli.cli.rank_files import only_this_rank, write_others
-from hookcli.cli.signatures import changes, lacks, option
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.report.files import read_report, with_saved
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hookcli.report.report import Report
     from hookcli.rules.verdict import FailOn
     from hookcli.spec.checks import CheckSpec, Suppression
-    from hookcli.worker.attempts import Outcome
+    from hookcli.worker.attempts import WorkerResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +121,7 @@ class _Asked:
     targets: tuple[Target, ...]
     view: View
     fail_on: FailOn
-    ran: Outcome | None = None
+    ran: WorkerResult | None = None
 
 
 def _report_alone(flags: _Flags) -> str | None:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from hookcli.cli.diff_sides import SideRequest, SideText, parse_side, prefix_side, side_request
 from hookcli.cli.errors import reporting
 from hookcli.cli.execute import while_watched
-from hookcli.cli.flag_values import view_of
-from hookcli.cli.options import (
+from hookcli.cli.flags.options import (
     ConsoleFlags,
     GateFlags,
     LimitFlags,
@@ -22,8 +21,9 @@ from hookcli.cli.options import (
     ViewFlags,
     formats_of,
 )
+from hookcli.cli.flags.signatures import argument, changes, lacks, option
+from hookcli.cli.flags.values import view_of
 from hookcli.cli.output import Target, check_writable, parse_targets, print_texts, write_files
-from hookcli.cli.signatures import argument, changes, lacks, option
 from hookcli.console import Console
 from hookcli.errors import HookcliError, RequestError, Status
 from hookcli.formats.registry import DIFF_FORMATS

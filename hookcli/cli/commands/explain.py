@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hookcli.cli.errors import reporting
-from hookcli.cli.signatures import argument
+from hookcli.cli.flags.signatures import argument
 from hookcli.console import Console
 from hookcli.errors import RequestError, Status
 from hookcli.text import nearest

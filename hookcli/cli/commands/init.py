@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from hookcli.cli.errors import reporting
-from hookcli.cli.options import new_file
-from hookcli.cli.signatures import argument, option
+from hookcli.cli.flags.options import new_file
+from hookcli.cli.flags.signatures import argument, option
 from hookcli.cli.snapshot_request import seen_from
 from hookcli.console import Console
 from hookcli.errors import RequestError, Status

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from hookcli.cli.execute import run_and_report
-from hookcli.cli.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags, rows_of
-from hookcli.cli.signatures import changes, lacks
+from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags, rows_of
+from hookcli.cli.flags.signatures import changes, lacks
 
 
 def inspect(

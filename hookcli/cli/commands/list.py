@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hookcli.cli.errors import reporting
-from hookcli.cli.signatures import argument, option
+from hookcli.cli.flags.signatures import argument, option
 from hookcli.console import Console
 from hookcli.errors import Status
 from hookcli.reference.families import FAMILIES

@@ -6,10 +6,10 @@ import dataclasses
 from dataclasses import dataclass
 
 from hookcli.cli.errors import reporting
-from hookcli.cli.flag_values import view_of
-from hookcli.cli.options import ConsoleFlags, OutputFlags, ViewFlags
+from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, ViewFlags
+from hookcli.cli.flags.signatures import argument, option
+from hookcli.cli.flags.values import view_of
 from hookcli.cli.output import deliver, parse_targets
-from hookcli.cli.signatures import argument, option
 from hookcli.errors import Status
 from hookcli.report.files import read_report
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookcli.cli.errors import reporting
-from hookcli.cli.signatures import argument
+from hookcli.cli.flags.signatures import argument
 from hookcli.console import Console
 from hookcli.errors import Status
 

@@ -12,8 +12,8 @@ import typer
 
 from hookcli.cli.errors import reporting
 from hookcli.cli.execute import need_model, report_status, run_in_worker
-from hookcli.cli.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags, new_file
-from hookcli.cli.signatures import changes, lacks, option
+from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags, new_file
+from hookcli.cli.flags.signatures import changes, lacks, option
 from hookcli.console import Console
 from hookcli.errors import RequestError, Status
 

@@ -18,8 +18,8 @@ from hookcli.formats.timeline.tracks import (
     BackwardTrack,
     Event,
     Label,
-    Moment,
     Track,
+    TrackMoment,
     add_buckets,
     add_calls,
 )
@@ -200,7 +200,7 @@ def render(report: Report, view: View) -> str:  # a view never changes what ran 
     RequestError : the report has no timings.
     """
     names: list[Event] = []
-    moments: list[Moment] = []
+    moments: list[TrackMoment] = []
     for one in timelines(report):
         tracks = _Tracks(one.rank)
         _fill(tracks, report, one)

@@ -18,7 +18,7 @@ Event: TypeAlias = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Moment:
+class TrackMoment:
     """Events of one time that stay together: the begin of a slice, and the arrows at it."""
 
     at: float
@@ -32,15 +32,17 @@ class Track:
     pid: int
     tid: int
     name: str
-    moments: list[Moment] = field(default_factory=list)
+    moments: list[TrackMoment] = field(default_factory=list)
 
-    def add(self, at: float, phase: str, **more: Any) -> Moment:
+    def add(self, at: float, phase: str, **more: Any) -> TrackMoment:
         """One event."""
-        moment = Moment(at, [{"ph": phase, "pid": self.pid, "tid": self.tid, "ts": at, **more}])
+        moment = TrackMoment(
+            at, [{"ph": phase, "pid": self.pid, "tid": self.tid, "ts": at, **more}]
+        )
         self.moments.append(moment)
         return moment
 
-    def begin(self, at: float, name: str, cat: str, args: Event) -> Moment:
+    def begin(self, at: float, name: str, cat: str, args: Event) -> TrackMoment:
         """Open a slice."""
         return self.add(at, "B", name=name, cat=cat, args=args)
 
@@ -61,14 +63,14 @@ class Arrows:
     """Arrows from each call's forward to its backward: the latest forward before it, once."""
 
     def __init__(self, first: int = 0) -> None:
-        self._tails: dict[int, list[tuple[Track, Moment]]] = {}
+        self._tails: dict[int, list[tuple[Track, TrackMoment]]] = {}
         self._count = first  # an arrow's number is its own among all processes
 
-    def tail(self, order: int, track: Track, moment: Moment) -> None:
+    def tail(self, order: int, track: Track, moment: TrackMoment) -> None:
         """A call's forward began."""
         self._tails.setdefault(order, []).append((track, moment))
 
-    def head(self, order: int, track: Track, moment: Moment) -> None:
+    def head(self, order: int, track: Track, moment: TrackMoment) -> None:
         """A call's backward began."""
         tails = self._tails.get(order, [])
         before = [one for one in tails if one[1].at <= moment.at]
@@ -80,7 +82,7 @@ class Arrows:
         self._join(track, moment, "f", {"bp": "e"})
         self._count += 1
 
-    def _join(self, track: Track, moment: Moment, phase: str, more: Event) -> None:
+    def _join(self, track: Track, moment: TrackMoment, phase: str, more: Event) -> None:
         moment.events.append({
             "ph": phase, "pid": track.pid, "tid": track.tid, "ts": moment.at,
             "name": "backward", "cat": "autograd", "id": self._count, **more,

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from hookcli.models.bits import storage_of
 from hookcli.models.nested import leaves
-from hookcli.models.storage import storage_of
 
 _MOST = 512  # storages looked after for one hook
 

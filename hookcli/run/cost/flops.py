@@ -13,9 +13,9 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from hookcli.models import module_tree
+from hookcli.models.bits import sized_storage
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.models.scripted import OURS, lost
-from hookcli.models.storage import sized_storage
 from hookcli.report.recording import CallNote, Ledger
 from hookcli.run.cost.formulas import flops_of
 

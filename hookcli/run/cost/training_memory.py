@@ -10,8 +10,8 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from hookcli.models import module_tree
+from hookcli.models.bits import storage_of
 from hookcli.models.nested import argument_leaves, leaves
-from hookcli.models.storage import storage_of
 from hookcli.report.recording import Training
 
 _PREFIX = "_raw_saved_"

@@ -12,8 +12,8 @@ import torch
 from hookcli.catalogue.kind import Stage
 from hookcli.errors import RequestError
 from hookcli.hooks.attach.attachments import Attachments
-from hookcli.hooks.attach.lookup import attach_function
 from hookcli.hooks.attach.operators import Operators
+from hookcli.hooks.attach_functions import attach_function
 from hookcli.hooks.backends import check_backend
 from hookcli.hooks.build import build_hooks, refuse
 from hookcli.hooks.context import Context

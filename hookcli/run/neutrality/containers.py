@@ -12,8 +12,7 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
-from hookcli.models.bits import same_bits
-from hookcli.models.storage import once
+from hookcli.models.bits import once, same_bits
 
 CONTAINERS = (dict, OrderedDict, list, set, deque)
 

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch.nn.parameter import is_lazy
 
+from hookcli.models.bits import once
 from hookcli.models.model import Call, Model
 from hookcli.models.nested import argument_leaves, leaves
-from hookcli.models.storage import once
 from hookcli.report.findings import Measurement
 from hookcli.rules.finite import FOUND, SEEN
 

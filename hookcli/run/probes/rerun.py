@@ -13,10 +13,10 @@ import torch
 
 from hookcli.models import module_tree
 from hookcli.models.batch import Batch, map_batch
+from hookcli.models.bits import once
 from hookcli.models.model import Model
 from hookcli.models.nested import leaves
 from hookcli.models.python.functions import function_of
-from hookcli.models.storage import once
 from hookcli.run.loss import Loss, loss_function
 from hookcli.run.neutrality.model_state import ModelState
 from hookcli.run.prepare import set_mode

@@ -14,7 +14,7 @@ from hookcli.spec.request import DEVICES, LOSS_HINT, LOSSES
 from hookcli.text import nearest
 
 if TYPE_CHECKING:
-    from hookcli.cli.options import ViewFlags
+    from hookcli.cli.flags.options import ViewFlags
     from hookcli.formats.view import View
 
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hookcli.catalogue.kind import Phase
-from hookcli.cli import flag_values
-from hookcli.cli.flag_values import gigabytes, parse_device, parse_dtype, parse_loss, seconds
-from hookcli.cli.signatures import Variation, changes, option, run_option, run_options
+from hookcli.cli.flags import values as flag_values
+from hookcli.cli.flags.signatures import Variation, changes, option, run_option, run_options
+from hookcli.cli.flags.values import gigabytes, parse_device, parse_dtype, parse_loss, seconds
 from hookcli.console import ColorOption, Console
 from hookcli.formats.names import SORTS, columns_of, sorts_of
 from hookcli.formats.registry import FORMATS

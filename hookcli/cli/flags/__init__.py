@@ -1,0 +1,1 @@
+"""The option table, and what is made of it: parameters for typer, typed groups of values."""

@@ -39,11 +39,11 @@ class _Spellings(dict[str, str]):
     def __missing__(self, letter: str) -> str:
         code = ord(letter)
         if code < 0x100:
-            said = {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}.get(code, f"\\x{code:02x}")
+            spelling = {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}.get(code, f"\\x{code:02x}")
         else:
-            said = f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-        self[letter] = said
-        return said
+            spelling = f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+        self[letter] = spelling
+        return spelling
 
 
 _SPELLINGS = _Spellings()

@@ -24,8 +24,8 @@ def too_large(
 
 def available() -> int | None:
     """Bytes that can still be had: the machine's, or the control group's where that is less."""
-    found = [_machine(), *(_group(*names) for names in _GROUPS)]
-    return min((size for size in found if size is not None), default=None)
+    sizes = [_machine(), *(_group(*names) for names in _GROUPS)]
+    return min((size for size in sizes if size is not None), default=None)
 
 
 _GROUPS = (

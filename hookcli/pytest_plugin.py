@@ -64,6 +64,6 @@ def _said(error: Any) -> str:
     problems = getattr(error, "problems", (error,))
     return "\n".join(
         line
-        for one in problems
-        for line in (f"error: {one.message}", f"  --> {one.place}", f"hint: {one.hint}")
+        for problem in problems
+        for line in (f"error: {problem.message}", f"  --> {problem.place}", f"hint: {problem.hint}")
     )

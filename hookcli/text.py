@@ -22,7 +22,7 @@ def nearest(
     default suits hookcli's own words, of which there are few; names of the user's code and files
     are many, and take 0.6.
     """
-    words = {one.casefold() if ignore_case else one: one for one in known}
+    words = {candidate.casefold() if ignore_case else candidate: candidate for candidate in known}
     matches = closest(word.casefold() if ignore_case else word, words, 1, cutoff)
     return words[matches[0]] if matches else None
 
@@ -35,7 +35,7 @@ def closest(word: str, names: Iterable[str], count: int = 1, cutoff: float = 0.6
     """
     if len(word) > _LONGEST:
         return []
-    found: list[tuple[float, str]] = []
+    matches: list[tuple[float, str]] = []
     left = _MOST
     matcher: difflib.SequenceMatcher[str] = difflib.SequenceMatcher()
     matcher.set_seq2(word)
@@ -49,8 +49,8 @@ def closest(word: str, names: Iterable[str], count: int = 1, cutoff: float = 0.6
         if left < 0:
             break
         if matcher.ratio() >= cutoff:
-            found.append((matcher.ratio(), name))
-    return [name for _, name in heapq.nlargest(count, found)]
+            matches.append((matcher.ratio(), name))
+    return [name for _, name in heapq.nlargest(count, matches)]
 
 
 def pluralize(count: int, noun: str, plural: str | None = None) -> str:

@@ -144,6 +144,6 @@ def replace(path: str, tools: Tools) -> Do:
 
 
 def _tensors(held: Any) -> list[torch.Tensor]:
-    found: list[torch.Tensor] = []
-    map_tensors(held, lambda t: found.append(t) or t)  # type: ignore[func-returns-value]
-    return found
+    tensors: list[torch.Tensor] = []
+    map_tensors(held, lambda t: tensors.append(t) or t)  # type: ignore[func-returns-value]
+    return tensors

@@ -45,12 +45,12 @@ def print_(_argument: None, tools: Tools) -> Do:
             head += f" call {event.call}"
         if event.node is not None:
             head += f" {event.node}"
-        found = leaves(event.value)
-        for path, tensor, _ in found:
+        tensors = leaves(event.value)
+        for path, tensor, _ in tensors:
             name = f" {path}" if path else ""
             text = f"{head}{name} {dtype_name(tensor.dtype)}{list(shape_of(tensor))}"
             tools.say(text + _values(tensor, tools))
-        if not found:
+        if not tensors:
             tools.say(head)
 
     return do

@@ -112,16 +112,16 @@ class ConfinedFolder:
         if name not in self._own:
             return
         try:
-            found = os.stat(name, dir_fd=self._folder, follow_symlinks=False)
+            stat_result = os.stat(name, dir_fd=self._folder, follow_symlinks=False)
         except FileNotFoundError:
             return
-        if _identity(found) == self._own[name]:
+        if _identity(stat_result) == self._own[name]:
             os.unlink(name, dir_fd=self._folder)
 
 
-def _identity(found: os.stat_result) -> tuple[int, ...]:
+def _identity(stat_result: os.stat_result) -> tuple[int, ...]:
     """What tells a file from another one, to which the number of its inode may have passed."""
-    return found.st_dev, found.st_ino, found.st_mode, found.st_ctime_ns
+    return stat_result.st_dev, stat_result.st_ino, stat_result.st_mode, stat_result.st_ctime_ns
 
 
 def _opened(parts: tuple[str, ...]) -> int:

@@ -36,7 +36,7 @@ def check_named(
         for name, value in flags.items():
             if value is not None and (name, value) != ("loss", "probe"):
                 command.append(f"--{name}={_text(name, value)}")
-        command += [f"--input={one}" for one in _inputs(inputs)]
+        command += [f"--input={text}" for text in _inputs(inputs)]
         command += ["--", source]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         level = fail_on or _level(file)
@@ -58,9 +58,9 @@ def _file(config: Any) -> Iterator[str | None]:
         return
     from hookcli.spec.yaml import flow
 
-    for one in document.get("checks") or ():
-        if isinstance(one, dict) and isinstance(one.get("report"), str):
-            one["report"] = str(Path(one["report"]).absolute())
+    for check in document.get("checks") or ():
+        if isinstance(check, dict) and isinstance(check.get("report"), str):
+            check["report"] = str(Path(check["report"]).absolute())
     with tempfile.TemporaryDirectory(prefix="hookcli-") as folder:
         path = Path(folder, "checks.yaml")
         path.write_text(flow(document), encoding="utf-8")
@@ -87,7 +87,7 @@ def _inputs(inputs: Any) -> Sequence[str]:
     if inputs is None:
         return ()
     given = (inputs,) if isinstance(inputs, str) else inputs
-    if isinstance(given, list | tuple) and all(isinstance(one, str) for one in given):
+    if isinstance(given, list | tuple) and all(isinstance(item, str) for item in given):
         return given
     raise RequestError(
         "a model that runs in a process of its own takes its inputs as texts",
@@ -101,12 +101,12 @@ _KINDS: dict[int, type[HookcliError]] = {Status.REQUEST: RequestError, Status.MO
 
 def _error(status: int, told: str) -> HookcliError:
     """The three lines that the command said, as the error that they were."""
-    found = {"error: ": "", "  --> ": "", "hint: ": ""}
+    parts = {"error: ": "", "  --> ": "", "hint: ": ""}
     for line in told.splitlines():
-        for start in found:
+        for start in parts:
             if line.startswith(start):
-                found[start] = line.removeprefix(start)
-    message, place, hint = found.values()
+                parts[start] = line.removeprefix(start)
+    message, place, hint = parts.values()
     kind = _KINDS.get(status, BugError)
     message = message or f"hookcli check ended with status {status}"
     return kind(message, place=place, hint=hint, details=told)

@@ -150,8 +150,8 @@ def _only(spec: Spec, names: Sequence[str] | None) -> Spec:
 
     checks: list[CheckSpec] = []
     for name in dict.fromkeys(names):
-        checks += [one for one in spec.checks if one.rule == name] or [_bare(name)]
-    suppressions = tuple(one for one in spec.suppressions if one.rule in names)
+        checks += [item for item in spec.checks if item.rule == name] or [_bare(name)]
+    suppressions = tuple(item for item in spec.suppressions if item.rule in names)
     return dataclasses.replace(
         spec, checks=tuple(checks), suppressions=suppressions, probes=probes_of(tuple(checks))
     )
@@ -169,7 +169,7 @@ def _bare(name: str) -> CheckSpec:
             place="rules",
             hint="hookcli list rules shows them",
         )
-    needed = [one.name for one in rule.options if one.required]
+    needed = [option.name for option in rule.options if option.required]
     if needed:
         raise RequestError(
             f"{name} has to be told {' and '.join(needed)}",
@@ -185,7 +185,7 @@ def _run(model: nn.Module, inputs: Any, spec: Spec, loss: Loss | None) -> Any:
     from hookcli.rules.judge import judge_report
     from hookcli.run.probes.probes import Probes
 
-    checks = tuple(with_saved(one) for one in spec.checks)
+    checks = tuple(with_saved(check_spec) for check_spec in spec.checks)
     function = None if isinstance(loss, str) else loss
     probes = Probes(spec, function)
     report = run_live(model, inputs, spec, loss=function, probes=probes)

@@ -82,7 +82,7 @@ def diff(
     spec = spec_of("grads" if grads else "inspect", None, flags)
     if not isinstance(tolerances, Mapping):
         tolerances = {} if tolerances is None else {"*": tolerances}
-    found = diff_live(
+    result = diff_live(
         a,
         b,
         batch,
@@ -91,5 +91,5 @@ def diff(
         loss=None if isinstance(loss, str) else loss,
     )
     return PrintableDiff(
-        **{field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+        **{field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
     )

@@ -58,10 +58,10 @@ def batch_for(root: nn.Module, given: Any, seed: int, warnings: list[str]) -> tu
             )
         return "given", batch
     seed_all(seed)
-    found = declarations(
+    candidates = declarations(
         root, None, lambda what, why: warnings.append(f"{what} was not used: {why}")
     )
-    first = next(found, None)
+    first = next(candidates, None)
     if first is None:
         raise no_batch(root, name)
     return "declared", first.batch

@@ -141,7 +141,7 @@ class Attached:
         stack.enter_context(register_optimizer_step_post_hook(self._after_step))
 
     def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
-        if not any(optimizer is one for one in self._optimizers):
+        if not any(optimizer is other for other in self._optimizers):
             return
         self._clock.optimizing = True
         if self._spec.command == "grads":
@@ -150,7 +150,7 @@ class Attached:
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         """With one optimizer a step of the loop closes with its own."""
-        if not any(optimizer is one for one in self._optimizers):
+        if not any(optimizer is other for other in self._optimizers):
             return
         self._clock.optimizing = False
         if len(self._optimizers) == 1:

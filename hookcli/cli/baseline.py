@@ -32,10 +32,10 @@ def known(file: str) -> frozenset[str]:
             f"{file} cannot be read: {error.strerror}", place=f"--baseline {file}", hint=hint
         ) from None
     try:
-        found = json.loads(text)
-        if found["schema"] != SCHEMA:
-            raise ValueError(found["schema"])
-        return frozenset(str(one["fingerprint"]) for one in found["findings"])
+        document = json.loads(text)
+        if document["schema"] != SCHEMA:
+            raise ValueError(document["schema"])
+        return frozenset(str(finding["fingerprint"]) for finding in document["findings"])
     except (ValueError, KeyError, TypeError, RecursionError):
         raise RequestError(
             f"{file} is no baseline of hookcli", place=f"--baseline {file}", hint=hint
@@ -61,8 +61,8 @@ def write_baseline(file: str, report: Report) -> None:
         if row.status == "fail"
     }
     ordered = sorted(
-        rows.values(), key=lambda one: (one["rule"], one["target"], one["fingerprint"])
+        rows.values(), key=lambda entry: (entry["rule"], entry["target"], entry["fingerprint"])
     )
-    lines = ",\n".join(f"    {json.dumps(one)}" for one in ordered)
+    lines = ",\n".join(f"    {json.dumps(entry)}" for entry in ordered)
     body = f"\n{lines}\n  " if lines else ""
     write_file(Path(file), f'{{\n  "schema": "{SCHEMA}",\n  "findings": [{body}]\n}}\n')

@@ -93,7 +93,7 @@ def usage_error(error: Any, arguments: list[str], commands: Collection[str]) -> 
     message = _OTHERS.sub("", message).rstrip(".")
     for word, ours in _WORDS:
         message = message.replace(word, ours)
-    command = ["hookcli", *(one for one in arguments[:1] if one in commands)]
+    command = ["hookcli", *(argument for argument in arguments[:1] if argument in commands)]
     return RequestError(
         message[:1].lower() + message[1:],
         place=shlex.join(["hookcli", *arguments]),
@@ -109,6 +109,6 @@ def _meant(message: str) -> str | None:
     others = _OTHERS.search(message)
     if others is None:
         return None
-    named = [one.strip("' ") for one in others[1].split(",")]
+    named = [name.strip("' ") for name in others[1].split(",")]
     word = re.split(r"[ :]+", message[: others.start()])[-1].strip("'.")
     return nearest(word, named) or named[0]

@@ -23,8 +23,8 @@ def _named(spec: Spec) -> Iterator[str]:
     yield from _with_source(spec.run.loss)
     for argument in spec.model.args:
         yield from _called(argument.value)
-    for one in spec.inputs:
-        yield from _input(one.spec)
+    for input_spec in spec.inputs:
+        yield from _input(input_spec.spec)
     if isinstance(spec.run.backward.gradient, str):
         yield spec.run.backward.gradient
     for hook in spec.hooks:
@@ -38,11 +38,11 @@ def _input(spec: Input) -> Iterator[str]:
     elif isinstance(spec, FunctionSpec):
         yield spec.source
     elif isinstance(spec, ListSpec):
-        for one in spec.items:
-            yield from _input(one)
+        for item in spec.items:
+            yield from _input(item)
     elif isinstance(spec, DictSpec):
-        for _, one in spec.items:
-            yield from _input(one)
+        for _, item in spec.items:
+            yield from _input(item)
 
 
 def _with_source(text: str) -> Iterator[str]:
@@ -56,18 +56,18 @@ def _called(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         if isinstance(value.get("call"), str):
             yield from _with_source(value["call"])
-        for one in value.values():
-            yield from _called(one)
+        for item in value.values():
+            yield from _called(item)
     elif isinstance(value, list):
-        for one in value:
-            yield from _called(one)
+        for item in value:
+            yield from _called(item)
 
 
 def _argument(action: str, argument: Any) -> Iterator[str]:
     if isinstance(argument, FunctionRef):
         yield from _with_source(argument.function)
     elif isinstance(argument, dict):
-        for one in argument.values():
-            yield from _argument(action, one)
+        for item in argument.values():
+            yield from _argument(action, item)
     elif isinstance(argument, str) and ACTIONS[action].argument == "file":
         yield argument

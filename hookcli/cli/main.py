@@ -20,8 +20,8 @@ _STATUS = {signal.SIGINT: Status.INTERRUPTED, signal.SIGTERM: Status.TERMINATED}
 
 
 def _stop(signum: int, _frame: FrameType | None) -> None:
-    for one in _STATUS:  # a second one must not cut the clean-up short
-        signal.signal(one, signal.SIG_IGN)
+    for signal_number in _STATUS:  # a second one must not cut the clean-up short
+        signal.signal(signal_number, signal.SIG_IGN)
     raise InterruptedRun(_STATUS[signal.Signals(signum)])
 
 
@@ -29,9 +29,11 @@ def guarded(arguments: list[str]) -> int:
     """The command's exit status, whatever ends it."""
     _fill_standard_streams()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, no child has a status
-    for one in _STATUS:
-        if signal.getsignal(one) is not signal.SIG_IGN:  # nohup, or a shell's background job
-            signal.signal(one, _stop)
+    for signal_number in _STATUS:
+        if (
+            signal.getsignal(signal_number) is not signal.SIG_IGN
+        ):  # nohup, or a shell's background job
+            signal.signal(signal_number, _stop)
     try:
         if will_run(arguments):
             with contextlib.suppress(OSError):  # said when the run itself cannot start
@@ -46,9 +48,11 @@ def guarded(arguments: list[str]) -> int:
         return interruption.status
     finally:
         end_unused()
-        for one in _STATUS:
-            if signal.getsignal(one) is _stop:  # nobody is left to catch it, and all is done
-                signal.signal(one, signal.SIG_IGN)
+        for signal_number in _STATUS:
+            if (
+                signal.getsignal(signal_number) is _stop
+            ):  # nobody is left to catch it, and all is done
+                signal.signal(signal_number, signal.SIG_IGN)
 
 
 def leave(status: int) -> NoReturn:

@@ -150,7 +150,7 @@ def check_stream(name: str | None, targets: Sequence[Target], read: Sequence[str
     check_writable(file)
     _check_not_read(file, read)
     files = [target.file for target in targets if target.file is not None]
-    if any(os.path.realpath(one) == os.path.realpath(file) for one in files):
+    if any(os.path.realpath(other_file) == os.path.realpath(file) for other_file in files):
         raise _unwritable(file, "a format goes there too")
 
 

@@ -88,6 +88,6 @@ def _hint(report: Report, error: ErrorInfo) -> str:
         return "run with -v for the traceback"
     got = f"it got {leaves_full(error.inputs, inputs=True)}"
     own = _weights(report, error.layer) if error.layer is not None else ""
-    said = f"{got}; its parameters are {own}" if own else got
+    text = f"{got}; its parameters are {own}" if own else got
     origin = report.inputs.origin if report.inputs is not None else "given"
-    return f"{said} (the batch was {origin}: --input gives another)"
+    return f"{text} (the batch was {origin}: --input gives another)"

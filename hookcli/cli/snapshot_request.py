@@ -26,19 +26,19 @@ def kept(flags: RequestFlags, folder: Path) -> dict[str, Any]:
         another model in place of one that a configuration gives arguments or weights.
 
     """
-    found: dict[str, Any] = {}
+    document: dict[str, Any] = {}
     if flags.model.config is not None:
         _check_model(flags.model)
-        found["extends"] = seen_from(folder, flags.model.config)
+        document["extends"] = seen_from(folder, flags.model.config)
     model = _model(flags.model, folder)
     if model:
-        found["model"] = model["source"] if list(model) == ["source"] else model
+        document["model"] = model["source"] if list(model) == ["source"] else model
     if flags.model.inputs:
-        found["inputs"] = [_input(text, folder) for text in flags.model.inputs]
+        document["inputs"] = [_input(text, folder) for text in flags.model.inputs]
     run = _run(flags, folder)
     if run:
-        found["run"] = run
-    return found
+        document["run"] = run
+    return document
 
 
 def _run(flags: RequestFlags, folder: Path) -> dict[str, Any]:
@@ -64,25 +64,29 @@ def as_run(request: Mapping[str, Any], report: Report) -> dict[str, Any]:
 
 
 def _model(flags: ModelFlags, folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    section: dict[str, Any] = {}
     if flags.model is not None:
-        found["source"] = seen_from(folder, flags.model)
+        section["source"] = seen_from(folder, flags.model)
     if flags.arg:
         from hookcli.config.constructor_args import parse_arguments
 
-        found["args"] = _arguments(parse_arguments(flags.arg), folder)
+        section["args"] = _arguments(parse_arguments(flags.arg), folder)
     if flags.weights is not None:
-        found["weights"] = seen_from(folder, flags.weights)
-    return found
+        section["weights"] = seen_from(folder, flags.weights)
+    return section
 
 
 def _arguments(args: tuple[Argument, ...], folder: Path) -> Any:
-    positional = [value_from(folder, one.value) for one in args if one.name is None]
-    named = {one.name: value_from(folder, one.value) for one in args if one.name is not None}
+    positional = [value_from(folder, argument.value) for argument in args if argument.name is None]
+    named = {
+        argument.name: value_from(folder, argument.value)
+        for argument in args
+        if argument.name is not None
+    }
     if positional and named:
         raise RequestError(
             "a configuration holds arguments by position or by name, and not both",
-            place=" ".join(f"--arg {one.text}" for one in args),
+            place=" ".join(f"--arg {argument.text}" for argument in args),
             hint="name all of them: --arg name=value",
         )
     return named or positional
@@ -92,12 +96,12 @@ def _input(text: str, folder: Path) -> str:
     """An input's text, with its file as the folder sees it."""
     from hookcli.spec.inputs import FileSpec, FunctionSpec, parse_inputs
 
-    (one,) = parse_inputs((text,))
-    name = "" if one.name is None else f"{one.name}="
-    if isinstance(one.spec, FileSpec):
-        return name + seen_from(folder, one.spec.path)
-    if isinstance(one.spec, FunctionSpec):
-        return f"{name}{seen_from(folder, one.spec.source)}:{one.spec.name}"
+    (input_spec,) = parse_inputs((text,))
+    name = "" if input_spec.name is None else f"{input_spec.name}="
+    if isinstance(input_spec.spec, FileSpec):
+        return name + seen_from(folder, input_spec.spec.path)
+    if isinstance(input_spec.spec, FunctionSpec):
+        return f"{name}{seen_from(folder, input_spec.spec.source)}:{input_spec.spec.name}"
     return text
 
 
@@ -133,10 +137,10 @@ def seen_from(folder: Path, source: str) -> str:
 def value_from(folder: Path, value: Any) -> Any:
     """A constructor argument, with the files of `{call: …}` as the folder sees them."""
     if isinstance(value, list):
-        return [value_from(folder, one) for one in value]
+        return [value_from(folder, item) for item in value]
     if not isinstance(value, dict):
         return value
-    found = {key: value_from(folder, one) for key, one in value.items()}
-    if isinstance(found.get("call"), str):
-        found["call"] = seen_from(folder, found["call"])
-    return found
+    mapping = {key: value_from(folder, item) for key, item in value.items()}
+    if isinstance(mapping.get("call"), str):
+        mapping["call"] = seen_from(folder, mapping["call"])
+    return mapping

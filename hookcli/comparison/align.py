@@ -32,17 +32,17 @@ class Alignment:
         there = list(names_b)
         known = {self.canonical_b(name): name for name in reversed(there)}
         known.pop(None, None)
-        found: dict[str, str] = {}
+        partners: dict[str, str] = {}
         left = []
         for name in names_a:
             canonical = self.canonical_a(name)
             if canonical is not None and canonical in known:
-                found[name] = known[canonical]
+                partners[name] = known[canonical]
             else:
                 left.append(name)
-        free = set(there) - set(found.values())
-        found.update({name: name for name in left if name in free})
-        return found
+        free = set(there) - set(partners.values())
+        partners.update({name: name for name in left if name in free})
+        return partners
 
 
 def _stripped(name: str, prefix: str) -> str | None:
@@ -89,4 +89,4 @@ def _gains(short: set[str], long: set[str]) -> list[tuple[str, int]]:
         for prefix in _prefixes(name):
             if name[len(prefix) + 1 :] in short:
                 counts[prefix] += 1
-    return sorted(counts.items(), key=lambda one: (len(one[0]), one[0]))
+    return sorted(counts.items(), key=lambda item: (len(item[0]), item[0]))

@@ -86,10 +86,10 @@ def _side(report: Report) -> SideInfo:
 
 
 def _counts(statuses: Iterable[str]) -> Counts:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for status in statuses:
-        found[status] = found.get(status, 0) + 1
-    return Counts(**found)
+        counts[status] = counts.get(status, 0) + 1
+    return Counts(**counts)
 
 
 def _weights(report: Report) -> Weights | None:
@@ -100,8 +100,8 @@ def _weights(report: Report) -> Weights | None:
         loaded=value["loaded"],
         differed=tuple(value["differed"]),
         misfits=tuple(
-            ShapeMisfit(one["name"], tuple(one["a_shape"]), tuple(one["b_shape"]))
-            for one in value["misfits"]
+            ShapeMisfit(misfit["name"], tuple(misfit["a_shape"]), tuple(misfit["b_shape"]))
+            for misfit in value["misfits"]
         ),
         only_a=tuple(value["only_a"]),
         only_b=tuple(value["only_b"]),
@@ -143,46 +143,52 @@ def _reasons(
     order: OrderDiff | None,
 ) -> list[str]:
     """Why the two are not the same, most telling first; empty where they are."""
-    found = []
+    reasons = []
     calls = sum(row.status == "different" for row in rows)
     if calls:
         paired = sum(row.status not in {"only_a", "only_b"} for row in rows)
-        found.append(f"{calls} of {counted(paired, 'call')}")
+        reasons.append(f"{calls} of {counted(paired, 'call')}")
     elif not agrees(worst(output)):
-        found.append("the output of the model")
+        reasons.append("the output of the model")
     for kind in ("parameter", "buffer"):
         both = [row for row in state if row.kind == kind and row.a and row.b]
         differ = sum(not agrees(row.value.status) for row in both if row.value is not None)
         if differ:
-            found.append(f"{differ} of {counted(len(both), kind)}")
+            reasons.append(f"{differ} of {counted(len(both), kind)}")
     graded = [row.gradient for row in state if row.gradient is not None]
-    differ = sum(not agrees(one.status) for one in graded)
+    differ = sum(not agrees(gradient.status) for gradient in graded)
     if differ:
-        found.append(f"{differ} of {counted(len(graded), 'gradient')}")
+        reasons.append(f"{differ} of {counted(len(graded), 'gradient')}")
     ours, theirs = a.model.parameters, b.model.parameters
     if ours is not None and theirs is not None and ours != theirs:
-        found.append(f"{ours:,} parameters against {theirs:,}")
+        reasons.append(f"{ours:,} parameters against {theirs:,}")
     if order is not None:
-        found.append("the order of calls")
-    return found
+        reasons.append("the order of calls")
+    return reasons
 
 
 def _otherwise(state: tuple[StateDiff, ...], output: tuple[TensorDiff, ...]) -> First | None:
     """The first difference where every call agrees."""
-    bad = [one for one in output if one.status == "different"]
+    bad = [difference for difference in output if difference.status == "different"]
     if bad:
-        said = f"every call agreed that has a partner, and the model's output {by_how_much(bad[0])}"
-        return First("model", None, None, None, None, said, bad[0].relative, bad[0].limit)
+        sentence = (
+            f"every call agreed that has a partner, and the model's output {by_how_much(bad[0])}"
+        )
+        return First("model", None, None, None, None, sentence, bad[0].relative, bad[0].limit)
     for row in reversed(state):  # backward reaches the last first
-        one = row.gradient
-        if one is not None and one.status == "different":
-            said = f"every call agreed, and the gradient of {row.a} {by_how_much(one)}"
-            return First("gradient", None, None, None, None, said, one.relative, one.limit)
+        difference = row.gradient
+        if difference is not None and difference.status == "different":
+            sentence = f"every call agreed, and the gradient of {row.a} {by_how_much(difference)}"
+            return First(
+                "gradient", None, None, None, None, sentence, difference.relative, difference.limit
+            )
     for row in state:
-        one = row.value
-        if one is not None and one.status == "different":
-            said = f"every call agreed, and the {row.kind} {row.a} {by_how_much(one)}"
-            return First("parameter", None, None, None, None, said, one.relative, one.limit)
+        difference = row.value
+        if difference is not None and difference.status == "different":
+            sentence = f"every call agreed, and the {row.kind} {row.a} {by_how_much(difference)}"
+            return First(
+                "parameter", None, None, None, None, sentence, difference.relative, difference.limit
+            )
     return None
 
 

@@ -21,18 +21,18 @@ def named(call: CallRef) -> str:
     return f"{name}, call {call.call}" if call.call else name
 
 
-def by_how_much(one: TensorDiff) -> str:
+def by_how_much(difference: TensorDiff) -> str:
     """The size of a difference in words."""
-    ours, theirs = one.shapes
-    if one.how == "shape":
+    ours, theirs = difference.shapes
+    if difference.how == "shape":
         return f"has shape {_list(ours)} in A and {_list(theirs)} in B"
-    if one.how == "dtype":
-        return f"is {one.dtypes[0]} in A and {one.dtypes[1]} in B"
-    if one.how == "structure":
+    if difference.how == "dtype":
+        return f"is {difference.dtypes[0]} in A and {difference.dtypes[1]} in B"
+    if difference.how == "structure":
         return f"is there on {'A' if ours is not None else 'B'} alone"
-    if one.how == "nonfinite":
+    if difference.how == "nonfinite":
         return "is NaN or infinite in other places"
-    return f"differs by {figure(one.relative)} of its norm"
+    return f"differs by {figure(difference.relative)} of its norm"
 
 
 def figure(value: Number | None) -> str:
@@ -84,25 +84,25 @@ class Finder:
             inside = self._has_inside(index, row)
             code = f", in its own code after {named(ref(after))}" if after and inside else ""
             code = code or (", in its own code" if inside else "")
-            said = f"inputs agreed, and the output {size}: the fault is in {call}{code}"
-            said += _own_state(row, state)
+            sentence = f"inputs agreed, and the output {size}: the fault is in {call}{code}"
+            sentence += _own_state(row, state)
         elif within is None:
-            said = f"the inputs of {call} differ already: its input {size}"
+            sentence = f"the inputs of {call} differ already: its input {size}"
         else:
             past = f" after {named(ref(after))}" if after else ""
-            said = (
+            sentence = (
                 f"all calls before agreed, and the input of {call} {size}: the fault is in the "
                 f"code of {named(ref(within))}{past}"
             )
         if skipped:
-            said += f"; in between ran {join_names(skipped, _SHOWN)}, without a partner"
+            sentence += f"; in between ran {join_names(skipped, _SHOWN)}, without a partner"
         return First(
             fault="output" if moment.kind == "leave" else "code" if within else "inputs",
             a=ref(row),
             b=ref(partner),
             within=None if within is None else ref(within),
             after=None if after is None else ref(after),
-            sentence=said,
+            sentence=sentence,
             relative=None if worst is None else worst.relative,
             limit=None if worst is None else worst.limit,
             skipped=tuple(skipped),
@@ -135,48 +135,48 @@ class Finder:
 
     def _skipped(self, index: int, around: LayerRow, after: LayerRow | None) -> list[str]:
         """Calls without a partner that ran inside `around` since `after` ended."""
-        found = []
+        skipped = []
         for moment in reversed(self._moments[:index]):
             if moment.row is (around if after is None else after):
                 break
             if moment.kind == "leave" and moment.row.order not in self._pairs:
-                found.append(f"{named(ref(moment.row))} on A")
-        found.reverse()
+                skipped.append(f"{named(ref(moment.row))} on A")
+        skipped.reverse()
         if around.order not in self._pairs:
-            return found
+            return skipped
         taken = {row.order for row in self._pairs.values()}
         outer = self._pairs[around.order]
         start = outer.order if after is None else self._last_in(self._pairs[after.order])
         moment = self._moments[index]
         end = self._pairs[moment.row.order].order
         end = end if moment.kind == "enter" else self._last_in(outer) + 1
-        found += [
+        skipped += [
             f"{named(ref(row))} on B"
             for row in self._theirs
             if start < row.order < end and row.order not in taken
         ]
-        return found
+        return skipped
 
     def _last_in(self, row: LayerRow) -> int:
         """The order of the last of B's calls inside a call, or its own."""
         last = row.order
-        for one in self._theirs:
-            if one.order > row.order:
-                if one.depth <= row.depth:
+        for call in self._theirs:
+            if call.order > row.order:
+                if call.depth <= row.depth:
                     break
-                last = one.order
+                last = call.order
         return last
 
 
 def _own_state(row: LayerRow, state: Sequence[StateDiff]) -> str:
     """The parameters and buffers of the call's module that differ."""
     names = [
-        one.a or ""
-        for one in state
-        if one.status == "different"
-        and one.value is not None
-        and one.value.status == "different"
-        and (one.a or "").rpartition(".")[0] == row.name
+        difference.a or ""
+        for difference in state
+        if difference.status == "different"
+        and difference.value is not None
+        and difference.value.status == "different"
+        and (difference.a or "").rpartition(".")[0] == row.name
     ]
     if not names:
         return ""

@@ -32,14 +32,18 @@ class Sketched:
 
 def sketched(report: Report) -> Sketched:
     """The sketches among a report's measurements."""
-    found: dict[str, dict[Any, dict[str, Any]]] = {
+    sketches: dict[str, dict[Any, dict[str, Any]]] = {
         "sketch": {}, "sketch_parameter": {}, "sketch_buffer": {}, "sketch_gradient": {}
     }  # fmt: skip
-    for one in report.measurements:
-        if one.probe in found and isinstance(one.value, dict):
-            key = one.value.get("order") if one.probe == "sketch" else one.target
-            found[one.probe][key] = one.value
-    return Sketched(*found.values())
+    for measurement in report.measurements:
+        if measurement.probe in sketches and isinstance(measurement.value, dict):
+            key = (
+                measurement.value.get("order")
+                if measurement.probe == "sketch"
+                else measurement.target
+            )
+            sketches[measurement.probe][key] = measurement.value
+    return Sketched(*sketches.values())
 
 
 def alignment(a: Report, b: Report) -> Alignment:
@@ -60,13 +64,13 @@ def paired_calls(a: Report, b: Report, names: Alignment) -> dict[int, LayerRow]:
         dict.fromkeys(row.name for row in b.layers if row.name is not None),
     )
     there = dict(_keyed(b.layers))
-    found = {}
+    partners = {}
     for (name, *rest), row in _keyed(a.layers):
         partner = name if row.name is None else pairs.get(row.name)
         other = None if partner is None else there.get((partner, *rest))  # type: ignore[arg-type]
         if other is not None:
-            found[row.order] = other
-    return found
+            partners[row.order] = other
+    return partners
 
 
 def _keyed(rows: Iterable[LayerRow]) -> Iterator[tuple[_Key, LayerRow]]:
@@ -104,9 +108,9 @@ def beside(
     ours: list[TensorSummary], theirs: list[TensorSummary]
 ) -> list[tuple[TensorSummary | None, TensorSummary | None]]:
     """The tensors of two values: by path where these are the same, else one after another."""
-    paths = {one.path: one for one in theirs}
-    if set(paths) == {one.path for one in ours}:
-        return [(one, paths[one.path]) for one in ours]
+    paths = {summary.path: summary for summary in theirs}
+    if set(paths) == {summary.path for summary in ours}:
+        return [(summary, paths[summary.path]) for summary in ours]
     longer = max(len(ours), len(theirs))
     return [
         (ours[i] if i < len(ours) else None, theirs[i] if i < len(theirs) else None)

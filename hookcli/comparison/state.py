@@ -31,13 +31,13 @@ def casts_of(a: Report, b: Report, names: Alignment) -> dict[str, str]:
     """
     theirs = {row.name: row for row in b.parameters}
     pairs = names.pairs((row.name for row in a.parameters), theirs)
-    found: dict[str, str] = {}
+    casts: dict[str, str] = {}
     for row in a.parameters:
         if row.name in pairs and row.dtype in RTOL:
             other = theirs[pairs[row.name]].dtype
-            if found.setdefault(row.dtype, other) != other:
+            if casts.setdefault(row.dtype, other) != other:
                 return {}
-    return {one: other for one, other in found.items() if one != other}
+    return {dtype: other for dtype, other in casts.items() if dtype != other}
 
 
 def states(
@@ -72,7 +72,7 @@ class _Maker:
 
     def scale_by(self, gradients: Iterable[TensorSummary | None]) -> None:
         """Note the largest gradient."""
-        norms = [_norm(one) for one in gradients if one is not None]
+        norms = [_norm(summary) for summary in gradients if summary is not None]
         self._least = _LEAST * max((n for n in norms if n < float("inf")), default=0.0)
 
     def rows(
@@ -84,20 +84,20 @@ class _Maker:
     ) -> list[StateDiff]:
         there: Mapping[str, ParameterRow | BufferRow] = {row.name: row for row in theirs}
         pairs = names.pairs([row.name for row in ours], there)
-        found = [self._row(kind, row, there.get(pairs.get(row.name, ""))) for row in ours]
+        rows = [self._row(kind, row, there.get(pairs.get(row.name, ""))) for row in ours]
         taken = set(pairs.values())
         left = [name for name in there if name not in taken]
-        return [*found, *(StateDiff(kind, None, name, "only_b") for name in left)]  # type: ignore[arg-type]
+        return [*rows, *(StateDiff(kind, None, name, "only_b") for name in left)]  # type: ignore[arg-type]
 
     def _row(
         self, kind: str, row: ParameterRow | BufferRow, other: ParameterRow | BufferRow | None
     ) -> StateDiff:
         if other is None:
             return StateDiff(kind, row.name, None, "only_a")  # type: ignore[arg-type]
-        one, two = state(row, self._values[0]), state(other, self._values[1])
-        rounds = None if one.dtype == two.dtype else coarser(one.dtype, two.dtype)
+        first, two = state(row, self._values[0]), state(other, self._values[1])
+        rounds = None if first.dtype == two.dtype else coarser(first.dtype, two.dtype)
         limit = self._tolerances.limit(row.name, rounds, 0)  # what is stored is not computed
-        value = judge_tensors(one, two, limit, cast=self._cast)
+        value = judge_tensors(first, two, limit, cast=self._cast)
         graded = self._gradient(row, other)
         status: RowStatus = worst([value] if graded is None else [value, graded]) or "unknown"
         return StateDiff(kind, row.name, other.name, status, value, graded)  # type: ignore[arg-type]
@@ -107,18 +107,18 @@ class _Maker:
     ) -> TensorDiff | None:
         if isinstance(row, BufferRow) or isinstance(other, BufferRow):
             return None
-        one, two = gradient(row, self._values[0]), gradient(other, self._values[1])
-        if one is None and two is None:
+        first, two = gradient(row, self._values[0]), gradient(other, self._values[1])
+        if first is None and two is None:
             return None
-        if one is None or two is None:
-            return lone(one, two)
-        rounds = coarser(one.dtype, two.dtype)
+        if first is None or two is None:
+            return lone(first, two)
+        rounds = coarser(first.dtype, two.dtype)
         dtype = None if rounds is None else coarser(self._walk.coarsest, rounds)
         limit = self._tolerances.limit(row.name, dtype, 2 * self._walk.inexact)
-        return judge_tensors(one, two, limit, cast=self._cast, least=self._least)
+        return judge_tensors(first, two, limit, cast=self._cast, least=self._least)
 
 
-def _norm(one: TensorSummary) -> float:
-    if one.values is not None:
-        return float(one.values["norm"])
-    return float(one.norm or 0.0)
+def _norm(summary: TensorSummary) -> float:
+    if summary.values is not None:
+        return float(summary.values["norm"])
+    return float(summary.norm or 0.0)

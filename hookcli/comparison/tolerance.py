@@ -52,15 +52,19 @@ class TensorSummary:
     norm: Number | None = None
 
 
-def coarser(one: str | None, other: str | None) -> str | None:
+def coarser(first: str | None, other: str | None) -> str | None:
     """The dtype of the two that rounds more; None where neither rounds."""
-    known = [dtype for dtype in (one, other) if dtype in RTOL]
+    known = [dtype for dtype in (first, other) if dtype in RTOL]
     return max(known, key=lambda dtype: RTOL[dtype], default=None)
 
 
-def worst(found: Iterable[TensorDiff]) -> Status | None:
+def worst(differences: Iterable[TensorDiff]) -> Status | None:
     """The worst status; None of nothing."""
-    return max((one.status for one in found), key=lambda status: _RANK[status], default=None)
+    return max(
+        (difference.status for difference in differences),
+        key=lambda status: _RANK[status],
+        default=None,
+    )
 
 
 def agrees(status: Status | None) -> bool:
@@ -68,13 +72,13 @@ def agrees(status: Status | None) -> bool:
     return status != "different"
 
 
-def lone(one: TensorSummary | None, other: TensorSummary | None) -> TensorDiff:
+def lone(summary: TensorSummary | None, other: TensorSummary | None) -> TensorDiff:
     """A tensor that the other side does not give."""
     return TensorDiff(
-        path=one.path if one else None,
+        path=summary.path if summary else None,
         other_path=other.path if other else None,
-        shapes=(one.shape if one else None, other.shape if other else None),
-        dtypes=(one.dtype if one else None, other.dtype if other else None),
+        shapes=(summary.shape if summary else None, other.shape if other else None),
+        dtypes=(summary.dtype if summary else None, other.dtype if other else None),
         relative=None,
         limit=None,
         how="structure",
@@ -83,7 +87,7 @@ def lone(one: TensorSummary | None, other: TensorSummary | None) -> TensorDiff:
 
 
 def judge_tensors(
-    one: TensorSummary,
+    summary: TensorSummary,
     other: TensorSummary,
     limit: float,
     *,
@@ -95,16 +99,16 @@ def judge_tensors(
 
     With `cast` another dtype is what was asked for.
     """
-    relative, how, status = _compared(one, other, limit, exact, least)
-    if one.shape != other.shape:
+    relative, how, status = _compared(summary, other, limit, exact, least)
+    if summary.shape != other.shape:
         relative, how, status = None, "shape", "different"
-    elif one.dtype != other.dtype and not cast and status != "different":
+    elif summary.dtype != other.dtype and not cast and status != "different":
         how, status = "dtype", "different"
     return TensorDiff(
-        path=one.path,
+        path=summary.path,
         other_path=other.path,
-        shapes=(one.shape, other.shape),
-        dtypes=(one.dtype, other.dtype),
+        shapes=(summary.shape, other.shape),
+        dtypes=(summary.dtype, other.dtype),
         relative=relative,
         limit=limit,
         how=how,
@@ -116,17 +120,25 @@ _How: TypeAlias = How | None
 
 
 def _compared(
-    one: TensorSummary, other: TensorSummary, limit: float, exact: ExactDiff | None, least: float
+    summary: TensorSummary,
+    other: TensorSummary,
+    limit: float,
+    exact: ExactDiff | None,
+    least: float,
 ) -> tuple[Number | None, _How, Status]:
     if exact is not None:
         relative = exact.relative
-        if not exact.differ and one.dtype == other.dtype:
+        if not exact.differ and summary.dtype == other.dtype:
             return 0.0, "bits", "same"
         over = isinstance(relative, str) or relative > limit
         return relative, "exact", "different" if over else "close"
-    if one.values is None or other.values is None or not _are_alike(one.values, other.values):
-        return _by_norm(one, other, limit)
-    a, b = one.values, other.values
+    if (
+        summary.values is None
+        or other.values is None
+        or not _are_alike(summary.values, other.values)
+    ):
+        return _by_norm(summary, other, limit)
+    a, b = summary.values, other.values
     if a["digest"] == b["digest"]:
         return 0.0, "bits", "same"
     if a["nonfinite"] != b["nonfinite"]:
@@ -150,14 +162,14 @@ def _held(
 
 
 def _by_norm(
-    one: TensorSummary, other: TensorSummary, limit: float
+    summary: TensorSummary, other: TensorSummary, limit: float
 ) -> tuple[Number | None, _How, Status]:
     """Where only norms are known: the difference is at least that of the norms."""
-    if one.norm is None or other.norm is None:
+    if summary.norm is None or other.norm is None:
         return None, None, "unknown"
-    if one.norm == other.norm:
+    if summary.norm == other.norm:
         return 0.0, "norm", "close"
-    a, b = _float(one.norm), _float(other.norm)
+    a, b = _float(summary.norm), _float(other.norm)
     if math.isfinite(a) != math.isfinite(b):
         return None, "nonfinite", "different"
     return _held(abs(a - b), a, limit, "norm")
@@ -172,7 +184,9 @@ def _distance(a: dict[str, Any], b: dict[str, Any]) -> float:
     """The estimate of the norm of the difference: see `hookcli.run.statistics.sketch`."""
     ours, theirs = a["projections"], b["projections"]
     apart = [_float(x) - _float(y) for x, y in zip(ours, theirs, strict=True)]
-    return math.sqrt(sum(one * one for one in apart) / len(apart))  # `**` raises where it overflows
+    return math.sqrt(
+        sum(difference * difference for difference in apart) / len(apart)
+    )  # `**` raises where it overflows
 
 
 def _float(value: Number) -> float:

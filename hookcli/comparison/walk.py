@@ -32,15 +32,15 @@ class CallMoment:
 
 def moments(rows: Iterable[LayerRow]) -> list[CallMoment]:
     """Each call's start and end, in order: a call ends after those inside it."""
-    found: list[CallMoment] = []
+    call_moments: list[CallMoment] = []
     open_: list[LayerRow] = []
     for row in rows:
         while open_ and open_[-1].order != row.parent:
-            found.append(CallMoment(open_.pop(), "leave"))
-        found.append(CallMoment(row, "enter"))
+            call_moments.append(CallMoment(open_.pop(), "leave"))
+        call_moments.append(CallMoment(row, "enter"))
         open_.append(row)
-    found += [CallMoment(row, "leave") for row in reversed(open_)]
-    return found
+    call_moments += [CallMoment(row, "leave") for row in reversed(open_)]
+    return call_moments
 
 
 def ref(row: LayerRow) -> CallRef:
@@ -79,10 +79,13 @@ class Walk:
         for moment in moments_:
             row = moment.row
             part = "inputs" if moment.kind == "enter" else "outputs"
-            found = self._part(row, part)
-            (self._inputs if moment.kind == "enter" else self._outputs)[row.order] = found
+            differences = self._part(row, part)
+            (self._inputs if moment.kind == "enter" else self._outputs)[row.order] = differences
             if moment.kind == "leave" and row.order not in callers:
-                self.inexact += row.order not in self._pairs or worst(found) not in {None, "same"}
+                self.inexact += row.order not in self._pairs or worst(differences) not in {
+                    None,
+                    "same",
+                }
 
     def compare(
         self,
@@ -92,60 +95,60 @@ class Walk:
         exact: tuple[ExactDiff, ...] = (),
     ) -> tuple[TensorDiff, ...]:
         """A verdict on each tensor of two values."""
-        known = {one.path: one for one in exact}
+        known = {item.path: item for item in exact}
         return tuple(
-            lone(one, other)
-            if one is None or other is None
+            lone(item, other)
+            if item is None or other is None
             else judge_tensors(
-                one,
+                item,
                 other,
-                self._limit(name, one, other),
+                self._limit(name, item, other),
                 cast=self._cast,
-                exact=known.get(one.path),
+                exact=known.get(item.path),
             )
-            for one, other in beside(ours, theirs)
+            for item, other in beside(ours, theirs)
         )
 
     def _part(self, row: LayerRow, part: str) -> tuple[TensorDiff, ...]:
         partner = self._pairs.get(row.order)
         ours = leaves(row, part, self._values[0])
-        for one in ours:
-            self.coarsest = coarser(self.coarsest, one.dtype)
+        for summary in ours:
+            self.coarsest = coarser(self.coarsest, summary.dtype)
         if partner is None:
             return ()
         theirs = leaves(partner, part, self._values[1])
-        for one in theirs:
-            self.coarsest = coarser(self.coarsest, one.dtype)
+        for summary in theirs:
+            self.coarsest = coarser(self.coarsest, summary.dtype)
         return self.compare(ours, theirs, row.name, self._exact.get((row.order, part), ()))
 
-    def _limit(self, name: str | None, one: TensorSummary, other: TensorSummary) -> float:
-        rounds = coarser(one.dtype, other.dtype)
+    def _limit(self, name: str | None, summary: TensorSummary, other: TensorSummary) -> float:
+        rounds = coarser(summary.dtype, other.dtype)
         dtype = None if rounds is None else coarser(self.coarsest, rounds)
         return self._tolerances.limit(name, dtype, self.inexact)
 
     def at(self, moment: CallMoment) -> Status | None:
         """How the tensors of a moment compare; None where there is no partner, or no tensor."""
-        found = self._inputs if moment.kind == "enter" else self._outputs
-        return worst(found.get(moment.row.order, ()))
+        differences = self._inputs if moment.kind == "enter" else self._outputs
+        return worst(differences.get(moment.row.order, ()))
 
     def largest(self, moment: CallMoment) -> TensorDiff | None:
         """The tensor that differs most at a moment."""
-        found = (self._inputs if moment.kind == "enter" else self._outputs)[moment.row.order]
-        bad = [one for one in found if one.status == "different"]
-        return max(bad, key=lambda one: float(one.relative or 0), default=None)
+        differences = (self._inputs if moment.kind == "enter" else self._outputs)[moment.row.order]
+        bad = [difference for difference in differences if difference.status == "different"]
+        return max(bad, key=lambda difference: float(difference.relative or 0), default=None)
 
     def rows(self, a: Iterable[LayerRow], b: Iterable[LayerRow]) -> tuple[CallDiff, ...]:
         """A row for each call of either side."""
         ours = list(a)
         faults = self._faults(ours)
-        found = [self._row(row, fault=row.order in faults) for row in ours]
+        rows = [self._row(row, fault=row.order in faults) for row in ours]
         taken = {row.order for row in self._pairs.values()}
-        found += [
+        rows += [
             CallDiff(None, ref(row), "only_b", None, None, fault=False)
             for row in b
             if row.order not in taken
         ]
-        return tuple(found)
+        return tuple(rows)
 
     def _row(self, row: LayerRow, *, fault: bool) -> CallDiff:
         partner = self._pairs.get(row.order)
@@ -159,15 +162,15 @@ class Walk:
 
     def _faults(self, rows: list[LayerRow]) -> set[int]:
         """Calls whose inputs agree and output differs, but for those that such a call made so."""
-        found: set[int] = set()
+        faults: set[int] = set()
         blamed: set[int] = set()  # calls with such a one inside
         parents = {row.order: row.parent for row in rows}
         for row in reversed(rows):  # those inside come first
             inputs, outputs = worst(self._inputs[row.order]), worst(self._outputs[row.order])
             if agrees(inputs) and not agrees(outputs) and row.order not in blamed:
-                found.add(row.order)
-            if row.order in found or row.order in blamed:
+                faults.add(row.order)
+            if row.order in faults or row.order in blamed:
                 parent = parents[row.order]
                 if parent is not None:
                     blamed.add(parent)
-        return found
+        return faults

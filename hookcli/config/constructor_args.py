@@ -22,11 +22,11 @@ def parse_arguments(texts: tuple[str, ...]) -> tuple[Argument, ...]:
         return ()
     from hookcli.spec.yaml import load_value  # only here: most commands have no argument
 
-    found: list[Argument] = []
+    arguments: list[Argument] = []
     for text in texts:
         match = _KEYED.fullmatch(text)
         name, body = (match[1], match[2]) if match else (None, text)
-        if name is not None and any(one.name == name for one in found):
+        if name is not None and any(argument.name == name for argument in arguments):
             raise RequestError(
                 f"'{name}' is given twice", place=f"--arg {text}", hint="give each name one --arg"
             )
@@ -38,5 +38,5 @@ def parse_arguments(texts: tuple[str, ...]) -> tuple[Argument, ...]:
                 place=f"--arg {text}",
                 hint="write --arg depth=18 or --arg 'sizes=[1, 2]'; quote texts: 'name=\"a: b\"'",
             ) from None
-        found.append(Argument(name, value, text))
-    return tuple(found)
+        arguments.append(Argument(name, value, text))
+    return tuple(arguments)

@@ -13,14 +13,16 @@ def as_document(config: Any) -> dict[str, Any] | None:
     {'checks': [{'rule': 'finite'}]}
     """
     if isinstance(config, Mapping):
-        return {str(key): _plain(one) for key, one in config.items()}
+        return {str(key): _plain(item) for key, item in config.items()}
     if not isinstance(config, list | tuple):
         return None
-    return {"checks": [{"rule": one} if isinstance(one, str) else _plain(one) for one in config]}
+    return {
+        "checks": [{"rule": item} if isinstance(item, str) else _plain(item) for item in config]
+    }
 
 
 def _plain(value: Any) -> Any:
     """Tuples as lists: YAML has no others."""
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

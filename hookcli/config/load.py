@@ -51,23 +51,23 @@ def read_text(text: str, name: str) -> Config:
 def _config(
     document: Node, problems: Problems, path: str | None, code: Judge | None = None
 ) -> Config:
-    found = read_root(document, problems)
+    sections = read_root(document, problems)
     if code is not None:
-        refuse(found, code, problems)
-    hooks: tuple[Read, ...] = found.get("hooks", ())
-    for one in conflicts(tuple(hook.spec for hook in hooks)):
-        item = hooks[one.second].item
-        problems.add(item.get("kind") or item, one.message, one.hint)
+        refuse(sections, code, problems)
+    hooks: tuple[Read, ...] = sections.get("hooks", ())
+    for conflict in conflicts(tuple(hook.spec for hook in hooks)):
+        item = hooks[conflict.second].item
+        problems.add(item.get("kind") or item, conflict.message, conflict.hint)
     problems.settle()
     return Config(
         path=path,
-        model=model_of(found["model"]) if "model" in found else None,
-        run=run_of(found.get("run", {})),
+        model=model_of(sections["model"]) if "model" in sections else None,
+        run=run_of(sections.get("run", {})),
         hooks=tuple(hook.spec for hook in hooks),
-        **_as_they_are(found),
+        **_as_they_are(sections),
     )
 
 
-def _as_they_are(found: dict[str, Any]) -> dict[str, Any]:
+def _as_they_are(sections: dict[str, Any]) -> dict[str, Any]:
     names = ("inputs", "preset", "libraries", "checks", "suppress", "fail_on")
-    return {name: found[name] for name in names if name in found}
+    return {name: sections[name] for name in names if name in sections}

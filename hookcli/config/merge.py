@@ -125,8 +125,8 @@ def _same(source: str, other: str) -> bool:
 
 def _arguments(base: tuple[Argument, ...], given: tuple[Argument, ...]) -> tuple[Argument, ...]:
     """The flags' arguments over the file's: by name, and positional ones all together."""
-    names = {one.name for one in given}  # None among them where one is positional
-    return (*(one for one in base if one.name not in names), *given)
+    names = {argument.name for argument in given}  # None among them where one is positional
+    return (*(argument for argument in base if argument.name not in names), *given)
 
 
 def _hooks(command: Command, config: Config, flags: Flags) -> tuple[HookSpec, ...]:
@@ -160,8 +160,8 @@ def _check_conflicts(hooks: tuple[HookSpec, ...]) -> None:
         return
     from hookcli.config.conflicts import conflicts
 
-    for one in conflicts(hooks):
-        raise RequestError(one.message, place=hooks[one.second].place, hint=one.hint)
+    for conflict in conflicts(hooks):
+        raise RequestError(conflict.message, place=hooks[conflict.second].place, hint=conflict.hint)
 
 
 def _check_values(run: RunSpec, hooks: tuple[HookSpec, ...]) -> None:

@@ -117,10 +117,10 @@ class Buckets:
     def _end(self, note: BucketNote, done: Any, exact: torch.Tensor, started: int) -> Any:
         """The tensor that the hook gave, compared with the mean."""
         value = done.value()
-        found = value[0] if isinstance(value, list | tuple) else value
+        tensor = value[0] if isinstance(value, list | tuple) else value
         with torch.no_grad():
-            note.norm_after, note.norm_exact = _norm(found), _norm(exact)
-            away = _norm(found.to(exact.dtype) - exact)
+            note.norm_after, note.norm_exact = _norm(tensor), _norm(exact)
+            away = _norm(tensor.to(exact.dtype) - exact)
         note.error = away / note.norm_exact if note.norm_exact else (0.0 if not away else None)
         note.sent = self.wire.sent(note.step * 1_000_000 + note.order)
         if self._told is not None:

@@ -44,11 +44,11 @@ def check_alike(model: Model, group: Group, place: str) -> None:
     ------
     ModelError : one has not; the same on all ranks.
     """
-    found = group.gather(_rows(model))
-    for rank, rows in enumerate(found):
-        if rows != found[0]:
+    rows_by_rank = group.gather(_rows(model))
+    for rank, rows in enumerate(rows_by_rank):
+        if rows != rows_by_rank[0]:
             raise ModelError(
-                f"the ranks built different models: {_difference(found[0], rows, rank)}",
+                f"the ranks built different models: {_difference(rows_by_rank[0], rows, rank)}",
                 place=place,
                 hint="does the code read RANK, or draw a random size?",
             )

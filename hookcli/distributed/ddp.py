@@ -20,14 +20,14 @@ DEFAULT_CAP = 25.0  # MiB, of torch
 def options(spec: DistributedSpec, *, unused: bool) -> dict[str, Any]:
     """The keyword arguments for torch; `unused`: some parameter gets no gradient on some rank."""
     find = spec.find_unused_parameters
-    found = {
+    kwargs = {
         "bucket_cap_mb": spec.bucket_cap_mb,
         "find_unused_parameters": unused and not spec.static_graph if find is None else find,
         "static_graph": spec.static_graph,
         "gradient_as_bucket_view": spec.gradient_as_bucket_view,
         "broadcast_buffers": None if spec.broadcast_buffers else False,  # deprecated in torch 2.13
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in kwargs.items() if value is not None}
 
 
 def wrap(

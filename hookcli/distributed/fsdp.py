@@ -24,17 +24,17 @@ def _chosen(root: nn.Module, globs: tuple[str, ...]) -> list[tuple[str, nn.Modul
         (names[0], module) for module, names in module_tree.modules(root) if module is not root
     ]
     if globs:
-        found = [(n, m) for n, m in named if any(fnmatchcase(n, glob) for glob in globs)]
+        candidates = [(n, m) for n, m in named if any(fnmatchcase(n, glob) for glob in globs)]
     else:
         lists = {n for n, m in named if isinstance(m, nn.ModuleList)}
-        found = [(n, m) for n, m in named if n.rpartition(".")[0] in lists]
-        found += [(n, m) for n, m in named if isinstance(root, nn.ModuleList) and "." not in n]
-    able = [(n, m) for n, m in found if not isinstance(m, nn.ModuleList | nn.ModuleDict)]
+        candidates = [(n, m) for n, m in named if n.rpartition(".")[0] in lists]
+        candidates += [(n, m) for n, m in named if isinstance(root, nn.ModuleList) and "." not in n]
+    able = [(n, m) for n, m in candidates if not isinstance(m, nn.ModuleList | nn.ModuleDict)]
     return list(reversed([(n, m) for n, m in able if any(True for _ in m.parameters())]))
 
 
 def _unmatched(root: nn.Module, globs: tuple[str, ...]) -> str | None:
-    names = [name for _, found in module_tree.modules(root) for name in found]
+    names = [name for _, module_names in module_tree.modules(root) for name in module_names]
     return next((g for g in globs if not any(fnmatchcase(n, g) for n in names)), None)
 
 
@@ -95,7 +95,7 @@ def _check_parts(root: nn.Module, place: str) -> None:
 def _as_before(module: nn.Module) -> None:
     """Let the class that torch made for a sharded module go by the name of its author's."""
     kind = type(module)
-    base = next((one for one in kind.__bases__ if one is not FSDPModule), None)
+    base = next((parent for parent in kind.__bases__ if parent is not FSDPModule), None)
     if base is not None and FSDPModule in kind.__bases__:
         for name in ("__name__", "__qualname__", "__module__"):
             setattr(kind, name, getattr(base, name))
@@ -105,12 +105,12 @@ def _held(root: nn.Module, units: list[tuple[str, nn.Module]]) -> list[tuple[str
     """The parameters of each unit with their bytes: what is in an inner one is that one's."""
     names = {id(p): names[0] for p, names, _ in module_tree.tensors(root, "_parameters")}
     taken: set[int] = set()
-    found = []
+    sizes = []
     for name, module in units:
         own = [p for p in module.parameters() if id(p) not in taken]
         taken.update(map(id, own))
-        found.append((name, {names[id(p)]: p.numel() * p.element_size() for p in own}))
-    return found
+        sizes.append((name, {names[id(p)]: p.numel() * p.element_size() for p in own}))
+    return sizes
 
 
 def _local(parameter: Any) -> int:

@@ -58,9 +58,9 @@ class Group:
         """What each rank says, by rank."""
         if self.world == 1:
             return [value]
-        found: list[Any] = [None] * self.world
-        dist.all_gather_object(found, value, group=self.aside)
-        return found
+        values: list[Any] = [None] * self.world
+        dist.all_gather_object(values, value, group=self.aside)
+        return values
 
 
 def join(rank: Rank, spec: DistributedSpec, device: torch.device) -> Group:

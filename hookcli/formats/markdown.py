@@ -111,13 +111,13 @@ def _page(
     alarms: Sequence[tuple[str, str]] = (),
 ) -> str:
     """All parts that have something to say."""
-    found = [*alarms, *summary.failed(report)]
+    problems = [*alarms, *summary.failed(report)]
     parts = [
         f"### {quote(escape(report.model.type or report.model.source))}",
         "\n".join(f"- {name}: {quote(text)}" for name, text in summary.head(report)),
         *tables,
         "\n".join(f"- {name.strip()}: {quote(text)}" for name, text in totals),
-        "\n".join(f"- **{label}**: {quote(text)}" for label, text in found),
+        "\n".join(f"- **{label}**: {quote(text)}" for label, text in problems),
         "\n".join(f"- {quote(note)}" for note in notes),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -16,7 +16,9 @@ from hookcli.spec.request import Spec
 
 def refuse(problems: list[RequestError]) -> None:
     """Raise what was found wrong, all at once; what two kinds of an entry share, once."""
-    problems = [*{(one.message, one.place, one.hint): one for one in problems}.values()]
+    problems = [
+        *{(problem.message, problem.place, problem.hint): problem for problem in problems}.values()
+    ]
     if problems:
         raise problems[0] if len(problems) == 1 else ProblemsError(tuple(problems))
 
@@ -30,16 +32,16 @@ def build_hooks(spec: Spec, context: Context) -> list[Hook]:
     ModelError : code that an action names cannot be imported.
     """
     hooks, problems = [], []
-    for one in spec.hooks:
+    for hook_spec in spec.hooks:
         try:
-            hooks.append(build_hook(one, spec, context))
+            hooks.append(build_hook(hook_spec, spec, context))
         except RequestError as problem:
             problems.append(problem)
     refuse(problems)
     return hooks
 
 
-def build_hook(one: HookSpec, spec: Spec, context: Context) -> Hook:
+def build_hook(hook_spec: HookSpec, spec: Spec, context: Context) -> Hook:
     """The hook.
 
     Raises
@@ -47,11 +49,11 @@ def build_hook(one: HookSpec, spec: Spec, context: Context) -> Hook:
     RequestError, ModelError : an action names what is not there, or what cannot be imported.
     """
     actions = []
-    for action in one.actions:
-        if CATALOGUE[one.kind].average is not None and is_average(action):
+    for action in hook_spec.actions:
+        if CATALOGUE[hook_spec.kind].average is not None and is_average(action):
             continue  # it is the hook itself
         tools = Tools(
-            place=action.place or one.place,
+            place=action.place or hook_spec.place,
             seed=spec.run.seed,
             statistics=context.statistics,
             norm=context.norm,
@@ -62,4 +64,4 @@ def build_hook(one: HookSpec, spec: Spec, context: Context) -> Hook:
             terminal=spec.terminal,
         )
         actions.append(build(action, tools))
-    return Hook(one, actions, context)
+    return Hook(hook_spec, actions, context)

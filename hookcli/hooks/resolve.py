@@ -62,18 +62,20 @@ def resolve(spec: HookSpec, known: Known) -> Targets:
         targets.modules = [(names[0], module) for module, names in known.modules]
         return targets
     for number, match in enumerate(spec.at.any):
-        found: list[Any]
+        matches: list[Any]
         if match.part is not None or match.op is not None or match.node is not None:
-            found = _values(match, known)
-            targets.values += found
+            matches = _values(match, known)
+            targets.values += matches
         elif kind.at.plain == "parameter":
-            one = Selector((match,), spec.at.text)
-            found = [p for p in known.parameters if selectors.name_matches(one, p.name, p.aliases)]
-            targets.parameters += [info for info in found if info not in targets.parameters]
+            selector = Selector((match,), spec.at.text)
+            matches = [
+                p for p in known.parameters if selectors.name_matches(selector, p.name, p.aliases)
+            ]
+            targets.parameters += [info for info in matches if info not in targets.parameters]
         else:
-            found = module_targets(match, known)
-            targets.modules += [pair for pair in found if pair not in targets.modules]
-        if not found:
+            matches = module_targets(match, known)
+            targets.modules += [pair for pair in matches if pair not in targets.modules]
+        if not matches:
             targets.missed.add(number)
     _check(spec, spec.at, targets, known)
     return targets
@@ -89,12 +91,14 @@ def missed(resolved: Iterable[tuple[HookSpec, Targets]], known: Known) -> Iterat
         if spec.at is None or len(spec.at.texts) < 2:
             continue
         for number in sorted(numbers):
-            one = Selector((spec.at.any[number],), spec.at.texts[number])
-            if _is_everything(one.any[0]):
+            selector = Selector((spec.at.any[number],), spec.at.texts[number])
+            if _is_everything(selector.any[0]):
                 continue
-            message = f"nothing matches '{one.text}', one of several in at"
-            hint = _hint(spec, one, known)
-            yield HookFinding("hook_misuse", one.text, f"{message}: {hint}", spec.place, "warning")
+            message = f"nothing matches '{selector.text}', one of several in at"
+            hint = _hint(spec, selector, known)
+            yield HookFinding(
+                "hook_misuse", selector.text, f"{message}: {hint}", spec.place, "warning"
+            )
 
 
 def module_targets(match: Match, known: Known) -> list[tuple[str, nn.Module]]:
@@ -139,7 +143,7 @@ def _is_everything(match: Match) -> bool:
 
 def _of_parameters(spec: HookSpec, at: Selector) -> bool:
     return CATALOGUE[spec.kind].at.plain == "parameter" and any(
-        one.part is None and one.op is None and one.node is None for one in at.any
+        match.part is None and match.op is None and match.node is None for match in at.any
     )
 
 

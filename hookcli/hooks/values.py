@@ -24,8 +24,8 @@ def argument_notes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[LeafN
     """The tensors of a call's arguments in the same way."""
     if len(args) == 1 and not kwargs and type(args[0]) in _PLAIN:
         return _alone(args[0], "[0]")
-    found = argument_leaves(args, kwargs)
-    return tuple((path, shape_of(t), dtype_name(t.dtype), via) for path, t, via in found)
+    tensors = argument_leaves(args, kwargs)
+    return tuple((path, shape_of(t), dtype_name(t.dtype), via) for path, t, via in tensors)
 
 
 _PLAIN = {torch.Tensor, torch.nn.Parameter}  # of other classes a shape may be symbolic
@@ -39,12 +39,12 @@ def _alone(tensor: torch.Tensor, path: str) -> tuple[LeafNote, ...]:
         key = (path, tensor.shape, tensor.dtype)
     except RuntimeError:  # nested: without one shape
         return ((path, shape_of(tensor), dtype_name(tensor.dtype), False),)
-    found = _known.get(key)
-    if found is None:
+    notes = _known.get(key)
+    if notes is None:
         if len(_known) > _MOST:
             _known.clear()
-        found = _known[key] = ((path, shape_of(tensor), dtype_name(tensor.dtype), False),)
-    return found
+        notes = _known[key] = ((path, shape_of(tensor), dtype_name(tensor.dtype), False),)
+    return notes
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:

@@ -26,8 +26,8 @@ class Declaration:
 
 
 def _value(holder: object, name: str) -> Any:
-    found = getattr(holder, name)
-    return found() if callable(found) and not isinstance(found, torch.Tensor) else found
+    value = getattr(holder, name)
+    return value() if callable(value) and not isinstance(value, torch.Tensor) else value
 
 
 def _candidates(

@@ -76,22 +76,22 @@ def given_batch(
 
     """
 
-    def value(spec: Spec, one: InputSpec) -> Any:
+    def value(spec: Spec, argument: InputSpec) -> Any:
         match spec:
             case TensorSpec():
-                return _tensor(spec, one.place, floating, device)
+                return _tensor(spec, argument.place, floating, device)
             case ValueSpec():
                 return spec.value
             case FileSpec():
-                return read_tensors(spec.path, one.place)
+                return read_tensors(spec.path, argument.place)
             case FunctionSpec():
-                return call(spec, one.text)
+                return call(spec, argument.text)
             case ListSpec():
-                return [value(inner, one) for inner in spec.items]
+                return [value(inner, argument) for inner in spec.items]
             case DictSpec():
-                return {key: value(inner, one) for key, inner in spec.items}
+                return {key: value(inner, argument) for key, inner in spec.items}
 
-    made = [(one, value(one.spec, one)) for one in specs]
+    made = [(argument, value(argument.spec, argument)) for argument in specs]
     if (
         len(made) == 1
         and made[0][0].name is None
@@ -99,8 +99,8 @@ def given_batch(
     ):
         return as_batch(made[0][1])
     return Batch(
-        tuple(value for one, value in made if one.name is None),
-        {one.name: value for one, value in made if one.name is not None},
+        tuple(value for argument, value in made if argument.name is None),
+        {argument.name: value for argument, value in made if argument.name is not None},
     )
 
 

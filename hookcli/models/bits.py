@@ -9,18 +9,22 @@ import torch
 _WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32}  # by size in bytes
 
 
-def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
+def same_bits(first: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether two tensors are the same bit by bit, so that a NaN equals itself."""
-    if one.layout is not other.layout or one.dtype != other.dtype or one.device != other.device:
+    if (
+        first.layout is not other.layout
+        or first.dtype != other.dtype
+        or first.device != other.device
+    ):
         return False
     try:
-        ours, theirs = (parts_of(tensor) for tensor in alike(one.detach(), other.detach()))
+        ours, theirs = (parts_of(tensor) for tensor in alike(first.detach(), other.detach()))
         return len(ours) == len(theirs) and all(
             a.shape == b.shape and torch.equal(bits_of(a), bits_of(b))
             for a, b in zip(ours, theirs, strict=True)
         )
     except Exception:  # noqa: BLE001  # a subclass of the user's may raise anything
-        return written(one) == written(other)
+        return written(first) == written(other)
 
 
 def written(tensor: torch.Tensor) -> str:
@@ -31,12 +35,12 @@ def written(tensor: torch.Tensor) -> str:
         return f"<{type(tensor).__name__}>"
 
 
-def alike(one: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def alike(first: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Both without the repetitions that they share: an expanded tensor may have any size."""
-    plain = one.layout is torch.strided and not (one.is_nested or other.is_nested)
-    if plain and one.layout is other.layout and one.stride() == other.stride():
-        return once(one), once(other)
-    return one, other
+    plain = first.layout is torch.strided and not (first.is_nested or other.is_nested)
+    if plain and first.layout is other.layout and first.stride() == other.stride():
+        return once(first), once(other)
+    return first, other
 
 
 def parts_of(tensor: torch.Tensor) -> list[torch.Tensor]:
@@ -48,7 +52,7 @@ def parts_of(tensor: torch.Tensor) -> list[torch.Tensor]:
 
     """
     if tensor.is_nested:
-        return [part for one in tensor.unbind() for part in parts_of(one)]
+        return [part for component in tensor.unbind() for part in parts_of(component)]
     if tensor.layout is torch.strided:
         return [tensor]
     if tensor.layout is torch.sparse_coo:

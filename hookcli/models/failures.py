@@ -69,13 +69,13 @@ def _scripted(text: str) -> tuple[str, str, str | None] | None:
     """
     trace = text.rpartition(_ORIGINAL)[2] if _ORIGINAL in text else ""
     last = trace.rpartition("<--- HERE")
-    found = _SCRIPTED.search("".join(last[1:])) if trace else None
-    if found is None:
+    match = _SCRIPTED.search("".join(last[1:])) if trace else None
+    if match is None:
         return None
     lines = [(file, line) for file, line in _LINE.findall(trace) if places.is_user(file)]
-    own = [one for one in lines if not places.is_installed(one[0])] or lines
+    own = [frame for frame in lines if not places.is_installed(frame[0])] or lines
     place = f"{places.show(own[-1][0])}:{own[-1][1]}" if own else None
-    return found[1].rpartition(".")[2], found[2].strip(), place
+    return match[1].rpartition(".")[2], match[2].strip(), place
 
 
 def failure_of(error: BaseException, phase: str) -> Failure:

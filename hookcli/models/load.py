@@ -75,17 +75,17 @@ def load(
     with constructors:
         phase("import")
         with importing or nullcontext():
-            found = find(named, spec.source, spec.args)
+            imported = find(named, spec.source, spec.args)
         phase("build")
 
         def construct() -> nn.Module:
-            return build(found.choice.target, found.choice.label, spec.args, spec.source)
+            return build(imported.choice.target, imported.choice.label, spec.args, spec.source)
 
-        if not isinstance(found.choice.target, nn.Module):
+        if not isinstance(imported.choice.target, nn.Module):
             allow(construct)
         with building or nullcontext():
             root = construct()
-    return Loaded(root, found.module, found.choice.note, constructors)
+    return Loaded(root, imported.module, imported.choice.note, constructors)
 
 
 def open_archive(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> Loaded:

@@ -41,10 +41,10 @@ def at(root: nn.Module, name: str) -> nn.Module:
 
 def modules(root: nn.Module) -> list[tuple[nn.Module, list[str]]]:
     """Distinct modules, each with all its names, in the order of the first."""
-    found: dict[int, tuple[nn.Module, list[str]]] = {}
+    by_id: dict[int, tuple[nn.Module, list[str]]] = {}
     for name, module in named(root):
-        found.setdefault(id(module), (module, []))[1].append(name)
-    return list(found.values())
+        by_id.setdefault(id(module), (module, []))[1].append(name)
+    return list(by_id.values())
 
 
 def tensors(root: nn.Module, table: str) -> list[tuple[torch.Tensor, list[str], nn.Module]]:
@@ -52,10 +52,10 @@ def tensors(root: nn.Module, table: str) -> list[tuple[torch.Tensor, list[str], 
 
     Each comes with all its names and the module that holds it under the first.
     """
-    found: dict[int, tuple[torch.Tensor, list[str], nn.Module]] = {}
+    by_id: dict[int, tuple[torch.Tensor, list[str], nn.Module]] = {}
     for prefix, module in named(root):
         for key, tensor in getattr(module, table).items():
             if tensor is not None:
                 name = f"{prefix}.{key}" if prefix else key
-                found.setdefault(id(tensor), (tensor, [], module))[1].append(name)
-    return list(found.values())
+                by_id.setdefault(id(tensor), (tensor, [], module))[1].append(name)
+    return list(by_id.values())

@@ -106,14 +106,14 @@ def _kind_of(value: Any) -> str:
 @lru_cache(maxsize=4096)
 def _slots(kind: type) -> tuple[tuple[str, Any], ...]:
     """The members that a class keeps in slots."""
-    found = []
+    members = []
     for base in kind.__mro__:
         names = base.__dict__.get("__slots__", ())
         for name in (names,) if isinstance(names, str) else tuple(names):
             member = base.__dict__.get(name)
             if isinstance(member, types.MemberDescriptorType):
-                found.append((name, member))
-    return tuple(found)
+                members.append((name, member))
+    return tuple(members)
 
 
 def _attributes(value: object) -> Iterator[tuple[str, str, Any]]:
@@ -155,11 +155,11 @@ def leaves(value: object) -> list[tuple[str, torch.Tensor, bool]]:
     """
     if isinstance(value, torch.Tensor):
         return [("", value, False)]
-    found: list[tuple[str, torch.Tensor, bool]] = []
+    tensors: list[tuple[str, torch.Tensor, bool]] = []
     kind = _kind_of(value)
     if kind not in {"atom", "opaque"}:
-        _walk(value, kind, "", False, found, [], [_MAX_NODES])
-    return found
+        _walk(value, kind, "", False, tensors, [], [_MAX_NODES])
+    return tensors
 
 
 def _walk(
@@ -167,7 +167,7 @@ def _walk(
     kind: str,
     path: str,
     via: bool,
-    found: list[tuple[str, torch.Tensor, bool]],
+    tensors: list[tuple[str, torch.Tensor, bool]],
     above: list[int],
     budget: list[int],
 ) -> None:
@@ -179,9 +179,9 @@ def _walk(
     for _, step, child in _children(value, kind):
         inner = _kind_of(child)
         if inner == "tensor":
-            found.append((path + step, child, via))
+            tensors.append((path + step, child, via))
         elif inner not in {"atom", "opaque"}:
-            _walk(child, inner, path + step, via, found, above, budget)
+            _walk(child, inner, path + step, via, tensors, above, budget)
     above.pop()
 
 
@@ -189,12 +189,12 @@ def argument_leaves(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[tuple[str, torch.Tensor, bool]]:
     """The tensors of a call: positional ones under "[i]", keyword ones under ".name"."""
-    found = [(f"[{i}]{path}", t, via) for i, a in enumerate(args) for path, t, via in leaves(a)]
+    tensors = [(f"[{i}]{path}", t, via) for i, a in enumerate(args) for path, t, via in leaves(a)]
     if kwargs:
-        found += [
+        tensors += [
             (f".{name}{path}", t, via) for name, a in kwargs.items() for path, t, via in leaves(a)
         ]
-    return found
+    return tensors
 
 
 def describe(value: object, above: tuple[int, ...] = ()) -> Tree:
@@ -266,7 +266,7 @@ def _mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor], above: l
         return value
     above.append(id(value))
     try:
-        return _copied(value, lambda one: _mapped(one, change, above))
+        return _copied(value, lambda item: _mapped(item, change, above))
     finally:
         above.pop()
 

@@ -49,27 +49,27 @@ class ForwardPasses:
         self._by_key: dict[int, list[Call]] = {}
         self._first_of: dict[int, Call] = {}  # order of a recomputed call → what it repeats
 
-    def note(self, one: Call, again: Call | None) -> None:
+    def note(self, call: Call, again: Call | None) -> None:
         """A call begins; `again` is the one that it repeats.
 
         A checkpoint runs its calls without grad, or under hooks of saved tensors: no other call
         is repeated. One inside another runs them without grad once more in the other's second run.
         """
         if again is not None:
-            self._first_of[one.order] = again
+            self._first_of[call.order] = again
             if not torch.is_grad_enabled():
-                self._by_key.setdefault(one.key, []).append(one)
+                self._by_key.setdefault(call.key, []).append(call)
             return
         top: tuple[Any, Any] | None = _hooks_of_saved(True)
         if top is not None:
-            one.segment = _segment(top)
-        elif one.graded:
+            call.segment = _segment(top)
+        elif call.graded:
             return
-        known = self._by_key.get(one.key)
+        known = self._by_key.get(call.key)
         if known is None:
-            self._by_key[one.key] = [one]
+            self._by_key[call.key] = [call]
         else:
-            known.append(one)
+            known.append(call)
 
     def of_recomputation(self, key: int, within: int | None) -> Call | None:
         """The call of the module `key` that the one which begins now repeats; None where none."""
@@ -78,31 +78,31 @@ class ForwardPasses:
             return None
         caller = None if within is None else self._first_of.get(within)
         if caller is not None:
-            found = [one for one in known if one.parent == caller.order]
+            candidates = [call for call in known if call.parent == caller.order]
         else:
-            found = self._of_segment(known)
-        if not found:
+            candidates = self._of_segment(known)
+        if not candidates:
             return None
-        fewest = min(one.repeats for one in found)
-        first = next(one for one in found if one.repeats == fewest)
+        fewest = min(call.repeats for call in candidates)
+        first = next(call for call in candidates if call.repeats == fewest)
         first.repeats += 1
         return first
 
     def _of_segment(self, known: list[Call]) -> list[Call]:
         """Those of the checkpoint whose backward is running."""
         again = _segment(_hooks_of_saved(True))
-        exact = [one for one in known if again is not None and one.segment == again]
+        exact = [call for call in known if again is not None and call.segment == again]
         if exact:
             return exact
         sequence = _node_sequence()
         if sequence is None:
             return known
         # Without grad no nodes are made: calls of a reentrant checkpoint began right after its own.
-        inside = [one for one in known if not one.graded and one.sequence == sequence + 1]
+        inside = [call for call in known if not call.graded and call.sequence == sequence + 1]
         if inside:
             return inside
-        before = [one for one in known if one.sequence <= sequence and one.segment is not None]
+        before = [call for call in known if call.sequence <= sequence and call.segment is not None]
         if not before:
-            return [one for one in known if one.sequence <= sequence] or known
+            return [call for call in known if call.sequence <= sequence] or known
         last = before[-1].segment
-        return [one for one in before if one.segment == last]
+        return [call for call in before if call.segment == last]

@@ -29,12 +29,12 @@ def tapped_of(module: nn.Module) -> Tapped | None:
 
 def tapped_in(root: nn.Module) -> list[Tapped]:
     """The scripted modules at and below `root` that tell of their calls, each once."""
-    found = {}
+    by_id = {}
     for module, _ in module_tree.modules(root):
         tapped = tapped_of(module)
         if tapped is not None:
-            found[id(tapped)] = tapped
-    return list(found.values())
+            by_id[id(tapped)] = tapped
+    return list(by_id.values())
 
 
 def is_scripted(module: object) -> bool:

@@ -13,22 +13,24 @@ from hookcli.rules.rule import PROBES, Rule, RuleOption
 from hookcli.text import shorten
 
 
-def _option(one: RuleOption) -> str:
-    default = one.default
+def _option(option: RuleOption) -> str:
+    default = option.default
     if isinstance(default, bool):
-        return f"{one.name}: {one.does} (default: {str(default).lower()})"
+        return f"{option.name}: {option.does} (default: {str(default).lower()})"
     if isinstance(default, tuple):
         default = "[" + ", ".join(map(str, default)) + "]"
-    said = " (needed)" if one.required else "" if default is None else f" (default: {default!r})"
+    suffix = (
+        " (needed)" if option.required else "" if default is None else f" (default: {default!r})"
+    )
     if isinstance(default, str) and default.startswith("["):
-        said = f" (default: {default})"
-    return f"{one.name}: {one.does}{said}"
+        suffix = f" (default: {default})"
+    return f"{option.name}: {option.does}{suffix}"
 
 
 def costs(rule: Rule) -> str:
     """What its probes cost a run, with the default options."""
-    needed = dict.fromkeys(one.partition(":")[0] for one in rule.needs(rule.filled({})))
-    return "; ".join(PROBES[one] for one in needed) or "nothing beyond the run"
+    needed = dict.fromkeys(probe.partition(":")[0] for probe in rule.needs(rule.filled({})))
+    return "; ".join(PROBES[probe] for probe in needed) or "nothing beyond the run"
 
 
 def rule_page(rule: Rule, width: int = WIDTH) -> str:
@@ -51,7 +53,7 @@ def rule_page(rule: Rule, width: int = WIDTH) -> str:
                 ],
                 width,
             ),
-            bullet_list("options", (_option(one) for one in rule.options), width),
+            bullet_list("options", (_option(option) for option in rule.options), width),
         )
     )
 
@@ -91,5 +93,5 @@ def rule_data(rule: Rule) -> dict[str, Any]:
         "description": rule.says,
         **{name: getattr(rule, name) for name in texts},
         "needs": list(rule.needs(rule.filled({}))),
-        "options": [dataclasses.asdict(one) for one in rule.options],
+        "options": [dataclasses.asdict(option) for option in rule.options],
     }

@@ -21,12 +21,12 @@ def filled(text: str, width: int, first: str, later: str) -> str:
     )
 
 
-def fields(found: Sequence[tuple[str, str]], width: int) -> str:
+def fields(pairs: Sequence[tuple[str, str]], width: int) -> str:
     """Labels on the left, their texts beside them; what has no text is left out."""
-    found = [(label, text) for label, text in found if text]
-    wide = max(len(label) for label, _ in found)
+    pairs = [(label, text) for label, text in pairs if text]
+    wide = max(len(label) for label, _ in pairs)
     return "\n".join(
-        filled(text, width, f"{label:<{wide}}  ", " " * (wide + 2)) for label, text in found
+        filled(text, width, f"{label:<{wide}}  ", " " * (wide + 2)) for label, text in pairs
     )
 
 

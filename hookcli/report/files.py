@@ -35,9 +35,9 @@ def read_report(path: str) -> Report:
             f"{place} cannot be read: {error.strerror}", place=place, hint=_HINT
         ) from None
     try:
-        found = from_json(text, strict=True)
-        check_valid(found, text)
-        return found
+        report = from_json(text, strict=True)
+        check_valid(report, text)
+        return report
     except ValueError as error:
         raise RequestError(
             f"{path} is no hookcli report: {error}", place=path, hint=_HINT

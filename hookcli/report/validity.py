@@ -54,9 +54,9 @@ def _check_numbers(text: bytes) -> None:
     while todo:
         path, value = todo.pop()
         if isinstance(value, dict):
-            todo += [(f"{path}.{key}", one) for key, one in value.items()]
+            todo += [(f"{path}.{key}", child) for key, child in value.items()]
         elif isinstance(value, list):
-            todo += [(f"{path}.{i}", one) for i, one in enumerate(value)]
+            todo += [(f"{path}.{i}", child) for i, child in enumerate(value)]
         elif isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{path[1:]}: Input should be a finite number")
         elif isinstance(value, int) and abs(value) > _LARGEST:
@@ -77,8 +77,12 @@ def _open_values(report: Report) -> _Found:
             yield f"parameters.{i}.steps.{k}", check_step, (step,)
     for i, event in enumerate(report.events if isinstance(report.events, tuple) else ()):
         yield from _leaves(f"events.{i}.values", event.values)
-    for i, one in enumerate(report.measurements):
-        yield f"measurements.{i}.value", check_measured, (one.probe, one.target, one.value)
+    for i, measurement in enumerate(report.measurements):
+        yield (
+            f"measurements.{i}.value",
+            check_measured,
+            (measurement.probe, measurement.target, measurement.value),
+        )
 
 
 def _leaves(path: str, leaves: Any) -> _Found:

@@ -22,7 +22,10 @@ def limit_of(dtype: str) -> float:
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """One finding: the output that moved most."""
-    value = next((one.value for one in report.measurements if one.probe == PROBE), None)
+    value = next(
+        (measurement.value for measurement in report.measurements if measurement.probe == PROBE),
+        None,
+    )
     if value is None:
         yield skipped("no other samples were tried")
         return
@@ -36,12 +39,14 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     limit = limit_of(value["dtype"]) if limit is None else limit
     relative = float(value["relative"])
     if not relative <= limit:
-        said = (
+        message = (
             f"output{value['output']} of sample {value['sample']} changed by {relative:.3g} of its "
             f"largest value when the other samples were replaced (batch dimension {value['dim']})"
         )
         place = report.model.place
-        yield RuleFinding("fail", "", "samples are coupled", said, value["relative"], limit, place)
+        yield RuleFinding(
+            "fail", "", "samples are coupled", message, value["relative"], limit, place
+        )
         return
     yield passed(
         f"{value['samples']} samples along dimension {value['dim']} do not see each other",

@@ -23,42 +23,44 @@ def _whole(report: Report, rows: Sequence[BucketRow]) -> Iterator[RuleFinding]:
     trainable = [row.name for row in report.parameters if row.requires_grad]
     missing = [name for name in trainable if not count[name]]
     if missing:
-        said = f"no bucket holds {join_names(missing)}: their gradients stay each rank's own"
-        yield RuleFinding("fail", missing[0], "missing", said, len(missing), 0, report.model.place)
+        message = f"no bucket holds {join_names(missing)}: their gradients stay each rank's own"
+        yield RuleFinding(
+            "fail", missing[0], "missing", message, len(missing), 0, report.model.place
+        )
     again = [name for name, times in count.items() if times > 1]
     if again:
-        said = f"{join_names(again)} stand in several buckets of one step"
-        yield RuleFinding("fail", again[0], "again", said, len(again), 0, report.model.place)
+        message = f"{join_names(again)} stand in several buckets of one step"
+        yield RuleFinding("fail", again[0], "again", message, len(again), 0, report.model.place)
 
 
 def _limits(rows: Sequence[BucketRow], options: Options) -> Iterator[RuleFinding]:
     count, most, part = options["count"], options["bytes"], options["sent"]
     if count is not None and len(rows) > count:
-        said = f"a step has {counted(len(rows), 'bucket')}, where {count:,} are allowed"
-        yield RuleFinding("fail", "", "count", said, len(rows), count)
+        message = f"a step has {counted(len(rows), 'bucket')}, where {count:,} are allowed"
+        yield RuleFinding("fail", "", "count", message, len(rows), count)
     largest = max(rows, key=lambda row: row.bytes)
     if most is not None and largest.bytes > most:
-        said = f"bucket {largest.index} has {largest.bytes:,} bytes, where {most:,} are allowed"
-        yield RuleFinding("fail", "", "bytes", said, largest.bytes, most)
+        message = f"bucket {largest.index} has {largest.bytes:,} bytes, where {most:,} are allowed"
+        yield RuleFinding("fail", "", "bytes", message, largest.bytes, most)
     if part is None:
         return
     plain = sum(row.plain_bytes for row in rows)
     sent = sum(row.wire_bytes or 0 for row in rows)
     if plain and sent / plain > part:
-        said = f"a step sends {sent / plain:.2f} of what plain all-reduce does"
-        yield RuleFinding("fail", "", "sent", said, round(sent / plain, 4), part)
+        message = f"a step sends {sent / plain:.2f} of what plain all-reduce does"
+        yield RuleFinding("fail", "", "sent", message, round(sent / plain, 4), part)
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each limit that is passed, and for parameters that no bucket holds."""
-    found = report.distributed
-    if found is None or not found.buckets:
+    distributed = report.distributed
+    if distributed is None or not distributed.buckets:
         yield skipped("no gradients were exchanged in buckets: --nproc 2 runs two ranks")
         return
     if report.error is not None:
         yield skipped("the run failed before its end")
         return
-    rows = _last_step(found.buckets)
+    rows = _last_step(distributed.buckets)
     findings = [*_whole(report, rows), *_limits(rows, options)]
     yield from findings
     if not findings:

@@ -41,24 +41,24 @@ def _judged(
         noun, value = FIGURES[name][0], figures.get(name)
         if value is None:
             why = _UNCOUNTED if name in _COUNTED else "not known"
-            said = f"the {noun}{of} are {why}"
-            yield RuleFinding("error", target, f"{name} unknown", said, None, limit)
+            message = f"the {noun}{of} are {why}"
+            yield RuleFinding("error", target, f"{name} unknown", message, None, limit)
         elif exact and value != limit:
             apart = f"{abs(value - limit):,} {'more' if value > limit else 'fewer'}"
-            said = f"{value:,} {noun}{of}, where {limit:,} are stated: {apart}"
-            yield RuleFinding("fail", target, name, said, value, limit)
+            message = f"{value:,} {noun}{of}, where {limit:,} are stated: {apart}"
+            yield RuleFinding("fail", target, name, message, value, limit)
         elif value > limit:
             over = f", {value / limit - 1:.1%} over" if limit else ""
-            said = f"{value:,} {noun}{of}, where {limit:,} are allowed{over}"
-            yield RuleFinding("fail", target, name, said, value, limit)
+            message = f"{value:,} {noun}{of}, where {limit:,} are allowed{over}"
+            yield RuleFinding("fail", target, name, message, value, limit)
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each figure that is above its limit, of the model or of each part at `at`."""
     stated = {name: options[name] for name in FIGURES if options[name] is not None}
     if not stated:
-        said = f"no limit is stated: {', '.join(FIGURES)}"
-        yield RuleFinding("error", "", "no limit", said)
+        message = f"no limit is stated: {', '.join(FIGURES)}"
+        yield RuleFinding("error", "", "no limit", message)
         return
     glob = options["at"]
     of: Mapping[str, Figures]
@@ -69,16 +69,16 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if not of:
         yield RuleFinding("error", glob, "no match", f"no module matches '{glob}'")
         return
-    found = [
+    findings = [
         finding
         for target, figures in of.items()
         for finding in _judged(target, figures, stated, exact=options["exact"])
     ]
-    if found:
+    if findings:
         where = {**places(report), "": report.model.place}
-        for one in found:
-            place = where.get(one.target) or _inside(report, one.target)
-            yield dataclasses.replace(one, place=place)
+        for result in findings:
+            place = where.get(result.target) or _inside(report, result.target)
+            yield dataclasses.replace(result, place=place)
     else:
         yield passed(_kept(of, stated))
 
@@ -94,8 +94,8 @@ def _kept(of: Mapping[str, Figures], stated: Mapping[str, int]) -> str:
     if len(of) > 1:
         return f"{counted(len(of), 'module')} within {', '.join(FIGURES[n][0] for n in stated)}"
     ((target, figures),) = of.items()
-    said = "; ".join(f"{figures[n]:,} {FIGURES[n][0]} of {most:,}" for n, most in stated.items())
-    return f"{target}: {said}" if target else said
+    text = "; ".join(f"{figures[n]:,} {FIGURES[n][0]} of {most:,}" for n, most in stated.items())
+    return f"{target}: {text}" if target else text
 
 
 RULE = Rule(

@@ -66,8 +66,8 @@ def with_safe_set(asked: tuple[CheckSpec, ...], *, together: bool = False) -> tu
 
 def probes_of(checks: tuple[CheckSpec, ...]) -> tuple[str, ...]:
     """What the rules want a run to look at, each once."""
-    found: dict[str, None] = {}
+    probes: dict[str, None] = {}
     for check in checks:
         rule = CATALOGUE[check.rule]
-        found.update(dict.fromkeys(rule.needs(rule.filled(check.options))))
-    return tuple(found)
+        probes.update(dict.fromkeys(rule.needs(rule.filled(check.options))))
+    return tuple(probes)

@@ -17,27 +17,28 @@ def _size(row: BucketRow) -> float:
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """One finding: the worst bucket, and how many are above the limit."""
-    found = report.distributed
-    if found is None or not found.buckets:
+    distributed = report.distributed
+    if distributed is None or not distributed.buckets:
         yield skipped("no gradients were averaged: --nproc 2 runs two ranks")
         return
     if report.error is not None:
         yield skipped("the run failed before its end")
         return
     limit = options["limit"]
-    worst = max(found.buckets, key=lambda row: (_size(row) != _size(row), _size(row)))
-    above = [row for row in found.buckets if not _size(row) <= limit]
+    worst = max(distributed.buckets, key=lambda row: (_size(row) != _size(row), _size(row)))
+    above = [row for row in distributed.buckets if not _size(row) <= limit]
     if not above:
-        said = f"{found.hook} averaged {counted(len(found.buckets), 'bucket')} within {limit:g}"
-        yield passed(said, value=worst.error, limit=limit)
+        buckets = counted(len(distributed.buckets), "bucket")
+        message = f"{distributed.hook} averaged {buckets} within {limit:g}"
+        yield passed(message, value=worst.error, limit=limit)
         return
-    said = (
-        f"{found.hook} is off the exact average by {_size(worst):.3g} of its norm in bucket "
+    message = (
+        f"{distributed.hook} is off the exact average by {_size(worst):.3g} of its norm in bucket "
         f"{worst.index} of step {worst.step} ({join_names(worst.parameters)})"
     )
-    more = f"; {len(above)} of {counted(len(found.buckets), 'bucket')} are above"
+    more = f"; {len(above)} of {counted(len(distributed.buckets), 'bucket')} are above"
     yield RuleFinding(
-        "fail", "", "error", said + (more if len(above) > 1 else ""), worst.error, limit
+        "fail", "", "error", message + (more if len(above) > 1 else ""), worst.error, limit
     )
 
 

@@ -13,10 +13,14 @@ PROBE = {"eval": "repeat_eval", "train": "repeat_train"}
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each mode in which two runs differ."""
-    found = {one.probe: one.value for one in report.measurements if one.probe in PROBE.values()}
+    values = {
+        measurement.probe: measurement.value
+        for measurement in report.measurements
+        if measurement.probe in PROBE.values()
+    }
     good, seen = [], 0
     for mode in options["modes"]:
-        value = found.get(PROBE[mode])
+        value = values.get(PROBE[mode])
         if value is None:
             continue
         seen += 1
@@ -24,15 +28,17 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         if "why" in value:
             yield skipped(value["why"])
         elif "error" in value:
-            said = f"the model could not be run again in {mode} mode: {value['error']}"
-            yield RuleFinding("error", "", f"{mode} failed", said, None, None, value.get("place"))
+            message = f"the model could not be run again in {mode} mode: {value['error']}"
+            yield RuleFinding(
+                "error", "", f"{mode} failed", message, None, None, value.get("place")
+            )
         elif value["differ"]:
-            said = (
+            message = (
                 f"two runs in {mode} mode with one seed differ in {join_names(value['differ'])}, "
                 f"by up to {value['largest']} of the largest value"
             )
             kind = f"differs in {mode}"
-            yield RuleFinding("fail", "", kind, said, len(value["differ"]), 0, place)
+            yield RuleFinding("fail", "", kind, message, len(value["differ"]), 0, place)
         else:
             good.append(f"{counted(value['compared'], 'tensor')} in {mode} mode")
     if not seen:

@@ -22,33 +22,39 @@ def _values(report: Report, options: Options) -> Iterator[tuple[str, str, str, s
     part = options["part"]
     if part == "parameter":
         where = places(report)
-        for one in parameters_at(report, (options["at"],)):
-            yield one.name, one.name, one.dtype, where.get(owner(one.name)), part
+        for parameter in parameters_at(report, (options["at"],)):
+            yield (
+                parameter.name,
+                parameter.name,
+                parameter.dtype,
+                where.get(owner(parameter.name)),
+                part,
+            )
         return
     for row in calls_at(report, options["at"]):
         for leaf in leaves_of(row, part):
-            said = f"{part}{leaf.path} of {layer(row)}"
-            yield row.name or "", said, leaf.dtype, row.place, f"{part}{leaf.path}"
+            label = f"{part}{leaf.path} of {layer(row)}"
+            yield row.name or "", label, leaf.dtype, row.place, f"{part}{leaf.path}"
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each layer, or parameter, with another dtype."""
     wanted = options["dtype"]
     seen, told = 0, set()
-    for target, said, dtype, place, kind in _values(report, options):
+    for target, text, dtype, place, kind in _values(report, options):
         if _kind(dtype) != _kind(wanted):
             continue
         seen += 1
         if dtype != wanted and (target, kind) not in told:
             told.add((target, kind))
             yield RuleFinding(
-                "fail", target, kind, f"{said} is {dtype}, not {wanted}", dtype, wanted, place
+                "fail", target, kind, f"{text} is {dtype}, not {wanted}", dtype, wanted, place
             )
     if not seen and report.error is not None:
         yield skipped("the run did not come so far")
     elif not seen:
-        said = f"nothing of the kind of {wanted} stands at '{options['at']}'"
-        yield RuleFinding("error", options["at"], "no match", said)
+        text = f"nothing of the kind of {wanted} stands at '{options['at']}'"
+        yield RuleFinding("error", options["at"], "no match", text)
     elif not told:
         yield passed(f"{counted(seen, 'tensor')} of {wanted}", limit=wanted)
 

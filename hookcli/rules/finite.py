@@ -23,13 +23,13 @@ _WORDS = (("nans", "NaN"), ("infs", "Inf"), ("minus_infs", "-Inf"))
 
 
 def _amount(value: dict[str, Any]) -> str:
-    found = [f"{value[key]:,} {word}" for key, word in _WORDS if value.get(key)]
-    return f"{', '.join(found)} of {value['numel']:,}"
+    counts = [f"{value[key]:,} {word}" for key, word in _WORDS if value.get(key)]
+    return f"{', '.join(counts)} of {value['numel']:,}"
 
 
-def _is_mask(one: Measurement) -> bool:
+def _is_mask(measurement: Measurement) -> bool:
     """Minus infinity alone, in the forward pass, is how attention and logits are masked."""
-    value = one.value
+    value = measurement.value
     forward = value["at"] in {"input", "output", "buffer"}
     return forward and not (value["nans"] or value["infs"])
 
@@ -39,15 +39,21 @@ class _Judge:
         self.report = report
         self.rows: dict[int, LayerRow] = {row.order: row for row in report.layers}
         self.places = places(report)
-        self.found = [one for one in report.measurements if one.probe == FOUND]
+        self.found = [
+            measurement for measurement in report.measurements if measurement.probe == FOUND
+        ]
 
     def first(self) -> RuleFinding | None:
         """The first place; where masks alone came before it and went in, the first mask."""
         loss = self._loss()
-        hard = next((one for one in self.found if not _is_mask(one)), None)
+        hard = next((measurement for measurement in self.found if not _is_mask(measurement)), None)
         if hard is not None and loss is not None and self._comes_before(loss[0], hard):
             hard = None
-        masks = (one for one in self.found if _is_mask(one) and one.value["at"] == "output")
+        masks = (
+            measurement
+            for measurement in self.found
+            if _is_mask(measurement) and measurement.value["at"] == "output"
+        )
         mask = next(masks, None)
         if hard is None and loss is None:
             return self._parameter()
@@ -71,9 +77,9 @@ class _Judge:
         if value["at"] in _AFTER_LOSS:
             return True
         return any(
-            one.value["at"] == "input" and one.value["order"] == value["order"]
-            for one in self.found
-            if one is not hard
+            other.value["at"] == "input" and other.value["order"] == value["order"]
+            for other in self.found
+            if other is not hard
         )
 
     def _loss(self) -> tuple[int, RuleFinding] | None:
@@ -81,83 +87,90 @@ class _Judge:
         for step, loss in enumerate(self.report.run.losses):
             if isinstance(loss, str):
                 which = f" of step {step}" if self.report.run.steps > 1 else ""
-                said = f"the loss{which} is {loss}; every value before it was finite"
+                message = f"the loss{which} is {loss}; every value before it was finite"
                 place = self.report.model.place
-                return step, RuleFinding("fail", "", "loss", said, loss, 0, place)
+                return step, RuleFinding("fail", "", "loss", message, loss, 0, place)
         return None
 
     def _parameter(self) -> RuleFinding | None:
         for row in reversed(self.report.parameters):
             if row.status == "non_finite":
-                said = f"the gradient of {row.name} is not finite; those at the layers were finite"
+                message = (
+                    f"the gradient of {row.name} is not finite; those at the layers were finite"
+                )
                 place = self.places.get(owner(row.name))
-                return RuleFinding("fail", row.name, "parameter_gradient", said, None, 0, place)
+                return RuleFinding("fail", row.name, "parameter_gradient", message, None, 0, place)
         return None
 
-    def _of(self, one: Measurement) -> RuleFinding:
-        value = one.value
+    def _of(self, measurement: Measurement) -> RuleFinding:
+        value = measurement.value
         number = value["nans"] + value["infs"] + value["minus_infs"]
-        target, said, place = self._said(one)
-        return RuleFinding("fail", target, value["at"], said, number, 0, place)
+        target, message, place = self._said(measurement)
+        return RuleFinding("fail", target, value["at"], message, number, 0, place)
 
-    def _said(self, one: Measurement) -> tuple[str, str, str | None]:
-        value, amount = one.value, _amount(one.value)
+    def _said(self, measurement: Measurement) -> tuple[str, str, str | None]:
+        value, amount = measurement.value, _amount(measurement.value)
         row = self.rows.get(value["order"])
         if value["at"] in {"parameter", "buffer"}:
-            said = f"the {value['at']} {one.target} holds {amount} before the run"
-            return one.target, said, self.places.get(owner(one.target))
+            message = f"the {value['at']} {measurement.target} holds {amount} before the run"
+            return measurement.target, message, self.places.get(owner(measurement.target))
         if value["at"] in _OF_PARAMETERS:
             which = f" (step {value['step']})" if self.report.run.steps > 1 else ""
-            said = _OF_PARAMETERS[value["at"]].format(name=one.target, amount=amount, which=which)
-            return one.target, said, self.places.get(owner(one.target))
+            message = _OF_PARAMETERS[value["at"]].format(
+                name=measurement.target, amount=amount, which=which
+            )
+            return measurement.target, message, self.places.get(owner(measurement.target))
         kind = value["type"]
-        name = called(one.target, kind, one.call)
-        place = row.place if row is not None else self.places.get(one.target)
+        name = called(measurement.target, kind, measurement.call)
+        place = row.place if row is not None else self.places.get(measurement.target)
         if value["at"] == "gradient":
-            return self._gradient(one, amount, place)
+            return self._gradient(measurement, amount, place)
         where = f"{value['at']}{value['path']}"
         if value["at"] == "input":
             root = row is not None and row.parent is None
-            said = f"the {where} of {name} holds {amount}: " + (
+            message = f"the {where} of {name} holds {amount}: " + (
                 "the batch itself is not finite"
                 if root
                 else "it was made outside any module, after finite values"
             )
         else:
-            before = "-Inf went in" if self._went_in(one) else "its inputs were finite"
+            before = "-Inf went in" if self._went_in(measurement) else "its inputs were finite"
             inside = any(other.parent == value["order"] for other in self.report.layers)
             code = " and it arose in its own code, not in a module below" if inside else ""
-            said = f"the {where} of {name} holds {amount}; {before}{code}"
-        return one.target, said, place
+            message = f"the {where} of {name} holds {amount}; {before}{code}"
+        return measurement.target, message, place
 
     def _gradient(
-        self, one: Measurement, amount: str, place: str | None
+        self, measurement: Measurement, amount: str, place: str | None
     ) -> tuple[str, str, str | None]:
         """A gradient is made by what took the value: that call, where it is one alone."""
-        takers = [self.rows[order] for order in one.value["taken_by"] if order in self.rows]
-        name = called(one.target, one.value["type"], one.call)
+        takers = [self.rows[order] for order in measurement.value["taken_by"] if order in self.rows]
+        name = called(measurement.target, measurement.value["type"], measurement.call)
         if len(takers) == 1:
             row = takers[0]
-            said = (
+            message = (
                 f"the gradient at the input of {called(row.name, row.type, row.call)} holds "
                 f"{amount}; that at its output was finite"
             )
-            return row.name or "", said, row.place
-        said = f"the gradient at the output{one.value['path']} of {name} holds {amount}"
-        return one.target, f"{said}; those before it in backward were finite", place
+            return row.name or "", message, row.place
+        message = f"the gradient at the output{measurement.value['path']} of {name} holds {amount}"
+        return measurement.target, f"{message}; those before it in backward were finite", place
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """The first place alone: what follows it is its consequence."""
-    read = next((one.value for one in report.measurements if one.probe == SEEN), None)
+    read = next(
+        (measurement.value for measurement in report.measurements if measurement.probe == SEEN),
+        None,
+    )
     if read is None:
         yield skipped("no values were looked at in this run")
         return
-    found = _Judge(report).first()
-    if found is not None:
-        yield found
+    finding = _Judge(report).first()
+    if finding is not None:
+        yield finding
         return
-    masks = any(one.probe == FOUND for one in report.measurements)
+    masks = any(measurement.probe == FOUND for measurement in report.measurements)
     aside = "; -Inf alone stands in some, as masks have it" if masks else ""
     yield passed(f"no NaN and no Inf in {counted(read, 'tensor')}{aside}", value=0, limit=0)
 

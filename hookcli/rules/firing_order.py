@@ -43,17 +43,17 @@ def callees(report: Report, of: Collection[int] | None = None) -> dict[int, list
     """
     rows = {row.order: row for row in report.layers}
     named = (row.order for row in report.layers if row.name is not None)
-    found: dict[int, list[str]] = {order: [] for order in (named if of is None else of)}
+    by_caller: dict[int, list[str]] = {order: [] for order in (named if of is None else of)}
     for row in report.layers:
         above = row.parent
-        while above is not None and above not in found:
+        while above is not None and above not in by_caller:
             if above not in rows or rows[above].name is not None:
                 above = None
                 break
             above = rows[above].parent
         if above is not None and row.name is not None and not row.recomputed:
-            found[above].append(_relative(row, rows[above]))
-    return found
+            by_caller[above].append(_relative(row, rows[above]))
+    return by_caller
 
 
 def _why(seen: list[str], order: list[str], how: str) -> tuple[str, str]:
@@ -82,8 +82,10 @@ def _within(report: Report, options: Options, order: list[str]) -> Iterator[Rule
         full = f"{row.name}.{name}" if row.name else name
         place = known.get(full) or row.place
         seen = called[row.order][:_SHOWN]
-        said = f"in {layer(row)}, {why}"
-        yield RuleFinding("fail", row.name or "", "order within", said, seen, order[:_SHOWN], place)
+        message = f"in {layer(row)}, {why}"
+        yield RuleFinding(
+            "fail", row.name or "", "order within", message, seen, order[:_SHOWN], place
+        )
     if not told:
         how = options["match"]
         yield passed(f"{counted(len(calls), 'call')} made theirs in the stated order ({how})")

@@ -67,11 +67,11 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     groups = _groups(report, rows)
     where = places(report) if groups else {}
     idle = {row.name for row in report.uncalled}
-    for (module, status), found in groups.items():
+    for (module, status), group in groups.items():
         why = "; the module never ran" if status == "none" and module in idle else ""
-        said = _sentence(module, status, found) + why
-        place = where.get(module) or where.get(owner(found[0].name))  # a ModuleList has none
-        yield RuleFinding("fail", module, status, said, len(found), 0, place)
+        message = _sentence(module, status, group) + why
+        place = where.get(module) or where.get(owner(group[0].name))  # a ModuleList has none
+        yield RuleFinding("fail", module, status, message, len(group), 0, place)
     if not groups:
         frozen = sum(row.status == "frozen" for row in rows)
         aside = f"; {frozen:,} frozen" if frozen else ""

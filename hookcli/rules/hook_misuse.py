@@ -11,9 +11,9 @@ from hookcli.rules.rule import Options, Rule, RuleFinding, passed
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each misuse that the run saw."""
-    found = list(noted(report, "hook_misuse"))
-    yield from found
-    if not found:
+    findings = list(noted(report, "hook_misuse"))
+    yield from findings
+    if not findings:
         yield passed("no configured hook was misused")
 
 

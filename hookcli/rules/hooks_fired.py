@@ -20,9 +20,9 @@ def noted(report: Report, rule: str) -> Iterator[RuleFinding]:
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each hook that never fired, or not as often as its module ran."""
-    found = list(noted(report, "hooks_fired"))
-    yield from found
-    if not found:
+    findings = list(noted(report, "hooks_fired"))
+    yield from findings
+    if not findings:
         yield passed("every configured hook fired")
 
 

@@ -32,23 +32,27 @@ def judge_report(
 
     What is suppressed, and what is `known` by its fingerprint, is skipped, and says so.
     """
-    found = _OF_THE_RUN - {check.rule for check in checks}
-    rows = [row for row in report.checks if row.rule in found]
+    run_rules = _OF_THE_RUN - {check.rule for check in checks}
+    rows = [row for row in report.checks if row.rule in run_rules]
     for check in checks:
         rows.extend(_rows(report, check))
     used: set[Suppression] = set()
     rows = [_passed_over(row, suppressions, known, used) for row in rows]
     for meta in (False, True):  # a suppression may be of an unused one
-        idle = [one for one in suppressions if one not in used and (one.rule == UNUSED) is meta]
+        idle = [
+            suppression
+            for suppression in suppressions
+            if suppression not in used and (suppression.rule == UNUSED) is meta
+        ]
         over = () if meta else suppressions  # none of itself
-        rows += [_passed_over(_unused(one), over, known, used) for one in idle]
+        rows += [_passed_over(_unused(suppression), over, known, used) for suppression in idle]
     return dataclasses.replace(report, checks=tuple(rows))
 
 
 def _rows(report: Report, check: CheckSpec) -> Iterator[CheckRow]:
     rule = CATALOGUE[check.rule]
     findings = list(rule.judge(report, rule.filled(check.options)))
-    if report.error is not None and not any(one.status == "fail" for one in findings):
+    if report.error is not None and not any(result.status == "fail" for result in findings):
         findings = [RuleFinding("skip", "", "", "the run failed before its end")]
     for finding in findings:
         yield _row(rule, check, finding)
@@ -84,29 +88,30 @@ def _passed_over(
 ) -> CheckRow:
     if row.status != "fail":
         return row
-    for one in suppressions:
-        if one.rule == row.rule and matches(one.at, row.target):
-            used.add(one)
-            said = f"suppressed, {one.reason}: {row.message}"
-            why = PassedOver("suppression", one.reason, one.place)
-            return dataclasses.replace(row, status="skip", message=said, passed_over=why)
+    for suppression in suppressions:
+        if suppression.rule == row.rule and matches(suppression.at, row.target):
+            used.add(suppression)
+            message = f"suppressed, {suppression.reason}: {row.message}"
+            why = PassedOver("suppression", suppression.reason, suppression.place)
+            return dataclasses.replace(row, status="skip", message=message, passed_over=why)
     if row.fingerprint in known:
-        said = f"known, in the baseline: {row.message}"
+        message = f"known, in the baseline: {row.message}"
         why = PassedOver("baseline")
-        return dataclasses.replace(row, status="skip", message=said, passed_over=why)
+        return dataclasses.replace(row, status="skip", message=message, passed_over=why)
     return row
 
 
-def _unused(one: Suppression) -> CheckRow:
-    said = f"nothing of {one.rule} at '{one.at}' is there to be suppressed: take it out"
+def _unused(suppression: Suppression) -> CheckRow:
+    rule, target = suppression.rule, suppression.at
+    message = f"nothing of {rule} at '{target}' is there to be suppressed: take it out"
     return CheckRow(
         rule=UNUSED,
-        target=one.at,
+        target=suppression.at,
         status="fail",
         severity="warning",
         value=0,
         limit=1,
-        message=said,
-        place=one.place,
-        fingerprint=fingerprint(UNUSED, one.at, one.rule),
+        message=message,
+        place=suppression.place,
+        fingerprint=fingerprint(UNUSED, suppression.at, suppression.rule),
     )

@@ -43,19 +43,23 @@ def _judged(report: Report, options: Options, *, frozen: bool) -> Iterator[RuleF
     if all(row.status is None for row in report.parameters):
         yield skipped("no backward pass ran")
         return
-    step = {one.target: one.value for one in report.measurements if one.probe == PROBE}
+    step = {
+        measurement.target: measurement.value
+        for measurement in report.measurements
+        if measurement.probe == PROBE
+    }
     if "" in step:  # no parameter is called that: what the step raised
-        said = f"no step could be taken: {step['']['error']}"
-        yield RuleFinding("error", "", "no step", said, place=step[""]["place"])
+        message = f"no step could be taken: {step['']['error']}"
+        yield RuleFinding("error", "", "no step", message, place=step[""]["place"])
         return
     where, bad = places(report), 0
     for row in rows:
-        found = (_frozen if frozen else _trainable)(row, step.get(row.name))
-        if found is not None:
+        problem = (_frozen if frozen else _trainable)(row, step.get(row.name))
+        if problem is not None:
             bad += 1
             place = where.get(owner(row.name))
             yield RuleFinding(
-                "fail", row.name, found[0], f"{row.name} {found[1]}", None, None, place
+                "fail", row.name, problem[0], f"{row.name} {problem[1]}", None, None, place
             )
     if not bad:
         word = "did not learn" if frozen else "learned"

@@ -19,24 +19,24 @@ def _above(name: str) -> Iterator[str]:
 
 def _calls(report: Report, glob: str) -> dict[str, list[LayerRow]]:
     """The calls of each module that a glob names and that ran."""
-    found: dict[str, list[LayerRow]] = {}
+    calls: dict[str, list[LayerRow]] = {}
     for row in report.layers:
         if not row.recomputed and matches(glob, row.name, row.aliases):
-            found.setdefault(row.name or "", []).append(row)
-    return found
+            calls.setdefault(row.name or "", []).append(row)
+    return calls
 
 
 def _held(report: Report, glob: str, ran: Collection[str]) -> dict[str, list[ParameterRow]]:
     """The parameters in each module that a glob names, under all names; each once."""
     known = dict.fromkeys(ran, True)  # whether a module is one of them
-    found: dict[str, list[ParameterRow]] = {}
+    parameters: dict[str, list[ParameterRow]] = {}
     for row in report.parameters:
         for name in {above: None for own in (row.name, *row.shared_with) for above in _above(own)}:
             if name not in known:
                 known[name] = matches(glob, name)
             if known[name]:
-                found.setdefault(name, []).append(row)
-    return found
+                parameters.setdefault(name, []).append(row)
+    return parameters
 
 
 def _summed(values: list[int | None]) -> int | None:
@@ -51,14 +51,14 @@ def _costs(report: Report) -> dict[int, tuple[int | None, int | None]]:
     for row in report.layers:
         if row.parent is not None:
             below.setdefault(row.parent, []).append(row)
-    found: dict[int, tuple[int | None, int | None]] = {}
+    costs: dict[int, tuple[int | None, int | None]] = {}
     for row in reversed(report.layers):  # a caller comes before its callees
-        inner = [found[one.order] for one in below.get(row.order, ())]
-        found[row.order] = (
+        inner = [costs[callee.order] for callee in below.get(row.order, ())]
+        costs[row.order] = (
             _summed([row.macs, *(macs for macs, _ in inner)]),
             _summed([row.flops, *(flops for _, flops in inner)]),
         )
-    return found
+    return costs
 
 
 def parts_at(
@@ -72,18 +72,18 @@ def parts_at(
     held = _held(report, glob, calls)
     costs = _costs(report) if _OF_CALLS & {*figures} else {}
     names = [*calls, *(n for n in held if n not in calls)]
-    names += [one.name for one in report.uncalled if matches(glob, one.name)]
-    found: dict[str, dict[str, int | None]] = {}
+    names += [module.name for module in report.uncalled if matches(glob, module.name)]
+    parts: dict[str, dict[str, int | None]] = {}
     for name in names:
         parameters, made = held.get(name, []), calls.get(name, [])
-        found[name] = {
+        parts[name] = {
             "parameters": _summed([row.numel for row in parameters]),
             "trainable_parameters": _summed([r.numel for r in parameters if r.requires_grad]),
         }
         if costs:
-            found[name] |= {
+            parts[name] |= {
                 "macs": _summed([costs[row.order][0] for row in made]),
                 "flops": _summed([costs[row.order][1] for row in made]),
                 "calls": len(made),
             }
-    return found
+    return parts

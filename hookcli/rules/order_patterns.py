@@ -21,15 +21,15 @@ def spelled(order: Sequence[Any]) -> list[str]:
     ValueError : they are more than a million; the message says so.
 
     """
-    found: list[str] = []
-    for one in order:
-        rounds = isinstance(one, Mapping)
-        some = spelled(one["of"]) if rounds else list(_numbered(one))
-        times = one["times"] if rounds else 1
-        if len(found) + len(some) * times > MOST:
+    names: list[str] = []
+    for item in order:
+        rounds = isinstance(item, Mapping)
+        some = spelled(item["of"]) if rounds else list(_numbered(item))
+        times = item["times"] if rounds else 1
+        if len(names) + len(some) * times > MOST:
             raise ValueError(f"the order is of more than {MOST:,} names")
-        found += some * times
-    return found
+        names += some * times
+    return names
 
 
 def _numbered(text: str) -> Iterator[str]:
@@ -57,8 +57,8 @@ def prefix(seen: Sequence[str], order: Sequence[str], *, whole: bool) -> tuple[s
             aside = "did not come" if later is None else f"came at position {later:,}"
             if later is None and any(matches(want, name) for name in seen[:i]):
                 aside = "did not come again"
-            said = f"at position {i:,} came {_named(seen[i])}, not {_named(want)}"
-            return f"{said}, which {aside}", seen[i]
+            message = f"at position {i:,} came {_named(seen[i])}, not {_named(want)}"
+            return f"{message}, which {aside}", seen[i]
     if whole and len(seen) > len(order):
         return f"after them came {join_names(seen[len(order) :])}", seen[len(order)]
     return "", ""

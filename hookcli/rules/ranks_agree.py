@@ -15,11 +15,11 @@ _VALUES = {"gradient": "gradients", "parameter value": "values"}
 
 def _apart(row: DifferenceRow) -> float:
     """How far two norms are apart, of the larger; infinite where one is not there."""
-    one, other = row.value, row.of_rank_0
-    if one is None or other is None:
+    norm, other = row.value, row.of_rank_0
+    if norm is None or other is None:
         return float("inf")
-    larger = max(abs(float(one)), abs(float(other)))
-    return abs(float(one) - float(other)) / larger if larger else 0.0
+    larger = max(abs(float(norm)), abs(float(other)))
+    return abs(float(norm) - float(other)) / larger if larger else 0.0
 
 
 def _counts(row: DifferenceRow, rtol: float | None) -> bool:
@@ -35,39 +35,41 @@ def _of_rank(rank: RankRow, options: Options, where: dict[str, str]) -> Iterator
         if not rows:
             continue
         names = join_names([row.target for row in rows])
-        said = f"rank {rank.rank} and rank 0 hold other {noun} of {names}"
+        message = f"rank {rank.rank} and rank 0 hold other {noun} of {names}"
         worst = max(rows, key=_apart)
         if worst.value is not None and worst.of_rank_0 is not None:
-            said += f": norm {worst.value:.4g}, and {worst.of_rank_0:.4g}, of {worst.target}"
+            message += f": norm {worst.value:.4g}, and {worst.of_rank_0:.4g}, of {worst.target}"
         place = where.get(owner(rows[0].target))
         kind = f"{what} on rank {rank.rank}"
-        yield RuleFinding("fail", rows[0].target, kind, said, len(rows), 0, place)
+        yield RuleFinding("fail", rows[0].target, kind, message, len(rows), 0, place)
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each rank, of its gradients and of its values; and for uneven use."""
-    found = report.distributed
-    if found is None or found.world_size < 2:
+    distributed = report.distributed
+    if distributed is None or distributed.world_size < 2:
         yield skipped("one rank ran: --nproc 2 runs two")
         return
     where = places(report)
-    findings = [one for rank in found.ranks for one in _of_rank(rank, options, where)]
-    for row in found.unreached:
-        if len(row.ranks) < found.world_size and matches(options["at"], row.parameter):
+    findings = [finding for rank in distributed.ranks for finding in _of_rank(rank, options, where)]
+    for row in distributed.unreached:
+        if len(row.ranks) < distributed.world_size and matches(options["at"], row.parameter):
             on = join_names([str(rank) for rank in row.ranks])
-            said = f"the loss reaches {row.parameter} on some ranks, and not on {on}"
+            message = f"the loss reaches {row.parameter} on some ranks, and not on {on}"
             place = where.get(owner(row.parameter))
             findings.append(
                 RuleFinding(
-                    "fail", row.parameter, "uneven", said, len(row.ranks), 0, place, "warning"
+                    "fail", row.parameter, "uneven", message, len(row.ranks), 0, place, "warning"
                 )
             )
     yield from findings
-    if not findings and found.parallel == "fsdp":
+    if not findings and distributed.parallel == "fsdp":
         yield skipped("under FSDP each rank holds a part of its own")
     elif not findings:
         count = counted(len(report.parameters), "parameter")
-        yield passed(f"{found.world_size} ranks hold the same bits of {count}", value=0, limit=0)
+        yield passed(
+            f"{distributed.world_size} ranks hold the same bits of {count}", value=0, limit=0
+        )
 
 
 RULE = Rule(

@@ -95,4 +95,4 @@ class Rule:
 
     def filled(self, given: Options) -> dict[str, Any]:
         """The options given over the defaults."""
-        return {**{one.name: one.default for one in self.options}, **given}
+        return {**{option.name: option.default for option in self.options}, **given}

@@ -38,14 +38,14 @@ class _Comparison:
                 )
                 continue
             self.compared += 1
-            one, other = now[name], then[name]
-            if (one.shape, one.dtype) != (other.shape, other.dtype):
-                ours, theirs = (f"{list(r.shape)} {r.dtype}" for r in (one, other))
-                said = f"parameter {name} is {ours}, and was {theirs}"
-                yield RuleFinding("fail", name, "parameter shape", said, ours, theirs, place)
+            parameter, other = now[name], then[name]
+            if (parameter.shape, parameter.dtype) != (other.shape, other.dtype):
+                ours, theirs = (f"{list(r.shape)} {r.dtype}" for r in (parameter, other))
+                message = f"parameter {name} is {ours}, and was {theirs}"
+                yield RuleFinding("fail", name, "parameter shape", message, ours, theirs, place)
                 continue
-            yield from self._norm(name, "norm of the weight", one.stats, other.stats, place)
-            yield from self._norm(name, "norm of the gradient", one.grad, other.grad, place)
+            yield from self._norm(name, "norm of the weight", parameter.stats, other.stats, place)
+            yield from self._norm(name, "norm of the gradient", parameter.grad, other.grad, place)
 
     def _norm(
         self, target: str, what: str, now: Any, then: Any, place: str | None
@@ -55,41 +55,43 @@ class _Comparison:
         a, b = now.get("norm"), then.get("norm")
         if a is None or b is None or str(a) == str(b):
             return
-        one, other = float(a), float(b)
-        apart = abs(one - other) / abs(other) if other else float("inf")
+        norm, other = float(a), float(b)
+        apart = abs(norm - other) / abs(other) if other else float("inf")
         if not apart <= self.rtol:
-            said = f"the {what} of {target or 'the model'} is {one:.6g}, and was {other:.6g}"
-            yield RuleFinding("fail", target, what, said, a, b, place)
+            message = f"the {what} of {target or 'the model'} is {norm:.6g}, and was {other:.6g}"
+            yield RuleFinding("fail", target, what, message, a, b, place)
 
     def calls(self) -> Iterator[RuleFinding]:
         now = [row for row in self.now.layers if self._ours(row.name) and not row.recomputed]
         then = [row for row in self.then.layers if self._ours(row.name) and not row.recomputed]
         for ours, theirs in zip(now, then, strict=False):
             if (ours.name, ours.call) != (theirs.name, theirs.call):
-                said = f"{layer(ours)} runs where {layer(theirs)} ran"
-                yield RuleFinding("fail", ours.name or "", "order", said, ours.order, theirs.order,
-                              ours.place)  # fmt: skip
+                message = f"{layer(ours)} runs where {layer(theirs)} ran"
+                name, order = ours.name or "", ours.order
+                yield RuleFinding("fail", name, "order", message, order, theirs.order, ours.place)
                 return
             yield from self._call(ours, theirs)
         if len(now) != len(then):
-            said = f"{counted(len(now), 'call')}, where there were {len(then):,}"
-            yield RuleFinding("fail", "", "calls", said, len(now), len(then), self.now.model.place)
+            message = f"{counted(len(now), 'call')}, where there were {len(then):,}"
+            yield RuleFinding(
+                "fail", "", "calls", message, len(now), len(then), self.now.model.place
+            )
 
     def _call(self, now: LayerRow, then: LayerRow) -> Iterator[RuleFinding]:
         self.compared += 1
         for part in ("inputs", "outputs"):
             ours, theirs = ({x.path: x for x in getattr(row, part)} for row in (now, then))
             for path in dict.fromkeys((*theirs, *ours)):
-                one, other = ours.get(path), theirs.get(path)
-                a, b = (_shape(x) if x is not None else "nothing" for x in (one, other))
+                leaf, other = ours.get(path), theirs.get(path)
+                a, b = (_shape(x) if x is not None else "nothing" for x in (leaf, other))
                 if a != b:
-                    said = f"{part[:-1]}{path} of {layer(now)} is {a}, and was {b}"
+                    message = f"{part[:-1]}{path} of {layer(now)} is {a}, and was {b}"
                     yield RuleFinding(
-                        "fail", now.name or "", f"{part}{path}", said, a, b, now.place
+                        "fail", now.name or "", f"{part}{path}", message, a, b, now.place
                     )
-                elif one is not None and other is not None:
+                elif leaf is not None and other is not None:
                     what = f"norm of {part[:-1]}{path}"
-                    yield from self._norm(now.name or "", what, one.stats, other.stats, now.place)
+                    yield from self._norm(now.name or "", what, leaf.stats, other.stats, now.place)
         yield from self._norm(
             now.name or "", "norm of the gradient at the output", now.output_grad,
             then.output_grad, now.place,
@@ -103,11 +105,11 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield RuleFinding("error", "", "not read", f"{options['report']} was not read")
         return
     comparison = _Comparison(report, then, options)
-    found = [*comparison.parameters(), *comparison.calls()]
-    yield from found
-    if not found:
-        said = f"{comparison.compared:,} parameters and calls are as in {options['report']}"
-        yield passed(said, limit=options["rtol"])
+    findings = [*comparison.parameters(), *comparison.calls()]
+    yield from findings
+    if not findings:
+        message = f"{comparison.compared:,} parameters and calls are as in {options['report']}"
+        yield passed(message, limit=options["rtol"])
 
 
 RULE = Rule(

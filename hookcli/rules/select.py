@@ -44,9 +44,9 @@ def parameters_at(report: Report, globs: Iterable[str]) -> Iterator[ParameterRow
 
 def called(name: str | None, kind: str, call: int | None = 0) -> str:
     """A call in a sentence: "fc (Linear), call 1", "the model (Net)"."""
-    said = f"an unregistered {kind}" if name is None else f"{name} ({kind})"
-    said = f"the model ({kind})" if name == "" else said
-    return f"{said}, call {call}" if call else said
+    label = f"an unregistered {kind}" if name is None else f"{name} ({kind})"
+    label = f"the model ({kind})" if name == "" else label
+    return f"{label}, call {call}" if call else label
 
 
 def layer(row: LayerRow) -> str:
@@ -56,14 +56,14 @@ def layer(row: LayerRow) -> str:
 
 def places(report: Report) -> dict[str, str]:
     """Where each module stands in the user's source, by its names."""
-    found: dict[str, str] = {}
-    for one in report.uncalled:
-        if one.place is not None:
-            found[one.name] = one.place
+    by_name: dict[str, str] = {}
+    for module in report.uncalled:
+        if module.place is not None:
+            by_name[module.name] = module.place
     for row in reversed(report.layers):  # the first call counts
         if row.place is not None:
-            found.update(dict.fromkeys((row.name or "", *row.aliases), row.place))
-    return found
+            by_name.update(dict.fromkeys((row.name or "", *row.aliases), row.place))
+    return by_name
 
 
 def owner(parameter: str) -> str:

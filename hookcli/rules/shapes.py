@@ -20,7 +20,7 @@ _OPTIONS = (
 
 
 def _said(shape: Sequence[Any]) -> str:
-    return f"[{', '.join('*' if one is None else str(one) for one in shape)}]"
+    return f"[{', '.join('*' if size is None else str(size) for size in shape)}]"
 
 
 def why_not(shape: Sequence[int | None], wanted: Sequence[Any], names: dict[str, int]) -> str:
@@ -39,8 +39,8 @@ def why_not(shape: Sequence[int | None], wanted: Sequence[Any], names: dict[str,
     return ""
 
 
-def _leaves(found: Sequence[Leaf], path: str | None) -> list[Leaf]:
-    return [leaf for leaf in found if path is None or leaf.path == path]
+def _leaves(leaves: Sequence[Leaf], path: str | None) -> list[Leaf]:
+    return [leaf for leaf in leaves if path is None or leaf.path == path]
 
 
 def _judged(report: Report, options: Options, part: str) -> Iterator[RuleFinding]:
@@ -56,9 +56,9 @@ def _judged(report: Report, options: Options, part: str) -> Iterator[RuleFinding
         leaves = _leaves(leaves_of(row, part), path)
         if not leaves:
             bad += 1
-            said = f"there is no {part}{path or ''}: {layer(row)} gives none"
+            message = f"there is no {part}{path or ''}: {layer(row)} gives none"
             yield RuleFinding(
-                "fail", row.name or "", f"no {part}", said, None, _said(wanted), row.place
+                "fail", row.name or "", f"no {part}", message, None, _said(wanted), row.place
             )
         for leaf in leaves:
             why = why_not(leaf.shape, wanted, names)
@@ -68,16 +68,16 @@ def _judged(report: Report, options: Options, part: str) -> Iterator[RuleFinding
             if (row.name, leaf.path) in told:  # another call of it
                 continue
             told.add((row.name, leaf.path))
-            said = f"{part}{leaf.path} of {layer(row)} has shape {_said(leaf.shape)}: {why}"
+            message = f"{part}{leaf.path} of {layer(row)} has shape {_said(leaf.shape)}: {why}"
             yield RuleFinding(
-                "fail", row.name or "", f"{part}{leaf.path}", said, _said(leaf.shape),
+                "fail", row.name or "", f"{part}{leaf.path}", message, _said(leaf.shape),
                 _said(wanted), row.place,
             )  # fmt: skip
     if not bad:
         known = ", ".join(f"{name} = {size}" for name, size in names.items())
         aside = f" ({known})" if known else ""
-        said = f"the {part} of {counted(len(rows), 'call')} has shape {_said(wanted)}{aside}"
-        yield passed(said, limit=_said(wanted))
+        message = f"the {part} of {counted(len(rows), 'call')} has shape {_said(wanted)}{aside}"
+        yield passed(message, limit=_said(wanted))
 
 
 def _nothing(report: Report, glob: str) -> RuleFinding:

@@ -14,13 +14,13 @@ _USED = {"ok", "zero", "non_finite"}  # a gradient came: its parameters were use
 
 def _own(report: Report) -> dict[str, set[str | None]]:
     """The states of all parameters at or below each name."""
-    found: dict[str, set[str | None]] = {}
+    states: dict[str, set[str | None]] = {}
     for row in report.parameters:
         for name in (row.name, *row.shared_with):
             while name:
                 name = name.rpartition(".")[0]
-                found.setdefault(name, set()).add(row.status)
-    return found
+                states.setdefault(name, set()).add(row.status)
+    return states
 
 
 def _top(rows: tuple[UncalledRow, ...]) -> Iterator[UncalledRow]:
@@ -44,8 +44,8 @@ def _again(report: Report) -> Iterator[RuleFinding]:
             place[row.name] = row.place
     for name, call in last.items():
         if call:
-            said = f"ran {call + 1} times in one forward: each moved its running statistics"
-            yield RuleFinding("fail", name, "batch norm again", said, call + 1, 1, place[name])
+            message = f"ran {call + 1} times in one forward: each moved its running statistics"
+            yield RuleFinding("fail", name, "batch norm again", message, call + 1, 1, place[name])
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -64,13 +64,13 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         if held is not None and held & _USED:
             continue
         count += 1
-        said = f"{row.type} never ran" + ("" if held is None else ", and it holds parameters")
-        yield RuleFinding("fail", row.name, "never ran", said, 0, 1, row.place)
+        text = f"{row.type} never ran" + ("" if held is None else ", and it holds parameters")
+        yield RuleFinding("fail", row.name, "never ran", text, 0, 1, row.place)
     again = list(_again(report))
     yield from again
     if not count and not again:
-        said = f"; {counted(aside, 'module')} without parameters did not" if aside else ""
-        yield passed(f"{counted(report.totals.layers, 'module')} ran{said}")
+        text = f"; {counted(aside, 'module')} without parameters did not" if aside else ""
+        yield passed(f"{counted(report.totals.layers, 'module')} ran{text}")
 
 
 RULE = Rule(

@@ -165,9 +165,9 @@ class Session:
             batch = batch_of(inferred, floating_dtype(root, self._spec), self._spec)
             yield Candidate("inferred", command(inferred), batch, inferred)
             return
-        for one in candidates(self._spec, root, loaded, self._around, drop):
-            if self._attempt.declaration in (None, one.name):
-                yield in_dtype(one, root, self._spec)
+        for candidate in candidates(self._spec, root, loaded, self._around, drop):
+            if self._attempt.declaration in (None, candidate.name):
+                yield in_dtype(candidate, root, self._spec)
 
     def _inferred(self, model: Model) -> Candidate | None:
         """A batch found by trial; only fake tensors try, and never what a real run would see."""

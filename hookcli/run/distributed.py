@@ -201,7 +201,7 @@ class DistributedRun:
 def _rebuilt(notes: list[Any]) -> int | None:
     """The first step whose buckets are others than those of step 0."""
     steps: dict[int, list[tuple[str, ...]]] = {}
-    for note in sorted(notes, key=lambda one: (one.step, one.index)):
+    for note in sorted(notes, key=lambda bucket: (bucket.step, bucket.index)):
         steps.setdefault(note.step, []).append(note.parameters)
     return next((step for step, held in steps.items() if held != steps.get(0, held)), None)
 

@@ -35,19 +35,19 @@ class GradInputs:
                 raise RequestError(str(error.args[0]), place=_PLACE, hint=_HINT) from None
             (match,) = selector.any
             if match.part is None:
-                found = [
+                targets = [
                     p.tensor
                     for p in known.parameters
                     if p.tensor.requires_grad and name_matches(selector, p.name, p.aliases)
                 ]
-                self._parameters.update({id(t): t for t in found})
+                self._parameters.update({id(t): t for t in targets})
                 names = [p.name for p in known.parameters]
             else:
                 modules = module_targets(match, known)
                 for name, module in modules:
                     self._matches.setdefault(id(module), []).append((name, match))
-                found, names = list(modules), known.module_names()  # type: ignore[arg-type]
-            if not found:
+                targets, names = list(modules), known.module_names()  # type: ignore[arg-type]
+            if not targets:
                 raise RequestError(
                     f"nothing that requires grad matches '{pattern}'",
                     place=_PLACE,
@@ -62,13 +62,13 @@ class GradInputs:
         """A call ended: keep the outputs that are wanted."""
         self._keep(call, "output", leaves(output))
 
-    def _keep(self, call: Call, part: str, found: list[tuple[str, torch.Tensor, bool]]) -> None:
+    def _keep(self, call: Call, part: str, tensors: list[tuple[str, torch.Tensor, bool]]) -> None:
         for name, match in self._matches.get(call.key, ()):
             if match.part != part:
                 continue
             self._values += [
                 (tensor, call, name, part, path)
-                for path, tensor, _ in found
+                for path, tensor, _ in tensors
                 if tensor.requires_grad and path_matches(match, path)
             ]
 
@@ -88,11 +88,13 @@ class GradInputs:
         return [*self._parameters.values(), *(value[0] for value in self._values)]
 
     def sort(
-        self, found: tuple[torch.Tensor | None, ...], context: Context
+        self, gradients: tuple[torch.Tensor | None, ...], context: Context
     ) -> dict[int, torch.Tensor | None]:
         """The parameters' gradients by key; those of values are noted as events."""
         count = len(self._parameters)
-        for (_, call, name, part, path), gradient in zip(self._values, found[count:], strict=True):
+        for (_, call, name, part, path), gradient in zip(
+            self._values, gradients[count:], strict=True
+        ):
             notes: tuple[LeafNote, ...] = ()
             if gradient is not None:
                 shape, dtype = tuple(gradient.shape), str(gradient.dtype).removeprefix("torch.")
@@ -115,4 +117,4 @@ class GradInputs:
                 )
             )
         self._values.clear()
-        return dict(zip(self._parameters, found[:count], strict=True))
+        return dict(zip(self._parameters, gradients[:count], strict=True))

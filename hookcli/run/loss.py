@@ -20,17 +20,17 @@ Loss = Callable[[Any], torch.Tensor]
 
 def _graded(output: Any) -> list[tuple[str, torch.Tensor]]:
     """The floating outputs that require grad, each distinct tensor once."""
-    found: dict[int, tuple[str, torch.Tensor]] = {}
+    tensors: dict[int, tuple[str, torch.Tensor]] = {}
     for path, tensor, _ in leaves(output):
         if tensor.requires_grad:
-            found.setdefault(id(tensor), (path, tensor))
-    return list(found.values())
+            tensors.setdefault(id(tensor), (path, tensor))
+    return list(tensors.values())
 
 
 def _or_refuse(output: Any) -> list[tuple[str, torch.Tensor]]:
-    found = _graded(output)
-    if found:
-        return found
+    tensors = _graded(output)
+    if tensors:
+        return tensors
     has = "no tensor" if not leaves(output) else "no tensor that requires grad"
     raise ModelError(
         f"there is nothing to go backward from: the output holds {has}",
@@ -65,7 +65,7 @@ def probe(output: Any, notes: Callable[[str], None], *, seed: int, values: bool)
 def _strided(tensor: torch.Tensor) -> torch.Tensor:
     """The elements as real numbers in one strided tensor."""
     if tensor.is_nested:
-        return torch.cat([_strided(one).reshape(-1) for one in tensor.unbind()])
+        return torch.cat([_strided(component).reshape(-1) for component in tensor.unbind()])
     plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
     return plain if plain.layout is torch.strided else plain.to_dense()
 
@@ -100,8 +100,8 @@ def _reduced(output: Any, reduce: Callable[[torch.Tensor], torch.Tensor]) -> tor
 
 
 def _at(output: Any, path: str) -> torch.Tensor:
-    for found, tensor, _ in leaves(output):
-        if found in {path, f".{path}"}:
+    for leaf_path, tensor, _ in leaves(output):
+        if leaf_path in {path, f".{path}"}:
             if not tensor.requires_grad:
                 raise ModelError(
                     f"the loss output:{path} does not require grad",

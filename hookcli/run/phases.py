@@ -134,8 +134,8 @@ class Phases:
         self._note("nothing in the output requires grad: there was no backward pass")
         return True
 
-    def _digests(self, found: dict[str, str]) -> None:
-        self._recording.digests.update(found)
+    def _digests(self, digests: dict[str, str]) -> None:
+        self._recording.digests.update(digests)
 
     def _clear(self) -> None:
         for info in self._model.parameters():
@@ -176,7 +176,7 @@ class Phases:
         self, wanted: GradInputs, start: torch.Tensor, gradient: torch.Tensor | None, keep: bool
     ) -> None:
         """The gradients with respect to chosen tensors, by torch.autograd.grad."""
-        found = torch.autograd.grad(
+        gradients = torch.autograd.grad(
             start,
             wanted.tensors(),
             gradient,
@@ -184,7 +184,7 @@ class Phases:
             create_graph=self._plan.backward.create_graph,
             allow_unused=True,
         )
-        self._taken = wanted.sort(found, self._engine.context)
+        self._taken = wanted.sort(gradients, self._engine.context)
 
     def _make_optimizer(self, stack: ExitStack) -> torch.optim.Optimizer:
         spec = self._plan.optimizer

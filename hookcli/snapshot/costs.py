@@ -36,20 +36,20 @@ def _parts(sizes: dict[str, int]) -> dict[str, int]:
     while True:
         depth = above.count(".") + 1 if above else 0
         inside = f"{above}." if above else ""
-        found = {
+        parts = {
             name: size
             for name, size in sizes.items()
             if name and name.count(".") == depth and name.startswith(inside)
         }
-        if len(found) != 1:
-            return found
-        (above,) = found
+        if len(parts) != 1:
+            return parts
+        (above,) = parts
 
 
 def _names(report: Report, sizes: dict[str, int]) -> NameSet:
     """All modules that a glob might match."""
     called = (n for row in report.layers if row.name is not None for n in (row.name, *row.aliases))
-    return NameSet([*sizes, *called, *(one.name for one in report.uncalled)])
+    return NameSet([*sizes, *called, *(module.name for module in report.uncalled)])
 
 
 def size(report: Report) -> Section:

@@ -98,13 +98,13 @@ def folded(values: Mapping[str, Hashable], names: NameSet) -> Folded:
     alike: dict[tuple[str, ...], list[_One]] = {}
     for name, value in values.items():
         parts = tuple(_NUMBER.split(name))
-        found = tuple(int(match) for match in _NUMBER.findall(name))
-        alike.setdefault(parts, []).append(_One(name, found, value))
+        numbers = tuple(int(match) for match in _NUMBER.findall(name))
+        alike.setdefault(parts, []).append(_One(name, numbers, value))
     first = {name: i for i, name in enumerate(values)}
     folds: list[tuple[int, str, Hashable]] = []
     for parts, group in alike.items():
-        for glob, one in _globs(parts, group, names):
-            folds.append((first[one.name], glob, one.value))
+        for glob, member in _globs(parts, group, names):
+            folds.append((first[member.name], glob, member.value))
     return [(glob, value) for _, glob, value in sorted(folds, key=lambda fold: fold[0])]
 
 
@@ -114,10 +114,10 @@ def _globs(parts: tuple[str, ...], group: list[_One], names: NameSet) -> Iterato
         yield exactly(group[0].name), group[0]
         return
     bare = [exactly(part) for part in parts]
-    whole = [{one.numbers[i] for one in group} for i in range(len(parts) - 1)]
+    whole = [{member.numbers[i] for member in group} for i in range(len(parts) - 1)]
     alike: dict[Hashable, list[_One]] = {}
-    for one in group:
-        alike.setdefault(one.value, []).append(one)
+    for member in group:
+        alike.setdefault(member.value, []).append(member)
     for some in alike.values():
         yield from _of_one_value(bare, whole, some, names)
 
@@ -126,14 +126,14 @@ def _of_one_value(
     bare: list[str], whole: list[set[int]], some: list[_One], names: NameSet
 ) -> Iterator[tuple[str, _One]]:
     """Globs of every combination of some numbers; the names themselves where some are missing."""
-    numbers = [{one.numbers[i] for one in some} for i in range(len(whole))]
+    numbers = [{member.numbers[i] for member in some} for i in range(len(whole))]
     if math.prod(map(len, numbers)) == len(some) > 1:
-        digits = [list(ranges(sorted(found))) for found in numbers]
+        digits = [list(ranges(sorted(column))) for column in numbers]
         wide = [
-            ["*"] if found == all_ and len(found) > 1 else own
-            for found, all_, own in zip(numbers, whole, digits, strict=True)
+            ["*"] if column == all_ and len(column) > 1 else own
+            for column, all_, own in zip(numbers, whole, digits, strict=True)
         ]
-        meant = {one.name for one in some}
+        meant = {member.name for member in some}
         for choice in (wide, digits):
             globs = [_woven(bare, words) for words in itertools.product(*choice)]
             if len(globs) < len(some) and all(names.are(glob, meant) for glob in globs):
@@ -142,13 +142,13 @@ def _of_one_value(
     if len(some) > 1 and len(whole) > 1:
         at = max(range(len(whole)), key=lambda i: len(numbers[i]))
         rest: dict[tuple[int, ...], list[_One]] = {}
-        for one in some:
-            rest.setdefault((*one.numbers[:at], *one.numbers[at + 1 :]), []).append(one)
+        for member in some:
+            rest.setdefault((*member.numbers[:at], *member.numbers[at + 1 :]), []).append(member)
         if len(rest) > 1:
             for fewer in rest.values():
                 yield from _of_one_value(bare, whole, fewer, names)
             return
-    yield from ((exactly(one.name), one) for one in some)
+    yield from ((exactly(member.name), member) for member in some)
 
 
 def _woven(parts: Sequence[str], words: Sequence[str]) -> str:
@@ -191,6 +191,6 @@ def cover(meant: Collection[str], everything: Collection[str]) -> list[str]:
             continue
         chosen |= dict.fromkeys(left, glob)
     rest = {name: True for name in inside if name not in chosen}
-    found = {glob: None for name in inside for glob in [chosen.get(name)] if glob is not None}
+    wide = {glob: None for name in inside for glob in [chosen.get(name)] if glob is not None}
     narrow = (glob for glob, _ in folded(rest, NameSet([*outside, *rest])))
-    return [*found, *narrow]
+    return [*wide, *narrow]

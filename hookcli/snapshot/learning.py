@@ -15,7 +15,11 @@ _MOST = 40  # globs of one check: more say nothing to a reader
 
 def learning(report: Report) -> Section:
     """The parameters that a step changed, and those that are frozen."""
-    changed = {one.target: one.value for one in report.measurements if one.probe == PROBE}
+    changed = {
+        measurement.target: measurement.value
+        for measurement in report.measurements
+        if measurement.probe == PROBE
+    }
     if not changed or "" in changed:
         return Section(())
     learn = [r.name for r in report.parameters if _learns(report, r) and changed.get(r.name)]

@@ -22,12 +22,12 @@ Entry: TypeAlias = "str | dict[str, Any]"
 
 def _numbered(names: Sequence[str]) -> list[str]:
     """Globs of names; three and more that count up by one are a range: h.{0..11}."""
-    found: list[str] = []
+    globs: list[str] = []
     i = 0
     while i < len(names):
         match = _NUMBER.search(names[i])
         if match is None:
-            found.append(exactly(names[i]))
+            globs.append(exactly(names[i]))
             i += 1
             continue
         before, after = names[i][: match.start()], names[i][match.end() :]
@@ -37,27 +37,27 @@ def _numbered(names: Sequence[str]) -> list[str]:
                 break
             last += 1
         if last - first >= 2:
-            found.append(f"{exactly(before)}{{{first}..{last}}}{exactly(after)}")
+            globs.append(f"{exactly(before)}{{{first}..{last}}}{exactly(after)}")
             i += last - first + 1
         else:
-            found.append(exactly(names[i]))
+            globs.append(exactly(names[i]))
             i += 1
-    return found
+    return globs
 
 
 def written(names: Sequence[str]) -> list[Entry]:
     """An order as it stands in a check."""
-    found: list[Entry] = []
+    entries: list[Entry] = []
     plain: list[str] = []
     for start, length, times in repetitions(names, _ROUND):
         some = list(names[start : start + length])
         if times == 1 or length * times < 4:
             plain += some * times
             continue
-        found += _numbered(plain)
+        entries += _numbered(plain)
         plain = []
-        found.append({"of": _numbered(some), "times": times})
-    return [*found, *_numbered(plain)]
+        entries.append({"of": _numbered(some), "times": times})
+    return [*entries, *_numbered(plain)]
 
 
 def order(report: Report, depth: int | None) -> Section:
@@ -68,12 +68,14 @@ def order(report: Report, depth: int | None) -> Section:
         made = {tuple(called.get(row.order, ())) for row in rows}
         if len(made) == 1 and len(next(iter(made))) > 1:  # else it calls now this, now that
             orders[name] = made.pop()
-    orders = {name: one for name, one in orders.items() if len(written(one)) <= _LONGEST}
+    orders = {
+        name: sequence for name, sequence in orders.items() if len(written(sequence)) <= _LONGEST
+    }
 
     def lines(some: list[str]) -> list[dict[str, Any]]:
         return [
-            {"rule": "firing_order", "within": glob, "order": written(one), "match": "exact"}  # type: ignore[arg-type]
-            for glob, one in folded({name: orders[name] for name in some}, names)
+            {"rule": "firing_order", "within": glob, "order": written(sequence), "match": "exact"}  # type: ignore[arg-type]
+            for glob, sequence in folded({name: orders[name] for name in some}, names)
         ]
 
     checks, cut = by_depth(orders, depth, _MOST, lines)

@@ -35,16 +35,16 @@ def spec_of(check: Mapping[str, Any]) -> CheckSpec:
 def known_names(report: Report) -> NameSet:
     """Every name that a glob of modules might match."""
     called = (n for row in report.layers if row.name is not None for n in (row.name, *row.aliases))
-    return NameSet([*called, *(one.name for one in report.uncalled)])
+    return NameSet([*called, *(module.name for module in report.uncalled)])
 
 
 def by_module(report: Report) -> dict[str, list[LayerRow]]:
     """The calls of each named module, in the order of its first."""
-    found: dict[str, list[LayerRow]] = {}
+    calls: dict[str, list[LayerRow]] = {}
     for row in report.layers:
         if row.name is not None and not row.recomputed:
-            found.setdefault(row.name, []).append(row)
-    return found
+            calls.setdefault(row.name, []).append(row)
+    return calls
 
 
 def depth_of(name: str) -> int:
@@ -63,7 +63,9 @@ def by_depth(
     depths = sorted({depth_of(name) for name in listed})
     made: list[T] = []
     taken: int | None = None
-    for level in [one for one in depths if depth is None or one <= depth][-1 if depth else 0 :]:
+    for level in [value for value in depths if depth is None or value <= depth][
+        -1 if depth else 0 :
+    ]:
         more = make([name for name in listed if depth_of(name) <= level])
         if depth is None and len(more) > most:
             if taken is None:

@@ -23,7 +23,9 @@ _Grown: TypeAlias = Mapping[tuple[str, int], Mapping[str, Any]]
 def _grown(report: Report) -> _Grown:
     """What each call took and gave with one sample more."""
     return {
-        (one.target, one.call or 0): one.value for one in report.measurements if one.probe == PROBE
+        (measurement.target, measurement.call or 0): measurement.value
+        for measurement in report.measurements
+        if measurement.probe == PROBE
     }
 
 
@@ -34,32 +36,32 @@ def _dims(row: LayerRow, leaf: Leaf, part: str, grown: _Grown) -> _Dims:
     if known is None or more is None or len(more) != len(leaf.shape):
         return tuple("*" if size is None else size for size in leaf.shape)
     samples = known["samples"]
-    found: list[int | str] = []
+    sizes: list[int | str] = []
     for now, then in zip(leaf.shape, more, strict=True):
         if now is None or then is None:
-            found.append("*")
+            sizes.append("*")
         elif now == then:
-            found.append(now)
+            sizes.append(now)
         else:
-            found.append("B" if (now, then) == (samples, samples + 1) else "*")
-    return tuple(found)
+            sizes.append("B" if (now, then) == (samples, samples + 1) else "*")
+    return tuple(sizes)
 
 
 def _over_calls(rows: Sequence[LayerRow], part: str, grown: _Grown) -> dict[str, _Dims] | None:
     """The shapes by path that hold for every call; None where calls give other things."""
-    found: dict[str, _Dims] | None = None
+    shapes: dict[str, _Dims] | None = None
     for row in rows:
         own = {leaf.path: _dims(row, leaf, part, grown) for leaf in leaves_of(row, part)}
-        if found is None:
-            found = own
+        if shapes is None:
+            shapes = own
             continue
-        if own.keys() != found.keys() or any(len(own[p]) != len(found[p]) for p in own):
+        if own.keys() != shapes.keys() or any(len(own[p]) != len(shapes[p]) for p in own):
             return None
-        found = {
-            path: tuple(a if a == b else "*" for a, b in zip(found[path], own[path], strict=True))
+        shapes = {
+            path: tuple(a if a == b else "*" for a, b in zip(shapes[path], own[path], strict=True))
             for path in own
         }
-    return found
+    return shapes
 
 
 def _of_the_model(rows: Sequence[LayerRow], part: str, grown: _Grown) -> list[dict[str, Any]]:
@@ -94,12 +96,12 @@ def _value(shapes: dict[str, _Dims] | None) -> tuple[tuple[str | None, _Dims], .
 
 
 def _checks(folds: Folded) -> list[dict[str, Any]]:
-    found = []
+    checks = []
     for glob, value in folds:
         for path, dims in value:  # type: ignore[attr-defined]  # what _value made
             at = {"path": path} if path else {}
-            found.append({"rule": "output_shape", "at": glob, **at, "shape": dims})
-    return found
+            checks.append({"rule": "output_shape", "at": glob, **at, "shape": dims})
+    return checks
 
 
 def layers(report: Report, depth: int | None) -> Section:
@@ -154,12 +156,12 @@ def _of_parameters(report: Report) -> list[dict[str, Any]]:
             kept.setdefault(row.dtype, []).extend((row.name, *row.shared_with))
     if len(kept) == 1:
         return [{"rule": "dtype", "part": "parameter", "dtype": next(iter(kept))}]
-    found = [
+    checks = [
         {"rule": "dtype", "part": "parameter", "at": glob, "dtype": dtype}
         for dtype, some in kept.items()
         for glob in cover(some, names)
     ]
-    return found if len(found) <= _MOST else []
+    return checks if len(checks) <= _MOST else []
 
 
 def _mixed(report: Report, modules: Mapping[str, list[LayerRow]]) -> list[dict[str, Any]]:
@@ -168,7 +170,7 @@ def _mixed(report: Report, modules: Mapping[str, list[LayerRow]]) -> list[dict[s
         name: tuple(sorted({x.dtype for r in rows for x in r.outputs if _kind(x.dtype) == "float"}))
         for name, rows in modules.items()
     }
-    single = {name: found[0] for name, found in of.items() if len(found) == 1}
+    single = {name: float_dtypes[0] for name, float_dtypes in of.items() if len(float_dtypes) == 1}
     folds, _ = by_depth(
         single, None, _MOST, lambda some: folded({n: single[n] for n in some}, known_names(report))
     )
@@ -177,12 +179,12 @@ def _mixed(report: Report, modules: Mapping[str, list[LayerRow]]) -> list[dict[s
 
 def _of_root(rows: Sequence[LayerRow], part: str) -> list[dict[str, Any]]:
     """Integers and complex numbers that the model takes or gives."""
-    found: dict[str, set[str]] = {}
+    by_kind: dict[str, set[str]] = {}
     for row in rows:
         for leaf in leaves_of(row, part):
-            found.setdefault(_kind(leaf.dtype), set()).add(leaf.dtype)
+            by_kind.setdefault(_kind(leaf.dtype), set()).add(leaf.dtype)
     return [
         {"rule": "dtype", "at": exactly(""), "part": part, "dtype": next(iter(dtypes))}
-        for kind, dtypes in sorted(found.items())
+        for kind, dtypes in sorted(by_kind.items())
         if len(dtypes) == 1 and (kind != "float" or part == "input")
     ]

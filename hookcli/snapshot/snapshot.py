@@ -53,12 +53,16 @@ def snapshot(
         learning(report),
     )
     sections = tuple(
-        part for one in (_safe(report, named), *parts) if (part := _held(report, one)).checks
+        part
+        for section in (_safe(report, named), *parts)
+        if (part := _held(report, section)).checks
     )
-    checks = [*base, *(spec_of(check) for one in sections for check in one.checks)]
+    checks = [*base, *(spec_of(check) for section in sections for check in section.checks)]
     today = judge_report(report, with_safe_set(tuple(checks)), suppressed)
-    found = tuple(row for row in today.checks if row.status == "fail" and row.rule in CATALOGUE)
-    return Snapshot(sections, suppress_findings(dataclasses.replace(report, checks=found)), found)
+    findings = tuple(row for row in today.checks if row.status == "fail" and row.rule in CATALOGUE)
+    return Snapshot(
+        sections, suppress_findings(dataclasses.replace(report, checks=findings)), findings
+    )
 
 
 def _held(report: Report, section: Section) -> Section:

@@ -15,15 +15,15 @@ _ZERO = "exactly zero"  # grad_exists says so
 
 def _targets(report: Report) -> set[str]:
     """What findings may be about: modules and parameters, by each of their names."""
-    found = {""}
+    targets = {""}
     for row in report.layers:
         if row.name is not None:
-            found.update((row.name, *row.aliases))
-    found.update(one.name for one in report.uncalled)
+            targets.update((row.name, *row.aliases))
+    targets.update(module.name for module in report.uncalled)
     for parameter in report.parameters:
         for name in (parameter.name, *parameter.shared_with):
-            found.update((name, name.rpartition(".")[0]))
-    return found
+            targets.update((name, name.rpartition(".")[0]))
+    return targets
 
 
 def _reason(rows: list[CheckRow]) -> str:
@@ -46,10 +46,10 @@ def suppress_findings(report: Report) -> tuple[Suppression, ...]:
         if row.status == "fail":
             failed.setdefault(row.rule, []).append(row)
     everything = _targets(report) if failed else set()
-    found: list[Suppression] = []
+    suppressions: list[Suppression] = []
     for rule, rows in failed.items():
         targets = dict.fromkeys(row.target for row in rows)
         for glob in cover(list(targets), sorted(everything | targets.keys())):
             covered = [row for row in rows if matches(glob, row.target)]
-            found.append(Suppression(rule, glob, _reason(covered), ""))
-    return tuple(found)
+            suppressions.append(Suppression(rule, glob, _reason(covered), ""))
+    return tuple(suppressions)

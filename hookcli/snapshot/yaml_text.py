@@ -49,10 +49,10 @@ def _key(key: str, value: Any) -> Iterator[str]:
         return
     yield f"{key}:"
     if isinstance(value, Mapping):
-        for inner, one in value.items():
-            yield from (f"  {more}" for more in _key(scalar(inner), one))
+        for inner, item in value.items():
+            yield from (f"  {more}" for more in _key(scalar(inner), item))
     else:
-        yield from (f"  - {value_text(one)}" for one in value)
+        yield from (f"  - {value_text(item)}" for item in value)
 
 
 def _item(check: Mapping[str, Any]) -> Iterator[str]:
@@ -63,7 +63,7 @@ def _item(check: Mapping[str, Any]) -> Iterator[str]:
         return
     lead = "  - "
     for key, value in check.items():
-        words = [value_text(one) for one in value] if isinstance(value, list | tuple) else None
+        words = [value_text(item) for item in value] if isinstance(value, list | tuple) else None
         if words is None or len(f"{lead}{key}: {value_text(value)}") <= _WIDTH:
             yield f"{lead}{key}: {value_text(value)}"
         else:
@@ -83,17 +83,17 @@ def _filled(line: str, words: Sequence[str]) -> Iterator[str]:
     yield line
 
 
-def _comment(said: str, lead: str) -> Iterator[str]:
+def _comment(sentence: str, lead: str) -> Iterator[str]:
     """A sentence on as many lines as it takes."""
-    lines = textwrap.wrap(said, _WIDTH - len(lead) - 1, break_on_hyphens=False)
+    lines = textwrap.wrap(sentence, _WIDTH - len(lead) - 1, break_on_hyphens=False)
     yield from (f"{lead} {line}" for line in lines)
 
 
-def _section(one: Section) -> Iterator[str]:
+def _section(section: Section) -> Iterator[str]:
     yield ""
-    for said in one.says:
-        yield from _comment(said, "  #")
-    for check in one.checks:
+    for sentence in section.says:
+        yield from _comment(sentence, "  #")
+    for check in section.checks:
         yield from _item(check)
 
 
@@ -103,19 +103,21 @@ def _suppressed(suppressions: Sequence[Suppression]) -> Iterator[str]:
     yield ""
     yield "# What is found today. One of these that finds nothing any more is told: take it out."
     yield "suppress:"
-    for one in suppressions:
-        yield from _item({"rule": one.rule, "at": one.at, "reason": one.reason})
+    for suppression in suppressions:
+        yield from _item(
+            {"rule": suppression.rule, "at": suppression.at, "reason": suppression.reason}
+        )
 
 
 def text(snapshot: Snapshot, head: Sequence[str], request: Mapping[str, Any]) -> str:
     """The file: comments, what to run and how, the checks, and what is suppressed."""
-    lines = [line for said in head for line in _comment(said, "#")]
+    lines = [line for sentence in head for line in _comment(sentence, "#")]
     if request:
         lines.append("")
     for key, value in request.items():
         lines += _key(key, value)
     lines += ["", "checks:"]
-    body = [line for one in snapshot.sections for line in _section(one)]
+    body = [line for section in snapshot.sections for line in _section(section)]
     lines += body[1:]
     lines += _suppressed(snapshot.suppressions)
     return "\n".join(lines) + "\n"

@@ -134,15 +134,15 @@ def canonical_dtype(name: str) -> str | None:
 
 
 def _dtype(text: str, name: str) -> str:
-    found = canonical_dtype(name)
-    if found is None:
+    dtype = canonical_dtype(name)
+    if dtype is None:
         near = nearest(name, [*DTYPES, *_ALIASES])
         _refuse(
             text,
             f"'{name}' is no dtype",
             f"did you mean {near}?" if near else "dtypes are " + ", ".join(DTYPES[:4]) + ", …",
         )
-    return found
+    return dtype
 
 
 def _end(text: str, word: str) -> int | float:
@@ -251,11 +251,11 @@ def parse_inputs(texts: tuple[str, ...]) -> tuple[InputSpec, ...]:
     RequestError : one is malformed, or a keyword stands twice.
 
     """
-    found: list[InputSpec] = []
+    inputs: list[InputSpec] = []
     for text in texts:
         match = _NAME.fullmatch(text)
         name, body = (match[1], match[2]) if match else (None, text)
-        if name is not None and any(one.name == name for one in found):
+        if name is not None and any(input_spec.name == name for input_spec in inputs):
             _refuse(text, f"'{name}' is given twice", "give each keyword one --input")
-        found.append(InputSpec(name, _spec(text, body.strip()), text))
-    return tuple(found)
+        inputs.append(InputSpec(name, _spec(text, body.strip()), text))
+    return tuple(inputs)

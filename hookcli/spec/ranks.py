@@ -15,10 +15,10 @@ _NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 def of_torchrun(timeout: float) -> Rank | None:
     """The rank that torchrun started this process as; None where it did not."""
-    found = [os.environ.get(name, "") for name in _NAMES]
-    if not all(found) or not all(map(_NUMBER.fullmatch, found[:3])):
+    values = [os.environ.get(name, "") for name in _NAMES]
+    if not all(values) or not all(map(_NUMBER.fullmatch, values[:3])):
         return None
-    number, world, local = map(int, found[:3])
+    number, world, local = map(int, values[:3])
     size = os.environ.get("LOCAL_WORLD_SIZE", "")
     return Rank(number, world, local, int(size) if _NUMBER.fullmatch(size) else 1, None, timeout)
 

@@ -90,10 +90,10 @@ def _regex(text: str) -> re.Pattern[str]:
 def match_name(match: Match, name: str, aliases: tuple[str, ...] = ()) -> bool:
     """Whether one of a target's names satisfies what `match` says of names."""
     return any(
-        (match.pattern is None or fnmatchcase(one, match.pattern))
-        and (match.name is None or one == match.name)
-        and (match.regex is None or _regex(match.regex).fullmatch(one) is not None)
-        for one in (name, *aliases)
+        (match.pattern is None or fnmatchcase(candidate, match.pattern))
+        and (match.name is None or candidate == match.name)
+        and (match.regex is None or _regex(match.regex).fullmatch(candidate) is not None)
+        for candidate in (name, *aliases)
     )
 
 
@@ -136,16 +136,16 @@ def module_matches(
 
     For values, the modules whose inputs or outputs are meant; see `values` and `plain`.
     """
-    return any(match_module(one, name, aliases, type, depth, leaf) for one in selector.any)
+    return any(match_module(match, name, aliases, type, depth, leaf) for match in selector.any)
 
 
 def name_matches(selector: Selector, name: str, aliases: tuple[str, ...] = ()) -> bool:
     """Whether a parameter is meant. Conditions on values, operators and nodes mean none."""
     return any(
-        match_name(one, name, aliases)
-        and not (one.negated is not None and name_matches(one.negated, name, aliases))
-        for one in selector.any
-        if is_plain(one)
+        match_name(match, name, aliases)
+        and not (match.negated is not None and name_matches(match.negated, name, aliases))
+        for match in selector.any
+        if is_plain(match)
     )
 
 
@@ -156,12 +156,12 @@ def is_plain(match: Match) -> bool:
 
 def plain(selector: Selector) -> Selector:
     """The conditions on modules or parameters themselves; none may be left."""
-    return replace(selector, any=tuple(one for one in selector.any if is_plain(one)))
+    return replace(selector, any=tuple(match for match in selector.any if is_plain(match)))
 
 
 def values(selector: Selector) -> Selector:
     """The conditions on inputs and outputs of modules' calls; none may be left."""
-    return replace(selector, any=tuple(one for one in selector.any if one.part is not None))
+    return replace(selector, any=tuple(match for match in selector.any if match.part is not None))
 
 
 def path_matches(match: Match, path: str) -> bool:
@@ -178,10 +178,10 @@ def depth_of(name: str) -> int:
 def near(selector: Selector, names: Iterable[str], count: int = 3) -> list[str]:
     """The names that come closest to what the selector asks for, the closest first."""
     known = list(dict.fromkeys(name for name in names if name))
-    found: dict[str, None] = {}
+    matches: dict[str, None] = {}
     for wanted in _wanted(selector):
-        found.update(dict.fromkeys(_near(wanted, known, count)))
-    return list(found)[:count]
+        matches.update(dict.fromkeys(_near(wanted, known, count)))
+    return list(matches)[:count]
 
 
 def _wanted(selector: Selector) -> Iterable[str]:
@@ -194,15 +194,15 @@ def _wanted(selector: Selector) -> Iterable[str]:
 def _near(wanted: str, known: list[str], count: int) -> list[str]:
     folded = wanted.casefold()
     bare = _WILD.sub("", wanted).strip(".")
-    found = [name for name in known if fnmatchcase(name.casefold(), folded)]
-    found += [name for name in known if bare and name.endswith(f".{bare}")]
-    found += [name for name in known if wanted.endswith(f".{name}")]
-    found += closest(bare, known, count, 0.6)
-    if not found:
+    matches = [name for name in known if fnmatchcase(name.casefold(), folded)]
+    matches += [name for name in known if bare and name.endswith(f".{bare}")]
+    matches += [name for name in known if wanted.endswith(f".{name}")]
+    matches += closest(bare, known, count, 0.6)
+    if not matches:
         last = {name.rpartition(".")[2]: name for name in reversed(known)}
         near_last = closest(bare.rpartition(".")[2], list(last), count, 0.6)
-        found = [last[word] for word in near_last]
-    return found
+        matches = [last[word] for word in near_last]
+    return matches
 
 
 def advice(selector: Selector, names: Iterable[str]) -> str:
@@ -210,7 +210,7 @@ def advice(selector: Selector, names: Iterable[str]) -> str:
     close = near(selector, names)
     if close:
         return f"did you mean {', '.join(close[:-1])}{' or ' if close[1:] else ''}{close[-1]}?"
-    texts = [one.pattern for one in selector.any if one.pattern is not None]
+    texts = [match.pattern for match in selector.any if match.pattern is not None]
     if any(text.count("[") != text.count("]") for text in texts):
         return "a '[' without its ']' stands for itself; names have none"
     return "hookcli inspect lists the names; * crosses dots, ? is one character, [1-4] a class"

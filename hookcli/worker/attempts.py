@@ -119,8 +119,8 @@ def _ranks(
     """A run by several ranks; the batch is inferred by one process, where they cannot."""
     ranks = Ranks(spec, limits, check)
     try:
-        found = ranks.run(Attempt("real"), meanwhile)
-        return WorkerResult(found.report, found.trials, found.others, found.number)
+        result = ranks.run(Attempt("real"), meanwhile)
+        return WorkerResult(result.report, result.trials, result.others, result.number)
     except NoBatchError:
         outcome = _attempt(spec, Attempt("fake", for_batch=True), limits, check)
         if not isinstance(outcome, _Done) or outcome.message.inferred is None:

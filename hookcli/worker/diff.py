@@ -118,9 +118,9 @@ class _Pair:
         self._side("a", keep=(a,))
         report = self._side("b", keep=(b,))
         return {
-            (a, one.target): tuple(exact_diff(value) for value in one.value)
-            for one in report.measurements
-            if one.probe == "exact"
+            (a, measurement.target): tuple(exact_diff(value) for value in measurement.value)
+            for measurement in report.measurements
+            if measurement.probe == "exact"
         }
 
     def _save(self, a: Report, b: Report) -> None:

@@ -25,29 +25,29 @@ def adopt_orphans() -> None:
 
 def children(pid: int) -> list[int]:
     """Direct children of a process, on all its threads."""
-    found: list[int] = []
+    pids: list[int] = []
     with contextlib.suppress(OSError):
         for task in (_PROC / str(pid) / "task").iterdir():
             with contextlib.suppress(OSError, ValueError):
-                found += [int(child) for child in (task / "children").read_text().split()]
-    return found
+                pids += [int(child) for child in (task / "children").read_text().split()]
+    return pids
 
 
 def tree(pid: int) -> list[int]:
     """A process and all below it."""
-    found, todo = [], [pid]
+    pids, todo = [], [pid]
     while todo:
-        found.append(todo.pop())
-        todo += children(found[-1])
-    return found
+        pids.append(todo.pop())
+        todo += children(pids[-1])
+    return pids
 
 
 def resident(pid: int) -> int:
     """Resident bytes of a process and all below it; 0 where the system does not say."""
     total = 0
-    for one in tree(pid):
+    for member_pid in tree(pid):
         with contextlib.suppress(OSError, ValueError, IndexError):
-            total += int((_PROC / str(one) / "statm").read_text().split()[1]) * _PAGE
+            total += int((_PROC / str(member_pid) / "statm").read_text().split()[1]) * _PAGE
     return total
 
 
@@ -66,9 +66,9 @@ def end_orphans(known: set[int]) -> None:
         if not strangers:
             return
         for pid in strangers:
-            for one in tree(pid):
+            for member_pid in tree(pid):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(one, signal.SIGKILL)
+                    os.kill(member_pid, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
         time.sleep(0.01)

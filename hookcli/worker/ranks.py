@@ -123,8 +123,8 @@ class Ranks:
             watching = [stack.enter_context(_Watching(worker, selector)) for worker in workers]
             while len(answers) < len(workers) and time.monotonic() < until:
                 ready = {key.fd for key, _ in selector.select(TICK)}
-                for i, one in enumerate(watching):
-                    answer = None if i in answers else one.look(ready)
+                for i, watch in enumerate(watching):
+                    answer = None if i in answers else watch.look(ready)
                     if answer is not None:
                         answers[i] = answer
                 if until == float("inf") and any(map(_failed, answers.values())):
@@ -149,9 +149,9 @@ class Ranks:
         used = [worker.resident for worker in workers]
         if sum(used) > most:
             i = used.index(max(used))
-            said = f"{sum(used) / 1e9:.2f} GB used by all ranks"
+            usage = f"{sum(used) / 1e9:.2f} GB used by all ranks"
             limit = f"over --max-memory {most / 1e9:g} GB"
-            answers[i] = workers[i].stopped("memory", f"{said}, {limit}")
+            answers[i] = workers[i].stopped("memory", f"{usage}, {limit}")
 
     def _settle(
         self,
@@ -180,7 +180,7 @@ class Ranks:
         )
         whole = merge_reports(reports, error)
         environment = replace(whole.environment, seconds=seconds)
-        others = {i: one for i, one in enumerate(reports) if i}
+        others = {i: other for i, other in enumerate(reports) if i}
         return RankedOutcome(replace(whole, environment=environment), others, _trials(answers))
 
     def _as_one_rank(
@@ -192,12 +192,12 @@ class Ranks:
         sent = answer.others if isinstance(answer, ReportMessage) else ()
         others = [None if text is None else from_json(text) for text in sent]
         missing = [None] * (rank.world - 1 - len(others))
-        for i, one in enumerate(others, 1):
-            if one is None and own.error is not None:
+        for i, report in enumerate(others, 1):
+            if report is None and own.error is not None:
                 gone = replace(own.error, layer=None, type="died", message="it left no report")
                 failed.append(Failed(i, gone, None, 1))
-            elif one is not None and one.error is not None:
-                failed.append(Failed(i, one.error, None, 1))
+            elif report is not None and report.error is not None:
+                failed.append(Failed(i, report.error, None, 1))
         error = (
             describe_failure(culprit(failed), failed, self._spec.run.steps, rank.world)
             if failed
@@ -227,14 +227,14 @@ def _trials(answers: dict[int, Answer]) -> tuple[str, ...]:
 
 def _raise_if_none_ran(ranks: list[Rank], answers: dict[int, Answer]) -> None:
     """Say why nothing could be run, and on which rank where only one says so."""
-    said = {i: one.error for i, one in answers.items() if isinstance(one, FailureMessage)}
-    first = next((e for e in said.values() if isinstance(e, NoBatchError)), None)
+    errors = {i: item.error for i, item in answers.items() if isinstance(item, FailureMessage)}
+    first = next((e for e in errors.values() if isinstance(e, NoBatchError)), None)
     if first is not None:
         raise first
-    for i, error in said.items():  # in the order of their coming: others only lost this one
-        if error.status == Status.MODEL and len(said) < len(ranks):
+    for i, error in errors.items():  # in the order of their coming: others only lost this one
+        if error.status == Status.MODEL and len(errors) < len(ranks):
             continue
-        alike = len({one.message for one in said.values()}) == 1 and len(said) == len(ranks)
+        alike = len({item.message for item in errors.values()}) == 1 and len(errors) == len(ranks)
         if not alike:
             error.message = f"rank {ranks[i].number}: {error.message}"
         raise error

@@ -96,7 +96,7 @@ def _run(flags: _Flags, console: Console) -> int:
         return only_this_rank(asked.ran, asked.targets, console)
     from hookcli.rules.judge import judge_report
 
-    checks = tuple(with_saved(one) for one in asked.checks)
+    checks = tuple(with_saved(check_spec) for check_spec in asked.checks)
     report = judge_report(asked.report, checks, asked.suppressions, accepted)
     if console.verbose:
         from hookcli.formats.check.table import performed
@@ -173,7 +173,9 @@ def _of_run(flags: _Flags, console: Console) -> _Asked:
     checks = spec.checks
     if against is not None:
         checks = (*checks, CheckSpec("same_as", {"report": against}, "--against"))
-    checks = tuple(with_saved(one) for one in checks)  # before the run, which may take long
+    checks = tuple(
+        with_saved(check_spec) for check_spec in checks
+    )  # before the run, which may take long
     ran = run_in_worker(spec, console, request.targets)
     write_others(ran, request.targets if not ran.rank else ())
     return _Asked(

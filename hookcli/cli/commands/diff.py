@@ -109,11 +109,11 @@ def _run(flags: _Flags, console: Console) -> int:
     tolerances = parse_tolerances(flags.compare.tolerance)
     sides = (parse_side(flags.sides.a), parse_side(flags.sides.b))
     if any(side.is_report for side in sides):
-        found, targets, view = _of_reports(sides, tolerances, flags, console)
+        result, targets, view = _of_reports(sides, tolerances, flags, console)
     else:
-        found, targets, view = _of_models(sides, tolerances, flags, console)
-    deliver_diff(found, targets, view, console)
-    if found.verdict == "same" or flags.request.gate.fail_on == "never":
+        result, targets, view = _of_models(sides, tolerances, flags, console)
+    deliver_diff(result, targets, view, console)
+    if result.verdict == "same" or flags.request.gate.fail_on == "never":
         return Status.FINE
     return Status.FINDINGS
 
@@ -127,7 +127,7 @@ def parse_tolerances(texts: tuple[str, ...]) -> Tolerances:
     """
     from hookcli.comparison.tolerance import Tolerances
 
-    found = []
+    pairs = []
     for text in texts:
         glob, _, value = text.rpartition("=")
         try:
@@ -140,8 +140,8 @@ def parse_tolerances(texts: tuple[str, ...]) -> Tolerances:
                 place=f"--tolerance {text}",
                 hint="write --tolerance 1e-3, or --tolerance 'layer4.*=1e-3'",
             )
-        found.append((glob or "*", rtol))
-    return Tolerances(tuple(found))
+        pairs.append((glob or "*", rtol))
+    return Tolerances(tuple(pairs))
 
 
 def _of_reports(
@@ -200,17 +200,17 @@ def _of_models(
         tolerances=tolerances,
         save=_folder(flags.compare.save),
     )
-    found = while_watched(
+    result = while_watched(
         functools.partial(compare_pair, request),
         console,
         targets,
         lambda: _load_renderers(targets),
     )
-    if isinstance(found, Broken):
+    if isinstance(result, Broken):
         from hookcli.cli.run_error import run_error
 
-        raise prefix_side(run_error(found.report), found.side.upper())
-    return found, targets, a.request.view
+        raise prefix_side(run_error(result.report), result.side.upper())
+    return result, targets, a.request.view
 
 
 def _folder(name: str | None) -> Path | None:
@@ -256,10 +256,10 @@ def _targets(flags: OutputFlags, read: tuple[str, ...]) -> tuple[Target, ...]:
     return targets
 
 
-def deliver_diff(found: Diff, targets: tuple[Target, ...], view: View, console: Console) -> None:
+def deliver_diff(result: Diff, targets: tuple[Target, ...], view: View, console: Console) -> None:
     """Render each format and put it where it goes: files first, stdout last."""
     rendered = [
-        (target, DIFF_FORMATS[target.format].render_diff(found, view)) for target in targets
+        (target, DIFF_FORMATS[target.format].render_diff(result, view)) for target in targets
     ]
     write_files(rendered)
     print_texts(rendered, console)

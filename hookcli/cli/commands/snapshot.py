@@ -78,15 +78,15 @@ def _run(flags: RequestFlags, written: FileFlags, console: Console) -> int:
     from hookcli.snapshot.yaml_text import text
 
     base = tuple(with_saved(check) for check in request.spec.checks if check.place)
-    found = made(report, base, request.spec.suppressions, depth=written.depth)
-    lines = text(found, _head(report, file, trust=flags.model.trust), as_run(asked, report))
+    result = made(report, base, request.spec.suppressions, depth=written.depth)
+    lines = text(result, _head(report, file, trust=flags.model.trust), as_run(asked, report))
     if file is None:
         console.out(lines)
     else:
         from hookcli.cli.output import write_file
 
         write_file(file, lines)
-    _tell(found, file, console)
+    _tell(result, file, console)
     return Status.FINE
 
 
@@ -139,15 +139,15 @@ def _head(report: Report, file: Path | None, *, trust: bool) -> list[str]:
     ]
 
 
-def _tell(found: Snapshot, file: Path | None, console: Console) -> None:
+def _tell(result: Snapshot, file: Path | None, console: Console) -> None:
     from hookcli.formats.check.rows import sentence, target
     from hookcli.text import counted
 
-    count = sum(len(one.checks) for one in found.sections)
+    count = sum(len(section.checks) for section in result.sections)
     where = "the snapshot" if file is None else str(file)
-    suppressed = counted(len(found.found), "finding")
+    suppressed = counted(len(result.found), "finding")
     console.note(f"{where} holds {counted(count, 'check')}, and suppresses {suppressed}")
-    for row in found.found:
+    for row in result.found:
         if row.severity == "error" and row.rule in {"finite", "deterministic"}:
-            said = f"{row.rule}, {target(row)}: {sentence(row)}"
-            console.note(f"this fails today, and is suppressed there: {said}")
+            message = f"{row.rule}, {target(row)}: {sentence(row)}"
+            console.note(f"this fails today, and is suppressed there: {message}")

@@ -126,7 +126,7 @@ def flattened(command: Callable[..., int]) -> Callable[..., int]:
         return command(**{**rest, **made})
 
     call.__doc__ = command.__doc__
-    call.__annotations__ = {one.name: one.annotation for one in parameters}
+    call.__annotations__ = {item.name: item.annotation for item in parameters}
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # PEP 362
     return call
 
@@ -171,33 +171,39 @@ class _Row:
 def _options(group: type, path: tuple[str, ...] = ()) -> Iterator[_Row]:
     """The options of a group, those of groups within it in their place."""
     hints = get_type_hints(group)
-    for one in dataclasses.fields(group):
-        hint, here = hints[one.name], (*path, one.name)
-        if _OPTION not in one.metadata:
+    for dataclass_field in dataclasses.fields(group):
+        hint, here = hints[dataclass_field.name], (*path, dataclass_field.name)
+        if _OPTION not in dataclass_field.metadata:
             yield from _options(hint, here)
             continue
-        default = inspect.Parameter.empty if one.default is dataclasses.MISSING else one.default
-        yield _Row(here, hint, one.metadata[_OPTION], default)
+        default = (
+            inspect.Parameter.empty
+            if dataclass_field.default is dataclasses.MISSING
+            else dataclass_field.default
+        )
+        yield _Row(here, hint, dataclass_field.metadata[_OPTION], default)
 
 
 def _made(group: type, values: Mapping[str, Any]) -> Any:
     """The flags of a group, from the values that typer read; of options that it lacks, unset."""
     hints = get_type_hints(group)
-    found: dict[str, Any] = {}
-    for one in dataclasses.fields(group):
-        if _OPTION not in one.metadata:
-            found[one.name] = _made(hints[one.name], values)
-        elif one.name in values:
-            value = values[one.name]
-            found[one.name] = tuple(value or ()) if hints[one.name] == _REPEATED else value
-    return group(**found)
+    flags: dict[str, Any] = {}
+    for dataclass_field in dataclasses.fields(group):
+        if _OPTION not in dataclass_field.metadata:
+            flags[dataclass_field.name] = _made(hints[dataclass_field.name], values)
+        elif dataclass_field.name in values:
+            value = values[dataclass_field.name]
+            flags[dataclass_field.name] = (
+                tuple(value or ()) if hints[dataclass_field.name] == _REPEATED else value
+            )
+    return group(**flags)
 
 
 def run_options(flags: Any) -> Iterator[tuple[str, RunField, Any]]:
     """(name, field of RunSpec, typed value) of each option that sets such a field and is given."""
-    for one in dataclasses.fields(flags):
-        value = getattr(flags, one.name)
-        if _OPTION not in one.metadata:
+    for dataclass_field in dataclasses.fields(flags):
+        value = getattr(flags, dataclass_field.name)
+        if _OPTION not in dataclass_field.metadata:
             yield from run_options(value)
-        elif value is not None and (target := one.metadata[_OPTION].run) is not None:
-            yield one.name, target, value
+        elif value is not None and (target := dataclass_field.metadata[_OPTION].run) is not None:
+            yield dataclass_field.name, target, value

@@ -33,7 +33,9 @@ def parse_columns(text: str | None, command: str | None) -> tuple[str, ...]:
     if text is None:
         return DEFAULT_COLUMNS
     commands = ("inspect", "grads", "trace") if command is None else (command,)
-    known = {name: title for one in commands for name, title in columns_of(one).items()}
+    known = {
+        name: title for command_name in commands for name, title in columns_of(command_name).items()
+    }
     return _names(text, known, flag="--columns", noun="column", nouns="columns")
 
 
@@ -120,15 +122,15 @@ def parse_dtype(text: str) -> str:
     """
     from hookcli.spec.inputs import FLOATING, canonical_dtype
 
-    found = canonical_dtype(text)
-    if found not in FLOATING:
+    dtype = canonical_dtype(text)
+    if dtype not in FLOATING:
         guess = nearest(text, FLOATING)
         raise RequestError(
             f"'{text}' is no floating dtype",
             place=f"--dtype {text}",
             hint=f"did you mean {guess}?" if guess else "dtypes are float32, float16, bfloat16",
         )
-    return found
+    return dtype
 
 
 def batch_size(value: int) -> int:

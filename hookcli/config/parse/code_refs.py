@@ -52,26 +52,28 @@ class Written(_Marked):
         return made
 
 
-def refuse(found: Any, judge: Judge, problems: Problems) -> None:
+def refuse(value: Any, judge: Judge, problems: Problems) -> None:
     """Note every reference to code in what was read, and every folder that is not to be written to.
 
     `judge` says what a model's source is, where that is code, else None.
     """
     told: set[int] = set()
-    for one in _marked(found):
-        if id(one.item) in told:
+    for marked in _marked(value):
+        if id(marked.item) in told:
             continue  # a hook of several kinds is read several times
-        told.add(id(one.item))
-        text = shown(str(one.item.value))
-        if isinstance(one, Code):
-            what = judge(one) if one.what == "a model" else one.what
+        told.add(id(marked.item))
+        text = shown(str(marked.item.value))
+        if isinstance(marked, Code):
+            what = judge(marked) if marked.what == "a model" else marked.what
             if what is not None:
                 message = f"--data-only refuses code, and this names {what}: {text}"
-                problems.add(one.item, message, _HINT)
-        elif isinstance(one, Written):
-            why = _why_not_written(one)
+                problems.add(marked.item, message, _HINT)
+        elif isinstance(marked, Written):
+            why = _why_not_written(marked)
             if why is not None:
-                problems.add(one.item, f"--data-only does not write to {text}: {why}", _WRITE_HINT)
+                problems.add(
+                    marked.item, f"--data-only does not write to {text}: {why}", _WRITE_HINT
+                )
 
 
 def _why_not_written(folder: Written) -> str | None:
@@ -82,15 +84,15 @@ def _why_not_written(folder: Written) -> str | None:
     return obstacle(home, parts)
 
 
-def _marked(found: Any) -> Iterator[_Marked]:
-    if isinstance(found, _Marked):
-        yield found
-    elif isinstance(found, dict):
-        for one in found.values():
-            yield from _marked(one)
-    elif isinstance(found, list | tuple):
-        for one in found:
-            yield from _marked(one)
-    elif is_dataclass(found) and not isinstance(found, Node | type):
-        for field in fields(found):
-            yield from _marked(getattr(found, field.name))
+def _marked(value: Any) -> Iterator[_Marked]:
+    if isinstance(value, _Marked):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _marked(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _marked(item)
+    elif is_dataclass(value) and not isinstance(value, Node | type):
+        for field in fields(value):
+            yield from _marked(getattr(value, field.name))

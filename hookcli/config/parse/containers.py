@@ -31,13 +31,13 @@ class ListOf:
             misfit(item, self.wants, "write a list: [a, b]")
         if len(item.value) < self.least:
             raise NodeError(item, f"{item.label} is an empty list", "fill it, or leave it out")
-        before, found = len(problems), []
+        before, values = len(problems), []
         for inner in item.value:
             with problems.catching():
-                found.append(self.of.read(inner, problems))
+                values.append(self.of.read(inner, problems))
         if len(problems) > before:
             raise ReportedError
-        return tuple(found)
+        return tuple(values)
 
     def schema(self) -> Schema:
         listed: Schema = {"type": "array", "items": self.of.schema()}
@@ -88,33 +88,33 @@ class Fields:
 
     def read(self, item: Node, problems: Problems) -> dict[str, Any]:
         before = len(problems)
-        found = self.partly(item, problems)
+        values = self.partly(item, problems)
         if len(problems) > before:
             raise ReportedError
-        return found
+        return values
 
     def partly(self, item: Node, problems: Problems) -> dict[str, Any]:
         """What could be read; the faults are noted."""
         if not isinstance(item.value, dict):
             misfit(item, self.wants, self.hint)
-        found: dict[str, Any] = {}
-        for key, one in item.value.items():
+        values: dict[str, Any] = {}
+        for key, child in item.value.items():
             with problems.catching():
-                found[key] = self._shape(key, one).read(one, problems)
+                values[key] = self._shape(key, child).read(child, problems)
         for key, known in self.keys.items():
             if known.required and key not in item.value:
                 hint = f"add {key}: {known.does}"
                 problems.add(item, f"{item.label} has no '{key}'", hint)
-        return found
+        return values
 
-    def _shape(self, key: object, one: Node) -> Validator:
+    def _shape(self, key: object, node: Node) -> Validator:
         if isinstance(key, str) and key in self.keys:
             return self.keys[key].shape
         if self.rest is not None and isinstance(key, str):
             return self.rest
         hints = {**_EVERYWHERE, **self.hints}
         hint = hints.get(str(key)) or suggestion(str(key), self.keys, "keys are")
-        raise NodeError(one, f"there is no key '{key}' here", hint)
+        raise NodeError(node, f"there is no key '{key}' here", hint)
 
     def schema(self) -> Schema:
         properties = {

@@ -110,9 +110,9 @@ class _Document:
             loader = CoreLoader(self._text)
             node = loader.get_single_node()
             if node is not None:
-                found = self._item(node, node.start_mark, "", loader)
-                if found.value not in (None, {}):
-                    return found
+                root = self._item(node, node.start_mark, "", loader)
+                if root.value not in (None, {}):
+                    return root
             raise NodeError(
                 self._top, "the file says nothing", "hookcli init MODEL writes one to start from"
             )
@@ -132,14 +132,14 @@ class _Document:
     def _malformed(self, error: yaml.MarkedYAMLError) -> NodeError:
         mark = error.problem_mark or error.context_mark
         item = self._top if mark is None else self._at(mark.line + 1, mark.column)
-        said = error.problem or error.context or "it cannot be read"
+        problem = error.problem or error.context or "it cannot be read"
         for part, message, hint in _SYNTAX:
-            if part in said or part in (error.context or ""):
+            if part in problem or part in (error.context or ""):
                 return NodeError(item, message, hint)
         context = f" {error.context}" if error.context else ""
         return NodeError(
             item,
-            f"this is no YAML{context}: {said}",
+            f"this is no YAML{context}: {problem}",
             "check the indentation here and above; quote texts with special characters",
         )
 
@@ -169,13 +169,13 @@ class _Document:
             return self._mapping(node, item, loader)
         if isinstance(node, yaml.SequenceNode):
             return [
-                self._item(one, one.start_mark, below(item.path, i), loader)
-                for i, one in enumerate(node.value)
+                self._item(child, child.start_mark, below(item.path, i), loader)
+                for i, child in enumerate(node.value)
             ]
         return self._scalar(node, item, loader)
 
     def _mapping(self, node: yaml.MappingNode, item: Node, loader: CoreLoader) -> dict[Any, Node]:
-        found: dict[Any, Node] = {}
+        entries: dict[Any, Node] = {}
         for key_node, value_node in node.value:
             mark = key_node.start_mark
             at = self._at(mark.line + 1, mark.column, item.path)
@@ -183,16 +183,16 @@ class _Document:
                 raise NodeError(at, "a key is a list or a mapping", "write a text before the colon")
             _check_tag(key_node, at)
             key: Hashable = self._scalar(key_node, at, loader)
-            one = self._item(value_node, mark, below(item.path, key), loader)
-            if key in found:
+            child = self._item(value_node, mark, below(item.path, key), loader)
+            if key in entries:
                 self._problems.add(
-                    one,
+                    child,
                     f"'{key}' stands twice",
-                    f"it stands on line {found[key].mark.line} already: leave one out",
+                    f"it stands on line {entries[key].mark.line} already: leave one out",
                 )
             else:
-                found[key] = one
-        return found
+                entries[key] = child
+        return entries
 
     def _scalar(self, node: yaml.Node, item: Node, loader: CoreLoader) -> Any:
         try:

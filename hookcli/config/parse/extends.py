@@ -30,7 +30,7 @@ def _layer(asked: Node, path: str, above: tuple[str, ...], problems: Problems) -
     data = _bytes(asked, path)
     real = os.path.realpath(path)
     if real in above:
-        chain = " → ".join(Path(one).name for one in (*above[above.index(real) :], real))
+        chain = " → ".join(Path(item).name for item in (*above[above.index(real) :], real))
         raise NodeError(asked, f"the files extend each other: {chain}", "take one extends out")
     if len(above) >= _MOST:
         raise NodeError(asked, f"more than {_MOST} files extend each other", "merge some")
@@ -38,7 +38,7 @@ def _layer(asked: Node, path: str, above: tuple[str, ...], problems: Problems) -
     extends = own.get("extends")
     if extends is None:
         return own
-    own = with_value(own, {key: one for key, one in own.value.items() if key != "extends"})
+    own = with_value(own, {key: item for key, item in own.value.items() if key != "extends"})
     with problems.catching():
         if not isinstance(extends.value, str):
             hint = "write extends: base.yaml; a base may extend another"
@@ -76,7 +76,7 @@ def _merged(base: Node, own: Node) -> Node:
 
 def _joined(base: Node, own: Node) -> Node:
     """Both lists; what is none stays alone, so that it is said."""
-    wrong = [one for one in (base, own) if not isinstance(one.value, list)]
+    wrong = [node for node in (base, own) if not isinstance(node.value, list)]
     return wrong[0] if wrong else with_value(own, [*base.value, *own.value])
 
 
@@ -85,8 +85,8 @@ def _over(base: Node, own: Node) -> Node:
     if not (isinstance(base.value, dict) and isinstance(own.value, dict)):
         return own
     merged = dict(base.value)
-    for key, one in own.value.items():
-        merged[key] = _over(merged[key], one) if key in merged else one
+    for key, child in own.value.items():
+        merged[key] = _over(merged[key], child) if key in merged else child
     return with_value(own, merged)
 
 

@@ -61,8 +61,8 @@ class Node:
 
     def get(self, key: str) -> Node | None:
         """A mapping's value, or None without one, or where this is no mapping."""
-        found = self.value.get(key) if isinstance(self.value, dict) else None
-        return found if isinstance(found, Node) else None
+        child = self.value.get(key) if isinstance(self.value, dict) else None
+        return child if isinstance(child, Node) else None
 
 
 class NodeError(Exception):
@@ -126,10 +126,12 @@ class Problems:
         ProblemsError : there are several; the file's own in its order, then those it extends.
 
         """
-        found = [error for _, error in sorted(self._found, key=lambda one: one[0])]
-        withheld = {one.place: one for one in found if one.message is _WITHHELD}
+        all_errors = [error for _, error in sorted(self._found, key=lambda item: item[0])]
+        withheld = {item.place: item for item in all_errors if item.message is _WITHHELD}
         errors = tuple(
-            one for one in found if one.message is not _WITHHELD or withheld[one.place] is one
+            item
+            for item in all_errors
+            if item.message is not _WITHHELD or withheld[item.place] is item
         )
         if len(errors) > 1:
             raise ProblemsError(errors)
@@ -195,9 +197,9 @@ def plain(item: Node) -> Any:
     """The value without its places."""
     value = item.value
     if isinstance(value, dict):
-        return {key: plain(one) for key, one in value.items()}
+        return {key: plain(child) for key, child in value.items()}
     if isinstance(value, list):
-        return [plain(one) for one in value]
+        return [plain(child) for child in value]
     return value
 
 

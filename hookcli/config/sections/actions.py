@@ -39,10 +39,10 @@ _STATE = ByType(
 )
 
 
-def _state(_: Node, found: FunctionRef | dict[str, Any]) -> StateRef:
-    if isinstance(found, FunctionRef):
-        return StateRef(found.function)
-    return StateRef(found["call"].function, found.get("args", {}))
+def _state(_: Node, value: FunctionRef | dict[str, Any]) -> StateRef:
+    if isinstance(value, FunctionRef):
+        return StateRef(value.function)
+    return StateRef(value["call"].function, value.get("args", {}))
 
 
 _REFERENCE = Fields(
@@ -64,8 +64,10 @@ _PAIR = Fields(
 )
 
 
-def _reference(_: Node, found: dict[str, Any]) -> FunctionRef:
-    return FunctionRef(found["fn"].function, found.get("signature", "native"), found.get("state"))
+def _reference(_: Node, values: dict[str, Any]) -> FunctionRef:
+    return FunctionRef(
+        values["fn"].function, values.get("signature", "native"), values.get("state")
+    )
 
 
 class _Function:
@@ -78,14 +80,14 @@ class _Function:
         """The function, or the two of a pair by name."""
         text, reference, pair = self._forms
         if isinstance(item.value, str):
-            found = text.read(item, problems)
+            value = text.read(item, problems)
         elif not isinstance(item.value, dict):
             misfit(item, self.wants, "write call: my_hooks.py:halve")
         elif item.value.keys() & {"pack", "unpack"}:
-            found = pair.read(item, problems)
+            value = pair.read(item, problems)
         else:
-            found = reference.read(item, problems)
-        return found  # type: ignore[no-any-return]  # each of the three gives one of the two
+            value = reference.read(item, problems)
+        return value  # type: ignore[no-any-return]  # each of the three gives one of the two
 
     def schema(self) -> Schema:
         """JSON Schema."""
@@ -101,7 +103,7 @@ class _Range:
         """The two."""
         if not isinstance(item.value, list) or len(item.value) != 2:
             misfit(item, self.wants, "write clamp: [-1, 1]")
-        low, high = (Number().read(one, problems) for one in item.value)
+        low, high = (Number().read(child, problems) for child in item.value)
         if not low <= high:
             misfit(item, self.wants, f"write clamp: [{high}, {low}]")
         return low, high
@@ -114,14 +116,14 @@ class _Range:
 def _tensor_file(item: Node, text: str) -> str:
     """A saved tensor: the file's absolute path, and `#name` where one of several is meant."""
     path, mark, name = text.partition("#")
-    found = paths.existing(item, path)
+    absolute_path = paths.existing(item, path)
     if not path.endswith(_FILES):
         raise NodeError(
             item, f"{path} is no file of tensors", f"files are {', '.join('*' + f for f in _FILES)}"
         )
     if mark and not name:
         raise NodeError(item, "the tensor's name is missing", f"write {path}#name")
-    return found + mark + name
+    return absolute_path + mark + name
 
 
 ARGUMENTS: dict[str, Validator] = {
@@ -153,11 +155,11 @@ class _Do:
 
     def schema(self) -> Schema:
         """JSON Schema."""
-        bare = {one.name: one.does for one in CATALOGUE.values() if _may_be_bare(one)}
+        bare = {action.name: action.does for action in CATALOGUE.values() if _may_be_bare(action)}
         full = {
-            one.name: {**ARGUMENTS[one.argument].schema(), "description": one.does}
-            for one in CATALOGUE.values()
-            if one.argument != "none"
+            action.name: {**ARGUMENTS[action.argument].schema(), "description": action.does}
+            for action in CATALOGUE.values()
+            if action.argument != "none"
         }
         return {
             "anyOf": [

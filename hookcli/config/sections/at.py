@@ -72,13 +72,13 @@ class _At:
         reader = readers.get(type(item.value))
         if reader is None:
             misfit(item, _WANTS, _HINT)
-        found = reader(item, problems)
-        for one, match in found:
+        matches = reader(item, problems)
+        for node, match in matches:
             if self.inner and (match.part or match.op or match.node):
                 raise NodeError(
-                    one, f"{item.label} chooses modules or parameters by name", "name them alone"
+                    node, f"{item.label} chooses modules or parameters by name", "name them alone"
                 )
-        return found
+        return matches
 
     def _text(self, item: Node, _: Problems) -> Found:
         return ((item, _from_text(item, item.value)),)
@@ -86,10 +86,10 @@ class _At:
     def _mapping(self, item: Node, problems: Problems) -> Found:
         if not item.value:
             raise NodeError(item, f"{item.label} has no condition", _HINT)
-        found = CONDITIONS.read(item, problems)
-        part, path = found.pop("part", (None, ""))
+        values = CONDITIONS.read(item, problems)
+        part, path = values.pop("part", (None, ""))
         names = {"in": "inside", "not": "negated"}
-        match = Match(**{names.get(key, key): value for key, value in found.items()})
+        match = Match(**{names.get(key, key): value for key, value in values.items()})
         _check_operator(item, match, part)
         return ((item, Match(**{**_fields(match), "part": part, "path": path})),)
 
@@ -97,13 +97,13 @@ class _At:
         if not item.value:
             raise NodeError(item, f"{item.label} is an empty list", _HINT)
         before = len(problems)
-        found: list[tuple[Node, Match]] = []
-        for one in item.value:
+        matches: list[tuple[Node, Match]] = []
+        for child in item.value:
             with problems.catching():
-                found.extend(self.matches(one, problems))
+                matches.extend(self.matches(child, problems))
         if len(problems) > before:
             raise ReportedError
-        return tuple(found)
+        return tuple(matches)
 
     def schema(self) -> Schema:
         """JSON Schema, by reference: it holds itself."""
@@ -172,10 +172,10 @@ DEFS: Schema = {
 }
 
 
-def selector_of(item: Node, found: Found) -> Selector:
+def selector_of(item: Node, matches: Found) -> Selector:
     """The selector of what stands there."""
-    texts = tuple(_written(one) for one, _ in found)
-    return Selector(tuple(match for _, match in found), _written(item), texts)
+    texts = tuple(_written(node) for node, _ in matches)
+    return Selector(tuple(match for _, match in matches), _written(item), texts)
 
 
 def _written(item: Node) -> str:

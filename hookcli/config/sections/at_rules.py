@@ -11,7 +11,7 @@ from hookcli.spec.hooks import Match
 from hookcli.spec.selectors import is_plain
 
 
-def check_at(kind: Kind, hook: Node, found: Found, problems: Problems) -> None:
+def check_at(kind: Kind, hook: Node, matches: Found, problems: Problems) -> None:
     """Note what a kind cannot be hooked to: it decides what a name means."""
     rules, at = kind.at, hook.get("at")
     if rules.plain is None and at is not None:
@@ -22,17 +22,17 @@ def check_at(kind: Kind, hook: Node, found: Found, problems: Problems) -> None:
     elif rules.required and at is None:
         problems.add(hook, f"kind {kind.name} has no 'at'", f"add it, as in {kind.example}")
     elif rules.plain is not None:
-        for item, match in found:
+        for item, match in matches:
             _check_match(kind, item, match, problems)
 
 
-def check_calls(kind: Kind, hook: Node, found: Found, problems: Problems) -> None:
+def check_calls(kind: Kind, hook: Node, matches: Found, problems: Problems) -> None:
     """Note `calls` where a firing belongs to no call of a module: it would never be one of them."""
     calls = hook.get("calls")
     if calls is None:
         return
     at_values = kind.calls is InCalls.AT_VALUES
-    of_values = at_values and not any(is_plain(match) for _, match in found)
+    of_values = at_values and not any(is_plain(match) for _, match in matches)
     if kind.calls is not InCalls.ALWAYS and not of_values:
         what = f"kind {kind.name}" + (" on a parameter" if at_values else "")
         problems.add(
@@ -48,19 +48,21 @@ def _first(kind: Kind) -> str:
 
 def _check_match(kind: Kind, item: Node, match: Match, problems: Problems) -> None:
     rules = kind.at
-    said = f"kind {kind.name} hooks {rules.plain}s"
+    message = f"kind {kind.name} hooks {rules.plain}s"
     example = f"write it as in {kind.example}"
     if match.part is not None and match.part not in rules.parts:
         what = f"an {match.part} of a module's call"
         hint = "leave the part out" if rules.plain == "module" else "take kind tensor"
-        problems.add(item, f"{said}, and this is {what}", f"{hint}; {example}")
+        problems.add(item, f"{message}, and this is {what}", f"{hint}; {example}")
     elif match.op is not None and not rules.op:
-        problems.add(item, f"{said}, and this is an operator", "take kind op, or tensor")
+        problems.add(item, f"{message}, and this is an operator", "take kind op, or tensor")
     elif match.node is not None and not rules.node:
-        problems.add(item, f"{said}, and this is an autograd node", "take kind node, or node_pre")
+        problems.add(
+            item, f"{message}, and this is an autograd node", "take kind node, or node_pre"
+        )
     elif is_plain(match) and rules.plain != "module" and (key := _of_modules(match)):
         hint = f"add part: {rules.parts[-1]}" if rules.parts else "go by name or regex"
-        problems.add(item, f"{said}, which have no {key}", hint)
+        problems.add(item, f"{message}, which have no {key}", hint)
 
 
 def _of_modules(match: Match) -> str | None:
@@ -68,5 +70,7 @@ def _of_modules(match: Match) -> str | None:
     for key in ("type", "depth", "leaf"):
         if getattr(match, key) is not None:
             return key
-    inner = (_of_modules(one) for one in match.negated.any) if match.negated else iter(())
+    inner = (
+        (_of_modules(condition) for condition in match.negated.any) if match.negated else iter(())
+    )
     return next((key for key in inner if key), None)

@@ -40,13 +40,13 @@ class _Sizes:
         """The sizes in their order."""
         if not isinstance(item.value, list):
             misfit(item, self.wants, _SHAPE_HINT)
-        before, found = len(problems), []
-        for one in item.value:
+        before, sizes = len(problems), []
+        for child in item.value:
             with problems.catching():
-                found.append(self._size(one))
+                sizes.append(self._size(child))
         if len(problems) > before:
             raise ReportedError
-        return tuple(found)
+        return tuple(sizes)
 
     def _size(self, item: Node) -> int | str:
         value = item.value
@@ -121,8 +121,8 @@ _COMMON = {
 
 def _keys(name: str) -> Fields:
     own = {
-        one.name: Key(_SHAPES[one.shape], one.does, required=one.required)
-        for one in CATALOGUE[name].options
+        option.name: Key(_SHAPES[option.shape], option.does, required=option.required)
+        for option in CATALOGUE[name].options
     }
     return Fields({**_COMMON, **own}, wants=_WANTS, hint=f"write - {CATALOGUE[name].example}")
 
@@ -155,27 +155,27 @@ class Check:
 
     def _keys_of_any(self, item: Node, problems: Problems) -> None:
         """Note what no rule would take."""
-        for key, one in (item.value if isinstance(item.value, dict) else {}).items():
+        for key, child in (item.value if isinstance(item.value, dict) else {}).items():
             with problems.catching():
                 if key == "severity":
-                    _COMMON[key].shape.read(one, problems)
+                    _COMMON[key].shape.read(child, problems)
                 elif key not in _OF_ANY:
                     hint = suggestion(str(key), _OF_ANY, "keys are")
-                    raise NodeError(one, f"there is no key '{key}' here", hint)
+                    raise NodeError(child, f"there is no key '{key}' here", hint)
 
     def schema(self) -> Schema:
         """JSON Schema: which options there are depends on the rule."""
-        found = []
+        schemas = []
         for name, keys in _KEYS.items():
-            one = keys.schema()
-            said = {"const": name, "description": CATALOGUE[name].says}
-            one["properties"] = {**one["properties"], "rule": said}
-            found.append(one)
-        return {"oneOf": found}
+            schema = keys.schema()
+            rule = {"const": name, "description": CATALOGUE[name].says}
+            schema["properties"] = {**schema["properties"], "rule": rule}
+            schemas.append(schema)
+        return {"oneOf": schemas}
 
 
-def _suppression(item: Node, found: dict[str, Any]) -> Suppression:
-    return Suppression(found["rule"], found["at"], found["reason"], item.place)
+def _suppression(item: Node, values: dict[str, Any]) -> Suppression:
+    return Suppression(values["rule"], values["at"], values["reason"], item.place)
 
 
 _RULES = {**{rule.name: rule.says for rule in CATALOGUE.values()}, "neutral": "", UNUSED: ""}

@@ -85,7 +85,7 @@ class Comm:
         if name in WRAPPERS:
             hint = f"write comm: {{name: {name}, around: power_sgd}}"
             raise NodeError(item, f"{name} stands around another hook", hint)
-        missing = [key for key, one in STATES[name].items() if one.required]
+        missing = [key for key, option in STATES[name].items() if option.required]
         if missing:
             hint = f"write comm: {{name: {name}, {missing[0]}: 100}}"
             raise NodeError(item, f"{name} needs '{missing[0]}'", hint)
@@ -97,7 +97,7 @@ class Comm:
         if around is None:
             hint = f"write comm: {{name: {name}, around: power_sgd}}"
             raise NodeError(item, f"{name} stands around another hook", hint)
-        strange = next((one for key, one in item.value.items() if key not in _OF_WRAPPER), None)
+        strange = next((child for key, child in item.value.items() if key not in _OF_WRAPPER), None)
         if strange is not None:
             raise NodeError(
                 strange, f"{name} has no key '{strange.label}'", "its keys are name and around"
@@ -111,15 +111,15 @@ class Comm:
         """JSON Schema: the names, and a mapping for each."""
         full: list[Schema] = []
         for name, state in STATES.items():
-            one = Fields({"name": _NAME_KEY, **state}).schema()
-            one["properties"]["name"] = {"const": name, "description": _NAME_KEY.does}
+            schema = Fields({"name": _NAME_KEY, **state}).schema()
+            schema["properties"]["name"] = {"const": name, "description": _NAME_KEY.does}
             if name in WRAPPERS:
-                one["properties"]["around"] = {
+                schema["properties"]["around"] = {
                     "type": ["string", "object"],
                     "description": "what it stands around: a communication hook, or {call: yours}",
                 }
-                one["required"] = ["name", "around"]
-            full.append(one)
+                schema["required"] = ["name", "around"]
+            full.append(schema)
         bare = [
             name
             for name, state in STATES.items()

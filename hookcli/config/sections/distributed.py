@@ -49,25 +49,25 @@ _OF_DDP = (
 _OF_FSDP = ("wrap", "reshard_after_forward")
 
 
-def _distributed(item: Node, found: dict[str, Any]) -> DistributedSpec:
+def _distributed(item: Node, values: dict[str, Any]) -> DistributedSpec:
     """The options, of one of the two ways alone."""
-    way = found.get("parallel", "ddp")
+    way = values.get("parallel", "ddp")
     foreign = _OF_DDP if way == "fsdp" else _OF_FSDP
     for name in foreign:
-        if name in found:
+        if name in values:
             other = "ddp" if way == "fsdp" else "fsdp"
             raise NodeError(
                 item.get(name) or item,
                 f"{name} is an option of parallel: {other}",
                 f"leave it out, or write parallel: {other}",
             )
-    if found.get("static_graph") and found.get("find_unused_parameters"):
+    if values.get("static_graph") and values.get("find_unused_parameters"):
         raise NodeError(
             item.get("static_graph") or item,
             "static_graph finds unused parameters by itself",
             "leave find_unused_parameters out",
         )
-    return DistributedSpec(**found, place=item.place)
+    return DistributedSpec(**values, place=item.place)
 
 
 DISTRIBUTED = Refined(_KEYS, _distributed)

@@ -107,17 +107,17 @@ class Read:
 def read_hook(item: Node, index: int, problems: Problems) -> tuple[Read, ...]:
     """A hook for each of its kinds; none where anything about it was noted."""
     before = len(problems)
-    found = HOOK.partly(item, problems)
-    kinds = [CATALOGUE[name] for name in found.get("kind", ())]
-    where: Found = found.get("at", ())
+    values = HOOK.partly(item, problems)
+    kinds = [CATALOGUE[name] for name in values.get("kind", ())]
+    where: Found = values.get("at", ())
     for i, kind in enumerate(kinds):
         if kind in kinds[:i]:
             problems.add(item.value["kind"], f"{kind.name} stands twice", "leave one out")
-        if "at" in found or "at" not in item.value:
+        if "at" in values or "at" not in item.value:
             check_at(kind, item, where, problems)
             check_calls(kind, item, where, problems)
         _check_options(kind, item, problems)
-        _check_actions(kind, item, found, problems)
+        _check_actions(kind, item, values, problems)
     if len(problems) > before:
         return ()
     at = selector_of(item.value["at"], where) if where else None
@@ -128,11 +128,11 @@ def read_hook(item: Node, index: int, problems: Problems) -> tuple[Read, ...]:
                 index=index,
                 kind=kind.name,
                 at=at,
-                calls=found.get("calls"),
-                steps=found.get("steps"),
-                every=found.get("every"),
-                options=found.get("options", {}),
-                actions=with_defaults(kind, found.get("do", ()), item.place),
+                calls=values.get("calls"),
+                steps=values.get("steps"),
+                every=values.get("every"),
+                options=values.get("options", {}),
+                actions=with_defaults(kind, values.get("do", ()), item.place),
                 place=item.place,
             ),
         )
@@ -144,20 +144,20 @@ def _check_options(kind: Kind, hook: Node, problems: Problems) -> None:
     options = hook.get("options")
     if options is None or not isinstance(options.value, dict):
         return
-    for name, one in options.value.items():
+    for name, option in options.value.items():
         if name in OPTIONS.keys and name not in kind.options:
             has = f"it takes {', '.join(kind.options)}" if kind.options else "leave options out"
-            problems.add(one, f"kind {kind.name} has no option '{name}'", has)
+            problems.add(option, f"kind {kind.name} has no option '{name}'", has)
 
 
-def _check_actions(kind: Kind, hook: Node, found: dict[str, Any], problems: Problems) -> None:
+def _check_actions(kind: Kind, hook: Node, values: dict[str, Any], problems: Problems) -> None:
     """Note what this kind cannot do: a new value where none is taken, another's functions."""
-    actions: tuple[ActionSpec, ...] = found.get("do", ())
+    actions: tuple[ActionSpec, ...] = values.get("do", ())
     if not actions:
         return
     do = hook.value["do"]
     items = do.value if isinstance(do.value, list) else [do]
-    at_input = kind.at.parts_are_fixed and any(m.part for _, m in found.get("at", ()))
+    at_input = kind.at.parts_are_fixed and any(m.part for _, m in values.get("at", ()))
     for item, action in zip(items, actions, strict=True):
         with problems.catching():
             _check_value(kind, hook, item, action, takes_none=at_input or not kind.replaces)

@@ -30,14 +30,14 @@ _CALL_HINT = 'write {call: "package.module:attr", args: {name: value}}'
 def _located(item: Node) -> Any:
     """Plain data, in which the files of `{call: …}` are absolute."""
     if isinstance(item.value, list):
-        return [_located(one) for one in item.value]
+        return [_located(child) for child in item.value]
     if not isinstance(item.value, dict):
         return item.value
-    found = {key: _located(one) for key, one in item.value.items()}
+    mapping = {key: _located(child) for key, child in item.value.items()}
     call = item.get("call")
     if call is None:
-        return found
-    unknown = [one for key, one in item.value.items() if key not in {"call", "args"}]
+        return mapping
+    unknown = [child for key, child in item.value.items() if key not in {"call", "args"}]
     if unknown:
         raise NodeError(unknown[0], "a call has the keys call and args", _CALL_HINT)
     if not isinstance(call.value, str):
@@ -45,18 +45,18 @@ def _located(item: Node) -> Any:
     args = item.get("args")
     if args is not None and not isinstance(args.value, list | dict):
         raise NodeError(args, f"args wants a mapping or a list, not {said(args)}", _CALL_HINT)
-    return {**found, "call": paths.code(call, call.value)}
+    return {**mapping, "call": paths.code(call, call.value)}
 
 
-def _argument(name: str | None, one: Node) -> Argument:
-    text = flow(plain(one))
-    return Argument(name, _located(one), text if name is None else f"{name}={text}", one.place)
+def _argument(name: str | None, node: Node) -> Argument:
+    text = flow(plain(node))
+    return Argument(name, _located(node), text if name is None else f"{name}={text}", node.place)
 
 
 def _arguments(item: Node, _: Any) -> tuple[Argument, ...]:
     if isinstance(item.value, list):
-        return tuple(_argument(None, one) for one in item.value)
-    return tuple(_argument(str(name), one) for name, one in item.value.items())
+        return tuple(_argument(None, child) for child in item.value)
+    return tuple(_argument(str(name), child) for name, child in item.value.items())
 
 
 _ARGS = Refined(
@@ -89,11 +89,11 @@ MODEL = ByType(
 )
 
 
-def model_of(found: str | dict[str, Any]) -> ModelSpec:
+def model_of(value: str | dict[str, Any]) -> ModelSpec:
     """The model that was read."""
-    if isinstance(found, str):
-        return ModelSpec(found)
-    return ModelSpec(found["source"], found.get("args", ()), found.get("weights"))
+    if isinstance(value, str):
+        return ModelSpec(value)
+    return ModelSpec(value["source"], value.get("args", ()), value.get("weights"))
 
 
 class _Input:
@@ -114,17 +114,17 @@ class _Input:
 
     def _text(self, item: Node) -> InputSpec:
         try:
-            (one,) = parse_inputs((item.value,))
+            (input_spec,) = parse_inputs((item.value,))
         except RequestError as error:
             raise NodeError(item, error.message, error.hint) from None
-        return replace(one, spec=_absolute(item, one.spec), origin=item.place)
+        return replace(input_spec, spec=_absolute(item, input_spec.spec), origin=item.place)
 
     def _nested(self, item: Node, problems: Problems) -> Spec:
         if isinstance(item.value, str):
-            one = self._text(item)
-            if one.name is not None:
-                raise NodeError(item, f"'{one.name}=' names a keyword inside an argument", HINT)
-            return one.spec
+            inner = self._text(item)
+            if inner.name is not None:
+                raise NodeError(item, f"'{inner.name}=' names a keyword inside an argument", HINT)
+            return inner.spec
         if not isinstance(item.value, list | dict):
             raise NodeError(
                 item,
@@ -134,21 +134,21 @@ class _Input:
                 else "write value:none",
             )
         before = len(problems)
-        found: list[tuple[Any, Spec]] = []
+        members: list[tuple[Any, Spec]] = []
         pairs = item.value.items() if isinstance(item.value, dict) else enumerate(item.value)
-        for key, one in pairs:
+        for key, inner in pairs:
             with problems.catching():
-                found.append((_key(key, one), self._nested(one, problems)))
+                members.append((_key(key, inner), self._nested(inner, problems)))
         if len(problems) > before:
             raise ReportedError
         if isinstance(item.value, dict):
-            return DictSpec(tuple(found))
-        return ListSpec(tuple(spec for _, spec in found))
+            return DictSpec(tuple(members))
+        return ListSpec(tuple(spec for _, spec in members))
 
 
-def _key(key: object, one: Node) -> object:
+def _key(key: object, node: Node) -> object:
     if not isinstance(key, str | int) or isinstance(key, bool):
-        raise NodeError(one, f"'{key}' is no keyword", "keys are texts: quote it")
+        raise NodeError(node, f"'{key}' is no keyword", "keys are texts: quote it")
     return key
 
 
@@ -185,8 +185,8 @@ class _Inputs:
         if isinstance(item.value, str):
             return (INPUT.read(item, problems),)
         if isinstance(item.value, list):
-            found = ListOf(INPUT, least=1).read(item, problems)
-            return _distinct(item, found)
+            inputs = ListOf(INPUT, least=1).read(item, problems)
+            return _distinct(item, inputs)
         if not isinstance(item.value, dict):
             raise NodeError(
                 item,
@@ -194,32 +194,34 @@ class _Inputs:
                 'write inputs: ["2x3x64x64"] or inputs: {ids: "2x16:int64:0..100"}',
             )
         named = Fields({}, rest=INPUT).read(item, problems)
-        for key, one in named.items():
-            if one.name is not None:
+        for key, input_spec in named.items():
+            if input_spec.name is not None:
                 raise NodeError(
-                    item.value[key], f"'{one.name}=' names a keyword again", "leave it out"
+                    item.value[key], f"'{input_spec.name}=' names a keyword again", "leave it out"
                 )
-        return tuple(replace(one, name=key) for key, one in named.items())
+        return tuple(replace(input_spec, name=key) for key, input_spec in named.items())
 
     def schema(self) -> Schema:
         """JSON Schema."""
-        one = INPUT.schema()
+        schema = INPUT.schema()
         return {
             "anyOf": [
                 {"type": "string", "minLength": 1},
-                {"type": "array", "items": one, "minItems": 1},
-                {"type": "object", "additionalProperties": one},
+                {"type": "array", "items": schema, "minItems": 1},
+                {"type": "object", "additionalProperties": schema},
             ]
         }
 
 
-def _distinct(item: Node, found: tuple[InputSpec, ...]) -> tuple[InputSpec, ...]:
+def _distinct(item: Node, inputs: tuple[InputSpec, ...]) -> tuple[InputSpec, ...]:
     names: set[str] = set()
-    for i, one in enumerate(found):
-        if one.name is not None and one.name in names:
-            raise NodeError(item.value[i], f"'{one.name}' is given twice", "give each one input")
-        names.add(one.name or "")
-    return found
+    for i, input_spec in enumerate(inputs):
+        if input_spec.name is not None and input_spec.name in names:
+            raise NodeError(
+                item.value[i], f"'{input_spec.name}' is given twice", "give each one input"
+            )
+        names.add(input_spec.name or "")
+    return inputs
 
 
 INPUTS = _Inputs()

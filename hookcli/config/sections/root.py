@@ -28,11 +28,11 @@ class _Hooks:
         """The hooks with their places; those about which anything was noted are left out."""
         if not isinstance(item.value, list):
             misfit(item, self.wants, "write hooks: [{kind: forward, at: fc, do: stats}]")
-        found: list[Read] = []
-        for index, one in enumerate(item.value):
+        values: list[Read] = []
+        for index, child in enumerate(item.value):
             with problems.catching():
-                found.extend(read_hook(one, index, problems))
-        return tuple(found)
+                values.extend(read_hook(child, index, problems))
+        return tuple(values)
 
     def schema(self) -> Schema:
         """JSON Schema."""

@@ -62,11 +62,11 @@ def _device(item: Node, text: str) -> str:
 
 
 def _dtype(item: Node, text: str) -> str:
-    found = canonical_dtype(text)
-    if found not in FLOATING:
+    dtype = canonical_dtype(text)
+    if dtype not in FLOATING:
         hint = suggestion(text, FLOATING, "dtypes are")
         raise NodeError(item, f"'{text}' is no floating dtype", hint)
-    return found
+    return dtype
 
 
 _OPTIMIZER_NAME = Named(
@@ -85,11 +85,12 @@ _OPTIMIZER = ByType(
 )
 
 
-def _optimizer(_: Node, found: str | dict[str, Any]) -> OptimizerSpec:
-    if isinstance(found, str):
-        return OptimizerSpec(found, {})
+def _optimizer(_: Node, optimizer: str | dict[str, Any]) -> OptimizerSpec:
+    if isinstance(optimizer, str):
+        return OptimizerSpec(optimizer, {})
     return OptimizerSpec(
-        found.get("name", "SGD"), {key: value for key, value in found.items() if key != "name"}
+        optimizer.get("name", "SGD"),
+        {key: value for key, value in optimizer.items() if key != "name"},
     )
 
 
@@ -105,14 +106,14 @@ class _Gradient:
         """The plain data."""
         if not isinstance(item.value, str):
             return self._numbers(item, problems)
-        one = INPUT.read(item, problems)
-        if one.name is not None or not isinstance(one.spec, TensorSpec):
+        input_spec = INPUT.read(item, problems)
+        if input_spec.name is not None or not isinstance(input_spec.spec, TensorSpec):
             raise NodeError(item, f"'{item.value}' is no tensor to draw", _GRADIENT_HINT)
         return item.value
 
     def _numbers(self, item: Node, problems: Problems) -> Any:
         if isinstance(item.value, list):
-            return [self._numbers(one, problems) for one in item.value]
+            return [self._numbers(child, problems) for child in item.value]
         if isinstance(item.value, bool) or not isinstance(item.value, int | float):
             misfit(item, self.wants, _GRADIENT_HINT)
         return Number().read(item, problems)
@@ -156,10 +157,12 @@ def _modules(item: Node, text: str) -> tuple[str, str]:
     return text, item.place
 
 
-def _package(_: Node, found: dict[str, tuple[tuple[str, str], ...]]) -> tuple[PackagePattern, ...]:
+def _package(
+    _: Node, patterns_by_action: dict[str, tuple[tuple[str, str], ...]]
+) -> tuple[PackagePattern, ...]:
     return tuple(
         PackagePattern(action, pattern, place)  # type: ignore[arg-type]  # a key of PACKAGE
-        for action, patterns in found.items()
+        for action, patterns in patterns_by_action.items()
         for pattern, place in patterns
     )
 
@@ -176,7 +179,7 @@ PACKAGE = Fields(
 
 
 def _made(make: Any) -> Any:
-    return lambda _, found: make(**found)
+    return lambda _, fields: make(**fields)
 
 
 RUN = Fields(
@@ -219,9 +222,9 @@ RUN = Fields(
 )  # fmt: skip
 
 
-def run_of(found: dict[str, Any]) -> dict[str, Any]:
+def run_of(section: dict[str, Any]) -> dict[str, Any]:
     """The names of RunSpec's fields: bytes for gigabytes, `grad` for `no_grad`."""
-    run = dict(found)
+    run = dict(section)
     if "no_grad" in run:
         run["grad"] = not run.pop("no_grad")
     if "max_memory" in run:

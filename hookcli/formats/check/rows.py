@@ -83,16 +83,16 @@ def value_text(value: Any) -> str:
 
 def columns(rows: Sequence[CheckRow]) -> dict[str, Column[CheckRow]]:
     """The columns of the table: values where a row has one."""
-    found: dict[str, Column[CheckRow]] = {
+    shown: dict[str, Column[CheckRow]] = {
         "word": Column("", word, color=lambda row: _COLORS.get(word(row))),
         "rule": Column("Rule", lambda row: escape(row.rule)),
         "target": Column("Target", target, least=12),
     }
     if any(row.value is not None for row in rows):
-        found["value"] = _short("Value", lambda row: row.value)
+        shown["value"] = _short("Value", lambda row: row.value)
     if any(row.limit is not None for row in rows):
-        found["limit"] = _short("Limit", lambda row: row.limit)
-    return found
+        shown["limit"] = _short("Limit", lambda row: row.limit)
+    return shown
 
 
 def _short(title: str, pick: Any) -> Column[CheckRow]:
@@ -119,16 +119,16 @@ _SAID = (
 
 def said(rows: Iterable[CheckRow]) -> str:
     """How many rows there are of each word: "1 failed, 2 warned, 3 passed"."""
-    found = Counter(word(row) for row in rows)
-    return ", ".join(f"{found[key]:,} {text}" for key, text in _SAID if found[key])
+    counts = Counter(word(row) for row in rows)
+    return ", ".join(f"{counts[key]:,} {text}" for key, text in _SAID if counts[key])
 
 
 def verdict(report: Report, fail_on: FailOn) -> str:
     """The last line: PASSED or FAILED, with counts."""
-    found = verdict_of(report, fail_on)
-    why = "; the model failed" if found is Verdict.MODEL_FAILED else ""
+    outcome = verdict_of(report, fail_on)
+    why = "; the model failed" if outcome is Verdict.MODEL_FAILED else ""
     counted = said(report.checks) or "nothing was judged"
-    return f"{'PASSED' if found is Verdict.PASSED else 'FAILED'}: {counted}{why}"
+    return f"{'PASSED' if outcome is Verdict.PASSED else 'FAILED'}: {counted}{why}"
 
 
 _APART = 3  # rows of one kind that stand by themselves
@@ -142,8 +142,8 @@ def _kind(row: CheckRow) -> tuple[object, ...]:
     if row.status not in {"fail", "skip"} or not row.target:
         return (id(row),)
     same = _DIGITS.sub("0", row.target)
-    said = row.message.replace(row.target, same)
-    return (row.status, row.rule, row.severity, row.place, same, said)
+    message = row.message.replace(row.target, same)
+    return (row.status, row.rule, row.severity, row.place, same, message)
 
 
 def folded(rows: Sequence[CheckRow]) -> list[CheckRow]:
@@ -151,14 +151,14 @@ def folded(rows: Sequence[CheckRow]) -> list[CheckRow]:
     kinds: dict[tuple[object, ...], list[CheckRow]] = {}
     for row in rows:
         kinds.setdefault(_kind(row), []).append(row)
-    found: list[CheckRow] = []
+    result: list[CheckRow] = []
     for row in rows:
         alike = kinds[_kind(row)]
         if len(alike) <= _APART:
-            found.append(row)
+            result.append(row)
         elif row is alike[0]:
-            found.append(_one(alike))
-    return found
+            result.append(_one(alike))
+    return result
 
 
 def _one(rows: list[CheckRow]) -> CheckRow:

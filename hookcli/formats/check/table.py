@@ -70,8 +70,8 @@ def message(report: Report, view: View) -> str:
     if report.error is not None:
         error = report.error
         where = f"in {escape(error.phase)}" + (f", in {escape(error.layer)}" if error.layer else "")
-        said = escape(" ".join(error.message.split()))
-        lines += ["", f"error: {escape(error.type)} {where}: {said}"]
+        text = escape(" ".join(error.message.split()))
+        lines += ["", f"error: {escape(error.type)} {where}: {text}"]
         lines += [f"  --> {place(error.place)}"] if error.place else []
     for row in folded(check_rows.select_rows(report, view)):
         if row.status not in {"fail", "error"}:
@@ -97,5 +97,9 @@ def _said(value: dict[str, Any]) -> str:
 
 def performed(report: Report) -> str:
     """As "check ran 1 forward and backward in train mode (finite)"; "" where it is not known."""
-    told = [_said(one.value) for one in report.measurements if one.probe == PASSES]
+    told = [
+        _said(measurement.value)
+        for measurement in report.measurements
+        if measurement.probe == PASSES
+    ]
     return f"check ran {', '.join(told)}" if told else ""

@@ -32,9 +32,9 @@ def _escaped(text: str, table: Mapping[str, str]) -> str:
 def command(name: str, message: str, **properties: object) -> str:
     """`::name file=…,line=…::message`, as actions/toolkit escapes it."""
     given = ((key, str(value)) for key, value in properties.items() if value is not None)
-    said = ",".join(f"{key}={_escaped(text, _PROPERTY)}" for key, text in given if text)
+    parameters = ",".join(f"{key}={_escaped(text, _PROPERTY)}" for key, text in given if text)
     text = _escaped(shorten(message, _LONGEST), _DATA)
-    return f"::{name} {said}::{text}" if said else f"::{name}::{text}"
+    return f"::{name} {parameters}::{text}" if parameters else f"::{name}::{text}"
 
 
 def _annotation(name: str, title: str, message: str, source: Source | None) -> str:
@@ -51,14 +51,14 @@ def _annotation(name: str, title: str, message: str, source: Source | None) -> s
 
 def _finding(row: CheckRow, report: Report, view: View) -> str:
     source = finding_source(row, report, view)
-    said = f"{check_rows.name(row)}: {check_rows.sentence(row)}"
+    message = f"{check_rows.name(row)}: {check_rows.sentence(row)}"
     where = "" if source.inside or not row.place else f"\nat {place(row.place)}"
     mend = check_rows.mend(row) if row.status == "fail" else ""
     more = f"{where}\nto mend it: {mend}" if mend else where
     word = "not judged" if row.status == "error" else row.severity
     title = f"hookcli: {escape(row.rule)}" + (", not judged" if word == "not judged" else "")
     name = "warning" if word == "warning" else "error"
-    return _annotation(name, title, said + more, source)
+    return _annotation(name, title, message + more, source)
 
 
 def _raised(report: Report, view: View) -> Iterator[str]:
@@ -67,22 +67,22 @@ def _raised(report: Report, view: View) -> Iterator[str]:
         return
     source = source_of(error.place, view) or model_source(report, view)
     layer = f", in {escape(error.layer)}" if error.layer else ""
-    said = escape(" ".join(error.message.split()))
-    text = f"{escape(error.type)} in {escape(error.phase)}{layer}: {said}"
+    message = escape(" ".join(error.message.split()))
+    text = f"{escape(error.type)} in {escape(error.phase)}{layer}: {message}"
     yield _annotation("error", "hookcli: the model failed", text, source)
 
 
 def _more(lines: list[str]) -> Iterator[str]:
     """How many there are that GitHub leaves out."""
-    found = Counter(re.split("[ :]", line[2:], maxsplit=1)[0] for line in lines)
+    counts = Counter(re.split("[ :]", line[2:], maxsplit=1)[0] for line in lines)
     left = [
         counted(count - _KEPT, f"more {name}")
-        for name, count in sorted(found.items())
+        for name, count in sorted(counts.items())
         if count > _KEPT
     ]
     if left:
-        said = f"GitHub shows {_KEPT} of a kind for a step: {' and '.join(left)} in the log"
-        yield command("notice", said, title="hookcli")
+        message = f"GitHub shows {_KEPT} of a kind for a step: {' and '.join(left)} in the log"
+        yield command("notice", message, title="hookcli")
 
 
 def _folded(rows: list[CheckRow]) -> Iterator[str]:

@@ -46,14 +46,14 @@ def _outcome(row: CheckRow, view: View) -> tuple[str, str, str]:
 
     A warning that does not count is skipped: a red test beside a green gate would mislead.
     """
-    said = _clean(rows.sentence(row))
+    message = _clean(rows.sentence(row))
     if row.status == "fail" and is_counted(row, view.fail_on):
-        return "failure", row.severity, said
+        return "failure", row.severity, message
     if row.status == "fail":
-        return "skipped", row.severity, f"{row.severity}: {said}"
+        return "skipped", row.severity, f"{row.severity}: {message}"
     if row.status == "error":
-        return "error", "not judged", said
-    return ("skipped", "skip", said) if row.status == "skip" else ("", "", said)
+        return "error", "not judged", message
+    return ("skipped", "skip", message) if row.status == "skip" else ("", "", message)
 
 
 class _Names:
@@ -86,12 +86,12 @@ def _run(parent: ET.Element, report: Report) -> None:
     error = report.error
     if error is None:
         return
-    said = _clean(escape(" ".join(error.message.split())))
+    message = _clean(escape(" ".join(error.message.split())))
     kind = _clean(escape(error.type))
     layer = f" in {escape(error.layer)}" if error.layer else ""
     where = f", at {place(error.place)}" if error.place else ""
-    found = ET.SubElement(case, "error", type=kind, message=f"{kind}: {said}")
-    found.text = _clean(f"{kind} in {escape(error.phase)}{layer}{where}: {said}")
+    child = ET.SubElement(case, "error", type=kind, message=f"{kind}: {message}")
+    child.text = _clean(f"{kind} in {escape(error.phase)}{layer}{where}: {message}")
 
 
 def _row(suite: ET.Element, row: CheckRow, view: View, names: _Names) -> None:
@@ -101,8 +101,8 @@ def _row(suite: ET.Element, row: CheckRow, view: View, names: _Names) -> None:
     if not element:
         ET.SubElement(case, "system-out").text = message
         return
-    found = ET.SubElement(case, element, type=kind, message=message)
-    found.text = None if row.status == "skip" else _body(row)
+    child = ET.SubElement(case, element, type=kind, message=message)
+    child.text = None if row.status == "skip" else _body(row)
 
 
 def _count(suites: Iterable[ET.Element]) -> None:

@@ -48,10 +48,10 @@ _MEANS = {
 def _location(source: Source, target: str | None = None) -> dict[str, Any]:
     artifact = {"uri": source.uri(), **({"uriBaseId": _ROOT} if source.inside else {})}
     physical = {"artifactLocation": artifact, "region": {"startLine": source.line}}
-    found: dict[str, Any] = {"physicalLocation": physical}
+    location: dict[str, Any] = {"physicalLocation": physical}
     if target:
-        found["logicalLocations"] = [{"fullyQualifiedName": escape(target), "kind": "module"}]
-    return found
+        location["logicalLocations"] = [{"fullyQualifiedName": escape(target), "kind": "module"}]
+    return location
 
 
 def _harmless(value: Any) -> Any:
@@ -59,21 +59,21 @@ def _harmless(value: Any) -> Any:
     if isinstance(value, str):
         return escape(value)
     if isinstance(value, list | tuple):
-        return [_harmless(one) for one in value]
+        return [_harmless(item) for item in value]
     if isinstance(value, dict):
-        return {escape(str(key)): _harmless(one) for key, one in value.items()}
+        return {escape(str(key)): _harmless(item) for key, item in value.items()}
     return value
 
 
 def _plain(row: CheckRow) -> str:
     """What was found, without the words of what it is passed over for."""
-    said = check_rows.sentence(row)
+    text = check_rows.sentence(row)
     over = row.passed_over
     if over is None:
-        return said
+        return text
     reason = escape(" ".join((over.reason or "").split()))
     known = over.by == "baseline"
-    return said.removeprefix("known, in the baseline: " if known else f"suppressed, {reason}: ")
+    return text.removeprefix("known, in the baseline: " if known else f"suppressed, {reason}: ")
 
 
 def _suppressions(row: CheckRow, view: View) -> dict[str, Any]:
@@ -81,15 +81,15 @@ def _suppressions(row: CheckRow, view: View) -> dict[str, Any]:
     if over is None:
         return {}
     reason = "known, in the baseline" if over.reason is None else escape(over.reason)
-    found: dict[str, Any] = {
+    suppression: dict[str, Any] = {
         "kind": "external",
         "status": "accepted",
         "justification": message(reason),
     }
     source = source_of(over.place, view)
     if source is not None:
-        found["location"] = _location(source)
-    return {"suppressions": [found]}
+        suppression["location"] = _location(source)
+    return {"suppressions": [suppression]}
 
 
 def _result(row: CheckRow, report: Report, view: View, index: int) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _result(row: CheckRow, report: Report, view: View, index: int) -> dict[str, 
         "locations": [_location(finding_source(row, report, view), row.target)],
         "partialFingerprints": {_FINGERPRINT: escape(row.fingerprint)},
         **_suppressions(row, view),
-        "properties": {key: _harmless(one) for key, one in kept.items() if one is not None},
+        "properties": {key: _harmless(value) for key, value in kept.items() if value is not None},
     }
 
 
@@ -122,15 +122,15 @@ def _raised(report: Report, view: View) -> list[dict[str, Any]]:
     if error is None:
         return []
     layer = f" in {escape(error.layer)}" if error.layer else ""
-    said = escape(" ".join(error.message.split()))
-    text = f"{escape(error.type)} in {escape(error.phase)}{layer}: {said}"
+    reason = escape(" ".join(error.message.split()))
+    text = f"{escape(error.type)} in {escape(error.phase)}{layer}: {reason}"
     source = source_of(error.place, view) or model_source(report, view)
     return [
         {
             "level": "error",
             "message": {"text": message(text)},
             "locations": [_location(source, error.layer)],
-            "exception": {"kind": escape(error.type), "message": said},
+            "exception": {"kind": escape(error.type), "message": reason},
         }
     ]
 
@@ -139,7 +139,7 @@ def _invocation(
     report: Report, view: View, rows: list[CheckRow], index: dict[str, int]
 ) -> dict[str, Any]:
     verdict = verdict_of(report, view.fail_on)
-    found: dict[str, Any] = {
+    invocation: dict[str, Any] = {
         "executionSuccessful": verdict in {Verdict.PASSED, Verdict.FINDINGS},
         **({} if view.exit_status is None else {"exitCode": view.exit_status}),
         "exitCodeDescription": _MEANS[verdict],
@@ -149,22 +149,22 @@ def _invocation(
         ],
     }
     if view.start:
-        found["workingDirectory"] = {"uri": folder_uri(view.start)}
-    return found
+        invocation["workingDirectory"] = {"uri": folder_uri(view.start)}
+    return invocation
 
 
 def _left_out(count: int) -> list[dict[str, Any]]:
     if count <= _MOST:
         return []
-    said = f"{count - _MOST:,} more results are left out: {_MOST:,} are the most that GitHub takes"
-    return [{"level": "warning", "message": {"text": said}}]
+    text = f"{count - _MOST:,} more results are left out: {_MOST:,} are the most that GitHub takes"
+    return [{"level": "warning", "message": {"text": text}}]
 
 
 def _written(log: dict[str, Any], results: list[dict[str, Any]]) -> str:
     """The log as text, with a line for each result of its only run."""
     end = "\n    }\n  ]\n}"  # of the run, the runs and the log
     head = json.dumps(log, indent=2, allow_nan=False).removesuffix(end)
-    lines = ",\n".join(f"        {json.dumps(one, allow_nan=False)}" for one in results)
+    lines = ",\n".join(f"        {json.dumps(result, allow_nan=False)}" for result in results)
     listed = f"[\n{lines}\n      ]" if results else "[]"
     return f'{head},\n      "results": {listed}{end}\n'
 

@@ -51,12 +51,12 @@ def descriptor(name: str) -> dict[str, Any]:
     """A reportingDescriptor, also of a rule that this version does not know."""
     rule = CATALOGUE.get(name)
     if rule is None:
-        said = message(sentence(escape(_OTHERS.get(name, name))))
+        text = message(sentence(escape(_OTHERS.get(name, name))))
         return {
             "id": escape(name),
-            "shortDescription": {"text": said},
-            "fullDescription": {"text": said},
-            "help": {"text": said},
+            "shortDescription": {"text": text},
+            "fullDescription": {"text": text},
+            "help": {"text": text},
         }
     return {
         "id": rule.name,

@@ -34,10 +34,10 @@ class Shown:
 
 
 def _name(row: CallDiff) -> CallRef:
-    found = row.a or row.b
-    if found is None:
+    call = row.a or row.b
+    if call is None:
         raise ValueError("a row is a call of one side at least")
-    return found
+    return call
 
 
 def select_rows(diff: Diff, view: View) -> Shown:
@@ -65,8 +65,8 @@ def _label(row: CallDiff) -> str:
     return f"{text} #{call.call}" if call.call else text
 
 
-def _shapes(one: TensorDiff) -> str:
-    ours, theirs = one.shapes
+def _shapes(difference: TensorDiff) -> str:
+    ours, theirs = difference.shapes
     if ours == theirs and ours is not None:
         return shape(ours)
     return (
@@ -81,9 +81,11 @@ def _output_shape(row: CallDiff) -> str:
     return _shapes(_worst(row.outputs)) + more
 
 
-def _worst(found: tuple[TensorDiff, ...]) -> TensorDiff:
+def _worst(differences: tuple[TensorDiff, ...]) -> TensorDiff:
     rank = {"same": 0, "close": 1, "unknown": 2, "different": 3}
-    return max(found, key=lambda one: (rank[one.status], value(one.relative)))
+    return max(
+        differences, key=lambda difference: (rank[difference.status], value(difference.relative))
+    )
 
 
 def value(relative: Number | None) -> float:
@@ -91,17 +93,17 @@ def value(relative: Number | None) -> float:
     return -1.0 if relative is None else float(relative)
 
 
-def size(found: tuple[TensorDiff, ...]) -> str:
+def size(differences: tuple[TensorDiff, ...]) -> str:
     """The largest difference among some tensors: "0", "1.2e-07", "shape"."""
-    if not found:
+    if not differences:
         return "–"
-    one = _worst(found)
-    if one.how in {"shape", "dtype", "structure", "nonfinite"} and one.status == "different":
-        return one.how
-    if one.status == "same":
+    worst = _worst(differences)
+    if worst.how in {"shape", "dtype", "structure", "nonfinite"} and worst.status == "different":
+        return worst.how
+    if worst.status == "same":
         return "0"
-    text = figure(one.relative)
-    return f"≈{text}" if one.how == "sketch" and one.relative else text
+    text = figure(worst.relative)
+    return f"≈{text}" if worst.how == "sketch" and worst.relative else text
 
 
 def _verdict(row: CallDiff) -> str:
@@ -125,7 +127,7 @@ def _color(status: str) -> int | None:
 
 
 def _limit(row: CallDiff) -> str:
-    limits = [one.limit for one in row.outputs if one.limit is not None]
+    limits = [output.limit for output in row.outputs if output.limit is not None]
     return figure(max(limits)) if limits else "–"
 
 
@@ -156,14 +158,14 @@ def _state_verdict(row: StateDiff) -> str:
         return _WORDS[row.status]
     bad = [
         what
-        for what, one in (("value", row.value), ("gradient", row.gradient))
-        if one is not None and one.status == "different"
+        for what, difference in (("value", row.value), ("gradient", row.gradient))
+        if difference is not None and difference.status == "different"
     ]
     return f"{' and '.join(bad)} {pluralize(len(bad), 'differs', 'differ')}"
 
 
-def _one(found: TensorDiff | None) -> str:
-    return "–" if found is None else size((found,))
+def _one(difference: TensorDiff | None) -> str:
+    return "–" if difference is None else size((difference,))
 
 
 STATE: dict[str, Column[StateDiff]] = {

@@ -19,12 +19,12 @@ def _side(side: SideInfo) -> str:
 
 def head(diff: Diff) -> list[tuple[str, str]]:
     """The two sides, and how they were brought together."""
-    found = [("A", _side(diff.a)), ("B", _side(diff.b))]
+    lines = [("A", _side(diff.a)), ("B", _side(diff.b))]
     if diff.inputs is not None:
-        found.append(("Batch", f"{diff.inputs.origin}, the same for both"))
+        lines.append(("Batch", f"{diff.inputs.origin}, the same for both"))
     if diff.weights is not None or not diff.calls.unknown:
-        found.append(("Weights", weights(diff)))
-    return found
+        lines.append(("Weights", weights(diff)))
+    return lines
 
 
 def weights(diff: Diff) -> str:
@@ -37,10 +37,9 @@ def weights(diff: Diff) -> str:
         text += f", which held other values in {len(held.differed)}"
     left = []
     if held.misfits:
-        one = held.misfits[0]
-        left.append(
-            f"{escape(one.name)} is {shape(one.a_shape)} in A and {shape(one.b_shape)} in B"
-        )
+        misfit = held.misfits[0]
+        a, b = shape(misfit.a_shape), shape(misfit.b_shape)
+        left.append(f"{escape(misfit.name)} is {a} in A and {b} in B")
         if len(held.misfits) > 1:
             left.append(f"{len(held.misfits) - 1} more of another shape")
     left += [
@@ -56,33 +55,37 @@ def _precise(value: Number | str | None) -> str:
     return f"{value:.7g}" if isinstance(value, float) else escape(str(value))
 
 
-def _exact(side: str, found: tuple[ExactDiff, ...] | None) -> list[str]:
+def _exact(side: str, differences: tuple[ExactDiff, ...] | None) -> list[str]:
     lines = []
-    for one in (found or ())[:3]:
-        where = f"{side}{escape(one.path)}"
-        if not one.differ:
-            lines.append(f"{where}: equal in all of {one.numel:,} elements")
+    for difference in (differences or ())[:3]:
+        where = f"{side}{escape(difference.path)}"
+        if not difference.differ:
+            lines.append(f"{where}: equal in all of {difference.numel:,} elements")
             continue
-        at = f"at {shape(one.at or ())}: {_precise(one.a)} against {_precise(one.b)}"
+        values = f"{_precise(difference.a)} against {_precise(difference.b)}"
         lines.append(
-            f"{where}: {one.differ:,} of {one.numel:,} elements differ, by {figure(one.relative)} "
-            f"of its norm, at most by {figure(one.max_abs)} {at}"
+            f"{where}: {difference.differ:,} of {difference.numel:,} elements differ, "
+            f"by {figure(difference.relative)} of its norm, "
+            f"at most by {figure(difference.max_abs)} at {shape(difference.at or ())}: {values}"
         )
     return lines
 
 
 def first(diff: Diff) -> list[tuple[str, str]]:
     """Where the two part, a labelled line for each thing that is known of it."""
-    found = diff.first
-    if found is None:
+    difference = diff.first
+    if difference is None:
         return []
-    lines = [("First difference", escape(found.sentence))]
-    call, other = found.a, found.b
-    for label, ref in (("in A", found.within or call), ("in B", None if found.within else other)):
+    lines = [("First difference", escape(difference.sentence))]
+    call, other = difference.a, difference.b
+    for label, ref in (
+        ("in A", difference.within or call),
+        ("in B", None if difference.within else other),
+    ):
         if ref is not None and ref.place is not None:
             lines.append((label, place(ref.place)))
-    lines += [("exactly", text) for text in _exact("input", found.inputs)]
-    lines += [("exactly", text) for text in _exact("output", found.outputs)]
+    lines += [("exactly", text) for text in _exact("input", difference.inputs)]
+    lines += [("exactly", text) for text in _exact("output", difference.outputs)]
     return lines
 
 
@@ -117,20 +120,20 @@ def totals(diff: Diff) -> list[str]:
 
 def notes(diff: Diff, rows: Shown, view: View) -> list[str]:
     """What else is to be known."""
-    found = [escape(text) for text in diff.warnings]
+    lines = [escape(text) for text in diff.warnings]
     if diff.order is not None:
         a, b = diff.order.a, diff.order.b
-        found.append(
+        lines.append(
             f"the order of calls parts where A calls {escape(a.name or a.type)} and B "
             f"{escape(b.name or b.type)}"
         )
     hidden = rows.of_calls - len(rows.calls)
     if hidden and view.only is None and rows.calls:
-        found.append(f"{hidden} calls are not shown: --only '*' or -f json shows all")
+        lines.append(f"{hidden} calls are not shown: --only '*' or -f json shows all")
     if diff.first is None and diff.first_inexact is not None:
         call = diff.first_inexact
-        found.append(f"the first call not the same bit for bit is {escape(call.name or call.type)}")
-    return found
+        lines.append(f"the first call not the same bit for bit is {escape(call.name or call.type)}")
+    return lines
 
 
 def last_line(diff: Diff) -> str:
@@ -149,5 +152,9 @@ def last_line(diff: Diff) -> str:
 
 def largest(diff: Diff) -> str:
     """The largest difference among all tensors of calls."""
-    found = [value(one.relative) for row in diff.rows for one in (*row.inputs, *row.outputs)]
-    return figure(max(found, default=0.0))
+    values = [
+        value(difference.relative)
+        for row in diff.rows
+        for difference in (*row.inputs, *row.outputs)
+    ]
+    return figure(max(values, default=0.0))

@@ -26,23 +26,23 @@ def bad(stats: Any) -> bool:
 
 def _amount(stats: dict[str, Any]) -> str:
     """3 NaN, 1 Inf of 128."""
-    found = [f"{stats[key]:,} {word}" for key, word in (("nans", "NaN"), ("infs", "Inf"))
+    parts = [f"{stats[key]:,} {word}" for key, word in (("nans", "NaN"), ("infs", "Inf"))
              if isinstance(stats.get(key), int) and stats[key]]  # fmt: skip
     of = f" of {stats['numel']:,}" if isinstance(stats.get("numel"), int) else ""
-    return (", ".join(found) or "not finite") + of
+    return (", ".join(parts) or "not finite") + of
 
 
 def moments(report: Report) -> list[_Moment]:
     """Every call as it began and as it ended, in the order of the forward."""
-    found: list[_Moment] = []
+    result: list[_Moment] = []
     running: list[LayerRow] = []
     for row in report.layers:
         while running and running[-1].order != row.parent:
-            found.append((running.pop(), "exit"))
-        found.append((row, "enter"))
+            result.append((running.pop(), "exit"))
+        result.append((row, "enter"))
         running.append(row)
-    found.extend((row, "exit") for row in reversed(running))
-    return found
+    result.extend((row, "exit") for row in reversed(running))
+    return result
 
 
 def _layer(row: LayerRow) -> str:
@@ -118,5 +118,5 @@ def _in_parameters(report: Report) -> Iterator[str]:
 
 def first_non_finite(report: Report) -> str | None:
     """The first place, in words; None where all that was seen is finite."""
-    found = chain(_in_events(report), _in_layers(report), _in_parameters(report))
-    return next(found, None)
+    places = chain(_in_events(report), _in_layers(report), _in_parameters(report))
+    return next(places, None)

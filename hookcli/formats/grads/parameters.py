@@ -182,15 +182,15 @@ def columns(rows: list[ParameterRow], view: View) -> dict[str, Column[ParameterR
     if view.asked is not None:
         return {name: known[name] for name in view.asked if name in known}
     rare = {"nan": "nans", "inf": "infs"}
-    found: dict[str, Column[ParameterRow]] = {}
+    shown: dict[str, Column[ParameterRow]] = {}
     for name in _DEFAULT:
         if name in rare and not any(stat(row.grad, rare[name]) for row in rows):
             continue
         if name == "norm" and steps_of(rows):
-            found.update({f"step {i}": _step(i) for i in range(steps_of(rows))})
+            shown.update({f"step {i}": _step(i) for i in range(steps_of(rows))})
         else:
-            found[name] = known[name]
-    return found
+            shown[name] = known[name]
+    return shown
 
 
 def give_way(rows: list[ParameterRow], view: View) -> tuple[str, ...]:

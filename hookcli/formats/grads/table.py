@@ -52,9 +52,9 @@ def alarms(report: Report) -> list[tuple[str, str]]:
     return [] if first is None else [("first non-finite", first)]
 
 
-def _apart(one: str, other: str) -> tuple[str, str]:
+def _apart(name: str, other: str) -> tuple[str, str]:
     """Two names without the last parts that they have in common; never without all of them."""
-    ours, theirs = one.split("."), other.split(".")
+    ours, theirs = name.split("."), other.split(".")
     most = min(len(ours), len(theirs)) - 1
     pairs = zip(reversed(ours), reversed(theirs), strict=False)
     same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -70,8 +70,8 @@ def shared_names(report: Report) -> list[str]:
             text = f"{escape(row.name)} = {escape(alias)}"
             groups.setdefault(_apart(row.name, alias), []).append(text)
     return [
-        texts[0] if len(texts) == 1 else f"{escape(one)}.* = {escape(other)}.* ×{len(texts)}"
-        for (one, other), texts in groups.items()
+        texts[0] if len(texts) == 1 else f"{escape(name)}.* = {escape(other)}.* ×{len(texts)}"
+        for (name, other), texts in groups.items()
     ]
 
 

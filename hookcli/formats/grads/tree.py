@@ -73,19 +73,19 @@ def _lines(root: Branch, *, unicode: bool) -> Iterator[GradientLine]:
 
     def push(branch: Branch, above: str) -> None:
         below: list[tuple[str, ParameterRow | Branch]] = [*branch.leaves, *branch.branches.items()]
-        todo.extend((above, part, one, i == 0) for i, (part, one) in enumerate(reversed(below)))
+        todo.extend((above, part, child, i == 0) for i, (part, child) in enumerate(reversed(below)))
 
     push(root, "")
     while todo:
-        above, part, one, last = todo.pop()
+        above, part, child, last = todo.pop()
         start = above + (end if last else tee) + escape(part)
-        if isinstance(one, Branch):
-            kind = "" if one.kind is None else f" ({escape(one.kind)})"
-            yield GradientLine(start + kind, one.norm())
-            push(one, _guides(above + ("   " if last else bar)))
+        if isinstance(child, Branch):
+            kind = "" if child.kind is None else f" ({escape(child.kind)})"
+            yield GradientLine(start + kind, child.norm())
+            push(child, _guides(above + ("   " if last else bar)))
         else:
-            norm = figure(parameters.stat(one.grad, "norm"))
-            yield GradientLine(f"{start} {shape(one.shape)}", norm, one)
+            norm = figure(parameters.stat(child.grad, "norm"))
+            yield GradientLine(f"{start} {shape(child.shape)}", norm, child)
 
 
 def render(report: Report, view: View) -> str:

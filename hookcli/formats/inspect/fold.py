@@ -55,12 +55,12 @@ def _tensors(leaves: Sequence[Leaf]) -> tuple[Hashable, ...]:
 _Cost: TypeAlias = tuple[int | None, int | None]
 
 
-def _plus(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+def _plus(count: int | None, other: int | None) -> int | None:
+    return None if count is None or other is None else count + other
 
 
-def _times(one: int | None, runs: int) -> int | None:
-    return None if one is None else one * runs
+def _times(count: int | None, runs: int) -> int | None:
+    return None if count is None else count * runs
 
 
 def _costs(rows: list[LayerRow], children: dict[int, list[int]]) -> dict[int, _Cost]:

@@ -137,22 +137,22 @@ def draw(
         return ""
     measured = [_measure(name, c, rows, title_room or 0, width) for name, c in columns.items()]
     for name in give_way:
-        if _over([one.least for one in measured], width) <= 0:
+        if _over([measure.least for measure in measured], width) <= 0:
             break
-        measured = [one for one in measured if one.name != name]
+        measured = [measure for measure in measured if measure.name != name]
     widths = _widths(measured, rows, width)
     fitted = list(zip(measured, widths, strict=True))
     if title_room is not None:
-        widths = [max(one.title, w) for one, w in fitted]
-    right = [one.column.right and bool(rows) for one in measured]
-    titles = _line([one.column.title for one in measured], widths, right)
+        widths = [max(measure.title, w) for measure, w in fitted]
+    right = [measure.column.right and bool(rows) for measure in measured]
+    titles = _line([measure.column.title for measure in measured], widths, right)
     out = [
         f"\x1b[1m{titles}\x1b[0m" if color else titles,
         _line(["-" * w for w in widths], widths, right),
     ]
     for i, row in enumerate(rows):
-        cells = [one.within(row, i, w) for one, w in fitted]
-        colors = [one.color(row) for one in measured] if color else []
+        cells = [measure.within(row, i, w) for measure, w in fitted]
+        colors = [measure.color(row) for measure in measured] if color else []
         out.append(_line(cells, widths, right, colors))
     return "\n".join(out)
 

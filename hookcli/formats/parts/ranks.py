@@ -25,7 +25,7 @@ def names(parameters: Sequence[str], most: int = 2) -> str:
 
 def _range(norms: Sequence[Number | None]) -> str:
     """The smallest and the largest over the ranks; one figure where they round to the same."""
-    plain = sorted(float(one) for one in norms if one is not None)
+    plain = sorted(float(norm) for norm in norms if norm is not None)
     if not plain:
         return "–"
     low, high = figure(plain[0]), figure(plain[-1])
@@ -61,20 +61,20 @@ _UNITS: dict[str, Column[UnitRow]] = {
 
 def tables(report: Report, view: View) -> list[str]:
     """The buckets of each step whose buckets are others than the step's before; or the shards."""
-    found = report.distributed
-    if found is None or view.asked is not None:
+    distributed = report.distributed
+    if distributed is None or view.asked is not None:
         return []
     width, color = view.width, view.color
     return [
-        draw(_BUCKETS, _telling(found), width=width, give_way=_GIVE_WAY, color=color),
-        draw(_UNITS, found.units, width=width, color=color),
+        draw(_BUCKETS, _telling(distributed), width=width, give_way=_GIVE_WAY, color=color),
+        draw(_UNITS, distributed.units, width=width, color=color),
     ]
 
 
-def _telling(found: Distributed) -> list[BucketRow]:
+def _telling(distributed: Distributed) -> list[BucketRow]:
     """The buckets of the last step, and of each where they changed or the error did."""
     steps: dict[int, list[BucketRow]] = {}
-    for row in found.buckets:
+    for row in distributed.buckets:
         steps.setdefault(row.step, []).append(row)
     last = max(steps, default=0)
     shown: list[BucketRow] = []
@@ -91,14 +91,17 @@ def _what(rows: Sequence[BucketRow]) -> list[tuple[tuple[str, ...], int | None]]
 
 def totals(report: Report) -> list[tuple[str, str]]:
     """Who ran, and what a step sent."""
-    found = report.distributed
-    if found is None:
+    distributed = report.distributed
+    if distributed is None:
         return []
-    hook = f", hook {escape(found.hook)}" if found.hook not in {None, "allreduce"} else ""
-    ranks = pluralize(found.world_size, "rank")
-    way = f"{found.world_size} {ranks}, {_WAYS[found.parallel]} over {escape(found.backend)}{hook}"
+    hook = (
+        f", hook {escape(distributed.hook)}" if distributed.hook not in {None, "allreduce"} else ""
+    )
+    ranks = pluralize(distributed.world_size, "rank")
+    wrapper, backend = _WAYS[distributed.parallel], escape(distributed.backend)
+    way = f"{distributed.world_size} {ranks}, {wrapper} over {backend}{hook}"
     lines = [("Ranks", way)]
-    known = [row for row in found.buckets if row.wire_bytes is not None]
+    known = [row for row in distributed.buckets if row.wire_bytes is not None]
     if known:
         last = max(row.step for row in known)
         rows = [row for row in known if row.step == last]
@@ -106,24 +109,26 @@ def totals(report: Report) -> list[tuple[str, str]]:
         plain = sum(row.plain_bytes for row in rows)
         part = f", {sent / plain:.2f} of plain all-reduce" if plain else ""
         lines.append(("Sent in a step", f"{size(sent)} a rank{part}"))
-    if found.rebuilt is not None:
-        lines.append(("Buckets rebuilt", f"at step {found.rebuilt}"))
+    if distributed.rebuilt is not None:
+        lines.append(("Buckets rebuilt", f"at step {distributed.rebuilt}"))
     return lines
 
 
 def alarms(report: Report) -> list[tuple[str, str]]:
     """Parameters without gradient, by name and rank; and what is not as on rank 0."""
-    found = report.distributed
-    if found is None:
+    distributed = report.distributed
+    if distributed is None:
         return []
     lines = []
     unreached: dict[tuple[int, ...], list[str]] = {}
-    for row in found.unreached:
+    for row in distributed.unreached:
         unreached.setdefault(row.ranks, []).append(row.parameter)
     for ranks, rows in unreached.items():
-        lines.append(("no gradient", f"on {_on(ranks, found.world_size)}: {names(rows, _MOST)}"))
+        lines.append(
+            ("no gradient", f"on {_on(ranks, distributed.world_size)}: {names(rows, _MOST)}")
+        )
     alike = report.error is not None and report.error.message.startswith("all ranks")
-    for rank in () if alike else found.ranks:
+    for rank in () if alike else distributed.ranks:
         lines += [("ranks differ", text) for text in _differing(rank)]
     return lines
 
@@ -140,14 +145,14 @@ def _differing(rank: RankRow) -> list[str]:
     if rank.error is not None:
         return [f"rank {rank.rank} {'left no report' if rank.status == 'dead' else 'failed'}: "
                 f"{escape(rank.error)}"]  # fmt: skip
-    said = []
+    sentences = []
     sorts: dict[str, list[DifferenceRow]] = {}
     for row in rank.differs:
         sorts.setdefault(row.what, []).append(row)
     for rows in sorts.values():
         more = f", and {len(rows) - 1} more" if len(rows) > 1 else ""
-        said.append(f"rank {rank.rank}: {sentence(rows[0])}{more}")
-    return said
+        sentences.append(f"rank {rank.rank}: {sentence(rows[0])}{more}")
+    return sentences
 
 
 def sentence(row: DifferenceRow) -> str:

@@ -34,8 +34,8 @@ def source_of(place: str | None, view: View) -> Source | None:
 
     None where it names none, such as a flag.
     """
-    found = _PLACE.fullmatch(place or "")
-    return None if found is None else _named(found["file"], int(found["line"]), view)
+    match = _PLACE.fullmatch(place or "")
+    return None if match is None else _named(match["file"], int(match["line"]), view)
 
 
 def _named(file: str, line: int, view: View) -> Source:
@@ -49,9 +49,9 @@ def _named(file: str, line: int, view: View) -> Source:
 
 def model_source(report: Report, view: View) -> Source:
     """Where the model stands; the first line of what was named where its class is not known."""
-    found = source_of(report.model.place, view)
-    if found is not None:
-        return found
+    source = source_of(report.model.place, view)
+    if source is not None:
+        return source
     named = _MODULE.fullmatch(report.model.source)
     file = named["file"] if named is not None else report.model.source
     return _named(file or "model", 1, view)

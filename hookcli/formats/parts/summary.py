@@ -125,13 +125,13 @@ _MEASURED = {
 
 def _measured(report: Report) -> list[tuple[str, str]]:
     """What a backward cost, or would take."""
-    found = []
-    for one in report.measurements:
-        label = _MEASURED.get((one.probe, one.target))
+    lines = []
+    for measurement in report.measurements:
+        label = _MEASURED.get((measurement.probe, measurement.target))
         if label is not None:
-            write = size if one.limit_unit == "bytes" else number
-            found.append((label, write(one.value)))
-    return found
+            write = size if measurement.limit_unit == "bytes" else number
+            lines.append((label, write(measurement.value)))
+    return lines
 
 
 def _failure(error: ErrorInfo) -> str:
@@ -159,7 +159,7 @@ def join_alike(names: list[str]) -> str:
 
 def failed(report: Report) -> list[tuple[str, str]]:
     """(label, text) of each check that failed or could not be judged, errors first."""
-    found = []
+    failures = []
     for check in report.checks:
         if check.status not in {"fail", "error"}:
             continue
@@ -167,24 +167,26 @@ def failed(report: Report) -> list[tuple[str, str]]:
         target = escape(check.target) or "the model"
         where = f" ({place(check.place)})" if check.place else ""
         text = f"{escape(check.rule)}, {target}: {escape(' '.join(check.message.split()))}{where}"
-        found.append((label, text))
-    return sorted(found, key=lambda one: ("error", "not judged", "warning").index(one[0]))
+        failures.append((label, text))
+    return sorted(
+        failures, key=lambda failure: ("error", "not judged", "warning").index(failure[0])
+    )
 
 
 def notes(report: Report, only: str | None = None) -> list[str]:
     """What a reader must know beside the rows of calls. `only` is the view's glob."""
-    found = [escape(w) for w in report.warnings]
+    lines = [escape(w) for w in report.warnings]
     if only is not None and not any(fnmatchcase(row.name or "", only) for row in report.layers):
-        found.append(no_match("name", "--only", only))
-    found += _fallback(report)
+        lines.append(no_match("name", "--only", only))
+    lines += _fallback(report)
     if any(row.shared_with and row.call == 0 for row in report.layers):
-        found.append("* shared with another module, and counted once in the total")
-    found += [
+        lines.append("* shared with another module, and counted once in the total")
+    lines += [
         f"neutral: {escape(row.message)}"
         for row in report.checks
         if row.rule == "neutral" and row.status != "fail"
     ]
-    return found + _facts(report)
+    return lines + _facts(report)
 
 
 def run_notes(report: Report, more: Sequence[str] = ()) -> list[str]:
@@ -204,16 +206,16 @@ def _fallback(report: Report) -> list[str]:
 
 def _facts(report: Report) -> list[str]:
     """What never ran, what was not registered, what changed, and why the rows end."""
-    found = []
+    facts = []
     if report.uncalled:
         names = [f"{row.name} ({row.type})" for row in report.uncalled]
-        found.append(f"never called: {join_alike(names)}")
+        facts.append(f"never called: {join_alike(names)}")
     strangers = sorted({row.type for row in report.layers if not row.registered})
     if strangers:
-        found.append(f"called, but not registered: {', '.join(escape(s) for s in strangers)}")
+        facts.append(f"called, but not registered: {', '.join(escape(s) for s in strangers)}")
     changed = [buffer.name for buffer in report.buffers if buffer.changed]
     if changed:
-        found.append(f"buffers changed by the forward: {join_alike(changed)}")
+        facts.append(f"buffers changed by the forward: {join_alike(changed)}")
     if report.error is not None:
-        found.append(f"partial: {_failure(report.error)}")
-    return found
+        facts.append(f"partial: {_failure(report.error)}")
+    return facts

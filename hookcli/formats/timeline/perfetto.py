@@ -98,10 +98,10 @@ class _Tracks:
 
 
 def _by_thread(spans: Iterable[Span]) -> dict[int, list[Span]]:
-    found: dict[int, list[Span]] = {}
+    spans_by_thread: dict[int, list[Span]] = {}
     for span in spans:
-        found.setdefault(span.thread, []).append(span)
-    return found
+        spans_by_thread.setdefault(span.thread, []).append(span)
+    return spans_by_thread
 
 
 def _passes(nodes: list[Span], times: TimedRun) -> Iterator[list[Span]]:
@@ -139,22 +139,24 @@ def _instant(event: EventRow | None, seq: int) -> tuple[str, Event]:
     return escape(event.kind), args | {key: v for key, v in extra.items() if v is not None}
 
 
-def _labels(report: Report, one: OfRank) -> tuple[dict[int, Label], dict[int, tuple[int, ...]]]:
+def _labels(
+    report: Report, timeline: OfRank
+) -> tuple[dict[int, Label], dict[int, tuple[int, ...]]]:
     """What the calls of a rank are called, and of each the orders down to it."""
-    if one.layers is None:
+    if timeline.layers is None:
         rows = [(row.order, row.parent) for row in report.layers]
         return {row.order: _label(row) for row in report.layers}, _paths(rows)
     labels = {}
-    for order, _, name, kind in one.layers:
+    for order, _, name, kind in timeline.layers:
         shown = f"{_short(name)} ({_short(kind)})" if name else _short(kind)
         labels[order] = Label(shown, {"name": _short(name or ""), "type": _short(kind)})
-    return labels, _paths([(order, parent) for order, parent, _, _ in one.layers])
+    return labels, _paths([(order, parent) for order, parent, _, _ in timeline.layers])
 
 
-def _fill(tracks: _Tracks, report: Report, one: OfRank) -> None:
-    labels, paths = _labels(report, one)
-    times = one.times
-    arrows = Arrows(one.rank * _ARROWS)
+def _fill(tracks: _Tracks, report: Report, timeline: OfRank) -> None:
+    labels, paths = _labels(report, timeline)
+    times = timeline.times
+    arrows = Arrows(timeline.rank * _ARROWS)
     add_phases(tracks.get("phases"), times.phases, several=report.run.steps > 1)
     for thread, calls in _by_thread(times.calls).items():
         add_calls(tracks.get("forward", thread), calls, labels, arrows)
@@ -201,10 +203,10 @@ def render(report: Report, view: View) -> str:  # a view never changes what ran 
     """
     names: list[Event] = []
     moments: list[TrackMoment] = []
-    for one in timelines(report):
-        tracks = _Tracks(one.rank)
-        _fill(tracks, report, one)
-        names += _names(tracks, report, one.rank)
+    for timeline in timelines(report):
+        tracks = _Tracks(timeline.rank)
+        _fill(tracks, report, timeline)
+        names += _names(tracks, report, timeline.rank)
         moments += [moment for track in tracks.all() for moment in track.moments]
     moments.sort(key=lambda moment: moment.at)  # stable: each track's own order stays
     events = [*names, *(event for moment in moments for event in moment.events)]

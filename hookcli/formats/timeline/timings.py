@@ -118,7 +118,11 @@ def _parse(timings: dict[str, Any], shift: float = 0.0) -> TimedRun:
         ordered(_read(timings.get("phases", ()), phase)),
         ordered(_read(timings.get("calls", ()), call)),
         ordered(_read(timings.get("nodes", ()), node)),
-        tuple(sorted(_read(timings.get("events", ()), instant), key=lambda one: (one[1], one[0]))),
+        tuple(
+            sorted(
+                _read(timings.get("events", ()), instant), key=lambda event: (event[1], event[0])
+            )
+        ),
         ordered(_read(timings.get("buckets", ()), bucket)),
     )
 
@@ -133,13 +137,13 @@ def _of_ranks(timings: dict[str, Any]) -> list[OfRank]:
     """Each rank's `start` says how long after all had met its own times begin."""
     ranks = _read(timings.get("ranks", ()), dict)
     all_of = [{"rank": 0, **timings}, *ranks]
-    starts = [_number(one.get("start", 0.0)) for one in all_of]
-    found = []
-    for one, start in zip(all_of, starts, strict=True):
-        layers = one.get("layers")
+    starts = [_number(entry.get("start", 0.0)) for entry in all_of]
+    parsed = []
+    for entry, start in zip(all_of, starts, strict=True):
+        layers = entry.get("layers")
         rows = None if layers is None else tuple(_read(layers, _layer))
-        found.append(OfRank(_whole(one["rank"]), _parse(one, start - min(starts)), rows))
-    return found
+        parsed.append(OfRank(_whole(entry["rank"]), _parse(entry, start - min(starts)), rows))
+    return parsed
 
 
 def timelines(report: Report) -> list[OfRank]:

@@ -73,11 +73,11 @@ class Arrows:
     def head(self, order: int, track: Track, moment: TrackMoment) -> None:
         """A call's backward began."""
         tails = self._tails.get(order, [])
-        before = [one for one in tails if one[1].at <= moment.at]
+        before = [entry for entry in tails if entry[1].at <= moment.at]
         if not before:
             return
-        start, tail = max(before, key=lambda one: one[1].at)
-        self._tails[order] = [one for one in tails if one[1].at > moment.at]
+        start, tail = max(before, key=lambda entry: entry[1].at)
+        self._tails[order] = [entry for entry in tails if entry[1].at > moment.at]
         self._join(start, tail, "s", {})
         self._join(track, moment, "f", {"bp": "e"})
         self._count += 1

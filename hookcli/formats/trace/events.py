@@ -45,7 +45,7 @@ def recorded(report: Report) -> tuple[EventRow, ...]:
 
 def shown_events(report: Report, view: View) -> list[EventRow]:
     """The events of the view: in their order, or what changed the most first."""
-    found = [
+    events = [
         event
         for event in recorded(report)
         if (view.phase is None or event.phase == view.phase)
@@ -54,8 +54,8 @@ def shown_events(report: Report, view: View) -> list[EventRow]:
         and (view.only is None or _matches(event, view.only))
     ]
     if view.sort == "changed":
-        found.sort(key=lambda event: (-_changed(event), event.seq))
-    return found
+        events.sort(key=lambda event: (-_changed(event), event.seq))
+    return events
 
 
 def _changed(event: EventRow) -> float:
@@ -75,8 +75,8 @@ def target(event: EventRow) -> str:
 
 def norms(event: EventRow) -> str:
     """The norm of each value that has statistics."""
-    found = [figure(leaf.stats.get("norm")) for leaf in event.values if leaf.stats is not None]
-    return join_names(found, 4, rest=" +{}")
+    figures = [figure(leaf.stats.get("norm")) for leaf in event.values if leaf.stats is not None]
+    return join_names(figures, 4, rest=" +{}")
 
 
 def remarks(event: EventRow) -> str:

@@ -88,12 +88,12 @@ class CallTensorHooks:
         self._running[call.order] = _Running()
         if not taps or not call.graded:
             return
-        found = [(path, t) for path, t, _ in argument_leaves(*batch) if t.requires_grad]
+        inputs = [(path, t) for path, t, _ in argument_leaves(*batch) if t.requires_grad]
         for tap in taps:
             if tap.where == "input":
-                self._hook_tensors(tap, call, found)
+                self._hook_tensors(tap, call, inputs)
                 continue
-            edges = {path: edge_of(t) for path, t in found if path_matches(tap.match, path)}
+            edges = {path: edge_of(t) for path, t in inputs if path_matches(tap.match, path)}
             self._running[call.order].edges[id(tap)] = edges
 
     def leave(self, call: Call, output: Any) -> None:
@@ -106,27 +106,27 @@ class CallTensorHooks:
         if not call.graded or output is None or not taps:
             return
         if type(output) is torch.Tensor:
-            found = [("", output)] if output.requires_grad else []
+            outputs = [("", output)] if output.requires_grad else []
         else:
-            found = [(path, t) for path, t, _ in leaves(output) if t.requires_grad]
-        for tap in taps if found else ():
+            outputs = [(path, t) for path, t, _ in leaves(output) if t.requires_grad]
+        for tap in taps if outputs else ():
             where = tap.where
             if where == "output":
-                self._hook_tensors(tap, call, found)
+                self._hook_tensors(tap, call, outputs)
                 continue
-            tensors = [t for _, t in found]
+            tensors = [t for _, t in outputs]
             if running is not None and where == "share":
                 self._hook_shares(tap, call, running.edges.get(id(tap), {}), tensors)
             elif running is not None:
                 _hook_nodes(tap, call, nodes_since(tensors, call.sequence), running.inner)
 
     def _hook_tensors(
-        self, tap: CallTensorHook, call: Call, found: list[tuple[str, torch.Tensor]]
+        self, tap: CallTensorHook, call: Call, tensors: list[tuple[str, torch.Tensor]]
     ) -> None:
         hook, match = tap.hook, tap.match
-        if len(found) > 1 or match.path:
-            found = _distinct(one for one in found if path_matches(match, one[0]))
-        for path, tensor in found:
+        if len(tensors) > 1 or match.path:
+            tensors = _distinct(pair for pair in tensors if path_matches(match, pair[0]))
+        for path, tensor in tensors:
             if tap.together:  # of several calls: once the forward is over
                 self._together.setdefault(hook.spec.index, []).append((tap, path, tensor))
                 continue
@@ -140,10 +140,10 @@ class CallTensorHooks:
 
     def forward_ended(self) -> None:
         """Register the hooks that stand on tensors of several calls."""
-        for found in self._together.values():
-            hook = found[0][0].hook
-            names = [f"{tap.name}:{tap.match.part}{path}" for tap, path, _ in found]
-            handle = register_together(hook, [tensor for _, _, tensor in found], names)
+        for entries in self._together.values():
+            hook = entries[0][0].hook
+            names = [f"{tap.name}:{tap.match.part}{path}" for tap, path, _ in entries]
+            handle = register_together(hook, [tensor for _, _, tensor in entries], names)
             self._made.append(handle.remove)
         self._together.clear()
 
@@ -168,19 +168,19 @@ class CallTensorHooks:
     ) -> None:
         if not edges:
             return
-        found, given_back = shares(edges, outputs, call.sequence)
+        senders, given_back = shares(edges, outputs, call.sequence)
         for path in given_back:
             _tell_given_back(tap, call, path)
-        for path, places in found.items():
+        for path, places in senders.items():
             hook, site = tap.hook, _site(call, tap, "input", path)
             share = InputGradient(places, lambda terms, h=hook, s=site: _tell(h, s, terms))  # type: ignore[misc]
             self._shares.append(share)
 
 
-def _distinct(found: Iterable[tuple[str, torch.Tensor]]) -> list[tuple[str, torch.Tensor]]:
+def _distinct(tensors: Iterable[tuple[str, torch.Tensor]]) -> list[tuple[str, torch.Tensor]]:
     """Each tensor once, under its first path."""
     first: dict[int, tuple[str, torch.Tensor]] = {}
-    for path, tensor in found:
+    for path, tensor in tensors:
         first.setdefault(id(tensor), (path, tensor))
     return [*first.values()]
 

@@ -157,7 +157,7 @@ class Averaging:
 
 
 def _of_hook(spec: HookSpec) -> tuple[Any, Average]:
-    action = next((one for one in spec.actions if is_average(one)), None)
+    action = next((candidate for candidate in spec.actions if is_average(candidate)), None)
     if action is None:
         return None, default_hooks.allreduce_hook
     return _average_of(action.argument, action.place or spec.place)
@@ -170,7 +170,7 @@ def try_out(spec: HookSpec, steps: int) -> None:
     ------
     RequestError : this torch, or this backend, cannot; said before anything of the model runs.
     """
-    action = next((one for one in spec.actions if is_average(one)), None)
+    action = next((candidate for candidate in spec.actions if is_average(candidate)), None)
     if action is None or not _is_torchs(action.argument):
         return
     place = action.place or spec.place
@@ -199,11 +199,13 @@ _CAUSE = re.compile(
 
 def _innermost(error: Exception) -> str:
     """What a callback raised: torch puts it into the text of another error, more than once."""
-    said = " ".join(str(error).split())
-    found = _CAUSE.findall(said.rpartition("running the callback: ")[2])
-    if "running the callback" in said and found:
-        return f"{found[-1][0]}: {found[-1][1]}"
-    return f"{type(error).__name__}: {said}" if said else f"an {type(error).__name__} in torch"
+    message = " ".join(str(error).split())
+    causes = _CAUSE.findall(message.rpartition("running the callback: ")[2])
+    if "running the callback" in message and causes:
+        return f"{causes[-1][0]}: {causes[-1][1]}"
+    return (
+        f"{type(error).__name__}: {message}" if message else f"an {type(error).__name__} in torch"
+    )
 
 
 def _is_torchs(argument: Any) -> bool:

@@ -26,7 +26,7 @@ def shares(
     paths: dict[Edge, str] = {}
     for path, edge in inputs.items():
         paths.setdefault(edge, path)
-    found: dict[str, list[tuple[Any, int]]] = {}
+    senders: dict[str, list[tuple[Any, int]]] = {}
     edges = [edge_of(tensor) for tensor in outputs]
     given_back = {paths[edge] for edge in edges if edge in paths}
     todo = [edge[0] for edge in edges if edge not in paths]
@@ -41,10 +41,10 @@ def shares(
                 continue
             if following in paths:
                 if paths[following] not in given_back:
-                    found.setdefault(paths[following], []).append((node, slot))
+                    senders.setdefault(paths[following], []).append((node, slot))
             elif since <= following[0]._sequence_nr() < ACCUMULATE:
                 todo.append(following[0])
-    return found, given_back
+    return senders, given_back
 
 
 class _Part(Portable):

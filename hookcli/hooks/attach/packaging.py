@@ -54,18 +54,22 @@ class _Matching:
 
     def __init__(self, patterns: tuple[PackagePattern, ...]) -> None:
         self.patterns = patterns
-        self._groups = [(one, GlobGroup(one.pattern)) for one in patterns]
+        self._groups = [(pattern, GlobGroup(pattern.pattern)) for pattern in patterns]
 
     def of(self, name: str) -> PackagePattern | None:
         """The pattern; None for what torch decides by itself: a pickle, torch, the stdlib."""
         if name.startswith("<") or _is_everywhere(name):
             return None
-        return next((one for one, group in self._groups if group.matches(name)), None)
+        return next((pattern for pattern, group in self._groups if group.matches(name)), None)
 
     def unused(self, names: list[str]) -> Iterator[PackagePattern]:
         """Those that decide about none of these, but for one that takes whatever is left."""
         used = {id(self.of(name)) for name in names}
-        return (one for one, _ in self._groups if one.pattern != "**" and id(one) not in used)
+        return (
+            pattern
+            for pattern, _ in self._groups
+            if pattern.pattern != "**" and id(pattern) not in used
+        )
 
 
 def _is_everywhere(name: str) -> bool:
@@ -94,16 +98,18 @@ def export(root: nn.Module, hooks: list[Hook], patterns: tuple[PackagePattern, .
             names = _write(root, matching, told)
             break
         except PackagingError as error:
-            found = {one.target: one for one in _broken(error, matching, hooks[0].spec.place)}
-            if not found.keys() - broken.keys():
+            findings = {
+                finding.target: finding for finding in _broken(error, matching, hooks[0].spec.place)
+            }
+            if not findings.keys() - broken.keys():
                 raise
-            broken |= found
+            broken |= findings
     _tell(hooks[0], broken, _Matching(patterns).unused([*names, *broken]))
 
 
 def _defaults(root: nn.Module) -> tuple[PackagePattern, ...]:
     """What becomes of modules of which the user says nothing."""
-    packed = [name for one in _archives_of(root) for name in _packed(one)]
+    packed = [name for archive in _archives_of(root) for name in _packed(archive)]
     names = dict.fromkeys([*_own_modules(root), *packed])
     return (*(PackagePattern("intern", name, "") for name in names), _REST)
 
@@ -117,8 +123,8 @@ def _write(root: nn.Module, matching: _Matching, hooks: list[PackageHook]) -> li
             for told in hooks:
                 register: Callable[..., Any] = getattr(exporter, told.method)
                 register(told)
-            for one in matching.patterns:
-                getattr(exporter, one.action)(one.pattern, allow_empty=True)
+            for pattern in matching.patterns:
+                getattr(exporter, pattern.action)(pattern.pattern, allow_empty=True)
             _save(exporter, root)
         return list(exporter.dependency_graph.nodes)
 
@@ -146,7 +152,7 @@ def _broken(error: PackagingError, matching: _Matching, place: str) -> Iterator[
             continue
         by = matching.of(name)
         context = attributes.get("error_context")
-        path = [one for one in graph.first_path(name) if one != name]
+        path = [node for node in graph.first_path(name) if node != name]
         message = f"torch.package cannot {by.action if by else 'package'} it: " + (
             reason.value.rstrip(".") + (f" ({context})" if context else "")
         )
@@ -158,9 +164,11 @@ def _broken(error: PackagingError, matching: _Matching, place: str) -> Iterator[
 def _tell(hook: Hook, broken: dict[str, HookFinding], unused: Iterator[PackagePattern]) -> None:
     for finding in broken.values():
         hook.context.find(finding)
-    for one in unused:
-        message = f"run.package.{one.action} matches no module that the model wants"
-        hook.context.find(HookFinding("packaging", one.pattern, message, one.place, "warning"))
+    for pattern in unused:
+        message = f"run.package.{pattern.action} matches no module that the model wants"
+        hook.context.find(
+            HookFinding("packaging", pattern.pattern, message, pattern.place, "warning")
+        )
 
 
 def _packed(archive: PackageImporter) -> list[str]:
@@ -171,13 +179,13 @@ def _packed(archive: PackageImporter) -> list[str]:
 
 def _archives_of(root: nn.Module) -> list[PackageImporter]:
     """The archives of torch.package that parts of the model were loaded from."""
-    found: dict[int, PackageImporter] = {}
+    archives: dict[int, PackageImporter] = {}
     for module, _ in module_tree.modules(root):
         source = _package_imported_modules.get(type(module).__module__)
         importer = getattr(source, "__loader__", None)
         if isinstance(importer, PackageImporter):
-            found[id(importer)] = importer
-    return list(found.values())
+            archives[id(importer)] = importer
+    return list(archives.values())
 
 
 def _own_modules(root: nn.Module) -> list[str]:

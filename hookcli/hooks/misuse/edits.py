@@ -137,8 +137,8 @@ def _arguments(spec: HookSpec, event: Event) -> list[tuple[str, Any]]:
 
 @lru_cache(maxsize=256)
 def _names(signature: str, function: str, count: int) -> tuple[str, ...]:
-    for found in re.findall(rf"\b{function}\(([^()]*)\)", signature):
-        names = tuple(name.strip() for name in found.split(",") if name.strip())
+    for arguments in re.findall(rf"\b{function}\(([^()]*)\)", signature):
+        names = tuple(name.strip() for name in arguments.split(",") if name.strip())
         if len(names) == count:
             return names
     return ("",) * count

@@ -29,7 +29,7 @@ def unchanged_attributes(spec: HookSpec, target: str) -> HookFinding:
 def everywhere(spec: HookSpec) -> bool:
     """Whether a hook stands on whatever there is: then it may be that there is nothing."""
     return spec.at is None or all(
-        one.pattern == "*" and one.op is None and one.node is None for one in spec.at.any
+        match.pattern == "*" and match.op is None and match.node is None for match in spec.at.any
     )
 
 
@@ -38,11 +38,13 @@ def never_fired(hook: Hook) -> HookFinding:
     spec = hook.spec
     target = spec.at.text if spec.at is not None else ""
     kind = CATALOGUE[spec.kind]
-    named = [one for one in (spec.at.any if spec.at is not None else ()) if one.op or one.node]
+    named = [
+        match for match in (spec.at.any if spec.at is not None else ()) if match.op or match.node
+    ]
     if named:
-        what = ", ".join(one.op or one.node or "" for one in named)
+        what = ", ".join(match.op or match.node or "" for match in named)
         why = f"no {what} ran there: trace --kinds op,node shows the names"
-    elif spec.at is not None and any(one.path for one in spec.at.any) and not hook.fired:
+    elif spec.at is not None and any(match.path for match in spec.at.any) and not hook.fired:
         why = "no tensor with a gradient stands at that path" if "backward" in kind.phases else ""
         why = why or "no tensor stands at that path"
     elif spec.calls or spec.steps or spec.every:
@@ -124,8 +126,8 @@ def fired_otherwise(
         fired = hook.fired[target] - hook.again[target]
         if fired == times:
             continue
-        said = f"kind {spec.kind} fired {_times(fired)}, and the module ran {_times(times)}"
-        yield HookFinding("hooks_fired", target, f"{said}: does code of the model remove hooks?",
+        message = f"kind {spec.kind} fired {_times(fired)}, and the module ran {_times(times)}"
+        yield HookFinding("hooks_fired", target, f"{message}: does code of the model remove hooks?",
                       spec.place)  # fmt: skip
 
 
@@ -135,10 +137,10 @@ def _times(count: int) -> str:
 
 def kept_alive(hook: Hook, others: list[torch.Tensor]) -> HookFinding | None:
     """The finding of a hook that holds on to what it was given; `others` are rightly alive."""
-    found = hook.retention.alive(others)
-    if found is None:
+    retained = hook.retention.alive(others)
+    if retained is None:
         return None
-    count, size, target = found
+    count, size, target = retained
     what = "a tensor" if count == 1 else f"{count} tensors"
     message = (
         f"the hook keeps {what} alive after the run, {size / 1e6:.3g} MB: keep numbers, or a "

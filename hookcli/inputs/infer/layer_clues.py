@@ -38,20 +38,20 @@ class Clues:
         holders = [self.root, config, *self._nested(config), *self.root.children()]
         for holder in holders:
             for name in names:
-                found = (
+                value = (
                     holder.get(name) if isinstance(holder, dict) else getattr(holder, name, None)
                 )
-                if isinstance(found, (tuple, list)) and found:
-                    found = found[-1]
-                if isinstance(found, int) and not isinstance(found, bool) and found > 0:
-                    return found
+                if isinstance(value, (tuple, list)) and value:
+                    value = value[-1]
+                if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+                    return value
         return None
 
     @staticmethod
     def _nested(config: Any) -> list[Any]:
         parts = ("vision_config", "text_config", "audio_config", "encoder", "decoder")
-        found = [getattr(config, part, None) for part in parts]
-        return [part for part in found if part is not None]
+        configs = [getattr(config, part, None) for part in parts]
+        return [part for part in configs if part is not None]
 
     def side(self) -> int:
         """The side of an image: what the model says, else one that most take."""
@@ -87,15 +87,15 @@ class Clues:
 
     def generic(self) -> list[TensorSpec]:
         """Inputs that the first layers would take, the likeliest first."""
-        found: list[TensorSpec] = []
+        specs: list[TensorSpec] = []
         for module in self.layers():
-            found += [spec for spec in inputs_of(module, self) if spec not in found]
-            if len(found) > 8:
+            specs += [spec for spec in inputs_of(module, self) if spec not in specs]
+            if len(specs) > 8:
                 break
         first = next((p for p in self.root.parameters()), None)
-        if not found and first is not None and first.dim():
-            found.append(TensorSpec((self.batch, first.shape[-1])))
-        return [*found, TensorSpec((self.batch, LENGTH)), self.image(3)]
+        if not specs and first is not None and first.dim():
+            specs.append(TensorSpec((self.batch, first.shape[-1])))
+        return [*specs, TensorSpec((self.batch, LENGTH)), self.image(3)]
 
 
 def inputs_of(module: nn.Module, clues: Clues) -> list[TensorSpec]:

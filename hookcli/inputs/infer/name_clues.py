@@ -154,12 +154,12 @@ def guesses(parameter: inspect.Parameter, clues: Clues, *, alone: bool) -> list[
     hinted = _hinted(parameter.annotation)
     if hinted:
         return hinted
-    found = _named(name, clues, alone=alone) or list(clues.generic())
+    candidates = _named(name, clues, alone=alone) or list(clues.generic())
     if _is_list(parameter.annotation):
-        tensors = [one for one in found if isinstance(one, TensorSpec)][:3]
+        tensors = [guess for guess in candidates if isinstance(guess, TensorSpec)][:3]
         singles = [TensorSpec(t.shape[1:], t.dtype, t.fill) for t in tensors if len(t.shape) > 1]
-        return [InferredList((one, one)) for one in (*singles, *tensors)]
-    return found
+        return [InferredList((guess, guess)) for guess in (*singles, *tensors)]
+    return candidates
 
 
 def _named(name: str, clues: Clues, *, alone: bool) -> list[Guess]:
@@ -217,12 +217,12 @@ def start(signature: inspect.Signature, clues: Clues, given: dict[str, Guess]) -
         )
         keyword.append(not positional)
     depth = max(len(o) for o in options)
-    found = []
+    hypotheses = []
     for i in range(depth):
         slots = tuple(
             Slot(p.name, o[min(i, len(o) - 1)], k)
             for p, o, k in zip(wanted, options, keyword, strict=True)
         )
-        if Hypothesis(slots) not in found:
-            found.append(Hypothesis(slots))
-    return found
+        if Hypothesis(slots) not in hypotheses:
+            hypotheses.append(Hypothesis(slots))
+    return hypotheses

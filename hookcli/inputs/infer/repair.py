@@ -66,16 +66,19 @@ def _by_words(trial: Trial, clues: Clues, signature: inspect.Signature | None) -
         return
     name, spec = first
     if _WHOLE.search(words):
-        for other, one in hypothesis.tensors():
-            if one.dtype is None:
+        for other, other_spec in hypothesis.tensors():
+            if other_spec.dtype is None:
                 yield hypothesis.with_guess(other, clues.token_ids()), "indices are wanted"
     if _REAL.search(words):
-        for other, one in hypothesis.tensors():
-            if one.dtype is not None:
-                yield hypothesis.with_guess(other, TensorSpec(one.shape)), "floats are wanted"
+        for other, other_spec in hypothesis.tensors():
+            if other_spec.dtype is not None:
+                yield (
+                    hypothesis.with_guess(other, TensorSpec(other_spec.shape)),
+                    "floats are wanted",
+                )
     if _PLAIN.search(words):
-        for other, one in hypothesis.tensors():
-            if len(one.shape) <= 1:
+        for other, other_spec in hypothesis.tensors():
+            if len(other_spec.shape) <= 1:
                 yield hypothesis.with_guess(other, ValueSpec(1)), "a whole number is wanted"
     if match := _UNPACK.search(words) or _UNPACK_MANY.search(words) or _RANK.search(words):
         yield from _ranked(hypothesis, int(match[1]), clues)
@@ -127,9 +130,9 @@ def _ranked(hypothesis: Hypothesis, rank: int, clues: Clues) -> Iterator[Mend]:
             shape = (clues.batch, *[LENGTH] * (rank - 1))
             yield hypothesis.with_guess(name, TensorSpec(shape, spec.dtype, spec.fill)), f"{rank}-d"
             continue
-        for one in clues.generic():
-            if len(one.shape) == rank and one != spec:
-                yield hypothesis.with_guess(name, one), f"{rank} dimensions are wanted"
+        for candidate in clues.generic():
+            if len(candidate.shape) == rank and candidate != spec:
+                yield hypothesis.with_guess(name, candidate), f"{rank} dimensions are wanted"
         last = spec.shape[-1] if spec.shape else LENGTH
         if rank == 3:
             yield hypothesis.with_guess(name, TensorSpec((clues.batch, LENGTH, last))), "3-d"
@@ -163,15 +166,18 @@ def _mismatch(trial: Trial, name: str, spec: TensorSpec) -> Iterator[Mend]:
     for had, wanted in pairs:
         if not had or not wanted:
             continue
-        for other, one in hypothesis.tensors():
-            for axis in range(len(one.shape) - 1, 0, -1):
-                if one.shape[axis] == had:
+        for other, other_spec in hypothesis.tensors():
+            for axis in range(len(other_spec.shape) - 1, 0, -1):
+                if other_spec.shape[axis] == had:
                     yield (
-                        hypothesis.with_guess(other, with_size(one, axis, wanted)),
+                        hypothesis.with_guess(other, with_size(other_spec, axis, wanted)),
                         f"{had}→{wanted}",
                     )
-            if len(one.shape) == 1 and one.shape[0] == had:
-                yield hypothesis.with_guess(other, with_size(one, 0, wanted)), f"{had}→{wanted}"
+            if len(other_spec.shape) == 1 and other_spec.shape[0] == had:
+                yield (
+                    hypothesis.with_guess(other, with_size(other_spec, 0, wanted)),
+                    f"{had}→{wanted}",
+                )
         if len(spec.shape) >= 4:
             for extra in (0, 1, 2):  # tokens besides the patches
                 if had > extra and wanted > extra:

@@ -45,10 +45,10 @@ def _for_source(
     if isinstance(module, nn.Embedding | nn.EmbeddingBag) and spec.dtype is not None:
         yield hypothesis.with_guess(name, ids(spec.shape, module.num_embeddings)), "its table"
     if spec.shape == got or whole:
-        for one in inputs_of(module, clues):
-            if one != spec:
+        for candidate in inputs_of(module, clues):
+            if candidate != spec:
                 why = f"{failed.name} is a {type_of(module)}"
-                yield hypothesis.with_guess(name, one), why
+                yield hypothesis.with_guess(name, candidate), why
     wanted, had = _wanted(module), _had(module, got)
     if wanted and had and wanted != had:
         for changed, why in resized(spec, wanted, had):

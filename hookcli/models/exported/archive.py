@@ -81,12 +81,12 @@ def _head(file: IO[bytes], source: str) -> _Head:
                 place=source,
                 hint="save one program to a file: torch.export.save(program, FILE)",
             )
-        said = json.loads(archive.read(_LEGACY if legacy else programs[0]))
-    version = said.get("schema_version")
+        program = json.loads(archive.read(_LEGACY if legacy else programs[0]))
+    version = program.get("schema_version")
     return _Head(
         legacy,
         version.get("major") if isinstance(version, dict) else None,
-        said.get("torch_version") if isinstance(said.get("torch_version"), str) else None,
+        program.get("torch_version") if isinstance(program.get("torch_version"), str) else None,
     )
 
 

@@ -38,8 +38,8 @@ def register(name: str) -> None:
         return list(value.values()), list(value)
 
     def unflatten(values: Any, context: Any) -> Any:
-        found = list(values)
-        names = _names(context, len(found))
-        return row(found) if names is None else kind(zip(names, found, strict=True))
+        items = list(values)
+        names = _names(context, len(items))
+        return row(items) if names is None else kind(zip(names, items, strict=True))
 
     pytree.register_pytree_node(kind, flatten, unflatten, serialized_type_name=name)

@@ -66,18 +66,18 @@ def _loaded(opened: Opened) -> Loaded:
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")  # torch warns of what it does itself, and prints it
         tree = Tree(torch.export.unflatten(program), signature)
-    said = modes(program.graph)
-    if said:
+    training = modes(program.graph)
+    if training:
         for module, names in module_tree.modules(tree.root):
-            module.training = mode_of(names[0], said)
+            module.training = mode_of(names[0], training)
     return Loaded(
         tree.root,
         None,
-        note=_note(opened, signature, overall(said), tree.silent, program.graph),
+        note=_note(opened, signature, overall(training), tree.silent, program.graph),
         batch=signature.example(program),
         model=ExportedModel(tree.root, call_places(program.graph, tree.canonical)),
         format="exported",
-        mode=overall(said),
+        mode=overall(training),
     )
 
 
@@ -90,13 +90,15 @@ def _note(
 ) -> str:
     """What the file fixes, in a sentence or several."""
     by = f" by torch {opened.made_by}" if opened.made_by else ""
-    said = [f"exported{by}" + (f" in {mode} mode, in which it runs" if mode else "")]
+    sentences = [f"exported{by}" + (f" in {mode} mode, in which it runs" if mode else "")]
     if opened.program.dialect != "TRAINING":
-        said.append("decomposed: what ran without gradients has lost its layers and has them now")
+        sentences.append(
+            "decomposed: what ran without gradients has lost its layers and has them now"
+        )
     dynamic = signature.checker.dynamic()
-    said.append(f"sizes: {dynamic}" if dynamic else "every size of the inputs is fixed")
+    sentences.append(f"sizes: {dynamic}" if dynamic else "every size of the inputs is fixed")
     if silent:
-        said.append(
+        sentences.append(
             f"no operator, so no row: {join_names(silent, _SHOWN)} "
             "(never called, or without effect as nn.Identity)"
         )
@@ -104,5 +106,5 @@ def _note(
         str(n.target) for n in graph.nodes if isinstance(n.target, torch._ops.HigherOrderOperator)
     }
     if opaque:
-        said.append(f"what runs inside {', '.join(sorted(opaque))} has no rows")
-    return "; ".join(said)
+        sentences.append(f"what runs inside {', '.join(sorted(opaque))} has no rows")
+    return "; ".join(sentences)

@@ -22,16 +22,18 @@ def call_places(graph: fx.Graph, canonical: dict[str, str]) -> dict[str, list[st
     Of the frames around an operator a file keeps those of forward methods: one for each module of
     the user's, outermost first.
     """
-    found: dict[tuple[str, str], str | None] = {}  # by torch's key of the call, and path
+    lines_by_call: dict[tuple[str, str], str | None] = {}  # by torch's key of the call, and path
     for node in graph.nodes:
         lines = _user_lines(node)
         users = 0  # modules of the user's around the call
         for key, (path, kind) in (node.meta.get("nn_module_stack") or {}).items():
-            if path and found.get((key, path)) is None:
-                found[key, path] = lines[min(users, len(lines)) - 1] if lines and users else None
+            if path and lines_by_call.get((key, path)) is None:
+                lines_by_call[key, path] = (
+                    lines[min(users, len(lines)) - 1] if lines and users else None
+                )
             users += not str(kind).startswith("torch.")
     by_path: dict[str, list[str | None]] = {}
-    for (_, path), line in found.items():
+    for (_, path), line in lines_by_call.items():
         by_path.setdefault(canonical.get(path, path), []).append(line)
     return by_path
 
@@ -50,14 +52,14 @@ def _user_lines(node: fx.Node) -> list[str]:
 
 def modes(graph: fx.Graph) -> dict[str, bool]:
     """By path, whether a module's operators were exported in train mode; only where they say."""
-    said: dict[str, set[bool]] = {}
+    flags_by_path: dict[str, set[bool]] = {}
     for node in graph.nodes:
         training = _training(node)
         if training is not None:
             stack = node.meta.get("nn_module_stack") or {}
             path = next((p for p, _ in reversed(stack.values())), "")
-            said.setdefault(path, set()).add(training)
-    return {path: True in flags for path, flags in said.items()}
+            flags_by_path.setdefault(path, set()).add(training)
+    return {path: True in flags for path, flags in flags_by_path.items()}
 
 
 def _training(node: fx.Node) -> bool | None:
@@ -81,24 +83,24 @@ def _arguments(node: fx.Node) -> Iterator[tuple[str, Any]]:
     yield from node.kwargs.items()
 
 
-def overall(said: dict[str, bool]) -> Exported | None:
+def overall(training: dict[str, bool]) -> Exported | None:
     """The mode of the whole; None where no operator tells one from the other."""
-    flags = set(said.values())
+    flags = set(training.values())
     if not flags:
         return None
     return "mixed" if len(flags) > 1 else ("train" if flags == {True} else "eval")
 
 
-def mode_of(path: str, said: dict[str, bool]) -> bool:
+def mode_of(path: str, training: dict[str, bool]) -> bool:
     """Whether a module was in train mode: what it says, else what is below, above or most."""
-    if path in said:
-        return said[path]
+    if path in training:
+        return training[path]
     prefix = f"{path}." if path else ""
-    below = {flag for name, flag in said.items() if name.startswith(prefix)}
+    below = {flag for name, flag in training.items() if name.startswith(prefix)}
     if len(below) == 1:
         return True in below
     while path:
         path = path.rpartition(".")[0]
-        if path in said:
-            return said[path]
-    return sum(said.values()) * 2 >= len(said)
+        if path in training:
+            return training[path]
+    return sum(training.values()) * 2 >= len(training)

@@ -106,7 +106,7 @@ class Checker:
                     f"({dim.size})"
                 )
             return
-        value = dim.size.subs({symbol: one for symbol, (one, _) in known.items()})
+        value = dim.size.subs({symbol: known_size for symbol, (known_size, _) in known.items()})
         if value.is_number and int(value) != size:
             raise _misfit(f"{name} is {size}, and must be {dim.size} = {value}")
 
@@ -129,20 +129,20 @@ class Checker:
 
     def dynamic(self) -> str | None:
         """The dynamic dimensions, for a note; None where every one is fixed."""
-        found: dict[str, list[str]] = {}
+        by_symbol: dict[str, list[str]] = {}
         ranges: dict[str, Range] = {}
         for wanted in self._wanted:
             for index, dim in enumerate(wanted.dims or ()):
                 if not dim.fixed:
-                    found.setdefault(str(dim.size), []).append(f"{wanted.label}.shape[{index}]")
+                    by_symbol.setdefault(str(dim.size), []).append(f"{wanted.label}.shape[{index}]")
                     if dim.size in self._ranges:
                         ranges[str(dim.size)] = self._ranges[dim.size]
-        if not found:
+        if not by_symbol:
             return None
         return "; ".join(
             f"{' = '.join(places)} = {symbol}"
             + (f", which may be {ranges[symbol]}" if symbol in ranges else "")
-            for symbol, places in found.items()
+            for symbol, places in by_symbol.items()
         )
 
 

@@ -34,7 +34,7 @@ class Signature:
 
     def _whole_constants(self) -> dict[str, Any]:
         """Arguments that are one constant: they may be left out."""
-        by_label = {one.label: one for one in self.wanted}
+        by_label = {expected.label: expected for expected in self.wanted}
         return {
             name: by_label[name].constant
             for name in (*self._names, *self._keywords)
@@ -48,9 +48,9 @@ class Signature:
             for name in (*self._names, *self._keywords)
         ]
         seen = False
-        for i, one in enumerate(parameters):
-            if one.name in self._constants:
-                parameters[i] = one.replace(default=self._constants[one.name])
+        for i, parameter in enumerate(parameters):
+            if parameter.name in self._constants:
+                parameters[i] = parameter.replace(default=self._constants[parameter.name])
                 seen = True
             elif seen:  # Python takes no required argument after one with a default
                 parameters[i:] = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters[i:]]
@@ -77,15 +77,15 @@ class Signature:
             {name: given[name] for name in self._keywords},
         )
         try:
-            found: list[Any] = self._in.flatten_up_to(tree)
+            leaves: list[Any] = self._in.flatten_up_to(tree)
         except ValueError as error:
             raise ModelError(
                 f"the batch is built in another way than the program's: {error}",
                 place="--input",
                 hint=f"the program takes {', '.join(map(self.checker.told, self.wanted))}",
             ) from None
-        self.checker.check(found)
-        return found
+        self.checker.check(leaves)
+        return leaves
 
     def unflatten(self, outputs: Any) -> Any:
         """What forward returns, in the original's structure."""
@@ -97,7 +97,7 @@ class Signature:
         if kept is not None:
             args, kwargs = kept
             return "the file's example inputs", Batch(tuple(args), dict(kwargs))
-        leaves = [self._made(one) for one in self.wanted]
+        leaves = [self._made(expected) for expected in self.wanted]
         args, kwargs = pytree.tree_unflatten(leaves, self._in)
         return "the sizes that the file names", Batch(args, kwargs)
 
@@ -120,11 +120,11 @@ def _names(count: int, keywords: list[str], known: list[str] | None) -> list[str
 
 
 def _ranges(program: ExportedProgram) -> dict[Any, Range]:
-    found = {}
+    ranges = {}
     for symbol, values in program.range_constraints.items():
         low, high = _bound(values.lower), _bound(values.upper)
-        found[symbol] = Range(low, high)
-    return found
+        ranges[symbol] = Range(low, high)
+    return ranges
 
 
 def _bound(value: Any) -> int | None:
@@ -142,11 +142,11 @@ def _wanted(program: ExportedProgram, spec: Any, names: list[str]) -> tuple[Expe
     values = {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"}
     inputs = [s for s in program.graph_signature.input_specs if s.kind == InputKind.USER_INPUT]
     wanted = []
-    for label, one in zip(labels, inputs, strict=True):
-        if isinstance(one.arg, ConstantArgument):
-            wanted.append(ExpectedInput(label, None, constant=one.arg.value))
+    for label, input_spec in zip(labels, inputs, strict=True):
+        if isinstance(input_spec.arg, ConstantArgument):
+            wanted.append(ExpectedInput(label, None, constant=input_spec.arg.value))
             continue
-        value = values[one.arg.name]
+        value = values[input_spec.arg.name]
         if isinstance(value, torch.Tensor):
             dims = tuple(_dim(size) for size in value.shape)
             wanted.append(ExpectedInput(label, dims, value.dtype))

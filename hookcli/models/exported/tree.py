@@ -59,57 +59,61 @@ class Tree:
     def _make(self) -> None:
         """A module for each, without its programs."""
         used = self._read()
-        for path, one in self._found.items():
+        for path, unflattened in self._found.items():
             if self._first(path) == path:
-                self._layers[path] = self._made(one, used)
+                self._layers[path] = self._made(unflattened, used)
 
     def _read(self) -> set[int]:
         """Identities of the tensors that some graph reads."""
         return {
             id(value)
-            for one in self._found.values()
-            for module in one.called().values()
+            for unflattened in self._found.values()
+            for module in unflattened.called().values()
             for node in module.graph.nodes
             if node.op == "get_attr"
             for value in [_attribute(module, str(node.target))]
         }
 
-    def _made(self, one: UnflattenedModule, used: set[int]) -> nn.Module:
-        bare = (one.type or "Module").rpartition(".")[2]
-        if not one.path:
+    def _made(self, unflattened: UnflattenedModule, used: set[int]) -> nn.Module:
+        bare = (unflattened.type or "Module").rpartition(".")[2]
+        if not unflattened.path:
             return root_class(bare, self._signature)(self._regions)
-        own = [p for p in one.tensors("_parameters").values() if p is not None]
-        idle = bool(own) and not one.children and not any(id(p) in used for p in own)
-        called = self._is_called(one.path)
+        own = [p for p in unflattened.tensors("_parameters").values() if p is not None]
+        idle = bool(own) and not unflattened.children and not any(id(p) in used for p in own)
+        called = self._is_called(unflattened.path)
         kind: type[nn.Module] = Layer if called or idle else Container
         made = self._classes.setdefault((bare, kind), layer_class(bare, kind))
         return made(self._regions) if kind is Layer else made()
 
     def _is_called(self, path: str) -> bool:
         """Whether a graph is there under any of the module's names."""
-        return any(one.called() for name, one in self._found.items() if self._first(name) == path)
+        return any(
+            unflattened.called()
+            for name, unflattened in self._found.items()
+            if self._first(name) == path
+        )
 
     def _fill(self) -> None:
         """Tensors and children, under the original's names."""
-        for path, one in self._found.items():
+        for path, unflattened in self._found.items():
             layer = self._layers[self._first(path)]
             if self._first(path) != path:
                 continue
-            for name, parameter in one.tensors("_parameters").items():
+            for name, parameter in unflattened.tensors("_parameters").items():
                 layer.register_parameter(name, parameter)
-            kept = {n for m in one.variants.values() for n in m._non_persistent_buffers_set}
-            for name, buffer in one.tensors("_buffers").items():
+            kept = {n for m in unflattened.variants.values() for n in m._non_persistent_buffers_set}
+            for name, buffer in unflattened.tensors("_buffers").items():
                 layer.register_buffer(name, buffer, persistent=name not in kept)
-            for child in one.children:
+            for child in unflattened.children:
                 name = child.rpartition(".")[2]
                 layer.register_module(name, self._layers[self._first(child)])
 
     def _connect(self) -> None:
         """Programs, and in them which layer each call means."""
         made = []
-        for path, one in self._found.items():
+        for path, unflattened in self._found.items():
             layer: Any = self._layers[self._first(path)]
-            for number, module in sorted(one.called().items()):
+            for number, module in sorted(unflattened.called().items()):
                 self._numbers[path, number] = len(layer.programs)
                 program = _program(module, layer, len(layer.programs))
                 layer.programs.append(program)

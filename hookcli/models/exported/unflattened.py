@@ -58,21 +58,21 @@ def number_of(name: str) -> int:
 
 def gather(root: nn.Module) -> dict[str, UnflattenedModule]:
     """Every module by its path, parents before children, in the original's order."""
-    found: dict[str, UnflattenedModule] = {"": UnflattenedModule("", {0: root})}
+    modules: dict[str, UnflattenedModule] = {"": UnflattenedModule("", {0: root})}
     todo = [""]
     while todo:
-        above = found[todo.pop(0)]
+        above = modules[todo.pop(0)]
         for key, child in _children(above):
             path = f"{above.path}.{base_of(key)}" if above.path else base_of(key)
-            one = found.setdefault(path, UnflattenedModule(path))
+            module = modules.setdefault(path, UnflattenedModule(path))
             if path not in above.children:
                 above.children.append(path)
                 todo.append(path)
             if isinstance(child, InterpreterModuleDispatcher):
-                one.turns = True
-                one.variants.update(enumerate(child._call_modules))
-            one.variants.setdefault(number_of(key), child)
-    return found
+                module.turns = True
+                module.variants.update(enumerate(child._call_modules))
+            module.variants.setdefault(number_of(key), child)
+    return modules
 
 
 def _children(above: UnflattenedModule) -> Iterator[tuple[str, nn.Module]]:
@@ -87,7 +87,7 @@ def _children(above: UnflattenedModule) -> Iterator[tuple[str, nn.Module]]:
                 yield key, child
 
 
-def aliases(found: dict[str, UnflattenedModule]) -> dict[str, str]:
+def aliases(modules: dict[str, UnflattenedModule]) -> dict[str, str]:
     """Path → the first path of the same module, for those that have another name too.
 
     The file does not say that two names are one module: whose tensors, two at least, are the same
@@ -96,32 +96,32 @@ def aliases(found: dict[str, UnflattenedModule]) -> dict[str, str]:
     """
     first: dict[Any, str] = {}
     same: dict[str, str] = {}
-    for path, one in found.items():
+    for path, module in modules.items():
         parent, _, name = path.rpartition(".")
         if parent in same:
             same[path] = same[parent] + path[len(parent) :]
             continue
-        tensors = tuple(_below(one, found, len(path)))
+        tensors = tuple(_below(module, modules, len(path)))
         if not path or len({key for _, key in tensors}) < 2:
             continue
-        key = (one.type, tensors, "" if _holds(one) else name)
+        key = (module.type, tensors, "" if _holds(module) else name)
         if first.setdefault(key, path) != path:
             same[path] = first[key]
     return same
 
 
-def _holds(one: UnflattenedModule) -> bool:
+def _holds(module: UnflattenedModule) -> bool:
     """Whether it has two tensors of its own."""
-    tables = (one.tensors("_parameters"), one.tensors("_buffers"))
+    tables = (module.tensors("_parameters"), module.tensors("_buffers"))
     return sum(tensor is not None for table in tables for tensor in table.values()) > 1
 
 
 def _below(
-    one: UnflattenedModule, found: dict[str, UnflattenedModule], cut: int
+    module: UnflattenedModule, modules: dict[str, UnflattenedModule], cut: int
 ) -> Iterator[tuple[str, int]]:
     for table in ("_parameters", "_buffers"):
-        for name, tensor in one.tensors(table).items():
+        for name, tensor in module.tensors(table).items():
             if tensor is not None:
-                yield f"{one.path[cut:]}.{name}", id(tensor)
-    for path in one.children:
-        yield from _below(found[path], found, cut)
+                yield f"{module.path[cut:]}.{name}", id(tensor)
+    for path in module.children:
+        yield from _below(modules[path], modules, cut)

@@ -98,14 +98,14 @@ def _check_sums(path: Path, source: str) -> None:
 
 def _state(path: Path, source: str) -> tuple[int, int, int, int]:
     try:
-        found = os.stat(path)  # noqa: PTH116  # of a path that may be gone
+        stat_result = os.stat(path)  # noqa: PTH116  # of a path that may be gone
     except OSError as error:
         raise ModelError(
             f"{path.name} is gone: {error.strerror}",
             place=source,
             hint="something removed it meanwhile: run it again",
         ) from None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return stat_result.st_dev, stat_result.st_ino, stat_result.st_size, stat_result.st_mtime_ns
 
 
 def _unchanged(path: Path, source: str, before: tuple[int, int, int, int]) -> None:

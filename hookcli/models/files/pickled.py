@@ -40,25 +40,25 @@ def load_pickled(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch's own, of sources that have changed
-            found = _unpickled(path, archive.inner)
+            module = _unpickled(path, archive.inner)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit too: it is the pickle's own code
         if is_of_file(error):
             raise
         raise _failed(error, archive.path, spec.source) from None
-    if not isinstance(found, nn.Module):
+    if not isinstance(module, nn.Module):
         raise RequestError(
-            f"{archive.path} holds no module but {type(found).__name__}",
+            f"{archive.path} holds no module but {type(module).__name__}",
             place=spec.source,
             hint="name the Python source",
         )
-    return Loaded(found, None)
+    return Loaded(module, None)
 
 
 def _unpickled(path: Path, inner: str | None) -> Any:
-    found = torch.load(path, map_location="cpu", weights_only=False)
-    return found if inner is None else found[inner]
+    loaded = torch.load(path, map_location="cpu", weights_only=False)
+    return loaded if inner is None else loaded[inner]
 
 
 def _failed(error: BaseException, path: str, source: str) -> HookcliError:

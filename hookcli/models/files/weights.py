@@ -33,8 +33,8 @@ def read_weights(path: str, *, sizes_only: bool) -> dict[str, torch.Tensor]:
     ModelError : the file is corrupt.
 
     """
-    found = read_tensors(path, f"--weights {path}", device="meta" if sizes_only else "cpu")
-    state = _innermost(found)
+    contents = read_tensors(path, f"--weights {path}", device="meta" if sizes_only else "cpu")
+    state = _innermost(contents)
     if not isinstance(state, dict) or not state:
         what = "an empty dict" if isinstance(state, dict) else type(state).__name__
         raise _refusal(f"{path} holds no state dict but {what}", path)
@@ -48,14 +48,16 @@ def read_weights(path: str, *, sizes_only: bool) -> dict[str, torch.Tensor]:
     return state
 
 
-def _innermost(found: Any) -> Any:
+def _innermost(value: Any) -> Any:
     """What stands under the keys of a checkpoint. One that contains itself is left as it is."""
     seen: set[int] = set()
-    while isinstance(found, dict) and id(found) not in seen:
-        seen.add(id(found))
-        inner = (found.get(key) for key in _WRAPPERS)
-        found = next((one for one in inner if isinstance(one, dict) and one), found)
-    return found
+    while isinstance(value, dict) and id(value) not in seen:
+        seen.add(id(value))
+        inner = (value.get(key) for key in _WRAPPERS)
+        value = next(
+            (candidate for candidate in inner if isinstance(candidate, dict) and candidate), value
+        )
+    return value
 
 
 def _refusal(message: str, path: str) -> RequestError:

@@ -34,19 +34,23 @@ def function_of(reference: str, place: str) -> Callable[..., Any]:
             hint="write file.py:name, package.module:name or torch.ops.namespace.name",
         )
     with own_path():
-        found = _named(_module(source, place), name, source, place)
-    if not callable(found):
+        function = _named(_module(source, place), name, source, place)
+    if not callable(function):
         raise RequestError(
-            f"{reference} is {type(found).__name__}, not a function", place=place, hint="name one"
+            f"{reference} is {type(function).__name__}, not a function",
+            place=place,
+            hint="name one",
         )
-    return found  # type: ignore[no-any-return]  # callable() tells nothing of it
+    return function  # type: ignore[no-any-return]  # callable() tells nothing of it
 
 
 def _named(module: Any, name: str, source: str, place: str) -> Any:
     value = module
     for step in name.split("."):
         if not hasattr(value, step):
-            names = [one for one in dir(value) if callable(getattr(value, one, None))]
+            names = [
+                attribute for attribute in dir(value) if callable(getattr(value, attribute, None))
+            ]
             near = nearest(step, [n for n in names if n[:1] != "_"], cutoff=0.6)
             raise RequestError(
                 f"there is no {step} in {Path(source).name}",
@@ -81,13 +85,13 @@ def _module(source: str, place: str) -> Any:
 
 def _operator(reference: str, place: str) -> Callable[..., Any]:
     namespace, _, name = reference.removeprefix("torch.ops.").partition(".")
-    found: Any = getattr(torch.ops, namespace)
+    operator: Any = getattr(torch.ops, namespace)
     for step in name.split("."):
-        found = getattr(found, step, None)
-        if found is None:
+        operator = getattr(operator, step, None)
+        if operator is None:
             raise RequestError(
                 f"there is no operator {namespace}::{name}",
                 place=place,
                 hint="name the compiled library under `libraries:`",
             )
-    return found  # type: ignore[no-any-return]
+    return operator  # type: ignore[no-any-return]

@@ -35,8 +35,11 @@ def _failed(what: str, error: BaseException) -> ModelError:
         message = f"{what} called sys.exit({error.code!r}) while it was imported"
         hint = 'keep what runs as a script below `if __name__ == "__main__":`'
     elif is_a(error, SyntaxError):
-        said = text_of(getattr(error, "msg", "")) if type(error) in places.SYNTAX else ""
-        message, hint = f"{what} is not valid Python: {said or failure.message}", "mend the syntax"
+        reason = text_of(getattr(error, "msg", "")) if type(error) in places.SYNTAX else ""
+        message, hint = (
+            f"{what} is not valid Python: {reason or failure.message}",
+            "mend the syntax",
+        )
     elif (missing := missing_module(error)) is not None:
         message = f"{what} could not be imported: {failure.type}: {failure.message}"
         hint = f"install {missing.partition('.')[0]}, or run hookcli in the model's environment"

@@ -69,13 +69,13 @@ def _load(real: str, words: IO[bytes]) -> bytes:
 
 
 def _ended(path: str, words: str, place: str) -> RequestError:
-    found = _NAMESPACE.search(words)
-    if found is not None:
+    match = _NAMESPACE.search(words)
+    if match is not None:
         return RequestError(
-            f"{path} defines the operators' namespace {found[1]}, which another library has "
+            f"{path} defines the operators' namespace {match[1]}, which another library has "
             "defined: torch would end the process",
             place=place,
-            hint=f"write TORCH_LIBRARY_FRAGMENT({found[1]}, m) in all but one of them",
+            hint=f"write TORCH_LIBRARY_FRAGMENT({match[1]}, m) in all but one of them",
         )
     what = next((line.strip() for line in words.splitlines() if "what():" in line), "")
     return RequestError(

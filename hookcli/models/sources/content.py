@@ -88,8 +88,8 @@ def _of_text_or_suffix(path: Path, head: bytes) -> Content:
         return Content("openvino")
     if is_onnx(path):
         return Content("onnx")
-    if start.startswith(b"{") and (found := _of_json(path)):
-        return Content(found)
+    if start.startswith(b"{") and (kind := _of_json(path)):
+        return Content(kind)
     if path.suffix in _SUFFIXES:
         return Content(_SUFFIXES[path.suffix])
     return Content("python" if _is_source(path) else "unknown")
@@ -103,14 +103,14 @@ def _is_safetensors(head: bytes, size: int) -> bool:
 def _of_json(path: Path) -> str | None:
     """What a JSON file is there for; None where it is none."""
     try:
-        found = json.loads(_beginning(path))
+        data = json.loads(_beginning(path))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict):
+    if not isinstance(data, dict):
         return "config"
-    if "cells" in found and "nbformat" in found:
+    if "cells" in data and "nbformat" in data:
         return "notebook"
-    return "index" if "weight_map" in found else "config"
+    return "index" if "weight_map" in data else "config"
 
 
 def _beginning(path: Path) -> bytes:

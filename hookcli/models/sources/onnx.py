@@ -13,7 +13,7 @@ _MOST = 1000  # fields at the top
 
 def is_onnx(path: Path) -> bool:
     """Whether the file is a ModelProto as far as its fields go, with a version and a graph."""
-    found: set[tuple[int, int]] = set()
+    fields: set[tuple[int, int]] = set()
     size = path.stat().st_size
     with path.open("rb") as file:
         for _ in range(_MOST):
@@ -22,10 +22,10 @@ def is_onnx(path: Path) -> bool:
             field = _field(file)
             if field is None or field[0] not in _FIELDS or file.tell() > size:
                 return False
-            if not found and field != _VERSION:
+            if not fields and field != _VERSION:
                 return False
-            found.add(field)
-    return {_VERSION, _GRAPH} <= found
+            fields.add(field)
+    return {_VERSION, _GRAPH} <= fields
 
 
 def _field(file: IO[bytes]) -> tuple[int, int] | None:

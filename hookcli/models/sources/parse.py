@@ -178,19 +178,19 @@ def _content(path: Path, source: str) -> Content:
 def _resource(path: Path, after: str | None, source: str) -> str:
     """The module to take from a torch.package archive, as `package/resource.pkl`."""
     try:
-        found = resources(path)
+        entries = resources(path)
     except Exception as error:  # noqa: BLE001  # zipfile and zlib raise many things for damage
         why = " ".join(str(error).split()) or type(error).__name__
         damaged = Content("corrupt", f"a torch.package archive that cannot be read ({why})")
         raise refusal(damaged, path.as_posix(), source) from None
-    modules = [one.inner for one in found if one.is_module]
+    modules = [candidate.inner for candidate in entries if candidate.is_module]
     if after is None:
         return _only(path, modules, "resources with models", source)
-    names = [one.inner for one in found]
+    names = [candidate.inner for candidate in entries]
     asked = after.removesuffix(".pkl").replace(".", "/") + ".pkl"  # a package may be dotted
-    return next((one for one in (after, asked) if one in names), None) or _nothing(
-        path, after, modules or names, source
-    )
+    return next(
+        (candidate for candidate in (after, asked) if candidate in names), None
+    ) or _nothing(path, after, modules or names, source)
 
 
 def _key(path: Path, content: Content, after: str | None, source: str) -> str | None:

@@ -81,7 +81,7 @@ class _Machine:
         """The outermost value, with what waits to become part of it."""
         root, *rest = self.stack
         root.entries += _pairs(rest)
-        root.entries += [(one.name, one) for one in rest if one.name in _OF_MODULES]
+        root.entries += [(value.name, value) for value in rest if value.name in _OF_MODULES]
         return root
 
     def step(self, opcode: pickletools.OpcodeInfo, argument: Any) -> None:

@@ -81,7 +81,7 @@ class _Joined(io.RawIOBase):
     """Runs of bytes, in memory or in a file, as one file."""
 
     def __init__(self, segments: list[bytes | Part], file: int) -> None:
-        self._segments = [one for one in segments if _size(one)]
+        self._segments = [segment for segment in segments if _size(segment)]
         self._starts = [0, *accumulate(map(_size, self._segments))]
         self._file, self._at = file, 0
 

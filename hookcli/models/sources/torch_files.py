@@ -98,13 +98,13 @@ def _of_value(value: Value) -> Told:
 
 def _of_dict(value: Value) -> Told:
     entries = value.entries
-    modules = tuple(key for key, one in entries if key and one.is_module)
+    modules = tuple(key for key, entry in entries if key and entry.is_module)
     if modules:
-        return "pickled", ", ".join(one.name for key, one in entries if key in modules), modules
-    if all(one.is_tensor for _, one in entries):
+        return "pickled", ", ".join(entry.name for key, entry in entries if key in modules), modules
+    if all(entry.is_tensor for _, entry in entries):
         return "state_dict", "", ()
     keys = ", ".join(key for key, _ in entries[:6] if key)
-    has_state = any(key in _STATES and one.kind == "dict" for key, one in entries)
+    has_state = any(key in _STATES and entry.kind == "dict" for key, entry in entries)
     return "checkpoint" if has_state else "dict", keys, ()
 
 

@@ -28,9 +28,9 @@ def unzipped(path: Path | IO[bytes]) -> Iterator[zipfile.ZipFile]:
         members = sorted(archive.infolist(), key=lambda info: info.header_offset)
         if members and members[0].header_offset != 0:
             raise zipfile.BadZipFile("its end is missing")
-        starts = [*(one.header_offset for one in members[1:]), archive.start_dir]
-        for one, end in zip(members, starts, strict=False):
-            if one.header_offset + _HEAD + one.compress_size > end:
+        starts = [*(member.header_offset for member in members[1:]), archive.start_dir]
+        for member, end in zip(members, starts, strict=False):
+            if member.header_offset + _HEAD + member.compress_size > end:
                 raise zipfile.BadZipFile("its members overlap")
         yield archive
 
@@ -42,9 +42,9 @@ def check_expansion(archive: zipfile.ZipFile) -> None:
     ------
     zipfile.BadZipFile : its members would expand to far more than the file holds.
     """
-    packed = [one for one in archive.infolist() if one.compress_type != zipfile.ZIP_STORED]
+    packed = [member for member in archive.infolist() if member.compress_type != zipfile.ZIP_STORED]
     large, small = (
-        sum(getattr(one, size) for one in packed) for size in ("file_size", "compress_size")
+        sum(getattr(member, size) for member in packed) for size in ("file_size", "compress_size")
     )
     if large > _MOST_EXPANDED and large > _MOST_RATIO * small:
         raise zipfile.BadZipFile(
@@ -101,7 +101,7 @@ def member_named(archive: zipfile.ZipFile, name: str) -> str:
     ------
     ValueError : there is none.
     """
-    for one in archive.namelist():
-        if below_top(one) == name:
-            return one
+    for full_name in archive.namelist():
+        if below_top(full_name) == name:
+            return full_name
     raise ValueError(f"there is no {name} in it")

@@ -57,10 +57,10 @@ class ScriptCalls:
 
     def _without_weights(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments but for weights: a trace hands on those that several modules share."""
-        if not any(id(one) in self._weights for one in args):
+        if not any(id(argument) in self._weights for argument in args):
             return args
         own = {id(p) for p in module.parameters()}
-        return tuple(one for one in args if id(one) not in own)
+        return tuple(argument for argument in args if id(argument) not in own)
 
     def left(self, module: nn.Module, output: Any) -> Any | None:
         """A forward ends: hooks after it, then `leave`. What hooks made of the output."""

@@ -37,16 +37,16 @@ def tell_of_operators(graph: Any, number: int, first: int) -> list[nn.Module]:
     What stands for each of them, in the order of their sites.
     """
     owner = next(graph.inputs())
-    found: list[nn.Module] = []
+    modules: list[nn.Module] = []
     for node in list(nodes_of(graph)):
         if not node.kind().startswith("aten::") or node.outputsSize() != 1:
             continue
         if node.output().type().kind() not in _TOLD:
             continue
-        site = first + len(found)
+        site = first + len(modules)
         _around(graph, node, owner, (number, site))
-        found.append(pseudo(node.kind(), place_of(node)))
-    return found
+        modules.append(pseudo(node.kind(), place_of(node)))
+    return modules
 
 
 def _around(graph: Any, node: Any, owner: Any, numbers: tuple[int, int]) -> None:

@@ -43,13 +43,13 @@ def instrument(graph: Any, number: int, site: int, *, swaps: bool) -> Leaves:
     end = graph.return_node()
     (value,) = end.inputs()
     _tell(graph, "leave", value, owner, (number, site), end)
-    found: list[Path] = []
+    returned: list[Path] = []
     if swaps:
-        new = _swapped(graph, value, (), found, end)
+        new = _swapped(graph, value, (), returned, end)
         if new is not value:
             end.replaceInput(0, new)
     torch._C._jit_pass_lint(graph)
-    return Leaves(tuple(given), tuple(found))
+    return Leaves(tuple(given), tuple(returned))
 
 
 def nodes_of(block: Any) -> Iterator[Any]:
@@ -79,7 +79,7 @@ def _tell(
     _put(graph, f"{OURS}::{name}", [value, owner, *constants], before, 0)
 
 
-def _swapped(graph: Any, value: Any, path: Path, found: list[Path], before: Any) -> Any:
+def _swapped(graph: Any, value: Any, path: Path, paths: list[Path], before: Any) -> Any:
     """The value to use instead: the same one where none of its leaves can be replaced."""
     kind = value.type()
     if kind.kind() == "TupleType" and _can_swap(kind):
@@ -88,15 +88,15 @@ def _swapped(graph: Any, value: Any, path: Path, found: list[Path], before: Any)
         new = []
         for index, (part, inner) in enumerate(zip(unpacked.outputs(), parts, strict=True)):
             part.setType(inner)
-            new.append(_swapped(graph, part, (*path, index), found, before))
+            new.append(_swapped(graph, part, (*path, index), paths, before))
         packed = _put(graph, "prim::TupleConstruct", new, before, 1)
         packed.output().setType(kind)
         return packed.output()
     name = _swap_of(kind)
     if name is None:
         return value
-    leaf = _constant(graph, len(found), before)
-    found.append(path)
+    leaf = _constant(graph, len(paths), before)
+    paths.append(path)
     node = _put(graph, f"{OURS}::{name}", [value, leaf], before, 1)
     node.output().setType(kind)
     return node.output()

@@ -17,16 +17,20 @@ _FILE = re.compile(r'File "(.{1,4096}?)", line (\d+)')
 
 def line_of(node: Any) -> tuple[str, int] | None:
     """The file and line that a node was made from."""
-    found = _FILE.search(node.sourceRange())
-    return None if found is None else (found[1], int(found[2]))
+    match = _FILE.search(node.sourceRange())
+    return None if match is None else (match[1], int(match[2]))
 
 
 def place_of(node: Any) -> str | None:
     """The user's line; None where it is torch's own, or is not known."""
-    found = line_of(node)
-    if found is None or not places.is_user(found[0]) or found[0].startswith("code/__torch__"):
+    location = line_of(node)
+    if (
+        location is None
+        or not places.is_user(location[0])
+        or location[0].startswith("code/__torch__")
+    ):
         return None
-    return f"{places.show(found[0])}:{found[1]}"
+    return f"{places.show(location[0])}:{location[1]}"
 
 
 class Lines:
@@ -62,14 +66,14 @@ class Lines:
 
 def _calls_in(module: Any) -> list[tuple[tuple[str, ...], str | None]]:
     """The calls of children in the methods of a module: the path to the child, and the line."""
-    found = []
+    calls = []
     for method in module._c._method_names():
         for node in nodes_of(module._c._get_method(method).graph):
             if node.kind() == "prim::CallMethod":
                 path = _path(node.inputsAt(0).node())
                 if path:
-                    found.append((path, place_of(node)))
-    return found
+                    calls.append((path, place_of(node)))
+    return calls
 
 
 def _path(node: Any) -> tuple[str, ...]:

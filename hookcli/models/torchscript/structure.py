@@ -23,7 +23,7 @@ def repeats(root: nn.Module) -> dict[str, set[str]]:
 
     A method of that name which a module calls of itself is the user's own.
     """
-    found: dict[str, set[str]] = {}
+    methods: dict[str, set[str]] = {}
     seen: set[str] = set()
     for module, _ in module_tree.modules(root):
         script: Any = module
@@ -39,8 +39,8 @@ def repeats(root: nn.Module) -> dict[str, set[str]]:
                 called = node.inputsAt(0)
                 if called.debugName() != own:
                     kind = str(called.type().qualified_name())
-                    found.setdefault(kind, set()).add(node.s("name"))
-    return found
+                    methods.setdefault(kind, set()).add(node.s("name"))
+    return methods
 
 
 def shared_as_one(root: Any) -> dict[Any, nn.Module]:
@@ -50,28 +50,28 @@ def shared_as_one(root: Any) -> dict[Any, nn.Module]:
     tensors. Those that hold tensors of their own become one again here, under both names; of
     those that only hold other modules nothing tells whether they were one.
     """
-    found: dict[Any, nn.Module] = {}
+    modules: dict[Any, nn.Module] = {}
     first: dict[tuple[Any, ...], Any] = {}
     todo = [root]
     while todo:
         module = todo.pop()
-        found.setdefault(module._c, module)
+        modules.setdefault(module._c, module)
         for name, child in list(module._modules.items()):
             key = _identity(child)
             known = child if key is None else first.setdefault(key, child)
             if known is not child:
-                found[child._c] = known
-                _same(known, child, found)
+                modules[child._c] = known
+                _same(known, child, modules)
                 module._modules._python_modules[name] = known
         todo += [child for _, child in reversed(list(module._modules.items()))]
-    return found
+    return modules
 
 
-def _same(known: Any, other: Any, found: dict[Any, nn.Module]) -> None:
+def _same(known: Any, other: Any, modules: dict[Any, nn.Module]) -> None:
     """Take all modules below `other` for those below `known`, which has the same type."""
     for name, child in other._modules.items():
-        found[child._c] = known._modules[name]
-        _same(known._modules[name], child, found)
+        modules[child._c] = known._modules[name]
+        _same(known._modules[name], child, modules)
 
 
 def _identity(module: Any) -> tuple[Any, ...] | None:

@@ -65,8 +65,8 @@ def _children(root: nn.Module) -> Iterator[tuple[str, nn.Module, str]]:
 def _holders(root: nn.Module, child: nn.Module) -> Iterator[tuple[nn.Module, str]]:
     for module, _ in module_tree.modules(root):
         if not is_scripted(module):
-            for key, one in module._modules.items():
-                if one is child:
+            for key, submodule in module._modules.items():
+                if submodule is child:
                     yield module, key
 
 

@@ -191,13 +191,13 @@ def _replaced(old: Any, new: Any, paths: tuple[tuple[int, ...], ...]) -> dict[in
     ------
     CannotReplaceError : something else differs.
     """
-    found = {}
+    leaves = {}
     for number, path in enumerate(paths):
         was, now = old, new
         for index in path:
             was, now = was[index], now[index]
         if now is not was:
-            found[number] = now
-    if not found and new is not old:
+            leaves[number] = now
+    if not leaves and new is not old:
         raise CannotReplaceError("this value of a TorchScript graph cannot be replaced")
-    return found
+    return leaves

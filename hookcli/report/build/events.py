@@ -44,8 +44,8 @@ def event_row(note: EventNote) -> EventRow:
         node=note.node,
         hook=note.hook,
         values=tuple(
-            Leaf(path, shape, dtype, via="attribute" if via else None, stats=figures(one))
-            for (path, shape, dtype, via), one in zip(note.values, stats, strict=True)
+            Leaf(path, shape, dtype, via="attribute" if via else None, stats=figures(leaf_stats))
+            for (path, shape, dtype, via), leaf_stats in zip(note.values, stats, strict=True)
         ),
         changed=None if note.changed is None else number(note.changed),
         recomputed=note.recomputed,

@@ -13,20 +13,20 @@ from hookcli.report.values import Number
 
 def parameter_rows(recording: Recording) -> tuple[ParameterRow, ...]:
     """One row per distinct parameter; gradients are those of the last step."""
-    return tuple(_row(one, recording.gradients) for one in recording.parameters)
+    return tuple(_row(parameter, recording.gradients) for parameter in recording.parameters)
 
 
-def _row(one: ParameterInfo, steps: list[dict[int, ParameterStep]]) -> ParameterRow:
-    taken = [step[one.key] for step in steps if one.key in step]
+def _row(parameter: ParameterInfo, steps: list[dict[int, ParameterStep]]) -> ParameterRow:
+    taken = [step[parameter.key] for step in steps if parameter.key in step]
     last = taken[-1] if taken else None
     return ParameterRow(
-        name=one.name,
-        module_type=one.module_type,
-        shape=one.shape,
-        dtype=one.dtype,
-        numel=one.numel,
-        requires_grad=one.requires_grad,
-        shared_with=one.aliases,
+        name=parameter.name,
+        module_type=parameter.module_type,
+        shape=parameter.shape,
+        dtype=parameter.dtype,
+        numel=parameter.numel,
+        requires_grad=parameter.requires_grad,
+        shared_with=parameter.aliases,
         stats=None if last is None else figures(last.weight),
         grad=None if last is None else figures(last.grad),
         grad_to_weight=None if last is None else _ratio(last.grad, last.weight),

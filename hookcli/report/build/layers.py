@@ -89,7 +89,7 @@ def layer_rows(recording: Recording) -> tuple[LayerRow, ...]:
     modules = {m.key: m for m in recording.modules}
     sizes: dict[int, _Sizes] = {}
     rows = []
-    for call in sorted(recording.calls, key=lambda one: one.order):
+    for call in sorted(recording.calls, key=lambda note: note.order):
         module = modules.get(call.key)
         if module is not None and call.key not in sizes:
             sizes[call.key] = _sizes(module, by_key)

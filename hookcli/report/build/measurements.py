@@ -34,14 +34,14 @@ def _training(recording: Recording) -> tuple[Measurement, ...]:
     Parameters, buffers, what is saved for backward, gradients, and the optimizer's states, as if
     all were there at once. Left out: gradients of activations in passing, operators' workspaces.
     """
-    found = recording.training
-    if found is None:
+    training = recording.training
+    if training is None:
         return ()
     fixed = sum(p.nbytes or 0 for p in recording.parameters)
     fixed += sum(b.nbytes for b in recording.buffers)
-    rows = [Measurement("saved_for_backward", "", None, found.saved_bytes, "bytes")]
+    rows = [Measurement("saved_for_backward", "", None, training.saved_bytes, "bytes")]
     for name, states in _STATES.items():
-        total = fixed + found.saved_bytes + found.gradient_bytes * (1 + states)
+        total = fixed + training.saved_bytes + training.gradient_bytes * (1 + states)
         rows.append(Measurement("training_memory_estimate", name, None, total, "bytes"))
     return tuple(rows)
 
@@ -55,7 +55,9 @@ def _backward(recording: Recording) -> tuple[Measurement, ...]:
         return ()
     calls = {call.order: call for call in recording.calls}
     rows = []
-    for order, cost in sorted(recording.backward.items(), key=lambda one: (one[0] is None, one[0])):
+    for order, cost in sorted(
+        recording.backward.items(), key=lambda item: (item[0] is None, item[0])
+    ):
         call = None if order is None else calls.get(order)
         if call is None or not (cost.flops or cost.unknown):
             continue

@@ -40,11 +40,11 @@ class CallStatistics:
 
 def observed(events: Iterable[EventNote]) -> dict[int, CallStatistics]:
     """By the order of the call. Where several hooks looked at one tensor, the last one counts."""
-    found: dict[int, CallStatistics] = {}
+    by_order: dict[int, CallStatistics] = {}
     for event in events:
         if event.stats is None or event.order is None:
             continue
-        seen = found.setdefault(event.order, CallStatistics())
+        seen = by_order.setdefault(event.order, CallStatistics())
         for (path, *_), stats in zip(event.values, event.stats, strict=True):
             if stats is None:
                 continue
@@ -52,7 +52,7 @@ def observed(events: Iterable[EventNote]) -> dict[int, CallStatistics]:
                 seen.values[_VALUES[event.kind], path] = stats
             elif _GRADS.get(event.kind) == event.part and event.part is not None:
                 seen.grads[event.part, event.path + path] = stats
-    return found
+    return by_order
 
 
 def combined(parts: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -28,43 +28,45 @@ class Failed:
     news: int
 
 
-def _rank_of(one: Failed) -> tuple[int, int]:
+def _rank_of(failure: Failed) -> tuple[int, int]:
     """Who died comes before who raised, and both before who lost the others."""
-    if one.error.type in _KILLED:
-        return (0, one.news)
-    if one.error.type == "timeout":
-        return (2, one.news)
-    return (3 if _LOST.search(one.error.message) else 1, one.news)
+    if failure.error.type in _KILLED:
+        return (0, failure.news)
+    if failure.error.type == "timeout":
+        return (2, failure.news)
+    return (3 if _LOST.search(failure.error.message) else 1, failure.news)
 
 
-def _progress(one: Failed) -> tuple[int, int, int]:
+def _progress(failure: Failed) -> tuple[int, int, int]:
     """How far a rank had come: all wait for the one that had come least far."""
     phases = (*PHASES, "report")
-    error = one.error
+    error = failure.error
     phase = phases.index(error.phase) if error.phase in phases else -1
-    return (one.step or 0, phase, error.call or 0)
+    return (failure.step or 0, phase, error.call or 0)
 
 
 def culprit(failed: Sequence[Failed]) -> Failed:
     """The rank to name."""
-    worst = min(_rank_of(one)[0] for one in failed)
-    first = [one for one in failed if _rank_of(one)[0] == worst]
+    worst = min(_rank_of(failure)[0] for failure in failed)
+    first = [failure for failure in failed if _rank_of(failure)[0] == worst]
     if worst == 2:  # timeouts
         return min(first, key=_progress)
     return min(first, key=_rank_of)
 
 
-def describe_failure(one: Failed, failed: Sequence[Failed], steps: int, world: int) -> ErrorInfo:
+def describe_failure(
+    failure: Failed, failed: Sequence[Failed], steps: int, world: int
+) -> ErrorInfo:
     """Its error, with the rank and the step before it, and where the others were.
 
     What all ranks of the `world` raised alike is no rank's.
     """
-    step = f", step {one.step}" if one.step is not None and steps > 1 else ""
+    step = f", step {failure.step}" if failure.step is not None and steps > 1 else ""
     waited = ""
-    if one.error.type == "timeout":
-        others = [f"rank {o.rank} in {o.error.phase}" for o in failed if o.rank != one.rank]
+    if failure.error.type == "timeout":
+        others = [f"rank {o.rank} in {o.error.phase}" for o in failed if o.rank != failure.rank]
         waited = f" ({', '.join(others[:3])} meanwhile)" if others else ""
     alike = {(o.error.type, o.error.message, o.error.place, o.step) for o in failed}
-    who = "all ranks" if len(failed) == world and len(alike) == 1 else f"rank {one.rank}"
-    said = f"{who}{step}{waited}: {one.error.message}"
-    return dataclasses.replace(one.error, message=said)
+    who = "all ranks" if len(failed) == world and len(alike) == 1 else f"rank {failure.rank}"
+    message = f"{who}{step}{waited}: {failure.error.message}"
+    return dataclasses.replace(failure.error, message=message)

@@ -30,23 +30,23 @@ def merge_reports(reports: Sequence[Report | None], failure: ErrorInfo | None = 
     if first is None:
         raise ValueError("rank 0 left no report")
     own = first.distributed
-    found = None
+    distributed = None
     if own is not None:
-        found = dataclasses.replace(
+        distributed = dataclasses.replace(
             own,
             buckets=_buckets(reports),
             unreached=_unreached(reports),
-            ranks=tuple(_rank(i, one, first) for i, one in enumerate(reports) if i),
+            ranks=tuple(_rank(i, item, first) for i, item in enumerate(reports) if i),
         )
     error = first.error if failure is None else failure
     return dataclasses.replace(
         first,
         status="complete" if error is None else "partial",
         error=error,
-        distributed=found,
+        distributed=distributed,
         run=dataclasses.replace(first.run, world_size=len(reports)),
         timings=_timings(reports),
-        measurements=tuple(one for one in first.measurements if one.probe != STATE),
+        measurements=tuple(item for item in first.measurements if item.probe != STATE),
     )
 
 
@@ -55,9 +55,9 @@ def _timings(reports: Sequence[Report | None]) -> dict[str, Any] | None:
     if first is None or first.timings is None:
         return None
     others = [
-        {"rank": i, **one.timings, **_layers(one, first)}
-        for i, one in enumerate(reports)
-        if i and one is not None and one.timings is not None
+        {"rank": i, **report.timings, **_layers(report, first)}
+        for i, report in enumerate(reports)
+        if i and report is not None and report.timings is not None
     ]
     return {**first.timings, "ranks": others} if others else first.timings
 
@@ -65,8 +65,8 @@ def _timings(reports: Sequence[Report | None]) -> dict[str, Any] | None:
 def _layers(report: Report, first: Report) -> dict[str, Any]:
     """The calls that the times are of, where they are not those of rank 0."""
     ours, theirs = (
-        [[row.order, row.parent, row.name, row.type] for row in one.layers]
-        for one in (report, first)
+        [[row.order, row.parent, row.name, row.type] for row in rank_report.layers]
+        for rank_report in (report, first)
     )
     return {} if ours == theirs else {"layers": ours}
 
@@ -78,34 +78,37 @@ def _of(report: Report | None) -> Distributed | None:
 def _buckets(reports: Sequence[Report | None]) -> tuple[BucketRow, ...]:
     """Rank 0's, with the norms of all and the largest error of any."""
     tables = [
-        {} if found is None else {(b.step, b.order): b for b in found.buckets}
-        for found in map(_of, reports)
+        {} if distributed is None else {(b.step, b.order): b for b in distributed.buckets}
+        for distributed in map(_of, reports)
     ]
     return tuple(_bucket(row, [t.get(key) for t in tables]) for key, row in tables[0].items())
 
 
 def _bucket(row: BucketRow, of_ranks: Sequence[BucketRow | None]) -> BucketRow:
-    errors = [one.error for one in of_ranks if one is not None]
+    errors = [bucket.error for bucket in of_ranks if bucket is not None]
     return dataclasses.replace(
         row,
-        norms_before=tuple(None if one is None else one.norms_before[0] for one in of_ranks),
+        norms_before=tuple(
+            None if bucket is None else bucket.norms_before[0] for bucket in of_ranks
+        ),
         error=_largest(errors),
     )
 
 
 def _largest(errors: Sequence[Number | None]) -> Number | None:
     """None where one is not known; what is not finite is the largest."""
-    if any(one is None for one in errors):
+    if any(error is None for error in errors):
         return None
-    return next((one for one in errors if isinstance(one, str)), None) or max(
-        (one for one in errors if not isinstance(one, str) and one is not None), default=None
+    return next((error for error in errors if isinstance(error, str)), None) or max(
+        (error for error in errors if not isinstance(error, str) and error is not None),
+        default=None,
     )
 
 
 def _unreached(reports: Sequence[Report | None]) -> tuple[UnreachedRow, ...]:
     ranks: dict[str, list[int]] = {}
-    for i, found in enumerate(map(_of, reports)):
-        for row in () if found is None else found.unreached:
+    for i, distributed in enumerate(map(_of, reports)):
+        for row in () if distributed is None else distributed.unreached:
             ranks.setdefault(row.parameter, []).append(i)
     return tuple(UnreachedRow(name, tuple(of)) for name, of in ranks.items())
 
@@ -114,15 +117,16 @@ def _rank(number: int, report: Report | None, first: Report) -> RankRow:
     if report is None:
         return RankRow(number, "dead", (), (), "it left no report")
     error = report.error
-    said = None if error is None else f"{error.type}: {' '.join(error.message.split())}"
+    message = None if error is None else f"{error.type}: {' '.join(error.message.split())}"
     return RankRow(
         rank=number,
         status=report.status,
         losses=report.run.losses,
         differs=tuple(
-            one for one, _ in zip(_differences(report, first), range(_MOST), strict=False)
+            difference
+            for difference, _ in zip(_differences(report, first), range(_MOST), strict=False)
         ),
-        error=said,
+        error=message,
     )
 
 
@@ -157,14 +161,14 @@ def _uncalled(report: Report) -> dict[str, Any]:
 def _states(report: Report, first: Report) -> Iterator[DifferenceRow]:
     """Parameters and gradients whose bits are others, with their norms."""
     ours, theirs = (
-        {one.target: one.value for one in r.measurements if one.probe == STATE}
+        {entry.target: entry.value for entry in r.measurements if entry.probe == STATE}
         for r in (report, first)
     )
     for name, value in theirs.items():
         for what in (PARAMETER, GRADIENT):
             mine, other = ours.get(name, {}).get(what), value[what]
             if name in ours and mine != other:
-                norms = (None if one is None else one["norm"] for one in (mine, other))
+                norms = (None if entry is None else entry["norm"] for entry in (mine, other))
                 yield DifferenceRow(what, name, *norms)
 
 

@@ -73,13 +73,13 @@ def _call(spec: FunctionSpec, text: str) -> Any:
         ) from None
 
 
-def value_of(one: InputSpec) -> Any:
+def value_of(input_spec: InputSpec) -> Any:
     """What a file, a function, or a list or mapping of inputs holds."""
-    if isinstance(one.spec, FunctionSpec):
-        return _call(one.spec, one.text)
-    if isinstance(one.spec, FileSpec):
-        return read_tensors(one.spec.path, one.place)
-    alone = replace(one, name=None)  # a list or a mapping of inputs, out of a configuration
+    if isinstance(input_spec.spec, FunctionSpec):
+        return _call(input_spec.spec, input_spec.text)
+    if isinstance(input_spec.spec, FileSpec):
+        return read_tensors(input_spec.spec.path, input_spec.place)
+    alone = replace(input_spec, name=None)  # a list or a mapping of inputs, out of a configuration
     return given_batch((alone,), floating=torch.get_default_dtype(), device="cpu", call=_call).args[
         0
     ]
@@ -109,9 +109,9 @@ def given(spec: Spec, root: nn.Module, around: Callable[[], Any]) -> Candidate |
     if not spec.inputs:
         return None
     sizes = [
-        torch.Size(one.spec.shape).numel()
-        for one in spec.inputs
-        if isinstance(one.spec, TensorSpec)
+        torch.Size(input_spec.spec.shape).numel()
+        for input_spec in spec.inputs
+        if isinstance(input_spec.spec, TensorSpec)
     ]
     floating = floating_dtype(root, spec)
 
@@ -129,7 +129,7 @@ def given(spec: Spec, root: nn.Module, around: Callable[[], Any]) -> Candidate |
     if problem is not None:
         raise RequestError(
             f"{type_of(root)}.forward does not take this input: {problem}",
-            place=" ".join(f"--input {one.text}" for one in spec.inputs),
+            place=" ".join(f"--input {input_spec.text}" for input_spec in spec.inputs),
             hint=f"it takes {forward_signature(root)}",
         )
     return Candidate("given", "--input", batch)
@@ -155,9 +155,9 @@ def candidates(
     drop: Callable[[str, str], None],
 ) -> Iterator[Candidate]:
     """The batches to try, in order. Nothing is yielded where nothing is given or declared."""
-    one = given(spec, root, around)
-    if one is not None:
-        yield one
+    candidate = given(spec, root, around)
+    if candidate is not None:
+        yield candidate
         return
     if loaded.batch is not None:
         yield _completed(spec, root, *loaded.batch)

@@ -51,8 +51,8 @@ def found_beside(model: Model, spec: Spec, floating: torch.dtype) -> InferenceRe
         return dumps(found_with(model, spec, faker, floating))
 
     told = in_fork(work, patience=_PATIENCE)
-    found = InferenceResult() if told is None else loads(told)  # from our own fork
-    return found if isinstance(found, InferenceResult) else InferenceResult()
+    result = InferenceResult() if told is None else loads(told)  # from our own fork
+    return result if isinstance(result, InferenceResult) else InferenceResult()
 
 
 def infer(
@@ -74,11 +74,15 @@ def infer(
     names = [p.name for p in signature.parameters.values() if p.kind is not p.KEYWORD_ONLY]
     unnamed = iter(names)
     given: dict[str, Guess] = {}
-    for one in spec.inputs:
-        name = one.name if one.name is not None else next(unnamed, None)
+    for input_spec in spec.inputs:
+        name = input_spec.name if input_spec.name is not None else next(unnamed, None)
         if name is None:
             return None
-        given[name] = one.spec if isinstance(one.spec, TensorSpec) else _held(one, value_of)
+        given[name] = (
+            input_spec.spec
+            if isinstance(input_spec.spec, TensorSpec)
+            else _held(input_spec, value_of)
+        )
 
     def known(real: torch.Tensor, doubts: FakeTensorChecks) -> torch.Tensor:
         return doubts.knowing(real, fake(real))
@@ -89,36 +93,39 @@ def infer(
     return search(model.root, signature, attempt, batch=spec.run.batch_size, given=given)
 
 
-def _held(one: InputSpec, value_of: Callable[[InputSpec], Any]) -> HeldSpec:
+def _held(input_spec: InputSpec, value_of: Callable[[InputSpec], Any]) -> HeldSpec:
     """A value that stands: what a file holds need not be hashable, nor comparable."""
-    known = isinstance(one.spec, ValueSpec)
-    return HeldSpec(one.spec.value if known else value_of(one))  # type: ignore[union-attr]
+    known = isinstance(input_spec.spec, ValueSpec)
+    return HeldSpec(input_spec.spec.value if known else value_of(input_spec))  # type: ignore[union-attr]
 
 
 def batch_of(hypothesis: Hypothesis, floating: torch.dtype, spec: Spec) -> Batch:
     """The inferred batch with its values, drawn from the seed."""
     seed_all(spec.run.seed + spec.run.rank)
-    args, kwargs = hypothesis.map(lambda _, one: make_tensor(one, floating, spec.run.device))
+    args, kwargs = hypothesis.map(
+        lambda _, tensor_spec: make_tensor(tensor_spec, floating, spec.run.device)
+    )
     return Batch(args, kwargs)
 
 
-def lines(found: Search) -> tuple[str, ...]:
+def lines(result: Search) -> tuple[str, ...]:
     """A line for each trial: what was passed, why, and what came of it."""
     told = []
-    for i, trial in enumerate(found.trials):
+    for i, trial in enumerate(result.trials):
         came = "runs" if trial.ran else f"{trial.kind}: {' '.join(trial.error.split())[:120]}"
         where = f" in {trial.failed.name}" if trial.failed is not None else ""
         told.append(f"trial {i}: {command(trial.hypothesis)} ({trial.why}){where}: {came}")
     return tuple(told)
 
 
-def tried(found: Search | None) -> str:
+def tried(result: Search | None) -> str:
     """What was tried, for an error."""
-    if found is None or not found.trials:
+    if result is None or not result.trials:
         return ""
-    best = max(found.trials, key=lambda trial: len(trial.reached))
+    best = max(result.trials, key=lambda trial: len(trial.reached))
     where = f" in '{best.failed.name}'" if best.failed is not None else ""
+    furthest = command(best.hypothesis) or "nothing"
     return (
-        f"; {len(found.trials)} were tried, {command(best.hypothesis) or 'nothing'} came furthest: "
+        f"; {len(result.trials)} were tried, {furthest} came furthest: "
         f"{best.kind}{where}: {' '.join(best.error.split())[:160]}"
     )

@@ -36,13 +36,13 @@ class _Watch:
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         module = call.module
         if not module._modules or isinstance(module, nn.MultiheadAttention):
-            found = [t for _, t, _ in argument_leaves(*batch)]
+            tensors = [t for _, t, _ in argument_leaves(*batch)]
             note = Reached(
                 twin_of(module),
                 call.name or "",
-                tuple(tuple(t.shape) for t in found),
-                tuple(dtype_name(t.dtype) for t in found),
-                tuple(self._slots.get(id(t)) for t in found),
+                tuple(tuple(t.shape) for t in tensors),
+                tuple(dtype_name(t.dtype) for t in tensors),
+                tuple(self._slots.get(id(t)) for t in tensors),
             )
             self._running[call.order] = note
             if len(self.reached) < _KEPT:

@@ -52,9 +52,9 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return out
         note = self._running()
         if isinstance(note, CallNote):
-            for one in args:
-                if id(one) in self._parameters:
-                    self.used.add(id(one))
+            for argument in args:
+                if id(argument) in self._parameters:
+                    self.used.add(id(argument))
         if note is not None:
             count = flops_of(func, args, kwargs or {}, out)
             if count is None:

@@ -27,19 +27,19 @@ def _saved(node: Any) -> Iterable[torch.Tensor]:
 
     Where pack hooks hold them, as checkpoints do, they are not touched: unpacking would recompute.
     """
-    found: list[Any] = []
+    values: list[Any] = []
     kind: Any = type(node)
     for name in _saved_names(kind):
         try:
             value = getattr(node, name, None)
         except RuntimeError:  # freed: the model went backward by itself
             continue
-        found += value if isinstance(value, (tuple, list)) else [value]
-    for one in found:
-        if one is None or getattr(one, "unpack_hook", None) is not None:
+        values += value if isinstance(value, (tuple, list)) else [value]
+    for item in values:
+        if item is None or getattr(item, "unpack_hook", None) is not None:
             continue
         try:
-            data = getattr(one, "data", None)
+            data = getattr(item, "data", None)
         except RuntimeError:  # freed: the model went backward by itself
             continue
         if isinstance(data, torch.Tensor):
@@ -63,7 +63,7 @@ def training(
     if not todo:
         return None, set()
     held = {
-        found[0]
+        storage[0]
         for tensor in (
             *(
                 t
@@ -72,7 +72,7 @@ def training(
             ),
             *(t for _, t, _ in argument_leaves(*batch)),
         )
-        if (found := _storage(tensor)) is not None
+        if (storage := _storage(tensor)) is not None
     }
     sizes: dict[int, int] = {}
     seen: set[Any] = set()
@@ -83,9 +83,9 @@ def training(
         seen.add(node)
         todo += [following for following, _ in node.next_functions if following is not None]
         for tensor in _saved(node):
-            found = _storage(tensor)
-            if found is not None and found[0] not in held:
-                sizes[found[0]] = found[1]
+            storage = _storage(tensor)
+            if storage is not None and storage[0] not in held:
+                sizes[storage[0]] = storage[1]
     result = Training(
         saved_bytes=sum(sizes.values()),
         gradient_bytes=sum(

@@ -48,8 +48,8 @@ class TensorCapture:
     def gradients(self, model: Model) -> None:
         """Gradients are not kept."""
 
-    def _copy(self, order: int, part: str, found: list[tuple[str, torch.Tensor, bool]]) -> None:
-        for path, tensor, _ in found:
+    def _copy(self, order: int, part: str, tensors: list[tuple[str, torch.Tensor, bool]]) -> None:
+        for path, tensor, _ in tensors:
             with contextlib.suppress(RuntimeError, TypeError):  # what has no elements
                 plain = dense(tensor.detach()).to("cpu", copy=True).as_subclass(torch.Tensor)
                 self.calls[order][part][path] = plain.resolve_conj().resolve_neg().contiguous()
@@ -61,12 +61,12 @@ def compare_tensors(ours: Tensors, theirs: Tensors) -> list[dict[str, Any]]:
     `max_abs`, `relative` (the norm of the difference over A's norm), `at` (the index of the
     largest difference) with both values there, and how many of `numel` elements differ.
     """
-    found = []
+    rows = []
     for (path, one), (other, two) in zip(ours.items(), theirs.items(), strict=False):
         if one.shape == two.shape:
             with contextlib.suppress(RuntimeError):  # a dtype without numbers, as of packed bits
-                found.append({"path": path, "other_path": other, **_figures(one, two)})
-    return found
+                rows.append({"path": path, "other_path": other, **_figures(one, two)})
+    return rows
 
 
 def _figures(one: torch.Tensor, two: torch.Tensor) -> dict[str, Any]:
@@ -74,21 +74,21 @@ def _figures(one: torch.Tensor, two: torch.Tensor) -> dict[str, Any]:
     a, b = one.to(wide), two.to(wide)
     same = (a == b) | (a.isnan() & b.isnan())
     difference = torch.where(same, torch.zeros((), dtype=wide), a - b).abs()
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "numel": a.numel(), "differ": int((~same).sum()), "max_abs": 0.0, "relative": 0.0,
         "at": None, "a": None, "b": None,
     }  # fmt: skip
-    if not found["differ"]:
-        return found
+    if not figures["differ"]:
+        return figures
     shown = difference.nan_to_num(nan=math.inf).reshape(-1)
     flat = int(shown.argmax())
     norm = a[a.isfinite()].norm().item()
     size = difference.norm().item()
-    found["max_abs"] = number(difference.max().item())
-    found["relative"] = number(size / norm if norm else math.inf)
-    found["at"] = [int(i) for i in torch.unravel_index(torch.tensor(flat), a.shape)]
-    found["a"], found["b"] = _value(a.reshape(-1)[flat]), _value(b.reshape(-1)[flat])
-    return found
+    figures["max_abs"] = number(difference.max().item())
+    figures["relative"] = number(size / norm if norm else math.inf)
+    figures["at"] = [int(i) for i in torch.unravel_index(torch.tensor(flat), a.shape)]
+    figures["a"], figures["b"] = _value(a.reshape(-1)[flat]), _value(b.reshape(-1)[flat])
+    return figures
 
 
 def _value(element: torch.Tensor) -> Any:

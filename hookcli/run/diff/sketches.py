@@ -28,8 +28,8 @@ class SketchObserver:
     A tensor that goes from call to call unchanged is read once.
     """
 
-    def __init__(self, found: list[Measurement]) -> None:
-        self._found = found
+    def __init__(self, measurements: list[Measurement]) -> None:
+        self._found = measurements
         self._projector = Projector()
         self._running: dict[int, dict[str, Any]] = {}
         self._known: dict[int, tuple[weakref.ref[torch.Tensor], int, dict[str, Any] | None]] = {}
@@ -80,11 +80,11 @@ class SketchObserver:
         known = self._known.get(id(tensor))
         if known is not None and known[0]() is tensor and known[1] == version != -1:
             return known[2]
-        found = self._projector.sketch(tensor)
+        sketch = self._projector.sketch(tensor)
         row = None
-        if found is not None:
-            row = found.row()
+        if sketch is not None:
+            row = sketch.row()
             row["norm"] = number(row["norm"])
-            row["projections"] = [number(one) for one in row["projections"]]
+            row["projections"] = [number(projection) for projection in row["projections"]]
         self._known[id(tensor)] = (weakref.ref(tensor), version, row)
         return row

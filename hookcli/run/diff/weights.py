@@ -21,7 +21,7 @@ from hookcli.models.nested import dtype_name, shape_of
 def is_plain(value: Any) -> bool:
     """Whether a value can be handed over and taken: a tensor of torch's own, or a tuple of them."""
     if isinstance(value, tuple):
-        return all(one is None or is_plain(one) for one in value)
+        return all(item is None or is_plain(item) for item in value)
     return isinstance(value, torch.Tensor)
 
 
@@ -53,7 +53,7 @@ def load_matching_weights(root: nn.Module, theirs: dict[str, Any]) -> dict[str, 
         if not same and not is_lazy(held):
             differed.append(here)
         loaded += 1
-        dtypes |= {dtype_name(one.dtype) for one in _tensors(taken)}
+        dtypes |= {dtype_name(tensor.dtype) for tensor in _tensors(taken)}
     fitting._metadata = getattr(whole, "_metadata", None)  # type: ignore[attr-defined]
     for name in _quantized(root, whole):
         fitting.setdefault(name, whole[name])
@@ -100,14 +100,14 @@ def _load(root: nn.Module, state: dict[str, Any]) -> Any:
 def _tensors(value: Any) -> list[torch.Tensor]:
     """The tensors of an entry: itself, or those that a quantized module packs as one."""
     if isinstance(value, tuple):
-        return [tensor for one in value for tensor in _tensors(one)]
+        return [tensor for item in value for tensor in _tensors(item)]
     return [] if value is None else [value]
 
 
 def _shape(value: Any) -> list[int | None]:
     """The shape of an entry; of packed ones the first's, the weight's."""
-    found = _tensors(value)
-    return list(shape_of(found[0])) if found else []
+    tensors = _tensors(value)
+    return list(shape_of(tensors[0])) if tensors else []
 
 
 def _cast(given: Any, held: Any) -> Any:
@@ -116,10 +116,12 @@ def _cast(given: Any, held: Any) -> Any:
         if len(given) != len(held):
             return None
         pairs = list(zip(given, held, strict=True))
-        if any((one is None) != (other is None) for one, other in pairs):
+        if any((tensor is None) != (other is None) for tensor, other in pairs):
             return None
-        cast = [one if one is None else _cast(one, other) for one, other in pairs]
-        misfit = any(c is None and one is not None for c, one in zip(cast, given, strict=True))
+        cast = [tensor if tensor is None else _cast(tensor, other) for tensor, other in pairs]
+        misfit = any(
+            c is None and tensor is not None for c, tensor in zip(cast, given, strict=True)
+        )
         return None if misfit else tuple(cast)
     if isinstance(given, tuple) or isinstance(held, tuple) or shape_of(given) != shape_of(held):
         return None
@@ -129,14 +131,14 @@ def _cast(given: Any, held: Any) -> Any:
         return None
 
 
-def _are_same(one: Any, other: Any) -> bool:
+def _are_same(entry: Any, other: Any) -> bool:
     """Whether two entries hold equal values; bits, where torch cannot compare values."""
-    pairs = zip(_tensors(one), _tensors(other), strict=True)
+    pairs = zip(_tensors(entry), _tensors(other), strict=True)
     return all(_equal(ours, theirs.detach().to(ours.device)) for ours, theirs in pairs)
 
 
-def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+def _equal(tensor: torch.Tensor, other: torch.Tensor) -> bool:
     try:
-        return torch.equal(one, other)
+        return torch.equal(tensor, other)
     except (RuntimeError, TypeError):
-        return same_bits(one, other)
+        return same_bits(tensor, other)

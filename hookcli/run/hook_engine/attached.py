@@ -94,14 +94,14 @@ class AttachedHooks(ContextKeeper):
 
     def _watched_in_backward(self) -> set[int]:
         """Identities of the modules at which hooks do more than look at a forward."""
-        found: set[int] = set()
+        module_ids: set[int] = set()
         for i, targets in self._targets.items():
             kind = self.hooks[i].kind
             if "backward" not in kind.phases:
                 continue
-            found.update(id(module) for _, module, _ in targets.values)
-            found.update(id(module) for _, module in targets.modules)
-        return found
+            module_ids.update(id(module) for _, module, _ in targets.values)
+            module_ids.update(id(module) for _, module in targets.modules)
+        return module_ids
 
     @contextmanager
     def attached(self) -> Iterator[None]:

@@ -26,12 +26,12 @@ def explain(
     guilty = [hook.spec for hook in hooks if hook.kind.wraps_values]
     if not guilty:
         return
-    one = guilty[0]
+    spec = guilty[0]
     name = failure.call.name if failure.call is not None else None
     layer = f"'{name}'" if name else "the model's own code"
     where = f" at {failure.place}" if failure.place else ""
     failure.message = (
-        f"{layer} changes a tensor in place{where}, and kind {one.kind} ({one.place}) has made it "
-        "a view that may not be changed: use kind tensor, at: MODULE:output, which leaves the "
+        f"{layer} changes a tensor in place{where}, and kind {spec.kind} ({spec.place}) "
+        "has made it a view that may not be changed: use kind tensor, at: MODULE:output, which leaves the "
         f"graph as it is, or take the in-place operation out. PyTorch says: {failure.message}"
     )

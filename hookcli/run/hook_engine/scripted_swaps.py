@@ -17,12 +17,12 @@ from hookcli.spec.hooks import HookSpec
 def swapping(hooks: tuple[HookSpec, ...], root: nn.Module) -> Callable[[nn.Module], bool]:
     """Whether a hook may give a module's inputs or output a new value."""
     known = Known(module_tree.modules(root), ())
-    found: set[int] = set()
+    module_ids: set[int] = set()
     for hook in hooks:
         changes = any(ACTIONS[action.name].changes for action in hook.actions)
         if changes and KINDS[hook.kind].moment is not None:
             try:
-                found.update(id(module) for _, module in resolve(hook, known).modules)
+                module_ids.update(id(module) for _, module in resolve(hook, known).modules)
             except RequestError:  # said when the hooks are attached, all at once
                 continue
-    return lambda module: id(module) in found
+    return lambda module: id(module) in module_ids

@@ -105,39 +105,39 @@ class Objects:
         """An attribute, and what it holds."""
         todo = [value]
         while todo:
-            one = todo.pop()
-            kind = type(one)  # an object may lie about its class
+            item = todo.pop()
+            kind = type(item)  # an object may lie about its class
             if kind in _COMMON:
                 continue
             if issubclass(kind, torch.Tensor):
-                if one.is_leaf and not isinstance(one, nn.Parameter):
-                    self.tensors.keep(one)
-            elif not (issubclass(kind, _LEAVES) or id(one) in self._seen):
-                todo += self._inside(one)
+                if item.is_leaf and not isinstance(item, nn.Parameter):
+                    self.tensors.keep(item)
+            elif not (issubclass(kind, _LEAVES) or id(item) in self._seen):
+                todo += self._inside(item)
 
-    def _inside(self, one: Any) -> Iterable[Any]:
+    def _inside(self, item: Any) -> Iterable[Any]:
         """What stands in a container or an object, which is kept."""
-        kind = type(one)
+        kind = type(item)
         if kind in CONTAINERS:
-            self._seen.add(id(one))
-            self._containers.keep(one)
-            held = () if not one else one.values() if isinstance(one, dict) else one
+            self._seen.add(id(item))
+            self._containers.keep(item)
+            held = () if not item else item.values() if isinstance(item, dict) else item
         elif kind is tuple:
-            held = one
+            held = item
         else:
-            held = self._of_object(one).values()
+            held = self._of_object(item).values()
         return list(held) if len(self._seen) < _MOST else ()
 
-    def _of_object(self, one: Any) -> dict[str, Any]:
-        if str(type(one).__module__).partition(".")[0] in _THEIRS:
+    def _of_object(self, item: Any) -> dict[str, Any]:
+        if str(type(item).__module__).partition(".")[0] in _THEIRS:
             return {}
         try:
-            stored = object.__getattribute__(one, "__dict__")
+            stored = object.__getattribute__(item, "__dict__")
         except AttributeError:
             return {}
         if type(stored) is not dict or len(self._seen) >= _MOST:
             return {}
-        self._seen.add(id(one))
+        self._seen.add(id(item))
         self._attributes.append((stored, stored.copy()))
         return stored
 

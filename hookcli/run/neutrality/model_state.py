@@ -59,11 +59,11 @@ class _Parameters:
         self._tensors = Tensors()
         self._kept: list[tuple[str, torch.Tensor, torch.Tensor | None, bool, _Mark]] = []
         self._lazy: list[tuple[Any, type]] = []
-        found = module_tree.tensors(root, "_parameters")
-        for tensor, _, _ in (*found, *module_tree.tensors(root, "_buffers")):
+        parameters = module_tree.tensors(root, "_parameters")
+        for tensor, _, _ in (*parameters, *module_tree.tensors(root, "_buffers")):
             if is_lazy(tensor):
                 self._lazy.append((tensor, type(tensor)))
-        held = [(p, names[0]) for p, names, _ in found if not is_lazy(p)]
+        held = [(p, names[0]) for p, names, _ in parameters if not is_lazy(p)]
         self.copied = _fits([p for p, _ in held])
         for parameter, name in held:
             self._kept.append(
@@ -120,8 +120,8 @@ def _fits(tensors: list[torch.Tensor]) -> bool:
 
 
 def _global_hooks() -> list[Any]:
-    found = [value for name, value in vars(torch_module).items() if name.startswith("_global_")]
-    return [value for value in found if type(value) in CONTAINERS]
+    values = [value for name, value in vars(torch_module).items() if name.startswith("_global_")]
+    return [value for value in values if type(value) in CONTAINERS]
 
 
 class ModelState:

@@ -23,9 +23,11 @@ def grown(again: Rerun, measured: Sequence[Measurement]) -> list[Measurement]:
     whichever alone lets the model run with one more, and all outputs be longer. There is none
     where it is not known.
     """
-    known: dict[str, Any] = next((one.value for one in measured if one.probe == "samples"), {})
+    known: dict[str, Any] = next(
+        (measurement.value for measurement in measured if measurement.probe == "samples"), {}
+    )
     dims = (known["dim"],) if "dim" in known else (0, 1)
-    tried = [found for dim in dims if (found := _run(again, dim))]
+    tried = [measurements for dim in dims if (measurements := _run(again, dim))]
     return tried[0] if len(tried) == 1 else []
 
 

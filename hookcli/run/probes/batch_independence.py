@@ -133,8 +133,8 @@ def _along(again: Rerun, base: Outputs, dim: int) -> _Along | _Not:
     try:
         more = again.forward("eval", _alone(again.batch, dim, size - 1, size + 1))
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything
-        said = f"{type_name(error)}: {first_line(message_of(error))}"
-        return _Not(f"{size + 1} samples along dimension {dim} do not run: {said}", ran=False)
+        reason = f"{type_name(error)}: {first_line(message_of(error))}"
+        return _Not(f"{size + 1} samples along dimension {dim} do not run: {reason}", ran=False)
     outputs = {}
     for path, tensor in base.items():
         if tensor.is_nested:
@@ -143,8 +143,8 @@ def _along(again: Rerun, base: Outputs, dim: int) -> _Along | _Not:
             continue
         grown = _grown(tensor.shape, more[path].shape, size)
         if grown is None:
-            said = f"output{path} does not grow with the samples along dimension {dim}"
-            return _Not(said, ran=True)
+            reason = f"output{path} does not grow with the samples along dimension {dim}"
+            return _Not(reason, ran=True)
         outputs[path] = grown
     if not outputs or more.keys() != base.keys():
         return _Not(f"no output grows with the samples along dimension {dim}", ran=True)
@@ -178,7 +178,7 @@ def _moved(again: Rerun, base: Outputs, along: _Along) -> _Moved | str:
         if isinstance(again_last, str):
             return again_last
         last = again_last
-    return max(first, last, key=lambda one: one.relative)
+    return max(first, last, key=lambda move: move.relative)
 
 
 def _alone_and_moved(again: Rerun, base: Outputs, along: _Along, kept: int) -> _Moved | str:
@@ -192,15 +192,15 @@ def _alone_and_moved(again: Rerun, base: Outputs, along: _Along, kept: int) -> _
 
 def _most(base: Outputs, output: Outputs, along: _Along, kept: int, *, everywhere: bool) -> _Moved:
     """The output that moved most at a sample; `everywhere`: all samples of `output` are copies."""
-    found = []
+    moves = []
     for path, tensor in base.items():
         dim, other = along.outputs[path], output[path]
         before = tensor.narrow(dim, kept, 1)
         after = other if everywhere else other.narrow(dim, kept, 1)
         relative = change(before.expand_as(after), after)
         relative = float("inf") if relative != relative else relative
-        found.append(_Moved(relative, path, kept, dtype_name(tensor.dtype)))
-    return max(found, key=lambda one: one.relative)
+        moves.append(_Moved(relative, path, kept, dtype_name(tensor.dtype)))
+    return max(moves, key=lambda move: move.relative)
 
 
 def _is_compared(tensor: torch.Tensor) -> bool:
@@ -221,9 +221,9 @@ def _alone(batch: Batch, dim: int, kept: int, many: int) -> Batch:
     return map_batch(batch, copies)
 
 
-def _same(one: Batch, other: Batch) -> bool:
+def _same(batch: Batch, other: Batch) -> bool:
     pairs = zip(
-        argument_leaves(one.args, one.kwargs),
+        argument_leaves(batch.args, batch.kwargs),
         argument_leaves(other.args, other.kwargs),
         strict=True,
     )

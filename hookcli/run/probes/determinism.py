@@ -13,17 +13,17 @@ from hookcli.report.values import Number
 from hookcli.run.probes.rerun import Rerun, held
 
 
-def compare(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> dict[str, Any]:
+def compare(tensors: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> dict[str, Any]:
     """Which of the named tensors differ, and by how much of their largest value at most."""
     differ = [
         name
-        for name in dict.fromkeys((*one, *other))
-        if name not in one or name not in other or not same_bits(one[name], other[name])
+        for name in dict.fromkeys((*tensors, *other))
+        if name not in tensors or name not in other or not same_bits(tensors[name], other[name])
     ]
-    apart = [change(one[n], other[n]) for n in differ if n in one and n in other]
+    apart = [change(tensors[n], other[n]) for n in differ if n in tensors and n in other]
     largest = max((a for a in apart if a == a), default=float("nan"))
     names = [n if n.startswith("gradient") else f"output{n}" for n in differ]
-    return {"compared": len(one), "differ": names, "largest": number(float(f"{largest:.3g}"))}
+    return {"compared": len(tensors), "differ": names, "largest": number(float(f"{largest:.3g}"))}
 
 
 def change(before: torch.Tensor, after: torch.Tensor) -> float:
@@ -36,12 +36,12 @@ def change(before: torch.Tensor, after: torch.Tensor) -> float:
     if torch.equal(before, after):
         return 0.0
     wide = torch.complex128 if before.is_complex() else torch.float64
-    one, other = before.to(wide), after.to(wide)
-    same = (one == other) | (torch.isnan(one) & torch.isnan(other))
-    apart = torch.where(same, 0.0, (one - other).abs()).max().item()
+    wide_before, other = before.to(wide), after.to(wide)
+    same = (wide_before == other) | (torch.isnan(wide_before) & torch.isnan(other))
+    apart = torch.where(same, 0.0, (wide_before - other).abs()).max().item()
     if not apart:
         return 0.0
-    size = torch.nan_to_num(one.abs(), 0.0, 0.0, 0.0).max().item()
+    size = torch.nan_to_num(wide_before.abs(), 0.0, 0.0, 0.0).max().item()
     return apart / size if size else float("inf")
 
 
@@ -55,13 +55,13 @@ def repeat(again: Rerun, mode: Literal["eval", "train"]) -> dict[str, Any]:
 def _trained(again: Rerun) -> dict[str, torch.Tensor]:
     """What a run in train mode gives, and its gradients."""
     with again.running("train") as output:
-        found = {path: held(tensor) for path, tensor, _ in leaves(output)}
+        tensors = {path: held(tensor) for path, tensor, _ in leaves(output)}
         if again.plan.goes_backward:
             again.backward(output)
             for info in again.model.parameters():
                 if info.tensor.grad is not None:
-                    found[f"gradient of {info.name}"] = info.tensor.grad.clone()
-        return found
+                    tensors[f"gradient of {info.name}"] = info.tensor.grad.clone()
+        return tensors
 
 
 def as_number(value: float) -> Number:

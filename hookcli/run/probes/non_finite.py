@@ -27,17 +27,17 @@ def is_finite(tensor: torch.Tensor) -> bool:
 
 def count(tensor: torch.Tensor) -> dict[str, int]:
     """How many are NaN, infinite and minus infinite. A complex number counts by its worst part."""
-    found = {"nans": 0, "infs": 0, "minus_infs": 0, "numel": tensor.numel()}
+    counts = {"nans": 0, "infs": 0, "minus_infs": 0, "numel": tensor.numel()}
     for piece in torch.split(tensor.reshape(-1), _CHUNK):
         if piece.is_complex():
             nans = torch.isnan(piece)
-            found["infs"] += int((torch.isinf(piece) & ~nans).sum())
+            counts["infs"] += int((torch.isinf(piece) & ~nans).sum())
         else:
             nans = torch.isnan(piece)
-            found["infs"] += int(torch.isposinf(piece).sum())
-            found["minus_infs"] += int(torch.isneginf(piece).sum())
-        found["nans"] += int(nans.sum())
-    return found
+            counts["infs"] += int(torch.isposinf(piece).sum())
+            counts["minus_infs"] += int(torch.isneginf(piece).sum())
+        counts["nans"] += int(nans.sum())
+    return counts
 
 
 def figures(tensor: torch.Tensor) -> dict[str, int] | None:
@@ -51,8 +51,8 @@ def figures(tensor: torch.Tensor) -> dict[str, int] | None:
     if is_finite(plain):
         return None
     times = whole // max(1, plain.numel())
-    found = {name: times * number for name, number in count(plain).items()}
-    return found if found["nans"] or found["infs"] or found["minus_infs"] else None
+    counts = {name: times * number for name, number in count(plain).items()}
+    return counts if counts["nans"] or counts["infs"] or counts["minus_infs"] else None
 
 
 @dataclass(slots=True)
@@ -67,8 +67,8 @@ class _Made:
 class Values:
     """Looks on at a run. Each tensor is read once, for as long as nobody writes to it."""
 
-    def __init__(self, found: list[Measurement]) -> None:
-        self._found = found
+    def __init__(self, measurements: list[Measurement]) -> None:
+        self._found = measurements
         self._read = 0
         self._known: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
         self._made: dict[int, tuple[weakref.ref[torch.Tensor], _Made]] = {}
@@ -85,9 +85,9 @@ class Values:
         self._model = model
         for at, infos in (("parameter", model.parameters()), ("buffer", model.buffers())):
             for info in infos:
-                found = None if is_lazy(info.tensor) else self._look(info.tensor)
-                if found is not None:
-                    self._note(at, info.name, None, {**found, "order": None})
+                counts = None if is_lazy(info.tensor) else self._look(info.tensor)
+                if counts is not None:
+                    self._note(at, info.name, None, {**counts, "order": None})
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         """The inputs of a call, before it can write to them."""
@@ -101,19 +101,19 @@ class Values:
             return
         if call.late:
             self._values(call, "input", argument_leaves((), call.late))
-        found = leaves(output)
-        self._values(call, "output", found)
+        outputs = leaves(output)
+        self._values(call, "output", outputs)
         if call.graded:
-            for path, tensor, _ in found:
+            for path, tensor, _ in outputs:
                 self._await(call, path, tensor)
 
     def gradients(self, model: Model) -> None:
         """The parameters' own, of this step; their rows tell of the last one alone."""
         for info in reversed(model.parameters()):  # backward comes to the last ones first
             grad = info.tensor.grad
-            found = None if grad is None else self._look(grad)
-            if found is not None:
-                self._note("parameter_gradient", info.name, None, {**found, "order": None})
+            counts = None if grad is None else self._look(grad)
+            if counts is not None:
+                self._note("parameter_gradient", info.name, None, {**counts, "order": None})
         self._step += 1
         self._stepped = True
 
@@ -123,9 +123,9 @@ class Values:
         if self._model is None or self._full:
             return
         for info in self._model.parameters():
-            found = None if is_lazy(info.tensor) else self._look(info.tensor)
-            if found is not None:
-                self._note("updated", info.name, None, {**found, "order": None}, self._step - 1)
+            counts = None if is_lazy(info.tensor) else self._look(info.tensor)
+            if counts is not None:
+                self._note("updated", info.name, None, {**counts, "order": None}, self._step - 1)
 
     def conclude(self) -> None:
         """Say how much was looked at: nothing found in nothing is no news."""
@@ -134,8 +134,8 @@ class Values:
         self._model = None
         self._found.insert(0, Measurement(SEEN, "", None, self._read, "tensors"))
 
-    def _values(self, call: Call, at: str, found: list[tuple[str, torch.Tensor, bool]]) -> None:
-        for path, tensor, _ in found:
+    def _values(self, call: Call, at: str, tensors: list[tuple[str, torch.Tensor, bool]]) -> None:
+        for path, tensor, _ in tensors:
             if at == "input" and tensor.requires_grad:
                 self._taken(call, tensor)
             seen = self._look(tensor)
@@ -151,18 +151,18 @@ class Values:
         if known is not None and known[0]() is tensor and known[1] == version != -1:
             return None  # it was finite
         try:
-            found = figures(tensor)
+            counts = figures(tensor)
         except (RuntimeError, NotImplementedError):  # a layout or a device that cannot
             return None
         self._read += 1
-        if found is None:
+        if counts is None:
             self._known[id(tensor)] = (weakref.ref(tensor), version)
-        return found
+        return counts
 
     def _of_call(self, call: Call, at: str, path: str, value: dict[str, Any]) -> None:
-        said = {**value, "path": path, "order": call.order, "type": call.type}
+        details = {**value, "path": path, "order": call.order, "type": call.type}
         name = f"<{call.type}>" if call.name is None else call.name
-        self._note(at, name, call.index, said)
+        self._note(at, name, call.index, details)
 
     def _note(
         self,
@@ -174,8 +174,8 @@ class Values:
     ) -> None:
         with self._lock:
             if len(self._found) < _MOST:
-                said = {"at": at, **value, "step": self._step if step is None else step}
-                self._found.append(Measurement(FOUND, target, call, said, None))
+                details = {"at": at, **value, "step": self._step if step is None else step}
+                self._found.append(Measurement(FOUND, target, call, details, None))
             self._full = len(self._found) >= _MOST
 
     def _taken(self, call: Call, tensor: torch.Tensor) -> None:
@@ -197,11 +197,11 @@ class Values:
     def _graded(self, made: _Made, grad: torch.Tensor) -> None:
         if self._full:
             return
-        found = self._look(grad)
-        if found is None:
+        counts = self._look(grad)
+        if counts is None:
             return
         self._bad_gradients.add(made.call.order)
         good = [c for c in made.taken_by if c.order not in self._bad_gradients]
         outer = {c.parent for c in good}
         inner = [c.order for c in good if c.order not in outer]
-        self._of_call(made.call, "gradient", made.path, {**found, "taken_by": inner})
+        self._of_call(made.call, "gradient", made.path, {**counts, "taken_by": inner})

@@ -38,13 +38,13 @@ def passes_of(ran: Mapping[str, PassCounts], checks: Iterable[CheckSpec]) -> Ite
 
 def _rules(checks: Iterable[CheckSpec]) -> dict[str, list[str]]:
     """The rules that look at each probe's outcome, in the order of the checks."""
-    found: dict[str, dict[str, None]] = {}
+    rules: dict[str, dict[str, None]] = {}
     for check in checks:
         rule = CATALOGUE[check.rule]
-        needed = {one.partition(":")[0] for one in rule.needs(rule.filled(check.options))}
+        needed = {need.partition(":")[0] for need in rule.needs(rule.filled(check.options))}
         own = needed & _ON_THEIR_OWN
         for probe in sorted(own):
-            found.setdefault(probe, {})[rule.name] = None
+            rules.setdefault(probe, {})[rule.name] = None
         if not own or needed - own:
-            found.setdefault(RUN, {})[rule.name] = None
-    return {probe: list(names) for probe, names in found.items()}
+            rules.setdefault(RUN, {})[rule.name] = None
+    return {probe: list(names) for probe, names in rules.items()}

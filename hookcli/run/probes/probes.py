@@ -60,34 +60,34 @@ class Probes:
         backwards = len(recording.gradients) * plan.backward.times
         ran = {RUN: PassCounts(plan.mode, plan.steps, backwards)}
         runs = Rerun(model, self._batch, plan, self._spec.run.device, loss=self._loss)
-        found = self._performed(runs, ran)
+        measurements = self._performed(runs, ran)
         if runs.wrote_unseen():
-            found = self._performed(runs, ran)
-        recording.measured += [*found, *passes_of(ran, self._spec.checks)]
+            measurements = self._performed(runs, ran)
+        recording.measured += [*measurements, *passes_of(ran, self._spec.checks)]
 
     def _performed(self, again: Rerun, ran: dict[str, PassCounts]) -> list[Measurement]:
         """What the probes that run the model again found, in their order."""
-        found: list[Measurement] = []
+        measurements: list[Measurement] = []
         used_up = is_used_up(self._batch)
         for probe in self._wanted:
             name, _, argument = probe.partition(":")
             if used_up and name.startswith(("repeat_", "samples")):
                 why = {"why": "the batch holds an iterator, which one run uses up"}
-                found.append(Measurement(name, "", None, why, None))
+                measurements.append(Measurement(name, "", None, why, None))
             elif name.startswith("repeat_"):
                 measure = partial(repeat, again, "eval" if name.endswith("eval") else "train")
-                found.append(_one(name, measure))
+                measurements.append(_one(name, measure))
             elif name == "samples":
                 dim = int(argument) if argument else None
-                found.append(_one(name, partial(_samples, again, dim)))
+                measurements.append(_one(name, partial(_samples, again, dim)))
             elif name == "step":
-                found += _step(again, self._spec.run.optimizer or OptimizerSpec())
+                measurements += _step(again, self._spec.run.optimizer or OptimizerSpec())
             elif name == "grown":
-                found += grown(again, found)
+                measurements += grown(again, measurements)
             else:
                 continue
             ran[name] = ran.get(name, PassCounts()).and_then(again.passes())
-        return found
+        return measurements
 
 
 def _samples(again: Rerun, dim: int | None) -> dict[str, Any]:
@@ -116,5 +116,5 @@ def _step(again: Rerun, optimizer: OptimizerSpec) -> list[Measurement]:
 
 def _failed(error: Exception) -> dict[str, Any]:
     failure = failure_of(error, "forward")
-    said = f"{failure.type}: {first_line(failure.message)}"
-    return {"error": said, "place": failure.place}
+    message = f"{failure.type}: {first_line(failure.message)}"
+    return {"error": message, "place": failure.place}

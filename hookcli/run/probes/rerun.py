@@ -37,14 +37,14 @@ def is_used_up(batch: Batch) -> bool:
     """Whether a run uses the batch up: it holds an iterator."""
     todo = [*batch.args, *batch.kwargs.values()]
     while todo:
-        one = todo.pop()
-        kind = type(one)
+        value = todo.pop()
+        kind = type(value)
         if issubclass(kind, Iterator):
             return True
         if kind in {list, tuple}:
-            todo += one
+            todo += value
         elif kind is dict:
-            todo += one.values()
+            todo += value.values()
     return False
 
 
@@ -96,8 +96,8 @@ class Rerun:
 
     def passes(self) -> PassCounts:
         """What was begun since this was last asked."""
-        found, self._passes = self._passes, PassCounts()
-        return found
+        counts, self._passes = self._passes, PassCounts()
+        return counts
 
     def wrote_unseen(self) -> bool:
         """Whether a forward wrote a parameter and torch did not count it, as through `.data`.
@@ -170,5 +170,5 @@ def _generators(modules: list[Any]) -> Iterator[None]:
     finally:
         for generator, state in torch_ones:
             generator.set_state(state)
-        for one, before in others:
-            one.setstate(before)
+        for python_generator, before in others:
+            python_generator.setstate(before)

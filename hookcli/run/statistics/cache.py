@@ -40,12 +40,12 @@ class StatisticsCache:
         known = self._known.get(key)
         if known is not None and all(alive() for alive in known[0]):
             return known[1]
-        found = self._measure(*tensors)
+        figures = self._measure(*tensors)
         alive = _gradient if _task() != -1 else _memory
-        self._known[key] = ([alive(tensor) for tensor in tensors], found)
+        self._known[key] = ([alive(tensor) for tensor in tensors], figures)
         if len(self._known) > _KEPT:
             self._known.popitem(last=False)
-        return found
+        return figures
 
 
 _task = torch._C._current_graph_task_id  # of the backward pass that is running, or -1

@@ -78,9 +78,9 @@ def pieces(tensor: Tensor, dtype: torch.dtype) -> Iterator[Tensor]:
 
 def _moduli(chunk: Tensor) -> Tensor:
     if chunk.dtype is not torch.complex128:  # float64 holds the squares: no need of hypot
-        found, imaginary = chunk.real.double(), chunk.imag.double()
-        found.mul_(found).addcmul_(imaginary, imaginary).sqrt_()
-        if math.isfinite(found.sum().item()):
-            return found.reshape(-1)
+        moduli, imaginary = chunk.real.double(), chunk.imag.double()
+        moduli.mul_(moduli).addcmul_(imaginary, imaginary).sqrt_()
+        if math.isfinite(moduli.sum().item()):
+            return moduli.reshape(-1)
     # which knows that an infinite part makes an infinite modulus, also beside NaN
     return chunk.to(torch.complex128).abs().reshape(-1)

@@ -40,11 +40,11 @@ _LIMITS = {torch.float32: (1e-15, 1e15, 1 / 16), torch.float64: (1e-140, 1e140, 
 def on_cpu(view: Tensor) -> Elements:
     """In float32 where the extremes prove that it will do, then in float64, then with care."""
     if view.numel() > _SMALL and view.dtype in _SINGLE:
-        found = _quick(view, torch.float32)
-        if found is not None:
-            return Elements(found)
-    found = _quick(view, torch.float64)
-    return _careful(view) if found is None else Elements(found)
+        moments = _quick(view, torch.float32)
+        if moments is not None:
+            return Elements(moments)
+    moments = _quick(view, torch.float64)
+    return _careful(view) if moments is None else Elements(moments)
 
 
 def quick_norm(view: Tensor) -> float | None:
@@ -60,21 +60,21 @@ def quick_norm(view: Tensor) -> float | None:
     return _quick_norm(pieces(view, torch.float32) if own else chunks(view, _LONG), view.numel())
 
 
-def quick_norm_of_sum(one: Tensor, other: Tensor) -> float | None:
+def quick_norm_of_sum(tensor: Tensor, other: Tensor) -> float | None:
     """The same of the sum of two, made by pieces that stay in the cache."""
-    if not one.dtype is other.dtype is torch.float32 or one.numel() <= _SMALL:
+    if not tensor.dtype is other.dtype is torch.float32 or tensor.numel() <= _SMALL:
         return None
-    if one.device.type != "cpu" or one.device != other.device or one.dim() != 1:
+    if tensor.device.type != "cpu" or tensor.device != other.device or tensor.dim() != 1:
         return None
-    buffer = torch.empty(min(one.numel(), _BLOCK))
-    pairs = zip(chunks(one, _BLOCK), chunks(other, _BLOCK), strict=True)
+    buffer = torch.empty(min(tensor.numel(), _BLOCK))
+    pairs = zip(chunks(tensor, _BLOCK), chunks(other, _BLOCK), strict=True)
     sums = (torch.add(a, b, out=buffer.narrow(0, 0, a.numel())) for a, b in pairs)
-    return _quick_norm(sums, one.numel())
+    return _quick_norm(sums, tensor.numel())
 
 
-def _quick_norm(found: Iterable[Tensor], count: int) -> float | None:
+def _quick_norm(tensors: Iterable[Tensor], count: int) -> float | None:
     squares = 0.0
-    for piece in found:
+    for piece in tensors:
         squares += _squares(piece)
         if not math.isfinite(squares):
             return None
@@ -109,29 +109,29 @@ def _quick(view: Tensor, dtype: torch.dtype) -> Moments | None:
     """One pass; None where an element is not finite, or squares could leave `dtype`'s range."""
     least, most, share = _LIMITS[dtype]
     own = view.dtype is not dtype or not view.is_contiguous()
-    found = Moments(count=view.numel())
+    moments = Moments(count=view.numel())
     total = squares = 0.0
     for piece in pieces(view, dtype) if own else chunks(view, _BLOCK):
         low, high = _ends(piece)
         top = max(-low, high)
         if not (least < top < most or top == 0) or low != low:
             return None
-        found.low, found.high = min(found.low, low), max(found.high, high)
+        moments.low, moments.high = min(moments.low, low), max(moments.high, high)
         if low == high:
             count = piece.numel()
             total += low * count
             squares += low * low * count
-            found.zeros += 0 if low else count
+            moments.zeros += 0 if low else count
             continue
         part, square = _sums(piece)
         total += part
         squares += square
         if low <= 0 <= high:
-            found.zeros += _zeros(piece)
-    if found.low == found.high:
-        return constant(found.count, found.low)
-    _settle(found, view, total, squares, share=share)
-    return found
+            moments.zeros += _zeros(piece)
+    if moments.low == moments.high:
+        return constant(moments.count, moments.low)
+    _settle(moments, view, total, squares, share=share)
+    return moments
 
 
 def _sums(piece: Tensor) -> tuple[float, float]:
@@ -173,27 +173,33 @@ def _zeros(piece: Tensor) -> int:
     others = torch.empty(whole, dtype=torch.bool, device=piece.device)
     others.copy_(piece.narrow(0, 0, whole))
     bytewise = others.view(torch.int64).view(-1, _BYTES // 8).sum(1)
-    found = whole - int(bytewise.view(torch.uint8).sum().item())
-    return found if whole == count else found + _zeros(piece.narrow(0, whole, count - whole))
+    zeros = whole - int(bytewise.view(torch.uint8).sum().item())
+    return zeros if whole == count else zeros + _zeros(piece.narrow(0, whole, count - whole))
 
 
 def _settle(
-    found: Moments, view: Tensor, total: float, squares: float, *, share: float, scale: float = 1.0
+    moments: Moments,
+    view: Tensor,
+    total: float,
+    squares: float,
+    *,
+    share: float,
+    scale: float = 1.0,
 ) -> None:
     """Norm, mean and spread from the sums of the elements times `scale`, a power of two.
 
     A mean that is large beside the spread takes a second pass, about the mean.
     """
-    count = found.count
+    count = moments.count
     mean = total / count
     variance = squares / count - mean * mean
     if variance < share * mean * mean:
         off, about = _about(view, scale, mean)
         mean += off / count
         variance = about / count - (off / count) ** 2
-    found.norm = math.sqrt(squares) / scale
-    found.mean = mean / scale
-    found.spread = math.sqrt(max(variance, 0.0) * count) / scale
+    moments.norm = math.sqrt(squares) / scale
+    moments.mean = mean / scale
+    moments.spread = math.sqrt(max(variance, 0.0) * count) / scale
 
 
 def _about(view: Tensor, scale: float, shift: float) -> tuple[float, float]:
@@ -214,8 +220,8 @@ def _about(view: Tensor, scale: float, shift: float) -> tuple[float, float]:
 
 def _careful(view: Tensor) -> Elements:
     """Elements that are not finite are counted and left out; huge and tiny ones are scaled."""
-    found = Elements(Moments())
-    finite, inf = found.finite, math.inf
+    elements = Elements(Moments())
+    finite, inf = elements.finite, math.inf
     for piece in pieces(view, torch.float64):
         low, high = _ends(piece)
         others = 0
@@ -228,19 +234,19 @@ def _careful(view: Tensor) -> Elements:
                 _count(torch.eq(piece, value, out=mask)) for value in (inf, -inf, 0)
             )
             others = nans + above + below
-            found.nans += nans
-            found.above += above
-            found.below += below
+            elements.nans += nans
+            elements.above += above
+            elements.below += below
             finite.zeros += zeros
             low = torch.nan_to_num(piece, inf, inf, inf, out=mask).amin().item()
             high = torch.nan_to_num(piece, -inf, -inf, -inf, out=mask).amax().item()
         finite.count += piece.numel() - others
         finite.low, finite.high = min(finite.low, low), max(finite.high, high)
     if finite.low == finite.high:
-        found.finite = constant(finite.count, finite.low)
+        elements.finite = constant(finite.count, finite.low)
     elif finite.count:
         _, exponent = math.frexp(max(-finite.low, finite.high))
         scale = 2.0 ** min(-exponent, 1000) if abs(exponent) > 400 else 1.0
         total, squares = _about(view, scale, 0.0)
         _settle(finite, view, total, squares, share=1e-6, scale=scale)
-    return found
+    return elements

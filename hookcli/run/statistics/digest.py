@@ -30,11 +30,11 @@ def digests_of_output(output: Any, step: int) -> dict[str, str]:
 
 def digests_of_model(model: Model, step: int) -> dict[str, str]:
     """Of gradients, parameters and buffers, as they are now."""
-    found = {}
+    digests = {}
     for info in model.parameters():
         if info.tensor.grad is not None:
-            found[f"step {step} gradient of {info.name}"] = digest(info.tensor.grad)
-        found[f"step {step} parameter {info.name}"] = digest(info.tensor)
+            digests[f"step {step} gradient of {info.name}"] = digest(info.tensor.grad)
+        digests[f"step {step} parameter {info.name}"] = digest(info.tensor)
     for info in model.buffers():
-        found[f"step {step} buffer {info.name}"] = digest(info.tensor)
-    return found
+        digests[f"step {step} buffer {info.name}"] = digest(info.tensor)
+    return digests

@@ -28,18 +28,18 @@ def of_tensor(view: Tensor) -> Elements:
             values = [int(value) for value in values]
         return of_list(values)
     if view.device.type == "cpu":
-        found = on_cpu(view)
+        elements = on_cpu(view)
     else:
         try:
-            found = on_device(view)
+            elements = on_device(view)
         except (RuntimeError, TypeError):  # a device without float64, or without an operator
-            found = on_cpu(view.cpu())
-    finite = found.finite
+            elements = on_cpu(view.cpu())
+    finite = elements.finite
     if not (view.is_floating_point() or view.is_complex()):
         finite.low, finite.high = int(finite.low), int(finite.high)
         if max(-finite.low, finite.high) >= _EXACT:
             finite.low, finite.high = _exact_ends(view)
-    return found
+    return elements
 
 
 def _exact_ends(view: Tensor) -> tuple[int, int]:
@@ -74,10 +74,10 @@ def on_device(view: Tensor) -> Elements:
         counts = [count, (values == 0).sum(), low, high, norm, mean, spread]
         counts += [values.isnan().sum(), (values == inf).sum(), (values == -inf).sum()]
         rows.append(torch.stack([figure.double() for figure in counts]))
-    found = Elements(Moments())
+    elements = Elements(Moments())
     for row in torch.stack(rows).tolist():
-        found.finite.merge(Moments(int(row[0]), int(row[1]), *row[2:7]))
-        found.nans += int(row[7])
-        found.above += int(row[8])
-        found.below += int(row[9])
-    return found
+        elements.finite.merge(Moments(int(row[0]), int(row[1]), *row[2:7]))
+        elements.nans += int(row[7])
+        elements.above += int(row[8])
+        elements.below += int(row[9])
+    return elements

@@ -80,9 +80,9 @@ def readable(tensor: Tensor) -> tuple[Tensor, int] | None:
 
 def dense(tensor: Tensor) -> Tensor | None:
     """Every value of the tensor, strided, in its shape (a nested one's: in a row)."""
-    found = readable(tensor)
-    if found is None or tensor.is_nested or tensor.layout is torch.strided:
-        return None if found is None else found[0]
+    result = readable(tensor)
+    if result is None or tensor.is_nested or tensor.layout is torch.strided:
+        return None if result is None else result[0]
     return tensor.to_dense()
 
 
@@ -129,9 +129,9 @@ def _components(tensor: Tensor) -> list[Tensor]:
 
 
 def _joined(components: list[Tensor]) -> tuple[Tensor, int] | None:
-    found = [readable(component) for component in components]
-    values = [values.reshape(-1) for values, _ in filter(None, found)]
-    if len(values) < len(found):
+    results = [readable(component) for component in components]
+    values = [values.reshape(-1) for values, _ in filter(None, results)]
+    if len(values) < len(results):
         return None
     return values[0] if len(values) == 1 else torch.cat(values or [torch.empty(0)]), 0
 

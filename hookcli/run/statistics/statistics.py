@@ -44,10 +44,10 @@ def statistics(tensor: torch.Tensor) -> dict[str, Any] | None:
     """
     tensor = whole(tensor)
     with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
-        found = readable(tensor)
-        if found is None:
+        result = readable(tensor)
+        if result is None:
             return None
-        values, implied = found
+        values, implied = result
         return _row(_elements(values, implied), moduli=values.is_complex())
 
 
@@ -58,10 +58,10 @@ def norm_of(tensor: torch.Tensor) -> dict[str, Any] | None:
     """
     tensor = whole(tensor)
     with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
-        found = readable(tensor)
-        if found is None:
+        result = readable(tensor)
+        if result is None:
             return None
-        values, implied = found
+        values, implied = result
         view, times = compact(values)
         norm = quick_norm(view)
         if norm is None:
@@ -74,18 +74,21 @@ def norm_of(tensor: torch.Tensor) -> dict[str, Any] | None:
         return {**_NORM_ALONE, "numel": values.numel() + implied, "norm": norm}
 
 
-def norm_of_sum(one: torch.Tensor, other: torch.Tensor) -> dict[str, Any] | None:
+def norm_of_sum(tensor: torch.Tensor, other: torch.Tensor) -> dict[str, Any] | None:
     """`norm_of` the sum of two tensors of one shape, which is not made where both lie alike."""
-    plain = type(one) is type(other) is torch.Tensor and one.layout is other.layout is torch.strided
+    plain = (
+        type(tensor) is type(other) is torch.Tensor
+        and tensor.layout is other.layout is torch.strided
+    )
     with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
-        found = (readable(one), readable(other)) if plain else (None, None)
-        if found[0] and found[1] and found[0][0].stride() == found[1][0].stride():
-            (a, times), (b, _) = compact(found[0][0]), compact(found[1][0])
+        results = (readable(tensor), readable(other)) if plain else (None, None)
+        if results[0] and results[1] and results[0][0].stride() == results[1][0].stride():
+            (a, times), (b, _) = compact(results[0][0]), compact(results[1][0])
             norm = quick_norm_of_sum(a, b)
             if norm is not None:
-                return {**_NORM_ALONE, "numel": one.numel(), "norm": norm * math.sqrt(times)}
+                return {**_NORM_ALONE, "numel": tensor.numel(), "norm": norm * math.sqrt(times)}
     with torch.no_grad(), _disable_current_modes():
-        return norm_of(one + other)
+        return norm_of(tensor + other)
 
 
 _NORM_ALONE = {
@@ -96,22 +99,22 @@ _NORM_ALONE = {
 def _elements(values: torch.Tensor, implied: int) -> Elements:
     """What a strided tensor holds, with so many zeros beside it."""
     view, times = compact(values)
-    found = of_tensor(view) if view.numel() else Elements(Moments())
+    elements = of_tensor(view) if view.numel() else Elements(Moments())
     if times > 1:
-        found.repeat(times)
+        elements.repeat(times)
     if implied:
         zero = 0.0 if values.is_floating_point() or values.is_complex() else 0
-        found.finite.merge(Moments(implied, implied, zero, zero))
-    return found
+        elements.finite.merge(Moments(implied, implied, zero, zero))
+    return elements
 
 
-def _row(found: Elements, *, moduli: bool) -> dict[str, Any]:
-    finite = found.finite
-    infs = found.above + found.below
-    others = found.nans + infs
-    figures = _ieee(found) if others else _figures(finite)
+def _row(elements: Elements, *, moduli: bool) -> dict[str, Any]:
+    finite = elements.finite
+    infs = elements.above + elements.below
+    others = elements.nans + infs
+    figures = _ieee(elements) if others else _figures(finite)
     row = {"numel": finite.count + others, **figures, "zeros": finite.zeros}
-    row |= {"nans": found.nans, "infs": infs}
+    row |= {"nans": elements.nans, "infs": infs}
     if others:
         row["finite"] = _figures(finite) if finite.count else dict.fromkeys(_FIGURES)
     if moduli:
@@ -133,18 +136,18 @@ def _figures(m: Moments) -> dict[str, Any]:
     }
 
 
-def _ieee(found: Elements) -> dict[str, Any]:
+def _ieee(elements: Elements) -> dict[str, Any]:
     """The figures of all elements, some of which are not finite."""
-    nan, inf, m = math.nan, math.inf, found.finite
-    std = nan if m.count + found.nans + found.above + found.below > 1 else None
-    if found.nans:
+    nan, inf, m = math.nan, math.inf, elements.finite
+    std = nan if m.count + elements.nans + elements.above + elements.below > 1 else None
+    if elements.nans:
         return {**dict.fromkeys(_FIGURES, nan), "std": std}
     return {
         "norm": inf,
-        "mean": nan if found.above and found.below else inf if found.above else -inf,
+        "mean": nan if elements.above and elements.below else inf if elements.above else -inf,
         "std": std,
-        "min": -inf if found.below else m.low,  # of no finite element: +inf
-        "max": inf if found.above else m.high,
+        "min": -inf if elements.below else m.low,  # of no finite element: +inf
+        "max": inf if elements.above else m.high,
         "abs_max": inf,
     }
 
@@ -182,13 +185,13 @@ def _length(piece: torch.Tensor) -> float:
 def _distance(old: torch.Tensor, new: torch.Tensor) -> float:
     if old.device != new.device or old.device.type == "mps":  # which has no float64
         old, new = old.cpu(), new.cpu()
-    found = 0.0
+    distance = 0.0
     for piece in _differences(old, new):
         norm = _length(piece)
         if norm != norm:
             return norm
-        found = math.hypot(found, norm)
-    return found
+        distance = math.hypot(distance, norm)
+    return distance
 
 
 def _differences(old: torch.Tensor, new: torch.Tensor) -> Iterator[torch.Tensor]:

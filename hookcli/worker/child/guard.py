@@ -112,10 +112,10 @@ class Outlet:
 
     def _identity(self) -> tuple[int, int] | None:
         try:
-            found = fstat(self.fd)
+            status = fstat(self.fd)
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
     @property
     def is_fork(self) -> bool:

@@ -106,6 +106,6 @@ def _exponent(node: ast.AST) -> int:
 
 def _literal(node: ast.AST) -> int:
     """The largest number below a node, at least 1 and not far above what is refused."""
-    values = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
+    values = [child.value for child in ast.walk(node) if isinstance(child, ast.Constant)]
     sizes = [abs(value) for value in values if isinstance(value, int | float)]
     return int(min(max([1, *sizes]), _LARGEST_POWER + 1))

@@ -63,7 +63,7 @@ class _Screen:
         if origin in (typing.Union, types.UnionType):
             return None if value is None else self.walk(inner[0], value, field)
         if origin is list:
-            return [self.walk(inner[0], one, field) for one in _typed(value, list, field)]
+            return [self.walk(inner[0], item, field) for item in _typed(value, list, field)]
         if origin is dict:
             return self._mapping(inner[1], _typed(value, dict, field), field)
         if is_dataclass(kind):
@@ -79,22 +79,22 @@ class _Screen:
         return _typed(value, wanted, field)
 
     def _object(self, kind: Any, value: dict[str, Any]) -> dict[str, Any]:
-        found = {}
+        result = {}
         for key, hint in _hints(kind).items():
             field = f"{kind.__name__}.{key}"
             if key not in value or field in _DROPPED:
                 continue
             if field in _NOTES:
-                found[key] = self._notes(_typed(value[key], dict, field))
+                result[key] = self._notes(_typed(value[key], dict, field))
             else:
-                found[key] = self.walk(hint, value[key], field)
-        return found
+                result[key] = self.walk(hint, value[key], field)
+        return result
 
     def _mapping(self, inner: Any, value: dict[Any, Any], field: str) -> dict[str, Any]:
         for key in value:
             for reason in _KEYS.get(field, _name)(key):
                 self._reasons.append(reason)
-        return {key: self.walk(inner, one, field) for key, one in value.items()}
+        return {key: self.walk(inner, item, field) for key, item in value.items()}
 
     def _text(self, text: str, field: str) -> None:
         self._reasons.extend(_TEXTS.get(field, _name)(text))
@@ -116,7 +116,7 @@ _NOTES = {"Node.metadata", "GraphModule.metadata"}
 @cache
 def _hints(kind: type) -> dict[str, Any]:
     hints = typing.get_type_hints(kind, globalns=vars(schema))
-    return {one.name: hints[one.name] for one in fields(kind)}
+    return {field.name: hints[field.name] for field in fields(kind)}
 
 
 def _bare(kind: Any) -> Any:
@@ -154,14 +154,14 @@ def _has_dunder(paths: list[str]) -> bool:
 
 def _parts(item: str) -> list[str]:
     """One entry of a stack of modules: its key, path and class, cut at commas as torch does."""
-    found, depth = [""], 0
+    parts, depth = [""], 0
     for c in item:
         depth += (c in "[(") - (c in ")]")
         if c == "," and depth == 0:
-            found.append("")
+            parts.append("")
         else:
-            found[-1] += c
-    return found
+            parts[-1] += c
+    return parts
 
 
 def _dotted(text: str) -> Iterator[str]:

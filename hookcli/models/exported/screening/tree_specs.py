@@ -44,11 +44,11 @@ def _is_plain(name: str) -> bool:
 
 
 def _of_context(kind: Any, context: Any) -> Iterator[str]:
-    found = _parsed(context)
-    if "__enum__" in json.dumps([context, found]):
+    parsed = _parsed(context)
+    if "__enum__" in json.dumps([context, parsed]):
         yield _IMPORTS
-    if isinstance(found, dict) and any("default_factory" in str(key) for key in found):
-        known = (found.get("default_factory_module"), found.get("default_factory_name"))
+    if isinstance(parsed, dict) and any("default_factory" in str(key) for key in parsed):
+        known = (parsed.get("default_factory_module"), parsed.get("default_factory_name"))
         if known[0] != "builtins" or known[1] not in _FACTORIES:
             yield _IMPORTS
     elif kind == "collections.defaultdict":

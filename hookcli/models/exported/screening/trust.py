@@ -195,10 +195,10 @@ class _Screening:
             self.reasons.append(f"{name} does not load as tensors alone ({_first(error)})")
 
     def _json(self, info: zipfile.ZipInfo) -> dict[str, Any]:
-        found = json.loads(self._archive.read(info))
-        if not isinstance(found, dict):
+        content = json.loads(self._archive.read(info))
+        if not isinstance(content, dict):
             raise ValueError(f"{info.filename} is no mapping")
-        return found
+        return content
 
 
 def _first(error: BaseException) -> str:

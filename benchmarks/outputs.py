@@ -88,7 +88,7 @@ def _files(command: str) -> list[str]:
 def _odd_names() -> list[str]:
     from importlib import import_module
 
-    for package in ("tests.zoo", "benchmarks.zoo", "tests.odd_models"):
+    for package in ("tests.odd_models", "benchmarks.zoo", "tests.odd_models"):
         with contextlib.suppress(ImportError):
             zoo = import_module(package)
             return sorted({**zoo.ODD, **zoo.RAISING})
@@ -185,7 +185,7 @@ def _folder(number: int) -> Path:
     return folder
 
 
-_ZOOS = tuple(ROOT / name for name in ("tests/zoo", "benchmarks/zoo", "tests/odd_models"))
+_ZOOS = tuple(ROOT / name for name in ("tests/odd_models", "benchmarks/zoo", "tests/odd_models"))
 
 
 def _record(job: tuple[int, str, list[str], dict[str, str], Path]) -> None:

@@ -1,12 +1,12 @@
-"""A few of the architectures of `tests.proof`, which takes an hour for all of them."""
+"""A few of the architectures of `benchmarks.proof`, which takes an hour for all of them."""
 
 from __future__ import annotations
 
 import pytest
 
 pytest.importorskip("transformers")
-from tests.proof.architectures import ARCHITECTURES
-from tests.proof.run import compare
+from benchmarks.proof.architectures import ARCHITECTURES
+from benchmarks.proof.run import compare
 
 
 @pytest.mark.slow

@@ -1,16 +1,16 @@
 """What is fine passes: architectures of transformers and odd models, judged with the defaults.
 
 All of them, with every finding and what was seen there, are in docs/false-alarms.md, which
-`python -m tests.proof.false_alarms` writes.
+`python -m benchmarks.proof.false_alarms` writes.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from tests.proof.false_alarms import by_the_command, of_the_zoo, unjudged
-from tests.proof.verdicts import FAULTS, VERDICTS, verdict_of
-from tests.zoo import ODD
+from benchmarks.proof.false_alarms import by_the_command, of_the_zoo, unjudged
+from benchmarks.proof.verdicts import FAULTS, VERDICTS, verdict_of
+from tests.odd_models import ODD
 
 HANDFUL = [
     "attn_seq2seq", "flow_thread", "hook_in_forward", "mix_reversible", "name_unicode",

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 import hookcli
 from hookcli.models.batch import Batch
 from tests.conftest import HEAD, attempt
-from tests.zoo import ODD
+from tests.odd_models import ODD
 
 B, T, E = 2, 5, 8
 

@@ -14,8 +14,8 @@ from torch.nn.modules import module as torch_module
 
 import hookcli
 from hookcli.models.batch import Batch
-from tests.test_zoo import entry
-from tests.zoo import ODD, RAISING
+from tests.odd_models import ODD, RAISING
+from tests.run.test_odd_models import entry
 
 HOOKS = [name for name in vars(nn.Module()) if name.endswith("hooks") or "hooks_" in name]
 GLOBALS = [n for n in vars(torch_module) if n.startswith("_global_")]

@@ -7,8 +7,8 @@ import importlib
 import pytest
 
 pytest.importorskip("transformers")
+from benchmarks.proof.small import SMALL, config_of
 from hookcli.spec.yaml import flow
-from tests.proof.small import SMALL, config_of
 
 NAMES = ["bert", "gpt2_lm", "llama_lm", "t5", "vit", "albert", "mixtral", "swin", "resnet", "mamba"]
 

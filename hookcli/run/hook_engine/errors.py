@@ -32,6 +32,7 @@ def explain(
     where = f" at {failure.place}" if failure.place else ""
     failure.message = (
         f"{layer} changes a tensor in place{where}, and kind {spec.kind} ({spec.place}) "
-        "has made it a view that may not be changed: use kind tensor, at: MODULE:output, which leaves the "
+        "has made it a view that may not be changed: use kind tensor, at: MODULE:output, which "
+        "leaves the "
         f"graph as it is, or take the in-place operation out. PyTorch says: {failure.message}"
     )

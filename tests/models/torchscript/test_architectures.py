@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+from benchmarks.proof.small import SMALL, config_of
 from hookcli.models.batch import Batch, as_batch
 from tests.conftest import SAMPLES
 from tests.models.torchscript.sides import (
@@ -21,7 +22,6 @@ from tests.models.torchscript.sides import (
     scripted,
     traced,
 )
-from tests.proof.small import SMALL, config_of
 
 ARCHITECTURES = (
     "bert", "roberta", "distilbert", "albert", "electra", "deberta", "mpnet", "fnet",

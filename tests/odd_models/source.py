@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookcli.models.batch import Batch
-from tests.zoo import ODD, RAISING
+from tests.odd_models import ODD, RAISING
 
 
 def __getattr__(name: str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tests.proof.verdicts import verdict_of
+from benchmarks.proof.verdicts import verdict_of
 
 GROUPS = ("sample", "transformers", "zoo")
 COLUMNS = ("models", "passed", "not judged", "faults", "true", "meant", "false")
@@ -43,12 +43,12 @@ def rates(results):
 HEAD = """\
 # False alarms
 
-`python -m tests.proof.false_alarms --markdown docs/false-alarms.md` runs `hookcli check`, with
+`python -m benchmarks.proof.false_alarms --markdown docs/false-alarms.md` runs `hookcli check`, with
 nothing configured, over every sample model, {architectures} architectures of transformers (with
 their own default configs, made small so that they run for real in a moment; each through the
 command line, in a process of its own), and the {zoo} models of the zoo, which are odd on purpose.
-Every finding was looked at, and has a word in tests/proof/verdicts.py. The script fails where one
-has none, where a word has lost its finding, and where a sample or an architecture does not end
+Every finding was looked at, and has a word in benchmarks/proof/verdicts.py. The script fails where
+one has none, where a word has lost its finding, and where a sample or an architecture does not end
 with status 0.
 
 {summary}

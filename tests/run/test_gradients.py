@@ -1,11 +1,11 @@
-"""Gradients as reported against plain PyTorch in another process; the whole is in tests/proof."""
+"""Gradients as reported against plain PyTorch in another process; benchmarks/proof has more."""
 
 from __future__ import annotations
 
 import pytest
 
 pytest.importorskip("transformers")
-from tests.proof.gradients import compare
+from benchmarks.proof.gradients import compare
 
 SLOW = ("bert", "gpt2_lm", "t5", "swin", "mamba", "funnel", "modernbert")
 

@@ -1,4 +1,4 @@
-"""`python -m tests.proof.run [names...] [--markdown FILE]`: one line per architecture."""
+"""`python -m benchmarks.proof.run [names...] [--markdown FILE]`: one line per architecture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.proof.architectures import ARCHITECTURES
+from benchmarks.proof.architectures import ARCHITECTURES
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 180
@@ -124,7 +124,7 @@ def last_words(text):
 
 def by_hand(one, folder):
     file = folder / "truth.json"
-    command = [sys.executable, "-m", "tests.proof.run", one.name, "--truth", str(file)]
+    command = [sys.executable, "-m", "benchmarks.proof.run", one.name, "--truth", str(file)]
     failure, seconds = process(command)
     if failure:
         return Side([], None, "?", seconds, failure)
@@ -189,8 +189,8 @@ def compare(one):
 def table(results):
     lines = [
         "# hookcli against hooks attached by hand\n",
-        "`python -m tests.proof.run --markdown docs/proof-transformers.md` inspects each model of "
-        "transformers with hookcli, runs it in another process under plain PyTorch hooks (with "
+        "`python -m benchmarks.proof.run --markdown docs/proof-transformers.md` inspects each "
+        "model of transformers with hookcli, runs it in another process under plain PyTorch hooks (with "
         "numbers where it has fewer than 700M parameters), and holds every call against its "
         "counterpart: order, name, type, call index, parent, mode, the shapes and dtypes of all "
         "inputs and outputs, own parameters; and the total.\n",

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import hookcli
-from tests.diff.test_faults import batch, built
+from tests.comparison.test_faults import batch, built
 
 
 class Split(nn.Module):

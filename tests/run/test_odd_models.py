@@ -15,7 +15,7 @@ from hookcli.run.attempt import Session
 from hookcli.spec.inputs import parse_inputs
 from hookcli.spec.request import Attempt, ModelSpec, Spec
 from tests import truth
-from tests.zoo import ODD, RAISING
+from tests.odd_models import ODD, RAISING
 
 SOURCE = Path(__file__).with_name("zoo_source.py")
 

@@ -10,8 +10,8 @@ import torch
 import hookcli
 from hookcli.inputs.materialise import given_batch
 from hookcli.spec.inputs import parse_inputs
+from tests.comparison.models import BATCHES, BUILD, FAULTS
 from tests.conftest import ROOT, run_cli
-from tests.diff.models import BATCHES, BUILD, FAULTS
 
 FILE = ROOT / "tests" / "diff" / "models.py"
 QUICK = [

@@ -1,4 +1,4 @@
-"""`python -m tests.proof.gradients [names...] [--markdown FILE]`: gradients against plain PyTorch.
+"""Gradients against plain PyTorch: `python -m benchmarks.proof.gradients [names] [--markdown F]`.
 
 Each model runs twice, in two processes: by `hookcli grads`, and by hand, where nothing of hookcli
 is imported. One line per model and loss.
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from tests.proof.small import SMALL, Small, config_of
+from benchmarks.proof.small import SMALL, Small, config_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = sorted(path.stem for path in (ROOT / "sample_models").glob("*.py"))
@@ -417,7 +417,7 @@ def compare(name, loss):
         try:
             failure, report = by_hookcli(name, loss, folder)
             file = folder / "truth.json"
-            command = [sys.executable, "-m", "tests.proof.gradients", name, "--loss", loss]
+            command = [sys.executable, "-m", "benchmarks.proof.gradients", name, "--loss", loss]
             broken = process([*command, "--truth", str(file)])
             truth = json.loads(file.read_text()) if file.exists() else None
         except subprocess.TimeoutExpired:
@@ -460,9 +460,9 @@ def summary(tallies):
 HEAD = """\
 # hookcli's gradients against plain PyTorch
 
-`python -m tests.proof.gradients --markdown docs/proof-gradients.md` runs `hookcli grads` on small \
-versions of models of transformers and on every sample model, in train mode, and runs the same \
-forward and backward in another process without hookcli. Held against each other, with a relative \
+`python -m benchmarks.proof.gradients --markdown docs/proof-gradients.md` runs `hookcli grads` on \
+small versions of models of transformers and on every sample model, in train mode, and runs the \
+same forward and backward in another process without hookcli. Held against each other, with a relative \
 tolerance of 1e-5 and "none came" against "none came": the loss, which the script computes by a \
 few lines of its own; the norm of every parameter and of its gradient; the total norm against \
 `torch.nn.utils.clip_grad_norm_`; the norm of the gradient at every tensor that a module gave \

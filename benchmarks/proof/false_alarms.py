@@ -1,8 +1,8 @@
-"""`python -m tests.proof.false_alarms [names...] [--markdown FILE]`: the safe set on what is fine.
+"""The safe set on what is fine: `python -m benchmarks.proof.false_alarms [names] [--markdown F]`.
 
 `hookcli check` judges every sample model, every model of the zoo and small versions of models of
-transformers. Each finding was looked at; what was seen stands in tests/proof/verdicts.py, and a
-finding without a word there, or a word without its finding, fails.
+transformers. Each finding was looked at; what was seen stands in benchmarks/proof/verdicts.py, and
+a finding without a word there, or a word without its finding, fails.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from threading import Lock
 
-from tests.proof.alarms_page import page, summary
-from tests.proof.small import SMALL, config_of
-from tests.proof.verdicts import FAULTS, VERDICTS, verdict_of
+from benchmarks.proof.alarms_page import page, summary
+from benchmarks.proof.small import SMALL, config_of
+from benchmarks.proof.verdicts import FAULTS, VERDICTS, verdict_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = sorted(path.stem for path in (ROOT / "sample_models").glob("*.py"))
@@ -114,7 +114,7 @@ def judge(name):
 
 
 def everything():
-    from tests.zoo import ODD
+    from tests.odd_models import ODD
 
     return [*SAMPLES, *SMALL, *ODD]
 

@@ -20,7 +20,7 @@ from hookcli.run.loss import loss_function
 from hookcli.spec.inputs import parse_inputs
 from hookcli.spec.request import Attempt
 from tests import truth
-from tests.zoo import ODD
+from tests.odd_models import ODD
 
 # Not run twice with the same outcome, or not at all, whoever runs them.
 SOURCE = Path(__file__).with_name("zoo_source.py")

@@ -1,4 +1,0 @@
-"""hookcli against hooks attached by hand, on the architectures of transformers.
-
-`python -m tests.proof.run [names...] [--markdown FILE]`; it needs the extra `dev` and an hour.
-"""

@@ -463,8 +463,8 @@ HEAD = """\
 `python -m benchmarks.proof.gradients --markdown docs/proof-gradients.md` runs `hookcli grads` on \
 small versions of models of transformers and on every sample model, in train mode, and runs the \
 same forward and backward in another process without hookcli. Held against each other, with a \
-relative tolerance of 1e-5 and "none came" against "none came": the loss, which the script computes \
-by a few lines of its own; the norm of every parameter and of its gradient; the total norm against \
+relative tolerance of 1e-5 and "none came" against "none came": the loss, which the script \
+computes by a few lines of its own; the norm of every parameter and of its gradient; the total norm against \
 `torch.nn.utils.clip_grad_norm_`; the norm of the gradient at every tensor that a module gave \
 (`Tensor.register_hook`, by hand); and at every tensor that a module took, its own share: the \
 script hands each module views of its inputs and hooks those, and puts torch's \

@@ -464,14 +464,13 @@ HEAD = """\
 small versions of models of transformers and on every sample model, in train mode, and runs the \
 same forward and backward in another process without hookcli. Held against each other, with a \
 relative tolerance of 1e-5 and "none came" against "none came": the loss, which the script \
-computes by a few lines of its own; the norm of every parameter and of its gradient; the total norm against \
-`torch.nn.utils.clip_grad_norm_`; the norm of the gradient at every tensor that a module gave \
-(`Tensor.register_hook`, by hand); and at every tensor that a module took, its own share: the \
-script hands each module views of its inputs and hooks those, and puts torch's \
+computes by a few lines of its own; the norm of every parameter and of its gradient; the total \
+norm against `torch.nn.utils.clip_grad_norm_`; the norm of the gradient at every tensor that a \
+module gave (`Tensor.register_hook`, by hand); and at every tensor that a module took, its own \
+share: the script hands each module views of its inputs and hooks those, and puts torch's \
 `register_full_backward_hook` on some modules, one at a time. Where a module gives an input back \
 as it is (Identity, a dropout of 0), what came through it cannot be told from what came past it \
-without a change of the graph: there hookcli must say nothing.
-"""
+without a change of the graph: there hookcli must say nothing."""
 
 
 def table(tallies):

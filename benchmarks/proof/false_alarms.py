@@ -97,7 +97,7 @@ def of_the_zoo(name):
     from hookcli.spec.inputs import parse_inputs
     from hookcli.spec.request import Attempt
 
-    source = ROOT / "tests" / "zoo_source.py"
+    source = ROOT / "tests" / "odd_models" / "source.py"
     inputs = parse_inputs((f"{source}:{name}__batch",))
     spec = spec_of("check", None, Flags(model=f"{source}:{name}", inputs=inputs))
     started = time.monotonic()

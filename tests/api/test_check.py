@@ -117,7 +117,7 @@ def test_a_place_of_a_live_module_is_its_line():
     file, _, line = row.place.rpartition(":")
     source = Path(__file__).read_text().splitlines()
     assert source[int(line) - 1].strip() == "return self.fc(x)"
-    assert file.endswith("test_check_api.py")
+    assert file.endswith("test_check.py")
 
 
 def test_a_configuration_gives_inputs_suppressions_and_the_level(tmp_path):

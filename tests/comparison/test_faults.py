@@ -13,7 +13,7 @@ from hookcli.spec.inputs import parse_inputs
 from tests.comparison.models import BATCHES, BUILD, FAULTS
 from tests.conftest import ROOT, run_cli
 
-FILE = ROOT / "tests" / "diff" / "models.py"
+FILE = ROOT / "tests" / "comparison" / "models.py"
 QUICK = [
     ("conv", "residual"),
     ("transformer", "activation"),

@@ -136,7 +136,7 @@ def test_every_sample_runs_for_real_on_what_is_found(path):
 def test_most_of_the_zoo_is_found():
     from tests.odd_models import ODD
 
-    source = SAMPLES.parent / "tests" / "zoo_source.py"
+    source = SAMPLES.parent / "tests" / "odd_models" / "source.py"
     lost = []
     for name in ODD:
         try:

@@ -1,4 +1,4 @@
-"""The zoo as a source: `zoo_source.py:NAME` builds, `zoo_source.py:NAME__batch` is its batch."""
+"""The odd models as a source: `source.py:NAME` builds, `source.py:NAME__batch` is its batch."""
 
 from __future__ import annotations
 

@@ -14,10 +14,10 @@ from hookcli.models.batch import Batch
 from hookcli.run.attempt import Session
 from hookcli.spec.inputs import parse_inputs
 from hookcli.spec.request import Attempt, ModelSpec, Spec
-from tests import truth
+from tests import odd_models, truth
 from tests.odd_models import ODD, RAISING
 
-SOURCE = Path(__file__).with_name("zoo_source.py")
+SOURCE = Path(odd_models.__file__).with_name("source.py")
 
 # Where torch's own iterators, which the truth uses, are what is wrong; each is asserted below.
 TORCH_IS_WRONG = {

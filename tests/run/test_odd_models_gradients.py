@@ -19,11 +19,11 @@ from hookcli.run.attempt import Session
 from hookcli.run.loss import loss_function
 from hookcli.spec.inputs import parse_inputs
 from hookcli.spec.request import Attempt
-from tests import truth
+from tests import odd_models, truth
 from tests.odd_models import ODD
 
 # Not run twice with the same outcome, or not at all, whoever runs them.
-SOURCE = Path(__file__).with_name("zoo_source.py")
+SOURCE = Path(odd_models.__file__).with_name("source.py")
 UNSTEADY = {"flow_threads_at_once"}
 
 

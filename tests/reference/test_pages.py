@@ -19,7 +19,7 @@ from tests.conftest import ROOT
 
 def test_the_reference_in_docs_is_the_catalogue_s():
     written = (ROOT / "docs" / "hooks.md").read_text()
-    assert written == hooks_reference(), "write it again: see hookcli/formats/reference.py"
+    assert written == hooks_reference(), "write it again: see hookcli/reference/markdown.py"
 
 
 def test_a_page_of_a_kind():

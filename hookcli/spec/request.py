@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -15,8 +16,16 @@ Mode: TypeAlias = Literal["train", "eval", "as-is"]
 TensorsOption: TypeAlias = Literal["auto", "fake", "real"]
 Command: TypeAlias = Literal["inspect", "grads", "trace", "check"]
 DEVICES = ("cpu", "cuda", "mps", "xpu")
+_INDEX = re.compile("[0-9]{1,3}")  # of a device: torch's are of 8 bits
+MOST = 1e9  # seconds of a timeout, gigabytes of memory
 LOSSES = ("probe", "sum", "mean")  # beside output:PATH and functions
 LOSS_HINT = "write probe, sum, mean, output:PATH or file.py:function"
+
+
+def is_device(text: str) -> bool:
+    """Whether a text names a device as torch does: "cpu", "cuda:1"; it may not be there."""
+    kind, colon, index = text.partition(":")
+    return kind in DEVICES and (not colon or _INDEX.fullmatch(index) is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,16 +9,12 @@ from hookcli.cli.ci import source_root
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.names import DEFAULT_COLUMNS, columns_of
-from hookcli.spec.request import DEVICES, LOSS_HINT, LOSSES
+from hookcli.spec.request import DEVICES, LOSS_HINT, LOSSES, MOST, is_device
 from hookcli.text import nearest
 
 if TYPE_CHECKING:
     from hookcli.cli.flags.options import ViewFlags
     from hookcli.formats.view import View
-
-
-_MOST = 1e9  # seconds or gigabytes
-_INDEX = re.compile("[0-9]{1,3}")  # of a device: torch's are of 8 bits
 
 
 def parse_columns(text: str | None, command: str | None) -> tuple[str, ...]:
@@ -83,8 +78,8 @@ def parse_device(text: str) -> str:
     RequestError : there is no such device.
 
     """
-    kind, _, index = text.partition(":")
-    if kind not in DEVICES or (index and not _INDEX.fullmatch(index)):
+    if not is_device(text):
+        kind = text.partition(":")[0]
         guess = "cuda" if kind == "gpu" else nearest(kind, DEVICES)
         raise RequestError(
             f"'{text}' is no device",
@@ -186,9 +181,9 @@ def gigabytes(value: float) -> int:
 
 
 def _positive(value: float, flag: str) -> float:
-    if not 0 < value <= _MOST:
+    if not 0 < value <= MOST:
         raise RequestError(
-            f"{flag} must be above 0 and at most {_MOST:g}",
+            f"{flag} must be above 0 and at most {MOST:g}",
             place=f"{flag} {value:g}",
             hint=f"write {flag} 60",
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from hookcli.config.parse.containers import Fields, Key, ListOf
 from hookcli.config.parse.nodes import Node, NodeError
 from hookcli.config.parse.scalars import Boolean, Choice, Integer, Number, Refined, Text
-from hookcli.spec.request import DistributedSpec
+from hookcli.spec.request import DistributedSpec, Parallel
 
 BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl")
 
@@ -22,7 +22,7 @@ _KEYS = Fields(
     {
         "nproc": Key(Integer(1, 1024), "how many local ranks"),
         "parallel": Key(
-            Choice(("ddp", "fsdp")), "what wraps the model: DistributedDataParallel, or FSDP2"
+            Choice(get_args(Parallel)), "what wraps the model: DistributedDataParallel, or FSDP2"
         ),
         "backend": Key(
             Refined(Text("a text: gloo, nccl"), _backend), "what carries data; by device"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from hookcli.config.parse import paths
 from hookcli.config.parse.code_refs import Code
@@ -14,6 +14,7 @@ from hookcli.config.sections.checks import SUPPRESS, Check
 from hookcli.config.sections.hooks import Read, hook_schema, read_hook
 from hookcli.config.sections.model import INPUTS, MODEL
 from hookcli.config.sections.run import RUN
+from hookcli.rules.verdict import FailOn
 
 PRESETS = ("trace", "grads", "inspect", "none")
 DEFS: Schema = {**at.DEFS, **hooks.DEFS, **model.DEFS}
@@ -58,7 +59,7 @@ ROOT = Fields(
         "hooks": Key(_Hooks(), "the hooks, attached in this order"),
         "checks": Key(ListOf(Check()), "the rules to judge by, beside the safe set: hookcli check"),
         "suppress": Key(ListOf(SUPPRESS), "findings that do not count, each with its reason"),
-        "fail_on": Key(Choice(("error", "warning", "never")), "which findings end with status 1"),
+        "fail_on": Key(Choice(get_args(FailOn)), "which findings end with status 1"),
     },
     wants="a mapping with keys such as model and hooks",
     hint="write model: model.py:Net on a line, and hooks: below it",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, get_args
 
 from hookcli.config.parse import paths
 from hookcli.config.parse.containers import ByType, Fields, Key, ListOf
@@ -24,10 +24,17 @@ from hookcli.config.sections.distributed import DISTRIBUTED
 from hookcli.config.sections.model import INPUT
 from hookcli.spec.hooks import BackwardSpec, OptimizerSpec, PackagePattern
 from hookcli.spec.inputs import FLOATING, LARGEST, TensorSpec, canonical_dtype
-from hookcli.spec.request import DEVICES, LOSS_HINT, LOSSES
+from hookcli.spec.request import (
+    DEVICES,
+    LOSS_HINT,
+    LOSSES,
+    MOST,
+    Mode,
+    TensorsOption,
+    is_device,
+)
 from hookcli.spec.selectors import match_of
 
-MOST = 1e9  # seconds or gigabytes
 OPTIMIZERS = (
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam",
     "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam",
@@ -51,8 +58,8 @@ def _loss(item: Node, text: str) -> str:
 
 
 def _device(item: Node, text: str) -> str:
-    kind, colon, index = text.partition(":")
-    if kind not in DEVICES or (colon and not re.fullmatch("[0-9]{1,3}", index)):
+    if not is_device(text):
+        kind = text.partition(":")[0]
         raise NodeError(
             item,
             f"'{text}' is no device",
@@ -184,7 +191,7 @@ def _made(make: Any) -> Any:
 
 RUN = Fields(
     {
-        "mode": Key(Choice(("train", "eval", "as-is")), "the mode to run in"),
+        "mode": Key(Choice(get_args(Mode)), "the mode to run in"),
         "seed": Key(Integer(0, LARGEST), "of torch, random and numpy"),
         "loss": Key(
             Refined(Text(f"a text: {', '.join(LOSSES)}, output:PATH or file.py:fn"), _loss),
@@ -201,7 +208,7 @@ RUN = Fields(
             Refined(Text("a text: float32, bfloat16"), _dtype), "cast the model to it"
         ),
         "tensors": Key(
-            Choice(("auto", "fake", "real")), "fake: shapes without numbers; auto: real on failure"
+            Choice(get_args(TensorsOption)), "fake: shapes without numbers; auto: real on failure"
         ),
         "no_grad": Key(Boolean(), "run without autograd"),
         "timeout": Key(Number(0, MOST), "seconds for the whole command"),

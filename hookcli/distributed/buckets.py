@@ -14,8 +14,8 @@ import torch.distributed as dist
 from hookcli.distributed.group import Group
 from hookcli.distributed.traffic import Wire, ring_all_reduce
 from hookcli.hooks.hook import Hook
-from hookcli.report.build.events import number
 from hookcli.report.distributed import BucketRow
+from hookcli.report.rows.events import number
 from hookcli.spec.hooks import FunctionRef, is_average
 
 Told = Callable[[int, int, int, int], None]  # step, index, start and end in nanoseconds

@@ -1,6 +1,6 @@
 """The report: what one run found, as plain data. Field order is the order of the JSON keys.
 
-`Recording` rows become these in `hookcli.report.build.layers`; `hookcli.report.encode` writes them.
+`Recording` rows become these in `hookcli.report.rows.layers`; `hookcli.report.encode` writes them.
 A figure that is not known is None, never 0. `order` and `call` count from 0.
 """
 

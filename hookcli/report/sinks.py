@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from hookcli.errors import RequestError
-from hookcli.report.build.events import event_row
 from hookcli.report.encode import to_line
 from hookcli.report.recording import EventNote, Recording
+from hookcli.report.rows.events import event_row
 
 _MOST = 1_000_000  # events kept in memory
 

@@ -10,10 +10,6 @@ import torch
 from hookcli._version import __version__
 from hookcli.models.model import Model
 from hookcli.models.scripted import type_of
-from hookcli.report.build import layers
-from hookcli.report.build.events import number
-from hookcli.report.build.gradients import parameter_rows
-from hookcli.report.build.measurements import checks, events, measurements
 from hookcli.report.recording import Recording
 from hookcli.report.report import (
     SCHEMA,
@@ -25,6 +21,10 @@ from hookcli.report.report import (
     RunInfo,
     Tensors,
 )
+from hookcli.report.rows import layers
+from hookcli.report.rows.events import number
+from hookcli.report.rows.gradients import parameter_rows
+from hookcli.report.rows.measurements import checks, events, measurements
 from hookcli.spec.request import Mode, Spec
 
 

@@ -20,11 +20,11 @@ from hookcli.models.batch import Batch
 from hookcli.models.failures import text_of
 from hookcli.models.model import Model
 from hookcli.models.nested import leaves
-from hookcli.report.build.events import number
 from hookcli.report.distributed import Distributed, UnitRow, UnreachedRow
 from hookcli.report.findings import Measurement
 from hookcli.report.ranks.merge import GRADIENT, PARAMETER, STATE
 from hookcli.report.recording import Recording
+from hookcli.report.rows.events import number
 from hookcli.run.observe.timeline import Timeline
 from hookcli.run.probes.rerun import Rerun
 from hookcli.run.statistics.digest import digest

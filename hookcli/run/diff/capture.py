@@ -11,7 +11,7 @@ import torch
 
 from hookcli.models.model import Call, Model
 from hookcli.models.nested import argument_leaves, leaves
-from hookcli.report.build.events import number
+from hookcli.report.rows.events import number
 from hookcli.run.statistics.sketch import dense
 
 Tensors = dict[str, torch.Tensor]  # by their path: "[0]", ".logits"

@@ -12,8 +12,8 @@ from torch.nn.parameter import is_lazy
 
 from hookcli.models.model import Call, Model
 from hookcli.models.nested import argument_leaves, leaves
-from hookcli.report.build.events import number
 from hookcli.report.findings import Measurement
+from hookcli.report.rows.events import number
 from hookcli.run.statistics.sketch import Projector
 
 CALL, PARAMETER, BUFFER, GRADIENT = (

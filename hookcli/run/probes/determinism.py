@@ -8,7 +8,7 @@ import torch
 
 from hookcli.models.bits import alike, same_bits
 from hookcli.models.nested import leaves
-from hookcli.report.build.events import number
+from hookcli.report.rows.events import number
 from hookcli.report.values import Number
 from hookcli.run.probes.rerun import Rerun, held
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
-from hookcli.report.build.events import event_row
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.findings import CheckRow, Measurement
 from hookcli.report.recording import HookFinding, Recording
+from hookcli.report.rows.events import event_row
 
 
 def events(recording: Recording) -> tuple[EventRow, ...] | Streamed:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hookcli.report.build.events import figures, number
 from hookcli.report.recording import ParameterInfo, ParameterStep, Recording
 from hookcli.report.report import ParameterRow
+from hookcli.report.rows.events import figures, number
 from hookcli.report.values import Number
 
 

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hookcli.report.build.gradients import total_norm
-from hookcli.report.build.statistics import CallStatistics, observed
 from hookcli.report.recording import (
     CallNote,
     Failure,
@@ -17,6 +15,8 @@ from hookcli.report.recording import (
     Recording,
 )
 from hookcli.report.report import BufferRow, ErrorInfo, LayerRow, Totals, UncalledRow
+from hookcli.report.rows.gradients import total_norm
+from hookcli.report.rows.statistics import CallStatistics, observed
 from hookcli.report.values import Leaf
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hookcli.catalogue.kinds import CATALOGUE
-from hookcli.report.build.events import figures
 from hookcli.report.recording import EventNote
+from hookcli.report.rows.events import figures
 
 _FIGURES = {kind.name: kind.layer for kind in CATALOGUE.values() if kind.layer is not None}
 _VALUES = {name: layer.part for name, layer in _FIGURES.items() if layer.of == "value"}

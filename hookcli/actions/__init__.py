@@ -1,1 +1,1 @@
-"""What a hook does when it fires: the table of all actions, and their code."""
+"""What a hook does when it fires, and the functions that build it."""

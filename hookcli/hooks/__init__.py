@@ -1,1 +1,1 @@
-"""Hook kinds: the table of all of them, and one file per family that attaches them."""
+"""Configured hooks: their targets, their context, and what backends can have them."""

@@ -1,1 +1,1 @@
-"""The dummy batch: its grammar, what a model declares, and making the tensors."""
+"""The batch: declared, read from files, inferred, made into tensors."""

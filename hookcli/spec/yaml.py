@@ -100,6 +100,14 @@ def _check_kind(node: yaml.Node, kind: type[yaml.Node], word: str) -> None:
         raise _refused(node, f"the tag of a {word} cannot stand here", "remove the tag")
 
 
+# A tag that is written out also takes what YAML 1.1 has for it: !!bool yes, !!int 1_000.
+_EXPLICIT: dict[str, Callable[[Any, yaml.ScalarNode], Any]] = {
+    "bool": yaml.SafeLoader.construct_yaml_bool,
+    "int": yaml.SafeLoader.construct_yaml_int,
+    "float": yaml.SafeLoader.construct_yaml_float,
+}
+
+
 def _scalar(name: str, pattern: re.Pattern[str], value: Callable[[str], Any]) -> Any:
     """The constructor of a scalar of the core schema."""
 
@@ -110,7 +118,12 @@ def _scalar(name: str, pattern: re.Pattern[str], value: Callable[[str], Any]) ->
                 return value(text)
             except ValueError:  # Python reads and prints integers of some thousands of digits
                 pass
-        elif name in {"null", "bool"}:
+        elif name in _EXPLICIT:
+            try:
+                return _EXPLICIT[name](loader, node)
+            except (ValueError, KeyError, OverflowError, IndexError):
+                pass  # not in YAML 1.1 either
+        if name in {"null", "bool"}:
             shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
             raise _refused(node, f"'{shown}' is not a YAML {name}", "remove the tag")
         raise _refused(node, "this number cannot be read", "quote it for a text")

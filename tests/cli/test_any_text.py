@@ -192,7 +192,8 @@ def test_a_tag_is_taken_for_what_it_says_or_refused(tag, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["!!map 3", "!!seq x", "!!str [a]", "!!map [a]", "!!null x", "!!bool yes", "!!int 1:30"]
+    "text",
+    ["!!map 3", "!!seq x", "!!str [a]", "!!map [a]", "!!null x", "!!bool maybe", "!!int 1:x"],
 )
 def test_a_tag_that_does_not_fit_its_value_is_refused(text, tmp_path):
     with pytest.raises(ValueError, match=r"\w"):

@@ -192,3 +192,11 @@ def test_what_a_function_of_a_hook_raises_is_its_fault(raised, tmp_path):
     result = run_cli("trace", "-c", "c.yaml", cwd=tmp_path)
     result.error()
     assert result.status == 3
+
+
+def test_what_the_user_names_of_python_s_own_code_is_the_model_s_fault(tmp_path):
+    done = run_cli("inspect", "builtins:breakpoint", cwd=tmp_path)
+    assert done.status == 3
+    message, place, _ = done.error()
+    assert message.startswith("BdbQuit in build")
+    assert place == "builtins:breakpoint"

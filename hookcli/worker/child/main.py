@@ -146,7 +146,9 @@ def _as_ours(error: BaseException, last: LastEvent, job: Job) -> HookcliError:
     before = vars(BaseException)["__context__"].__get__(error)
     if place is None and before is not None and not (frames and is_ours(frames[-1][0])):
         place = user_line(reversed(_frames(before)))  # one that Python's own code cannot handle
-    if place is None and issubclass(type(error), Exception):
+    # What the user named may be code of Python's own: builtins:breakpoint, as a model, is built.
+    theirs = last.phase == "build" and bool(frames) and not is_ours(frames[-1][0])
+    if place is None and issubclass(type(error), Exception) and not theirs:
         file, line = frames[-1] if frames else (__file__, 0)
         return BugError(
             f"hookcli failed: {failure.type}: {' '.join(failure.message.split())}",

@@ -53,6 +53,19 @@ def closest(word: str, names: Iterable[str], count: int = 1, cutoff: float = 0.6
     return [name for _, name in heapq.nlargest(count, matches)]
 
 
+def try_instead(guess: str | Sequence[str] | None, otherwise: str = "") -> str:
+    """Return the hint for a misspelled word: what to try, or `otherwise` if there is no guess."""
+    guesses = [guess] if isinstance(guess, str) else guess
+    if not guesses:
+        return otherwise
+    return f"try {join_or([f'`{word}`' for word in guesses])}"
+
+
+def join_or(names: Sequence[str]) -> str:
+    """Return the names between commas, with "or" before the last: `a, b or c`."""
+    return ", ".join(names[:-1]) + (" or " if names[1:] else "") + names[-1]
+
+
 def pluralize(count: int, noun: str, plural: str | None = None) -> str:
     """Return the form of the noun that goes with a count; `plural` if an "s" does not make it."""
     return noun if count == 1 else plural or f"{noun}s"

@@ -111,9 +111,9 @@ def test_what_cannot_be_judged_is_told_in_three_lines(inner):
     )
     assert done.returncode == 1
     for line in (
-        "error: there is no rule 'finit'", "hint: did you mean finite?",
+        "error: there is no rule 'finit'", "hint: try `finite`",
         "error: there is no file nowhere.yaml", "error: Net declares no input",
-        "error: there is no Nut in ", "hint: did you mean Net?",
+        "error: there is no Nut in ", "hint: try `Net`",
     ):  # fmt: skip
         assert line in done.stdout, done.stdout
     assert "Traceback" not in done.stdout

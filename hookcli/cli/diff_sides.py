@@ -10,7 +10,7 @@ from hookcli.cli.flags.options import OutputFlags, RequestFlags, ViewFlags
 from hookcli.console import Console
 from hookcli.errors import HookcliError, ProblemsError, RequestError
 from hookcli.spec.request import Command, Mode
-from hookcli.text import nearest
+from hookcli.text import nearest, try_instead
 
 if TYPE_CHECKING:
     from hookcli.cli.requests import Request
@@ -65,7 +65,7 @@ def parse_side(text: str) -> SideText:
             raise RequestError(
                 f"'{key}' {what}",
                 place=text,
-                hint=f"did you mean {guess}?"
+                hint=try_instead(guess)
                 if guess and key not in _KEYS
                 else "write SOURCE?dtype=bfloat16&device=cpu; settings are " + ", ".join(_KEYS),
             )

@@ -11,7 +11,7 @@ from typing import Any
 from hookcli.console import Console, stdout_is_closed
 from hookcli.errors import BugError, HookcliError, InterruptedRun, RequestError, Status
 from hookcli.rules.verdict import Verdict
-from hookcli.text import nearest
+from hookcli.text import nearest, try_instead
 
 _STATUS = {
     Verdict.PASSED: Status.FINE,
@@ -97,7 +97,7 @@ def usage_error(error: Any, arguments: list[str], commands: Collection[str]) -> 
     return RequestError(
         message[:1].lower() + message[1:],
         place=shlex.join(["hookcli", *arguments]),
-        hint=f"did you mean {guess}?" if guess else f"see {' '.join(command)} --help",
+        hint=try_instead(guess, f"see {' '.join(command)} --help"),
     )
 
 

@@ -18,7 +18,7 @@ from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.registry import FORMATS
 from hookcli.rules.verdict import verdict_of
-from hookcli.text import nearest
+from hookcli.text import nearest, try_instead
 
 if TYPE_CHECKING:
     from hookcli.cli.flags.options import OutputFlags
@@ -86,7 +86,7 @@ def _target(text: str) -> Target:
         raise RequestError(
             f"there is no format '{name}'",
             place=f"-f {text}",
-            hint=f"did you mean {guess}?" if guess else f"formats are {', '.join(FORMATS)}",
+            hint=try_instead(guess, f"formats are {', '.join(FORMATS)}"),
         )
     if given and not file:
         raise RequestError(

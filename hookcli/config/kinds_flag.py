@@ -8,7 +8,7 @@ from hookcli.config.sections.default_actions import with_defaults
 from hookcli.errors import RequestError
 from hookcli.spec.hooks import ActionSpec, HookSpec
 from hookcli.spec.selectors import selector_of
-from hookcli.text import nearest
+from hookcli.text import nearest, try_instead
 
 
 def all_kinds() -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def observers(text: str) -> tuple[HookSpec, ...]:
             raise RequestError(
                 f"there is no kind of hook '{name}'",
                 place=place,
-                hint=f"did you mean {near}?" if near else "hookcli list hooks shows them",
+                hint=try_instead(near, "hookcli list hooks shows them"),
             )
     return tuple(
         _observer(CATALOGUE[name], index, place) for index, name in enumerate(dict.fromkeys(names))

@@ -16,7 +16,7 @@ from hookcli.models.scripted import type_of
 from hookcli.report.recording import HookFinding
 from hookcli.spec import selectors
 from hookcli.spec.hooks import HookSpec, Match, Selector
-from hookcli.text import nearest
+from hookcli.text import nearest, try_instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,5 +166,5 @@ def _other(at: Selector, known: Known, of_parameters: bool) -> str | None:
         if match.type is not None:
             types = sorted({type_of(module) for module, _ in known.modules})
             near = nearest(match.type, types, cutoff=0.6)
-            return f"did you mean {near}?" if near else f"types are {', '.join(types[:8])}"
+            return try_instead(near, f"types are {', '.join(types[:8])}")
     return None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, TypeAlias
 
 from hookcli.errors import RequestError
-from hookcli.text import nearest
+from hookcli.text import nearest, try_instead
 
 _ALIASES = {
     "float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32",
@@ -140,7 +140,7 @@ def _dtype(text: str, name: str) -> str:
         _refuse(
             text,
             f"'{name}' is no dtype",
-            f"did you mean {near}?" if near else "dtypes are " + ", ".join(DTYPES[:4]) + ", …",
+            try_instead(near, "dtypes are " + ", ".join(DTYPES[:4]) + ", …"),
         )
     return dtype
 

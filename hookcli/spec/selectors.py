@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from hookcli.spec.hooks import Match, Part, Selector
-from hookcli.text import closest, nearest
+from hookcli.text import closest, nearest, try_instead
 
 STEP = r'(?:\[[0-9]+\]|\.[^\W\d]\w*|\["(?:[^"\\]|\\.)*"\])'
 _PATH = re.compile(f"{STEP}*")
@@ -36,9 +36,10 @@ def part_of(text: str) -> tuple[Part, str]:
     if word not in _PARTS:
         raise ValueError(
             f"'{word or text}' is no part of a module's call",
-            f"did you mean {_nearest_part(word)}?"
-            if _nearest_part(word)
-            else "write input or output, with a path: output[0], output.logits",
+            try_instead(
+                _nearest_part(word),
+                "write input or output, with a path: output[0], output.logits",
+            ),
         )
     if not _PATH.fullmatch(path):
         raise ValueError(
@@ -70,9 +71,10 @@ def match_of(text: str) -> Match:
         near = _nearest_part(re.match(r"\w*", word)[0])  # type: ignore[index]  # always matches
         raise ValueError(
             f"'{word}' after the colon is neither input nor output",
-            f"did you mean {pattern}:{near}?"
-            if near
-            else "write PATTERN:input or PATTERN:output; a name with a colon as {name: …}",
+            try_instead(
+                near and f"{pattern}:{near}",
+                "write PATTERN:input or PATTERN:output; a name with a colon as {name: …}",
+            ),
         )
     return Match(pattern=text)
 
@@ -209,7 +211,7 @@ def advice(selector: Selector, names: Iterable[str]) -> str:
     """The hint where a selector matched nothing."""
     close = near(selector, names)
     if close:
-        return f"did you mean {', '.join(close[:-1])}{' or ' if close[1:] else ''}{close[-1]}?"
+        return try_instead(close)
     texts = [match.pattern for match in selector.any if match.pattern is not None]
     if any(text.count("[") != text.count("]") for text in texts):
         return "a '[' without its ']' stands for itself; names have none"

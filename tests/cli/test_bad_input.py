@@ -42,7 +42,7 @@ FILES = {
 # arguments, status, in the message, the place, in the hint
 CASES = {
     "missing file": (["nope.py"], 2, "no file nope.py", "nope.py", ""),
-    "missing file, near": (["okk.py"], 2, "no file okk.py", "okk.py", "did you mean ok.py?"),
+    "missing file, near": (["okk.py"], 2, "no file okk.py", "okk.py", "try `ok.py`"),
     "directory": (["."], 2, "is a directory", ".", "name a file in it"),
     "not a model file": (["notes.json"], 2, "a configuration", "notes.json", "Python file"),
     "no known kind": (["weights.bin"], 2, "no file of a kind", "weights.bin", "Python file"),
@@ -167,13 +167,13 @@ def test_a_mistake_is_said_in_three_lines(case, cli, tmp_path):
         (["inspect"], "missing argument 'MODEL'", "hookcli inspect --help"),
         (["render", "no.json"], "cannot be read", "hookcli inspect MODEL -f json"),
         (["schema", "nothing"], "'what': 'nothing' is not one of 'config'", "schema --help"),
-        (["list", "hoks"], "'hoks' is not one of 'hooks'", "did you mean hooks?"),
+        (["list", "hoks"], "'hoks' is not one of 'hooks'", "try `hooks`"),
         (["inspect", "x.py", "--depth", "-1"], "'--depth': it should be greater", "--help"),
         (["inspect", "x.py", "--depth"], "requires an argument", "hookcli inspect --help"),
         (["inspect", "x.py", "--seed", "1.5"], "it should be a valid integer", "--help"),
         (["inspect", "x.py", "--mode", "evil"], "'--mode': 'evil' is not one of", "eval?"),
         (["inspect", "x.py", "--colums", "name"], "no such option: --colums", "--columns?"),
-        (["grads", "x.py", "--loss", "smu"], "'smu' is no loss", "did you mean sum?"),
+        (["grads", "x.py", "--loss", "smu"], "'smu' is no loss", "try `sum`"),
         (["inspect", "x.py", "--zzz"], "no such option: --zzz", "hookcli inspect --help"),
     ],
 )

@@ -81,11 +81,11 @@ def test_everything_is_explained_under_its_full_name_and_its_own(name, line):
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("ful_backward", "did you mean full_backward?"),
-        ("hook:scale", "did you mean action:scale?"),
-        ("hook:forwrad", "did you mean hook:forward?"),
-        ("clmap", "did you mean clamp?"),
-        ("format:sariff", "did you mean format:sarif?"),
+        ("ful_backward", "try `full_backward`"),
+        ("hook:scale", "try `action:scale`"),
+        ("hook:forwrad", "try `hook:forward`"),
+        ("clmap", "try `clamp`"),
+        ("format:sariff", "try `format:sarif`"),
         ("xyzzy", "see hookcli list --help"),
     ],
 )

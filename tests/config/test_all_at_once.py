@@ -82,7 +82,7 @@ def test_each_is_three_lines_on_stderr(read, capsys):
     assert capsys.readouterr().err.splitlines() == [
         "error: preset wants one of trace, grads, inspect, none, not the text 'tarce'",
         "  --> hooks.yaml:1: preset  |  preset: tarce",
-        "hint: did you mean trace?",
+        "hint: try `trace`",
         "error: fail_on wants one of error, warning, never, not the text 'x'",
         "  --> hooks.yaml:2: fail_on  |  fail_on: x",
         "hint: write one of error, warning, never",

@@ -49,10 +49,10 @@ def test_every_kind_is_known(kind, read):
 @pytest.mark.parametrize(
     ("kind", "hint"),
     [
-        ("fowrard", "did you mean forward?"),
-        ("register_forward_hook", "did you mean forward?"),
-        ("register_module_full_backward_hook", "did you mean full_backward?"),
-        ("Forward", "did you mean forward?"),
+        ("fowrard", "try `forward`"),
+        ("register_forward_hook", "try `forward`"),
+        ("register_module_full_backward_hook", "try `full_backward`"),
+        ("Forward", "try `forward`"),
         ("zzz", "hookcli list hooks shows them"),
     ],
 )
@@ -79,7 +79,7 @@ def test_options_are_those_of_the_kind(hook, refused):
         "kind node has no option 'prepend'", "options.prepend", "leave options out",
     )  # fmt: skip
     assert (
-        refused("{kind: forward, at: a, options: {prependd: true}}")[2] == "did you mean prepend?"
+        refused("{kind: forward, at: a, options: {prependd: true}}")[2] == "try `prepend`"
     )
     assert refused("{kind: forward, at: a, options: {prepend: 1}}")[0] == (
         "prepend wants true or false, not the number 1"

@@ -179,11 +179,11 @@ def test_ddp_comm_averages():
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("fowrard", "there is no kind of hook 'fowrard'", "did you mean forward?"),
+        ("fowrard", "there is no kind of hook 'fowrard'", "try `forward`"),
         ("forward,zzz", "there is no kind of hook 'zzz'", "hookcli list hooks shows them"),
         ("", "no kind is named", "hookcli list hooks shows them"),
         (" , ", "no kind is named", "hookcli list hooks shows them"),
-        ("al", "there is no kind of hook 'al'", "did you mean all?"),
+        ("al", "there is no kind of hook 'al'", "try `all`"),
     ],
 )
 def test_kinds_that_are_refused(text, message, hint):

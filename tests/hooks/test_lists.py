@@ -21,10 +21,10 @@ def found(tmp_path, text, model=None, batch=None):
 @pytest.mark.parametrize(
     ("kind", "at", "typo", "hint"),
     [
-        ("forward", "[fc, haed]", "haed", "did you mean head?"),
-        ("forward", "[fc, {type: Linar}]", "{type: Linar}", "did you mean Linear?"),
+        ("forward", "[fc, haed]", "haed", "try `head`"),
+        ("forward", "[fc, {type: Linar}]", "{type: Linar}", "try `Linear`"),
         ("forward", "[fc, [fc, zzzzzz]]", "zzzzzz", "hookcli inspect lists the names"),
-        ("tensor", '[fc.weight, "haed:output"]', "haed:output", "did you mean head?"),
+        ("tensor", '[fc.weight, "haed:output"]', "haed:output", "try `head`"),
         ("tensor", "[fc.weight, head]", "head", "head is a module: head.* are its parameters"),
     ],
 )

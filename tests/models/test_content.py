@@ -188,7 +188,7 @@ def test_of_several_models_in_a_file_the_commands_are_listed(folder):
 @pytest.mark.parametrize(
     ("source", "hint"),
     [
-        ("c.pkg:model/modle.pkl", "did you mean c.pkg:model/model.pkl?"),
+        ("c.pkg:model/modle.pkl", "try `c.pkg:model/model.pkl`"),
         ("d.pt:model", "write d.pt"),
         ("t.pt:layer", "write t.pt alone"),
     ],

@@ -58,7 +58,7 @@ def test_the_short_form(text, expected):
     ("text", "message", "hint"),
     [
         ("fc:outptu", "'outptu' after the colon is neither input nor output", "fc:output?"),
-        ("fc:out", "'out' after the colon is neither", "did you mean fc:output?"),
+        ("fc:out", "'out' after the colon is neither", "try `fc:output`"),
         ("fc:weight", "'weight' after the colon is neither", "{name: …}"),
         ("fc:output[", "'[' is no path into the output", "output[0]"),
         ("fc:output[-1]", "'[-1]' is no path into the output", "output[0]"),
@@ -177,5 +177,5 @@ def test_near_names_are_found(text, expected):
 
 def test_an_open_bracket_is_explained_where_nothing_matches():
     assert "without its ']'" in advice(selector_of("zzz["), NAMES)
-    assert advice(selector_of("Fc"), NAMES) == "did you mean fc?"
+    assert advice(selector_of("Fc"), NAMES) == "try `fc`"
     assert "hookcli inspect lists the names" in advice(selector_of("zzz"), NAMES)

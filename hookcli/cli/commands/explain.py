@@ -8,7 +8,7 @@ from hookcli.cli.errors import reporting
 from hookcli.cli.flags.signatures import argument
 from hookcli.console import Console
 from hookcli.errors import RequestError, Status
-from hookcli.text import nearest
+from hookcli.text import nearest, try_instead
 
 _WIDEST = 80  # columns: longer lines are hard to read
 
@@ -61,5 +61,5 @@ def _page(text: str, width: int) -> str:
     raise RequestError(
         f"there is no hook kind, action, rule or format '{text}'",
         place=f"hookcli explain {text}",
-        hint=f"did you mean {guess}?" if guess else "see hookcli list --help",
+        hint=try_instead(guess, "see hookcli list --help"),
     )

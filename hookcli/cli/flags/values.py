@@ -10,7 +10,7 @@ from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.names import DEFAULT_COLUMNS, columns_of
 from hookcli.spec.request import DEVICES, LOSS_HINT, LOSSES, MOST, is_device
-from hookcli.text import nearest
+from hookcli.text import nearest, try_instead
 
 if TYPE_CHECKING:
     from hookcli.cli.flags.options import ViewFlags
@@ -63,7 +63,7 @@ def _names(
             raise RequestError(
                 f"there is no {noun} '{name}'",
                 place=f"{flag} {text}",
-                hint=f"did you mean {guess}?" if guess else listed,
+                hint=try_instead(guess, listed),
             )
     if not names:
         raise RequestError(f"no {noun} is named", place=flag, hint=listed)
@@ -84,7 +84,7 @@ def parse_device(text: str) -> str:
         raise RequestError(
             f"'{text}' is no device",
             place=f"--device {text}",
-            hint=f"did you mean {guess}?" if guess else f"devices are {', '.join(DEVICES)}, cuda:1",
+            hint=try_instead(guess, f"devices are {', '.join(DEVICES)}, cuda:1"),
         )
     return text
 
@@ -103,7 +103,7 @@ def parse_loss(text: str) -> str:
     raise RequestError(
         f"'{text}' is no loss",
         place=f"--loss {text}",
-        hint=f"did you mean {guess}?" if guess else LOSS_HINT,
+        hint=try_instead(guess, LOSS_HINT),
     )
 
 
@@ -123,7 +123,7 @@ def parse_dtype(text: str) -> str:
         raise RequestError(
             f"'{text}' is no floating dtype",
             place=f"--dtype {text}",
-            hint=f"did you mean {guess}?" if guess else "dtypes are float32, float16, bfloat16",
+            hint=try_instead(guess, "dtypes are float32, float16, bfloat16"),
         )
     return dtype
 

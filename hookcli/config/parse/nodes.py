@@ -11,7 +11,7 @@ from typing import Any
 
 from hookcli.errors import ProblemsError, RequestError
 from hookcli.spec.yaml import flow
-from hookcli.text import nearest, shorten
+from hookcli.text import nearest, shorten, try_instead
 
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _LONGEST = 80  # characters of a source line that an error shows
@@ -207,7 +207,7 @@ def suggestion(word: str, known: Iterable[str], what: str) -> str:
     """A hint: the near name, or all of them."""
     names = list(known)
     near = nearest(word, names, ignore_case=True)
-    return f"did you mean {near}?" if near else f"{what} {', '.join(names)}"
+    return try_instead(near, f"{what} {', '.join(names)}")
 
 
 def with_value(item: Node, value: Any) -> Node:

@@ -9,7 +9,7 @@ from pathlib import Path
 from hookcli.config.parse.code_refs import Code, Written
 from hookcli.config.parse.nodes import Node, NodeError
 from hookcli.spec.hooks import FunctionRef
-from hookcli.text import nearest
+from hookcli.text import nearest, try_instead
 
 _MODEL_FILE = re.compile(r"(.+?\.(?:py|pt|pth|ts|pt2))(?::(.+))?", re.DOTALL)
 _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -62,7 +62,7 @@ def _near(path: Path, text: str) -> str:
     same_stem = sorted(name for name in names if Path(name).stem == path.stem)
     near = nearest(path.name, names, cutoff=0.6) or next(iter(same_stem), None)
     if near:
-        return f"did you mean {(Path(text).parent / near).as_posix()}?"
+        return try_instead((Path(text).parent / near).as_posix())
     return "paths are relative to the configuration that names them"
 
 

@@ -24,7 +24,7 @@ from hookcli.config.parse.nodes import (
     suggestion,
 )
 from hookcli.spec.inputs import LARGEST
-from hookcli.text import nearest
+from hookcli.text import nearest, try_instead
 
 Schema = dict[str, Any]
 
@@ -110,7 +110,7 @@ class Named:
             misfit(item, self.wants, self.listing)
         if word not in self.does:
             near = nearest(self.bare(word), self.does, ignore_case=True)
-            hint = f"did you mean {near}?" if near else self.listing
+            hint = try_instead(near, self.listing)
             raise NodeError(item, f"there is no {self.what} '{shown(word)}'", hint)
         return word
 

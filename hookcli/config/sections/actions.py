@@ -54,7 +54,7 @@ _REFERENCE = Fields(
         ),
         "state": Key(Refined(_STATE, _state), "ddp_comm: the hook's first argument, made anew"),
     },
-    hints={"function": "did you mean fn?", "call": "did you mean fn?"},
+    hints={"function": "try `fn`", "call": "try `fn`"},
 )
 _PAIR = Fields(
     {

@@ -156,7 +156,7 @@ CONDITIONS = Fields(
     hints={
         "pattern": "write the pattern alone: at: \"layer1.*\"",
         "glob": "write the pattern alone: at: \"layer1.*\"",
-        "inside": "did you mean in?",
+        "inside": "try `in`",
     },
 )  # fmt: skip
 DEFS: Schema = {

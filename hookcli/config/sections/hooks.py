@@ -82,10 +82,10 @@ HOOK = Fields(
     wants="a mapping {kind, at, do}",
     hint="write - {kind: forward, at: fc, do: stats}",
     hints={
-        "action": "did you mean do?",
-        "actions": "did you mean do?",
-        "target": "did you mean at?",
-        "where": "did you mean at?",
+        "action": "try `do`",
+        "actions": "try `do`",
+        "target": "try `at`",
+        "where": "try `at`",
         **{
             option.name: f"it is one of options: options: {{{option.name}: {option.example}}}"
             for option in KIND_OPTIONS.values()

@@ -77,8 +77,8 @@ _KEYS = Fields(
         "weights": Key(Refined(Text(), paths.existing), "a state dict: .safetensors, .pt"),
     },
     hints={
-        "kwargs": "did you mean args?",
-        "path": "did you mean source?",
+        "kwargs": "try `args`",
+        "path": "try `source`",
         "trust": "whoever runs it says it, on the command line: --trust",
     },
 )

@@ -65,7 +65,7 @@ ROOT = Fields(
     hint="write model: model.py:Net on a line, and hooks: below it",
     hints={
         "include": "extends: base.yaml is the one way to include",
-        "input": "did you mean inputs?",
+        "input": "try `inputs`",
         "seed": "it is one of run's: run: {seed: 0}",
         "mode": "it is one of run's: run: {mode: train}",
         "steps": "it is one of run's: run: {steps: 1}",
@@ -73,7 +73,7 @@ ROOT = Fields(
         "optimizer": "it is one of run's: run: {optimizer: {name: SGD, lr: 1e-1}}",
         "trust": "whoever runs it says it, on the command line: --trust",
         "data_only": "whoever runs it says it, on the command line: --data-only",
-        "suppressions": "did you mean suppress?",
+        "suppressions": "try `suppress`",
         "args": "it is one of model's: model: {source: model.py:Net, args: {depth: 18}}",
         "weights": "it is one of model's: model: {source: model.py:Net, weights: w.safetensors}",
     },

@@ -222,7 +222,7 @@ RUN = Fields(
         "distributed": Key(DISTRIBUTED, "several ranks that run together"),
     },
     hints={
-        "grad": "did you mean no_grad?",
+        "grad": "try `no_grad`",
         "lr": "it belongs to the optimizer: optimizer: {name: SGD, lr: 1e-1}",
         "inputs": "inputs stand beside run, not in it; those of autograd.grad in run.backward",
     },

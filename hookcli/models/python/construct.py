@@ -14,7 +14,7 @@ from hookcli.models import places
 from hookcli.models.failures import failure_of
 from hookcli.models.python.importing import import_file
 from hookcli.spec.request import Argument
-from hookcli.text import nearest
+from hookcli.text import nearest, try_instead
 
 _CALL_HINT = 'write {call: "package.module:attr", args: {name: value}}'
 
@@ -121,7 +121,7 @@ def _misfit(
             return RequestError(
                 f"{label} takes no argument '{argument.name}'",
                 place=f"--arg {argument.text}",
-                hint=f"did you mean {near}?" if near else f"it takes {takes}",
+                hint=try_instead(near, f"it takes {takes}"),
             )
     given = {a.name for a in args if a.name}
     count = sum(a.name is None for a in args)

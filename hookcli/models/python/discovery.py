@@ -21,7 +21,7 @@ from hookcli.errors import RequestError
 from hookcli.models.eager import has_forward
 from hookcli.models.python.construct import can_build
 from hookcli.spec.request import Argument
-from hookcli.text import nearest
+from hookcli.text import nearest, try_instead
 
 _BUILDERS = ("build_model", "create_model", "get_model", "make_model")
 _LOSSES = ("Loss", "Criterion", "Metric")
@@ -53,7 +53,7 @@ def attribute(module: ModuleType, path: str, source: str) -> Any:
             near = nearest(step, names, cutoff=0.6)
             models = [n for n, v in getattr(value, "__dict__", {}).items() if _is_model_class(v)]
             if near:
-                hint = f"did you mean {near}?"
+                hint = try_instead(near)
             elif models:
                 hint = f"models here: {', '.join(models[:6])}"
             else:

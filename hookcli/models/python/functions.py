@@ -13,7 +13,7 @@ from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
 from hookcli.models.failures import failure_of, missing_module
 from hookcli.models.python.importing import import_file, own_path
-from hookcli.text import nearest
+from hookcli.text import nearest, try_instead
 
 
 def function_of(reference: str, place: str) -> Callable[..., Any]:
@@ -55,7 +55,7 @@ def _named(module: Any, name: str, source: str, place: str) -> Any:
             raise RequestError(
                 f"there is no {step} in {Path(source).name}",
                 place=place,
-                hint=f"did you mean {near}?" if near else "name a function that stands there",
+                hint=try_instead(near, "name a function that stands there"),
             )
         value = getattr(value, step)
     return value

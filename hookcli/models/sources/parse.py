@@ -13,7 +13,7 @@ from hookcli.models.sources.content import Content, identify, identify_folder
 from hookcli.models.sources.package_resources import resources
 from hookcli.models.sources.refusals import refusal
 from hookcli.spec.request import ModelSpec
-from hookcli.text import nearest
+from hookcli.text import nearest, try_instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,11 +223,11 @@ def _only(path: Path, names: Sequence[str], what: str, source: str) -> str:
 def _nothing(path: Path, after: str, names: Sequence[str], source: str) -> NoReturn:
     near = nearest(after, names, cutoff=0.6)
     shown = [near] if near else names[:6]
-    commands = " or ".join(f"{path.as_posix()}:{name}" for name in shown) or path.as_posix()
+    commands = [f"{path.as_posix()}:{name}" for name in shown] or [path.as_posix()]
     raise RequestError(
         f"there is no {after} in {path.as_posix()}",
         place=source,
-        hint=f"did you mean {commands}?" if near else f"write {commands}",
+        hint=try_instead(commands),
     )
 
 
@@ -250,7 +250,7 @@ def _missing(source: str, path: Path) -> RequestError:
         names = [entry.name for entry in path.parent.iterdir() if entry.suffix == path.suffix]
         near = nearest(path.name, names, cutoff=0.6)
     hint = (
-        f"did you mean {(path.parent / near).as_posix()}?"
+        try_instead((path.parent / near).as_posix())
         if near
         else "MODEL is path.py, path.py:Net, package.module:Net, or a file.pt that holds a model"
     )

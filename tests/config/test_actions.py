@@ -83,9 +83,7 @@ def test_a_malformed_action_is_refused(refused, action, message, path):
 
 
 def test_near_files_are_suggested(refused):
-    assert refused("{kind: forward, at: a, do: {call: 'my_hoks.py:h'}}")[2] == (
-        "try `my_hooks.py`"
-    )
+    assert refused("{kind: forward, at: a, do: {call: 'my_hoks.py:h'}}")[2] == ("try `my_hooks.py`")
 
 
 @pytest.mark.parametrize(

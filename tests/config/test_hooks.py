@@ -78,9 +78,7 @@ def test_options_are_those_of_the_kind(hook, refused):
     assert refused("{kind: [forward, node], at: a, options: {prepend: true}}") == (
         "kind node has no option 'prepend'", "options.prepend", "leave options out",
     )  # fmt: skip
-    assert (
-        refused("{kind: forward, at: a, options: {prependd: true}}")[2] == "try `prepend`"
-    )
+    assert refused("{kind: forward, at: a, options: {prependd: true}}")[2] == "try `prepend`"
     assert refused("{kind: forward, at: a, options: {prepend: 1}}")[0] == (
         "prepend wants true or false, not the number 1"
     )

@@ -64,7 +64,7 @@ def test_the_states_are_torch_s_own():
     ("action", "message", "hint"),
     [
         ("{comm: fp16_hook}", "there is no communication hook 'fp16_hook'", "fp16_compress, bf16"),
-        ("{comm: powerSGD_hook}", "there is no communication hook 'powerSGD_hook'", "power_sgd?"),
+        ("{comm: powerSGD_hook}", "there is no communication hook 'powerSGD_hook'", "`power_sgd`"),
         ("{comm: {random_seed: 1}}", "comm has no 'name'", "power_sgd"),
         ("{comm: {name: noop, random_seed: 1}}", "there is no key 'random_seed' here", "name"),
         ("{comm: post_local_sgd}", "post_local_sgd needs 'start_localSGD_iter'", "{name:"),
@@ -77,7 +77,7 @@ def test_the_states_are_torch_s_own():
         ("{comm: {name: fp16_compress_wrapper, around: noop, random_seed: 1}}",
          "fp16_compress_wrapper has no key 'random_seed'", "name and around"),
         ("{comm: {name: fp16_compress_wrapper, around: powerSDG}}",
-         "there is no communication hook 'powerSDG'", "power_sgd?"),
+         "there is no communication hook 'powerSDG'", "`power_sgd`"),
         ("[{comm: noop}, {call: a:b}]", "two actions average the bucket", "leave one"),
     ],
 )  # fmt: skip

@@ -141,7 +141,7 @@ def test_files_in_run_come_out_absolute(read, folder):
             "backward: {inputs: 'fc:outptu'}",
             "'outptu' after the colon is neither input nor output",
             "backward.inputs",
-            "fc:output?",
+            "`fc:output`",
         ),
         (
             "batch_size: 0",
@@ -247,7 +247,7 @@ def test_checks_keep_their_options(read, folder):
             "shape wants a list of sizes, '*' and names, not the number 3",
             "write shape: [B, 3, '*', 32]",
         ),
-        ("checks: [{rule: budget, flop: 1}]", "there is no key 'flop' here", "mean flops?"),
+        ("checks: [{rule: budget, flop: 1}]", "there is no key 'flop' here", "`flops`"),
         ("suppress: [{rule: finite, at: a}]", "suppress[0] has no 'reason'", "add reason: "),
         (
             "fail_on: errors",

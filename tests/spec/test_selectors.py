@@ -57,7 +57,7 @@ def test_the_short_form(text, expected):
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("fc:outptu", "'outptu' after the colon is neither input nor output", "fc:output?"),
+        ("fc:outptu", "'outptu' after the colon is neither input nor output", "`fc:output`"),
         ("fc:out", "'out' after the colon is neither", "try `fc:output`"),
         ("fc:weight", "'weight' after the colon is neither", "{name: …}"),
         ("fc:output[", "'[' is no path into the output", "output[0]"),

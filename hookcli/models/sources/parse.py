@@ -13,7 +13,7 @@ from hookcli.models.sources.content import Content, identify, identify_folder
 from hookcli.models.sources.package_resources import resources
 from hookcli.models.sources.refusals import refusal
 from hookcli.spec.request import ModelSpec
-from hookcli.text import nearest, try_instead
+from hookcli.text import join_or, nearest, try_instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ def _nothing(path: Path, after: str, names: Sequence[str], source: str) -> NoRet
     raise RequestError(
         f"there is no {after} in {path.as_posix()}",
         place=source,
-        hint=try_instead(commands),
+        hint=try_instead(commands if near else None, f"write {join_or(commands)}"),
     )
 
 

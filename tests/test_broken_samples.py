@@ -1,0 +1,41 @@
+"""The broken samples are broken as they say, by plain PyTorch, and hookcli finds it."""
+
+import importlib.util
+import json
+
+import torch
+
+from tests.conftest import SAMPLES, run_cli
+
+BROKEN = SAMPLES / "broken"
+
+
+def built(name):
+    spec = importlib.util.spec_from_file_location(f"broken_{name}", BROKEN / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    torch.manual_seed(0)
+    spec.loader.exec_module(module)
+    return module.Classifier().train(), module.example_inputs()
+
+
+def test_the_first_value_that_is_not_finite_is_that_of_log_share():
+    model, batch = built("log_of_zero")
+    hidden = model.encoder(*batch)
+    assert hidden.isfinite().all()
+    assert not model.log_share(hidden).isfinite().all()
+    result = run_cli("check", BROKEN / "log_of_zero.py")
+    assert result.status == 1
+    assert "finite, log_share" in result.out
+
+
+def test_each_parameter_without_a_gradient_is_one_that_autograd_does_not_reach():
+    model, batch = built("missing_gradients")
+    model(*batch).square().sum().backward()
+    expected = {
+        name: "none" if p.grad is None else "ok" if p.grad.any() else "zero"
+        for name, p in model.named_parameters()
+    }
+    assert set(expected.values()) == {"none", "zero", "ok"}
+    result = run_cli("grads", BROKEN / "missing_gradients.py", "-f", "json")
+    rows = json.loads(result.out)["parameters"]
+    assert {row["name"]: row["status"] for row in rows} == expected

@@ -1,4 +1,7 @@
-"""`python -m benchmarks.run [--only NAME] [--quick]`; alone, it writes docs/benchmarks.md."""
+"""`python -m benchmarks.run [--only NAME] [--quick]`: without flags it writes the benchmarks' page.
+
+That is docs/measurements/benchmarks.md.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from benchmarks.section import Section
 from benchmarks.timing import ROOT, CommandFailedError
 from benchmarks.write import document, machine
 
-PAGE = ROOT / "docs" / "benchmarks.md"
+PAGE = ROOT / "docs" / "measurements" / "benchmarks.md"
 ROUNDS = 5
 PARTS: dict[str, Callable[[int, bool], Section]] = {
     "help": lambda rounds, quick: startup.measure(rounds),
@@ -37,7 +40,9 @@ def part(name: str, rounds: int, quick: bool) -> Section:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Measure, and write docs/benchmarks.md.")
+    parser = argparse.ArgumentParser(
+        description="Measure, and write docs/measurements/benchmarks.md."
+    )
     parser.add_argument("--only", action="append", choices=PARTS, help="a part; may be repeated")
     parser.add_argument("--quick", action="store_true", help="one round, and no 100,000 modules")
     parser.add_argument("--rounds", type=int, default=ROUNDS)

@@ -1,6 +1,6 @@
 """The estimate of training memory against what training takes: peak resident memory, measured.
 
-`python -m benchmarks.training_memory --write docs/training-memory.md`
+`python -m benchmarks.training_memory --write docs/measurements/training-memory.md`
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ the model was run (`--dtype`) and in its mode (`--mode train` keeps what dropout
 keep). The gradients of activations that live for a moment in backward, operators' workspaces and
 the allocator's waste are not in it. It is an estimate, and called one.
 
-`python -m benchmarks.training_memory --write docs/training-memory.md` trains for three steps on
-the CPU, and reads the peak of resident memory over that of the imports:
+`python -m benchmarks.training_memory --write docs/measurements/training-memory.md` trains for three
+steps on the CPU, and reads the peak of resident memory over that of the imports:
 
 {table}
 """

@@ -1,4 +1,4 @@
-"""Sections → docs/benchmarks.md."""
+"""Sections → docs/measurements/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COMMENTS = """\
   `hookcli inspect` that they have; torchlens pays for much more than this table.
 - `hookcli inspect` does not compute, so its lead grows with the model and the batch, and shrinks
   to nothing where the imports are all that counts. Where it has to fall back to real tensors
-  (`docs/inspect.md` says when) it runs twice, and is slower than a script.
+  (`docs/how-it-works/index.md` says when) it runs twice, and is slower than a script.
 - Much of the whole process is importing torch and transformers. hookcli's worker looks for
   garbage rarely while it imports, and ends without taking torch apart. So do *the floor* and
   *imports alone*; scripts, as people write them, do not.

@@ -72,6 +72,21 @@ def run_cli(
     return Result(done.returncode, done.stdout, done.stderr)
 
 
+def run_python(file: str, *args: str, cwd: Path, **env: str) -> Result:
+    """`python FILE ARGS` in a folder: in a fork that has torch already."""
+    clean = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "GITHUB_ACTIONS"}}
+    clean["PYTHONPATH"] = str(ROOT)
+    if sys.platform == "linux" and env.keys() <= _READ_LATE:
+        forks = server(*sorted((k, v) for k, v in clean.items() if k != "PYTEST_CURRENT_TEST"))
+        done = forks.run([file, *args], cwd, {**clean, **env}, None, 120, program="python")
+        return Result(*done)
+    command = [sys.executable, file, *args]
+    done = subprocess.run(
+        command, cwd=cwd, env={**clean, **env}, capture_output=True, text=True, timeout=120
+    )
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
 @pytest.fixture
 def cli(tmp_path):
     """Run the command line in an empty folder."""

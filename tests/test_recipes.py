@@ -1,12 +1,11 @@
 """The recipes: each does what its comment says, worked out by hand or by plain PyTorch beside it.
 
-UPDATE_DOCS=1 writes docs/recipes.md.
+UPDATE_DOCS=1 writes docs/recipes/hooks.md.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import shlex
 import shutil
@@ -24,10 +23,11 @@ from hookcli.run.loss import loss_function
 from hookcli.run.seeds import seed_all
 from hookcli.spec.request import Attempt
 from tests.conftest import ROOT, SAMPLES, run_cli
+from tests.docs.generated import check_page
 
 RECIPES = SAMPLES / "recipes"
 NAMES = [path.stem for path in sorted(RECIPES.glob("*.yaml"))]
-PAGE = ROOT / "docs" / "recipes.md"
+PAGE = ROOT / "docs" / "recipes" / "hooks.md"
 
 
 @pytest.fixture
@@ -242,8 +242,20 @@ def test_the_command_in_the_comment_runs(name, recipes):
     assert ("hook_misuse" in result.out) == (name == "in_place_trap")
 
 
+def fenced(text):
+    """A comment's text as Markdown: its indented lines in fences, a command as in a console."""
+
+    def fence(match):
+        code = match[0].strip()
+        if code.startswith("hookcli "):
+            return f"```console\n$ {code}\n```"
+        return f"```python\n{code}\n```"
+
+    return re.sub(r"^    .*$", fence, text, flags=re.M)
+
+
 def page():
-    """docs/recipes.md as the files say it."""
+    """docs/recipes/hooks.md as the files say it."""
     parts = [
         "# Recipes\n\n<!-- Generated from sample_models/recipes/. A test holds it to them. -->\n\n"
         "What people do with hooks, as configurations to run and to start from.\n"
@@ -252,7 +264,8 @@ def page():
         text = (RECIPES / f"{name}.yaml").read_text()
         comment, _, body = text.partition("\n\n")
         lines = [line.removeprefix("#").removeprefix(" ") for line in comment.splitlines()]
-        parts.append(f"## {name.replace('_', ' ').capitalize()}\n\n" + "\n".join(lines) + "\n")
+        words = fenced("\n".join(lines))
+        parts.append(f"## {name.replace('_', ' ').capitalize()}\n\n{words}\n")
         parts.append(f"`{name}.yaml`\n\n```yaml\n{body}```\n")
     for file, what in (("small.py", "The models"), ("functions.py", "The hook functions")):
         parts.append(f"## {what}\n\n`{file}`\n\n```python\n{(RECIPES / file).read_text()}```\n")
@@ -260,7 +273,4 @@ def page():
 
 
 def test_the_page_shows_the_recipes_as_they_are():
-    if os.environ.get("UPDATE_DOCS"):
-        PAGE.write_text(page())
-        return
-    assert PAGE.read_text() == page(), "UPDATE_DOCS=1 writes it anew"
+    check_page(PAGE, page())

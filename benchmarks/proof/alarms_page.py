@@ -1,4 +1,4 @@
-"""docs/false-alarms.md: rates by rule, and a table of every finding with what was seen there."""
+"""docs/measurements/false-alarms.md: rates by rule, and a table of every finding and its cause."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ def rates(results):
 HEAD = """\
 # False alarms
 
-`python -m benchmarks.proof.false_alarms --markdown docs/false-alarms.md` runs `hookcli check`, with
-nothing configured, over every sample model, {architectures} architectures of transformers (with
+`python -m benchmarks.proof.false_alarms --markdown docs/measurements/false-alarms.md` runs
+`hookcli check`, with nothing configured, over every sample model, {architectures}
+architectures of transformers (with
 their own default configs, made small so that they run for real in a moment; each through the
 command line, in a process of its own), and the {zoo} models of the zoo, which are odd on purpose.
 Every finding was looked at, and has a word in benchmarks/proof/verdicts.py. The script fails where

@@ -460,8 +460,9 @@ def summary(tallies):
 HEAD = """\
 # hookcli's gradients against plain PyTorch
 
-`python -m benchmarks.proof.gradients --markdown docs/proof-gradients.md` runs `hookcli grads` on \
-small versions of models of transformers and on every sample model, in train mode, and runs the \
+`python -m benchmarks.proof.gradients --markdown docs/measurements/proof-gradients.md` runs \
+`hookcli grads` on small versions of models of transformers and on every sample model, \
+in train mode, and runs the \
 same forward and backward in another process without hookcli. Held against each other, with a \
 relative tolerance of 1e-5 and "none came" against "none came": the loss, which the script \
 computes by a few lines of its own; the norm of every parameter and of its gradient; the total \

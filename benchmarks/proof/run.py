@@ -189,9 +189,9 @@ def compare(one):
 def table(results):
     lines = [
         "# hookcli against hooks attached by hand\n",
-        "`python -m benchmarks.proof.run --markdown docs/proof-transformers.md` inspects each "
-        "model of transformers with hookcli, runs it in another process under plain PyTorch hooks "
-        "(with numbers where it has fewer than 700M parameters), and holds every call against its "
+        "`python -m benchmarks.proof.run --markdown docs/measurements/proof-transformers.md` "
+        "inspects each model of transformers with hookcli, runs it in another process under plain "
+        "PyTorch hooks (with numbers where it has fewer than 700M parameters), and holds every call against its "
         "counterpart: order, name, type, call index, parent, mode, the shapes and dtypes of all "
         "inputs and outputs, own parameters; and the total.\n",
         summary(results) + "\n",

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 Argument: TypeAlias = Literal[
     "none", "figures", "number", "range", "positive", "directory", "file", "function", "comm"
 ]
-# What an argument of each form is, for `explain` and docs/hooks.md.
+# What an argument of each form is, for `explain` and docs/hooks/reference.md.
 ARGUMENTS: dict[Argument, str] = {
     "none": "nothing",
     "number": "a number",

@@ -9,7 +9,7 @@ _NO_STATE = Lack(
     "PyTorch takes none for its state dict", "leave the hook out, or name the Python source"
 )
 _BUILT = Lack("its modules are built already", "leave the hook out, or name the Python source")
-_STATE = ("every child's fires too, and in torch's order: see docs/hooks.md",)
+_STATE = ("every child's fires too, and in torch's order: see docs/hooks/reference.md",)
 
 
 def _optimizer(when: str, place: str) -> tuple[Kind, Kind]:

@@ -1,4 +1,4 @@
-"""The reference of hooks and actions in Markdown: docs/hooks.md is its output.
+"""The reference of hooks and actions in Markdown: docs/hooks/reference.md is its output.
 
 python -c "from hookcli.reference.markdown import hooks_reference; print(hooks_reference(), end='')"
 """
@@ -83,7 +83,7 @@ def _kinds() -> str:
 def _section(kind: Kind) -> Iterator[str]:
     yield f"### {quote(kind.name)}"
     yield quote(sentence(f"fires {kind.fires}"))
-    yield f"```yaml\n- {kind.example}\n```"
+    yield f"```yaml\nhooks:\n  - {kind.example}\n```"
     facts = [
         ("signature", _signature(kind)),
         ("value", quote(kind.value)),

@@ -1,4 +1,4 @@
-"""docs/ci.md: its YAML is read, and names only what there is."""
+"""docs/guides/ci.md: its YAML is read, and names only what there is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.ci.test_precommit import HOOKS
 from tests.cli.test_help import FLAGS
 from tests.conftest import ROOT
 
-TEXT = (ROOT / "docs" / "ci.md").read_text()
+TEXT = (ROOT / "docs" / "guides" / "ci.md").read_text()
 BLOCKS = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", TEXT, re.S)]
 
 

@@ -1,14 +1,9 @@
-"""docs/configuration.md: its examples read, its tables are those of the catalogue.
+"""docs/reference/configuration.md: its tables are those of the catalogue.
 
 UPDATE_DOCS=1 writes the tables.
 """
 
 from __future__ import annotations
-
-import os
-import re
-
-import pytest
 
 from hookcli.catalogue.actions import CATALOGUE as ACTIONS
 from hookcli.catalogue.kinds import CATALOGUE
@@ -19,19 +14,9 @@ from hookcli.config.sections.hooks import HOOK
 from hookcli.config.sections.root import ROOT
 from hookcli.config.sections.run import BACKWARD, PACKAGE, RUN
 from tests.conftest import ROOT as REPOSITORY
+from tests.docs.generated import check_parts, table
 
-PAGE = REPOSITORY / "docs" / "configuration.md"
-TEXT = PAGE.read_text()
-EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, re.S)
-
-
-def rows(*cells):
-    escaped = ([cell.replace("|", r"\|") for cell in row] for row in cells)
-    return "".join(f"| {' | '.join(row)} |\n" for row in escaped)
-
-
-def table(head, body):
-    return rows(head, ["---"] * len(head)).replace(" --- ", "---") + rows(*body)
+PAGE = REPOSITORY / "docs" / "reference" / "configuration.md"
 
 
 def keys(shape):
@@ -86,29 +71,5 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_every_example_reads(number, read, folder):
-    (folder / "base.yaml").write_text("model: model.py")
-    read(EXAMPLES[number])
-
-
-def generated():
-    text = TEXT
-    for name, make in TABLES.items():
-        between = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)", re.S)
-        assert between.search(text), name
-        text = between.sub(lambda m, make=make: f"{m[1]}{make()}{m[2]}", text)
-    return text
-
-
 def test_the_tables_are_those_of_the_catalogue():
-    if os.environ.get("UPDATE_DOCS"):
-        PAGE.write_text(generated())
-        return
-    assert generated() == TEXT, "UPDATE_DOCS=1 writes the tables anew"
-
-
-def test_every_error_shown_is_said(problem):
-    shown = re.search(r"    error: (.*)\n      --> .*  \|  (.*)\n    hint: (.*)\n", TEXT)
-    message, _, line, hint = problem(f"\n\n{shown[2]}")
-    assert (message, line, hint) == (shown[1], shown[2], shown[3])
+    check_parts(PAGE, TABLES)

@@ -34,8 +34,19 @@ class Server:
         self._socket.settimeout(120)
         assert self._socket.recv(16) == b"ready"
 
-    def run(self, args: list[str], cwd: Path, env: dict[str, str], text: str | None, timeout: int):
-        """(exit status, stdout, stderr) of a command; TimeoutExpired where it does not end."""
+    def run(
+        self,
+        args: list[str],
+        cwd: Path,
+        env: dict[str, str],
+        text: str | None,
+        timeout: int,
+        program: str = "hookcli",
+    ):
+        """(exit status, stdout, stderr) of a command; TimeoutExpired where it does not end.
+
+        `program` is "hookcli", or "python" with a file as its first argument.
+        """
         with (
             self._free,
             tempfile.TemporaryFile() as given,
@@ -44,7 +55,8 @@ class Server:
         ):
             given.write((text or "").encode())
             given.seek(0)
-            request = json.dumps({"args": args, "cwd": str(cwd), "env": env}).encode()
+            asked = {"program": program, "args": args, "cwd": str(cwd), "env": env}
+            request = json.dumps(asked).encode()
             socket.send_fds(self._socket, [request], [f.fileno() for f in (given, out, err)])
             pid = int(self._socket.recv(32))
             self._socket.settimeout(timeout)

@@ -74,16 +74,36 @@ def _warm() -> None:
 
 
 def _command(request: dict, fds: list[int]) -> None:
-    """`python -m hookcli`, in the folder and the environment asked for."""
+    """`python -m hookcli`, or `python FILE`, in the folder and the environment asked for."""
     _streams(*fds)
     _close_all_but(())
     os.chdir(request["cwd"])
     places.START = last_event._CWD = places._cwd()  # read when they were imported, as is proper
     _environment(request["env"])
     sys.path[:] = [request["cwd"], *_PATH]
-    sys.argv = [hookcli.__main__.__file__, *request["args"]]
     set_spawn(ForkedProcess)
+    if request["program"] == "python":
+        _script(request["args"])
+    sys.argv = [hookcli.__main__.__file__, *request["args"]]
     hookcli.__main__.main()
+
+
+def _script(arguments: list[str]) -> None:
+    """A Python file as the main program; ends the process."""
+    import runpy
+
+    sys.argv = arguments
+    status = 0
+    try:
+        runpy.run_path(arguments[0], run_name="__main__")
+    except SystemExit as leaving:
+        status = leaving.code if isinstance(leaving.code, int) else 1
+    except Exception:
+        traceback.print_exc()
+        status = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 class ForkedProcess:

@@ -1,29 +1,27 @@
-"""docs/check.md: its tables and sections are those of the catalogue, its examples read.
+"""docs/commands/check.md and docs/reference/rules.md: their tables are those of the catalogue.
 
 UPDATE_DOCS=1 writes them.
 """
 
 from __future__ import annotations
 
-import os
-import re
-
-import pytest
-
-from hookcli.config.load import read_text
 from hookcli.reference.rules import costs
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import PROBES
-from tests.config.test_docs import table
 from tests.conftest import ROOT
+from tests.docs.generated import check_parts, table
 
-PAGE = ROOT / "docs" / "check.md"
-TEXT = PAGE.read_text()
+DOCS = ROOT / "docs"
 
 
 def of_rules():
     rows = [
-        [f"[{rule.name}](#{rule.name})", rule.severity, "yes" if rule.safe else "", rule.says]
+        [
+            f"[{rule.name}](../reference/rules.md#{rule.name})",
+            rule.severity,
+            "yes" if rule.safe else "",
+            rule.says,
+        ]
         for rule in CATALOGUE.values()
     ]
     return table(["rule", "severity", "safe set", "it says"], rows)
@@ -48,7 +46,7 @@ def section(rule):
         for one in rule.options
     ]
     parts = [
-        f"### {rule.name}\n",
+        f"## {rule.name}\n",
         f"{rule.computes}\n",
         f"```yaml\nchecks:\n  - {rule.example}\n```\n",
         table(
@@ -75,36 +73,13 @@ def said(default):
     return f"`{text}`".replace("'", "") if not isinstance(default, str) else f'`"{default}"`'
 
 
-PARTS = {
-    "rules": of_rules,
-    "probes": of_probes,
-    "sections": lambda: "\n" + "\n".join(section(rule) for rule in CATALOGUE.values()),
-}
+def of_sections():
+    return "\n" + "\n".join(section(rule) for rule in CATALOGUE.values())
 
 
-def generated():
-    text = TEXT
-    for name, make in PARTS.items():
-        between = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)", re.S)
-        assert between.search(text), name
-        text = between.sub(lambda m, make=make: f"{m[1]}{make()}{m[2]}", text)
-    return text
+def test_the_page_of_the_command_has_the_rules_of_the_catalogue():
+    check_parts(DOCS / "commands" / "check.md", {"rules": of_rules, "probes": of_probes})
 
 
-def test_the_page_is_that_of_the_catalogue():
-    if os.environ.get("UPDATE_DOCS"):
-        PAGE.write_text(generated())
-        return
-    assert generated() == TEXT, "UPDATE_DOCS=1 writes it anew"
-
-
-EXAMPLES = [
-    text for text in re.findall(r"```yaml\n(.*?)```", TEXT, re.S) if "report: good.json" not in text
-]
-
-
-@pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_every_example_reads(number, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "net.py").write_text("")
-    read_text(EXAMPLES[number], "checks.yaml")
+def test_the_page_of_the_rules_is_that_of_the_catalogue():
+    check_parts(DOCS / "reference" / "rules.md", {"sections": of_sections})

@@ -1,7 +1,7 @@
 """What is fine passes: architectures of transformers and odd models, judged with the defaults.
 
-All of them, with every finding and what was seen there, are in docs/false-alarms.md, which
-`python -m benchmarks.proof.false_alarms` writes.
+All of them, with every finding and what was seen there, are in docs/measurements/false-alarms.md,
+which `python -m benchmarks.proof.false_alarms` writes.
 """
 
 from __future__ import annotations

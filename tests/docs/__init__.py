@@ -1,0 +1,1 @@
+"""The documentation: its examples run, its links lead somewhere, its site builds."""

@@ -1,4 +1,4 @@
-"""Every action: one table, torch-free. Validation, `list actions` and `explain` read it."""
+"""Every action, in one table without torch. Validation, `list actions` and `explain` read it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 Argument: TypeAlias = Literal[
     "none", "figures", "number", "range", "positive", "directory", "file", "function", "comm"
 ]
-# What an argument of each form is, for `explain` and docs/hooks/reference.md.
+# How `explain` and docs/hooks/reference.md describe an argument of each form.
 ARGUMENTS: dict[Argument, str] = {
     "none": "nothing",
     "number": "a number",
@@ -25,19 +25,19 @@ ARGUMENTS: dict[Argument, str] = {
 
 
 class Reads(Enum):
-    """What an action needs of a firing beside what is noted of each: there are shorter ways."""
+    """What an action reads in addition to what every firing records; less of it is faster."""
 
     NOTHING = "nothing"
-    FIGURES = "figures of its tensors"
+    FIGURES = "statistics of its tensors"
     EVENT = "the event"
 
 
 @dataclass(frozen=True, slots=True)
 class ActionFacts:
-    """What users are told of an action, and `hookcli list actions -f json` prints: a promise.
+    """What users read about an action. `hookcli list actions -f json` prints this: a promise.
 
-    `argument` is the form of what follows its name in YAML. `changes` says whether it gives a new
-    value: then it stands only on kinds that may return one.
+    `argument` is the form of the value after its name in YAML. `changes` tells whether it returns
+    a new value: then it works only with kinds whose hooks may return one.
     """
 
     name: str
@@ -46,7 +46,7 @@ class ActionFacts:
     needs_values: bool
     changes: bool
     example: str
-    optional: bool = False  # the argument may be left out
+    optional: bool = False  # the argument may be omitted
 
     def facts(self) -> dict[str, Any]:
         """These fields by name."""
@@ -59,13 +59,13 @@ class Action(ActionFacts):
 
     Attributes
     ----------
-    build : what makes it, "file:function" in hookcli/actions, from (argument, tools); None for one
-        that is done by what attaches the kind.
-    reads : what it needs of a firing.
-    may_look : it may also leave the value as it is, and stands on every kind.
-    foreign : it runs the user's own code.
-    averages : it averages a bucket of gradients, and stands on kinds that do.
-    asks : it asks the user at a terminal.
+    build : the function that makes it from (argument, tools), "file:function" in hookcli/actions;
+        None if the code that attaches the kind performs it.
+    reads : what it reads of a firing.
+    may_look : whether it may also leave the value unchanged; then it works with every kind.
+    foreign : whether it runs the user's own code.
+    averages : whether it averages a bucket of gradients; then it works with kinds that do.
+    asks : whether it asks the user at a terminal.
 
     """
 
@@ -82,7 +82,7 @@ CATALOGUE: dict[str, Action] = {
     for action in (
         Action(
             name="record",
-            does="notes shapes and dtypes",
+            does="records shapes and dtypes",
             argument="none",
             needs_values=False,
             changes=False,
@@ -92,8 +92,8 @@ CATALOGUE: dict[str, Action] = {
         ),
         Action(
             name="stats",
-            does="notes norm, mean, std, min, max, zeros, NaN and Inf counts; `norm` alone is "
-            "faster",
+            does="records norm, mean, std, min, max and the counts of zeros, NaN and Inf; `norm` "
+            "alone is faster",
             argument="figures",
             needs_values=True,
             changes=False,
@@ -104,7 +104,7 @@ CATALOGUE: dict[str, Action] = {
         ),
         Action(
             name="print",
-            does="prints the values with their statistics to stderr",
+            does="prints the values and their statistics to stderr",
             argument="none",
             needs_values=True,
             changes=False,
@@ -123,7 +123,7 @@ CATALOGUE: dict[str, Action] = {
         ),
         Action(
             name="scale",
-            does="multiplies floating values by a number",
+            does="multiplies floating-point values by a number",
             argument="number",
             needs_values=False,
             changes=True,
@@ -132,7 +132,7 @@ CATALOGUE: dict[str, Action] = {
         ),
         Action(
             name="add_noise",
-            does="adds seeded Gaussian noise of this standard deviation",
+            does="adds seeded Gaussian noise with this standard deviation",
             argument="positive",
             needs_values=False,
             changes=True,
@@ -159,7 +159,7 @@ CATALOGUE: dict[str, Action] = {
         ),
         Action(
             name="zero",
-            does="replaces floating values by zeros",
+            does="replaces floating-point values with zeros",
             argument="none",
             needs_values=False,
             changes=True,
@@ -168,7 +168,7 @@ CATALOGUE: dict[str, Action] = {
         ),
         Action(
             name="negate",
-            does="changes the sign of floating values",
+            does="changes the sign of floating-point values",
             argument="none",
             needs_values=False,
             changes=True,
@@ -177,7 +177,7 @@ CATALOGUE: dict[str, Action] = {
         ),
         Action(
             name="replace",
-            does="replaces the value by a saved tensor",
+            does="replaces the value with a saved tensor",
             argument="file",
             needs_values=True,
             changes=True,
@@ -186,7 +186,7 @@ CATALOGUE: dict[str, Action] = {
         ),
         Action(
             name="assert_finite",
-            does="ends the run at the first NaN or Inf",
+            does="stops the run at the first NaN or Inf",
             argument="none",
             needs_values=True,
             changes=False,
@@ -195,7 +195,7 @@ CATALOGUE: dict[str, Action] = {
         ),
         Action(
             name="breakpoint",
-            does="opens the debugger with the event at hand",
+            does="opens the debugger at the event",
             argument="none",
             needs_values=True,
             changes=False,
@@ -205,7 +205,7 @@ CATALOGUE: dict[str, Action] = {
         ),
         Action(
             name="comm",
-            does="averages a bucket with one of torch's communication hooks",
+            does="averages a bucket of gradients with one of torch's communication hooks",
             argument="comm",
             needs_values=True,
             changes=True,
@@ -215,7 +215,7 @@ CATALOGUE: dict[str, Action] = {
         ),
         Action(
             name="call",
-            does="calls a function: yours, of a package, or of a library",
+            does="calls a function: your own, or one of a package or library",
             argument="function",
             needs_values=True,
             changes=True,

@@ -15,11 +15,11 @@ from hookcli.catalogue.kind import (
 
 _AT_PARAMETER = AtRule("parameter", required=True)
 _PARTS = ("input", "output")
-_NOT_IN_GRAD = f"{NO_GRADIENT}; with run.backward.inputs nothing is added to .grad"
+_NOT_IN_GRAD = f"{NO_GRADIENT}, or run.backward.inputs is set, which adds nothing to .grad"
 
 _LOST_VIEW = (
-    "on a view that is changed in place afterwards, or whose base is, it never fires; after an "
-    "in-place change of any other tensor it sees the gradient of the value before the change"
+    "it never fires on a view if the view or its base is changed in place afterwards; after an "
+    "in-place change of any other tensor it gets the gradient of the value before the change"
 )
 
 KINDS: tuple[Kind, ...] = (
@@ -27,21 +27,22 @@ KINDS: tuple[Kind, ...] = (
         name="tensor",
         family="tensor",
         target="tensor",
-        fires="when the gradient of a tensor is known: of a parameter, or of a module's input or "
-        "output (`fc:output[0]`), or of what an operator gave ({op: aten.add, in: layer1})",
+        fires="when the gradient of a tensor is known. The tensor is a parameter, a module's input "
+        "or output (`fc:output[0]`), or the result of an operator ({op: aten.add, in: layer1})",
         phases=("backward",),
         registers="Tensor.register_hook(hook)",
         signature="hook(grad) -> grad | None",
-        value="the gradient, a tensor; the sum over all that used the tensor",
-        returns="replaces the gradient for all that follows: parameters, and earlier layers",
+        value="the gradient, a tensor: the sum over all uses of the tensor",
+        returns="replaces the gradient for the rest of backward: parameters and earlier layers",
         replaces=True,
         caveats=(
             _LOST_VIEW,
-            "its argument may be shared with other tensors: editing it in place changes theirs",
-            "the gradient may be None, from a custom Function",
-            "an input's gradient is the sum over all consumers; kind node with at: fc:input gives "
-            "the module's own share",
-            "operators are hooked at their autograd node, after hooks on the tensor itself",
+            "other tensors may share this gradient: an in-place change also changes theirs",
+            "the gradient can be None if a custom Function returns None",
+            "the gradient of an input is the sum over all its consumers; for one module's "
+            "contribution use kind node with at: fc:input",
+            "for an operator, the hook is attached to the autograd node, and fires after hooks on "
+            "the tensor itself",
         ),
         example="{kind: tensor, at: fc.weight, do: {clamp: [-1, 1]}}",
         backends=("python", "package", "torchscript", "exported"),
@@ -57,14 +58,14 @@ KINDS: tuple[Kind, ...] = (
         name="post_accumulate_grad",
         family="tensor",
         target="parameter",
-        fires="when a gradient was added to a parameter's .grad",
+        fires="after a gradient is added to a parameter's .grad",
         phases=("backward",),
         registers="Tensor.register_post_accumulate_grad_hook(hook)",
         signature="hook(parameter) -> None",
         value="the parameter's .grad",
-        returns="nothing may be returned",
+        returns="must be None",
         replaces=False,
-        caveats=("it does not fire for gradients taken with torch.autograd.grad",),
+        caveats=("it does not fire for gradients computed by torch.autograd.grad",),
         example='{kind: post_accumulate_grad, at: "*", do: record}',
         since="2.1",
         backends=("python", "package", "torchscript", "exported"),
@@ -78,13 +79,13 @@ KINDS: tuple[Kind, ...] = (
         name="multi_grad",
         family="tensor",
         target="tensor",
-        fires="when all of the matched tensors have their gradients (mode: all), or the first one "
-        "has (mode: any)",
+        fires="when the gradients of several tensors are known. With mode: any it fires when the "
+        "first of them is known",
         phases=("backward",),
         registers="torch.autograd.graph.register_multi_grad_hook(tensors, hook, mode=)",
         signature="hook(grads) -> None; mode any: hook(grad) -> None",
-        value="the gradients in the order of the tensors, None for an unused one",
-        returns="nothing may be returned",
+        value="the gradients in the order of the tensors; None for a tensor that was not used",
+        returns="must be None",
         replaces=False,
         options=("mode",),
         caveats=(_LOST_VIEW,),
@@ -99,18 +100,18 @@ KINDS: tuple[Kind, ...] = (
         name="node_pre",
         family="autograd node",
         target="node",
-        fires="before an autograd node runs: of the nodes that a module's call made "
-        "(children's calls are theirs), or of a name ({node: AddmmBackward0})",
+        fires="before an autograd node runs. The nodes are those that a module's call created, "
+        "without those of its children's calls, or those with a name ({node: AddmmBackward0})",
         phases=("backward",),
         registers="torch.autograd.graph.Node.register_prehook(hook)",
         signature="hook(grad_outputs) -> grad_outputs | None",
-        value="the gradients of the node's outputs, a tuple",
+        value="the gradients of the node's outputs as a tuple",
         returns="replaces grad_outputs",
         replaces=True,
         caveats=(
             "node names differ between versions of torch",
-            "tensor hooks and retain_grad come before it",
-            "torch.autograd.grad with respect to the node's own output does not run it",
+            "tensor hooks and retain_grad run before it",
+            "torch.autograd.grad with respect to the node's own output does not fire it",
         ),
         example="{kind: node_pre, at: fc, do: record}",
         backends=("python", "package", "torchscript", "exported"),
@@ -123,18 +124,19 @@ KINDS: tuple[Kind, ...] = (
         name="node",
         family="autograd node",
         target="node",
-        fires="after an autograd node ran; with at: fc:input once for the module's own share of "
-        "its input's gradient",
+        fires="after an autograd node runs. With at: fc:input it fires once, with the module's own "
+        "contribution to the gradient of its input",
         phases=("backward",),
         registers="torch.autograd.graph.Node.register_hook(hook)",
         signature="hook(grad_inputs, grad_outputs) -> grad_inputs | None",
-        value="the gradients of the node's inputs, a tuple; at an input: its gradient",
-        returns="replaces grad_inputs; at an input nothing may be returned",
+        value="the gradients of the node's inputs as a tuple; with at: fc:input, that gradient",
+        returns="replaces grad_inputs; with at: fc:input it must be None",
         replaces=True,
         caveats=(
             "node names differ between versions of torch",
-            "at an input it does not fire where the module gives that input back as it is, as "
-            "Identity does: input and output are one tensor, and its share cannot be told",
+            "with at: fc:input it does not fire if the module returns that input unchanged, as "
+            "Identity does: input and output are the same tensor, so the module's contribution "
+            "cannot be determined",
         ),
         example="{kind: node, at: fc, do: record}",
         backends=("python", "package", "torchscript", "exported"),
@@ -143,21 +145,21 @@ KINDS: tuple[Kind, ...] = (
         calls=InCalls.ALWAYS,
         in_all=8,
         in_template=True,
-        layer=LayerFigures("gradient", "input"),  # its own share is what the layer did
+        layer=LayerFigures("gradient", "input"),  # the contribution of this layer alone
     ),
     Kind(
         name="accumulate_grad",
         family="autograd node",
         target="parameter",
-        fires="after the AccumulateGrad node behind a parameter ran: the place of Horovod's and "
-        "DDP's hooks",
+        fires="after the AccumulateGrad node of a parameter runs. Horovod and DDP attach their "
+        "hooks to this node",
         phases=("backward",),
         registers="torch.autograd.graph.get_gradient_edge(p).node.register_hook(hook)",
         signature="hook(grad_inputs, grad_outputs) -> None",
         value="the gradient that was accumulated",
-        returns="nothing may be returned",
+        returns="must be None",
         replaces=False,
-        caveats=("torch forgets the hook when nobody keeps the node: hookcli keeps it",),
+        caveats=("torch drops the hook if nothing references the node: hookcli keeps a reference",),
         example='{kind: accumulate_grad, at: "*.weight", do: record}',
         backends=("python", "package", "torchscript", "exported"),
         attach="gradients:attach_accumulate_grad",
@@ -174,11 +176,11 @@ KINDS: tuple[Kind, ...] = (
         registers="Variable._execution_engine.queue_callback(hook)",
         signature="hook() -> None",
         value="nothing",
-        returns="nothing may be returned",
+        returns="must be None",
         replaces=False,
         caveats=(
-            "private in torch; it can be queued during a backward pass only, so hookcli queues it "
-            "at the gradient of the loss",
+            "the function is private in torch, and can be called only during a backward pass: "
+            "hookcli calls it when the gradient of the loss is known",
             "it does not run after an error in backward",
         ),
         backends=("python", "package", "torchscript", "exported"),
@@ -192,18 +194,19 @@ KINDS: tuple[Kind, ...] = (
         name="saved_tensors",
         family="autograd engine",
         target="run",
-        fires="when an operator saves a tensor for backward (pack), and when backward takes it "
-        "(unpack)",
+        fires="when a tensor is saved for backward and read again. pack runs when an operator "
+        "saves it, unpack when backward reads it",
         phases=("forward", "backward"),
         registers="torch.autograd.graph.saved_tensors_hooks(pack, unpack)",
         signature="call: {pack: f.py:pack, unpack: f.py:unpack}; pack(tensor) -> object, "
         "unpack(object) -> tensor",
-        value="the tensor that is saved; an action changes it once, as it is packed",
-        returns="pack's return is kept in its place, unpack's is used in backward",
+        value="the saved tensor; an action changes it once, when it is packed",
+        returns="the result of pack is stored instead of the tensor; the result of unpack is used "
+        "in backward",
         replaces=True,
         caveats=(
-            "one pair at a time: only the innermost acts",
-            "inside a module with at: the pair is in place while that module runs",
+            "only the innermost pair is active",
+            "with at, the pair is active while that module runs",
         ),
         backends=("python", "package", "torchscript", "exported"),
         example="{kind: saved_tensors, at: layer1, do: record}",
@@ -215,9 +218,8 @@ KINDS: tuple[Kind, ...] = (
         conflicts=(
             Conflict(
                 "saved_tensors",
-                "one pair of saved_tensors acts at a time, and this is a second over the same "
-                "modules",
-                "leave one out, or put both into one pair of functions",
+                "only one pair of saved_tensors hooks can be active for the same modules",
+                "remove one, or combine both in one pair of functions",
             ),
         ),
     ),

@@ -1,4 +1,4 @@
-"""What hookcli knows of one kind of hook: a row of the catalogue."""
+"""One kind of hook: a row of the catalogue."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ NamedBy: TypeAlias = Literal["module", "parameter"]
 
 @dataclass(frozen=True, slots=True)
 class AtRule:
-    """What a kind's `at` may name. Without `plain` the kind takes no `at`.
+    """What the `at` of a kind can select. Without `plain` the kind has no `at`.
 
-    `plain` is what a bare name means, `parts` those of a module's call that may be named (input,
-    output), `op` and `node` whether operators and autograd nodes may. `everywhere` is the `at` that
-    names all there is. With `parts_are_fixed` a hook at a part may return nothing, whatever the
-    kind's hooks may elsewhere. `by_name` is the kind to take for modules that are named.
+    `plain` is what a name without a part means. `parts` are the values of a module's call that can
+    be selected (input, output). `op` and `node` tell whether operators and autograd nodes can be
+    selected. `everywhere` is the `at` that matches everything. With `parts_are_fixed` a hook at a
+    part must return None, even if the kind's hooks may return a value elsewhere. `by_name` is the
+    kind to use for named modules.
     """
 
     plain: NamedBy | None = None
@@ -40,10 +41,10 @@ class AtRule:
 
 
 class InCalls(Enum):
-    """Whether a firing belongs to a call of a module, so that `calls` can choose it."""
+    """Whether a firing belongs to a call of a module, so that `calls` can select it."""
 
     NEVER = "never"
-    AT_VALUES = "at values"  # of a call: its inputs, its outputs, its operators; not at parameters
+    AT_VALUES = "at values"  # at inputs, outputs and operators of a call, not at parameters
     ALWAYS = "always"
 
 
@@ -55,13 +56,13 @@ class Moment(Enum):
 
 
 class Stage(Enum):
-    """When in a run a kind is attached, which decides what its attach function is given.
+    """When a kind is attached during a run. This decides the arguments of its attach function.
 
     BUILD        (hook, stack): before the model is built
     MODEL        (hook, targets, attachments, stack): to the model, before it runs
-    BACKWARD     (hooks): gives a tensor hook, registered on what backward starts from
+    BACKWARD     (hooks): returns a tensor hook for the tensor that backward starts from
     OPTIMIZER    (hook, optimizer, names of parameters by id, stack): before its first step
-    DISTRIBUTED  (hook, names of parameters by id): gives what averages a bucket
+    DISTRIBUTED  (hook, names of parameters by id): returns the function that averages a bucket
     PACKAGE      (root, hooks, patterns): packages the model
     """
 
@@ -74,11 +75,11 @@ class Stage(Enum):
 
 
 class Returned(Enum):
-    """What a function of this kind may return, beside None, where it may replace something."""
+    """What a function of this kind may return in addition to None, if it may replace something."""
 
-    VALUE = "value"  # what stands in the value's place; of gradients as many, and alike
+    VALUE = "value"  # replaces the value; gradients must keep their number, shapes and dtypes
     LIKE = "a tensor of the value's shape and dtype"
-    TENSOR = "a tensor, where the value is one"
+    TENSOR = "a tensor, if the value is one"
     ANYTHING = "anything"
     ENTRIES = "new values for entries of a state dict"
     ARGUMENTS = "(args, kwargs) of the call, which the value is not"
@@ -86,7 +87,7 @@ class Returned(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LayerFigures:
-    """Which figures of a layer's row the action `stats` gives: of a value, or of its gradient."""
+    """The value whose statistics `stats` writes to a layer's row: a value or its gradient."""
 
     of: Literal["value", "gradient"]
     part: Literal["input", "output"]
@@ -94,32 +95,36 @@ class LayerFigures:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A kind that cannot be attached at the same `at`: why, and the way out."""
+    """A kind that cannot be attached at the same `at`, with the reason and the solution."""
 
     kind: str
     message: str
     hint: str
 
 
+PYTHON_SOURCE = "remove the hook, or use the model's Python source"
+
+
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """Why a model of another format cannot have a kind, and what to do."""
+    """Why a model of another format does not support a kind, and what to do."""
 
-    why: str = "it has no place for it"
-    hint: str = "leave the hook out, or name the Python source"
+    why: str = "its format does not support this kind"
+    hint: str = PYTHON_SOURCE
 
 
-NO_GRADIENT = "no gradient came there: the loss does not reach it, or it does not require grad"
+NO_GRADIENT = "no gradient reached it: the loss does not depend on it, or it does not require grad"
 
 
 @dataclass(frozen=True, slots=True)
 class KindFacts:
-    """What users are told of a kind, and `hookcli list hooks -f json` prints: a promise.
+    """What users read about a kind. `hookcli list hooks -f json` prints these fields: a promise.
 
-    `phases` are those in which it can fire; a run performs the phases that its hooks need.
-    `signature` is that of a function given to `call`; `value` is what actions see and change.
-    `returns` says what a returned value does; `replaces` whether one can replace anything.
-    `backends` are the formats of models that have it.
+    `fires` continues the sentence "fires …"; its first sentence stands alone in tables. `phases`
+    are those in which the kind can fire; a run performs the phases that its hooks need.
+    `signature` is that of a function given to `call`. `value` is what actions read and change.
+    `returns` tells what a returned value does, and `replaces` whether it can replace anything.
+    `backends` are the model formats that support the kind.
     """
 
     name: str
@@ -146,30 +151,32 @@ class KindFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind(KindFacts):
-    """One kind of hook, as users and the engine need to know it.
+    """One kind of hook: the facts for users, and those that the engine needs.
 
     Attributes
     ----------
-    attach : what attaches it, "file:function" in hookcli/hooks/attach; `stage` says with what.
-    at, calls : what `at` may name, and whether `calls` can choose firings.
-    in_all : its place among those of `--kinds all`; None: it changes what it looks at, or the run,
-        and is left out.
-    in_template : `hookcli init` shows its example.
-    needs : the phases that a run performs for it, where they are not `phases`.
-    process_wide : torch fires it for every module or optimizer of the process.
-    moment : where it fires around a module's forward, once in every call.
-    layer : what its figures are in a layer's row.
+    attach : the function that attaches it, "file:function" in hookcli/hooks/attach; `stage` tells
+        with which arguments.
+    at, calls : what `at` can select, and whether `calls` can select firings.
+    in_all : its position in `--kinds all`. None: it changes the observed value or the run, and
+        `all` does not include it.
+    in_template : whether `hookcli init` shows its example.
+    needs : the phases that a run performs for it, if they are not `phases`.
+    process_wide : whether torch fires it for every module or optimizer of the process.
+    moment : when it fires around a module's forward, once in every call.
+    layer : which statistics of a layer's row it provides.
     returned : what its functions may return.
-    pair : `call` takes a pair of functions, pack and unpack.
-    average : the communication hook that averages where no action does; the kind is then one whose
-        `comm` and `call` average buckets.
-    edits_in_place : changing the value in place is how its functions are meant to work.
-    keeps_state : its functions have a state of the user's as an argument, which they may change.
-    wraps_values : torch makes the module's values views of a function of its own.
-    may_break : a run can fail with it that does well without, though no action changes a value.
+    pair : whether `call` accepts a pair of functions, pack and unpack.
+    average : the communication hook that averages a bucket if no action does. Only kinds that have
+        one support actions that average (`comm`, `call`).
+    edits_in_place : whether its functions are meant to change the value in place.
+    keeps_state : whether its functions get a state of the user's as an argument, which they may
+        change.
+    wraps_values : whether torch makes the module's values views of a custom Function.
+    may_break : whether a run can fail because of this hook although no action changes a value.
     conflicts : kinds that cannot be attached at the same `at`.
-    lack : why other formats of models do not have it.
-    silence : the likely reason where it never fired; "" for that of its phases.
+    lack : why other model formats do not support it.
+    silence : the likely reason if it never fired; "" for the reason that its phases suggest.
 
     """
 
@@ -195,20 +202,25 @@ class Kind(KindFacts):
     silence: str = ""
 
     @property
+    def when(self) -> str:
+        """The first sentence of `fires`: "after a module's forward"."""
+        return self.fires.partition(". ")[0]
+
+    @property
     def method(self) -> str:
         """The name of torch's method in `registers`: "register_forward_hook"."""
         return self.registers.partition("(")[0].rpartition(".")[2]
 
     @property
     def at_modules(self) -> bool:
-        """Whether an event's target is a module, or one of a module's nodes."""
+        """Whether the target of an event is a module or an autograd node of a module."""
         return self.target in {"module", "every module", "node"}
 
     @property
     def why_silent(self) -> str:
-        """The likely reason where a hook of this kind was attached and never fired."""
+        """The likely reason if a hook of this kind was attached and never fired."""
         if self.silence:
             return self.silence
         if "backward" in self.phases:
             return NO_GRADIENT
-        return "what it waits for did not happen: the module never ran"
+        return "the event did not occur, because the module never ran"

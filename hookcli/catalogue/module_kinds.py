@@ -1,4 +1,4 @@
-"""The kinds that fire around a module's forward and backward, per module and global."""
+"""The kinds that fire around a module's forward and backward, for one module or for all."""
 
 from __future__ import annotations
 
@@ -6,40 +6,41 @@ from hookcli.catalogue.kind import AtRule, Conflict, InCalls, Kind, Lack, LayerF
 
 _AT = AtRule("module", required=True)
 _LACK = Lack(
-    "its code has no place for PyTorch's backward hooks",
-    "use kind tensor, at: MODULE:output, or kind node, at: MODULE:input",
+    "it does not support PyTorch's backward hooks",
+    "use `{kind: tensor, at: MODULE:output}` or `{kind: node, at: MODULE:input}`",
 )
-_FLAT = "torch's backward hooks see only a tensor, or a flat tuple of them, as output"
+_FLAT = "torch fires it only if the output is a tensor or a flat tuple of tensors"
 
 
-def _not_beside(kind: str, full: str) -> tuple[Conflict, ...]:
-    """That legacy and full backward hooks exclude each other."""
-    legacy = "torch takes no legacy backward hook where there is a full one"
-    return (Conflict(kind, legacy, f"take {full} alone"),)
+def _excludes(kind: str, full: str) -> tuple[Conflict, ...]:
+    """Return the conflict of a legacy with a full backward hook; `full` is the one to keep."""
+    message = "torch does not allow legacy and full backward hooks together"
+    return (Conflict(kind, message, f"use {full} only"),)
 
 
 _IN_PLACE = (
-    "an in-place operation on the module's output, or on its input, raises: the hook makes them "
-    "views of a custom function. To observe gradients use kind tensor, which changes nothing"
+    "an in-place operation on the module's input or output raises an error, because the hook "
+    "makes them views of a custom Function. To observe gradients, use kind tensor, which changes "
+    "nothing"
 )
 _NO_TENSOR = (
-    "it never fires for outputs in a dict, a list or a dataclass: torch looks at a tensor or a "
+    "it never fires if the output is a dict, a list or a dataclass: torch supports a tensor or a "
     "flat tuple only"
 )
-_KEYWORDS = "tensors passed by keyword are not in grad_input"
-_BYPASS = "a direct call of module.forward() bypasses it"
+_KEYWORDS = "tensors that are passed by keyword are not in grad_input"
+_BYPASS = "it does not fire if module.forward() is called directly"
 
 _FORWARD_PRE = Kind(
     name="forward_pre",
     family="module",
     target="module",
-    fires="before the forward of a module, the parent's before the child's",
+    fires="before a module's forward. Parents fire before their children",
     phases=("forward",),
     registers="Module.register_forward_pre_hook(hook, prepend=, with_kwargs=)",
     signature="hook(module, args) -> args | None; with_kwargs: hook(module, args, kwargs) -> "
     "(args, kwargs) | None",
-    value="the positional arguments, a tuple; with_kwargs: (args, kwargs)",
-    returns="replaces the arguments; what is no tuple becomes the only one",
+    value="the positional arguments as a tuple; with_kwargs: (args, kwargs)",
+    returns="replaces the arguments; a value that is not a tuple becomes the only argument",
     replaces=True,
     options=("prepend", "with_kwargs"),
     caveats=(_BYPASS,),
@@ -57,20 +58,20 @@ _FORWARD = Kind(
     name="forward",
     family="module",
     target="module",
-    fires="after the forward of a module, the child's before the parent's",
+    fires="after a module's forward. Children fire before their parents",
     phases=("forward",),
     registers="Module.register_forward_hook(hook, prepend=, with_kwargs=, always_call=)",
     signature="hook(module, args, output) -> output | None; with_kwargs: hook(module, args, "
     "kwargs, output) -> output | None",
-    value="the output, whatever its structure",
+    value="the output, of any structure",
     returns="replaces the output",
     replaces=True,
     options=("prepend", "with_kwargs", "always_call"),
     caveats=(
         _BYPASS,
-        "any value that is not None replaces the output: a hook that returns what print or "
-        "register_hook returns breaks the model",
-        "always_call runs it also after an Exception, with output None; not after "
+        "any value except None replaces the output: a hook that returns, for example, the handle "
+        "of register_hook breaks the model",
+        "with always_call it also fires after an Exception, with output None, but not after "
         "KeyboardInterrupt",
     ),
     backends=("python", "package", "torchscript", "exported"),
@@ -87,11 +88,12 @@ _FULL_BACKWARD_PRE = Kind(
     name="full_backward_pre",
     family="module",
     target="module",
-    fires="when the gradient of a module's output is known, before its backward",
+    fires="before a module's backward. The gradients of its outputs are known then. Parents fire "
+    "before their children",
     phases=("backward",),
     registers="Module.register_full_backward_pre_hook(hook, prepend=)",
     signature="hook(module, grad_output) -> grad_output | None",
-    value="the gradients of the output, a tuple",
+    value="the gradients of the outputs as a tuple",
     returns="replaces grad_output",
     replaces=True,
     options=("prepend",),
@@ -110,12 +112,12 @@ _FULL_BACKWARD = Kind(
     name="full_backward",
     family="module",
     target="module",
-    fires="when the gradients of a module's inputs are known, the child's before the parent's; "
-    "after those of its parameters where an input requires grad",
+    fires="after a module's backward. The gradients of its inputs are known then and, if an input "
+    "requires grad, those of its parameters too. Children fire before their parents",
     phases=("backward",),
     registers="Module.register_full_backward_hook(hook, prepend=)",
     signature="hook(module, grad_input, grad_output) -> grad_input | None",
-    value="the gradients of the positional inputs, a tuple: the module's own share of them",
+    value="the gradients of the positional inputs as a tuple: this module's contribution only",
     returns="replaces grad_input",
     replaces=True,
     options=("prepend",),
@@ -123,8 +125,9 @@ _FULL_BACKWARD = Kind(
         _IN_PLACE,
         _NO_TENSOR,
         _KEYWORDS,
-        "where no input requires grad it fires at the output, and torch warns",
-        "removed between forward and backward it fires all the same",
+        "if no input requires grad, it fires when the gradients of the outputs are known, and "
+        "torch warns",
+        "if it is removed between forward and backward, it still fires",
     ),
     backends=("python", "package", "exported"),
     example="{kind: full_backward, at: fc, do: zero}",
@@ -134,7 +137,7 @@ _FULL_BACKWARD = Kind(
     may_break=True,
     in_template=True,
     wraps_values=True,
-    conflicts=_not_beside("backward", "full_backward"),
+    conflicts=_excludes("backward", "full_backward"),
     lack=_LACK,
     silence=_FLAT,
 )
@@ -142,18 +145,20 @@ _BACKWARD = Kind(
     name="backward",
     family="module",
     target="module",
-    fires="at the last autograd node of a module's forward: legacy",
+    fires="after a module's last autograd node (legacy). This is the node of the module's output; "
+    "use full_backward instead",
     phases=("backward",),
     registers="Module.register_backward_hook(hook)",
     signature="hook(module, grad_input, grad_output) -> grad_input | None",
-    value="the gradients of that node's inputs: often not the module's",
+    value="the gradients of that node's inputs, which are often not the module's inputs",
     returns="replaces that node's grad_input",
     replaces=True,
     caveats=(
-        "legacy, and wrong where the forward has several nodes: for a Sequential it shows inner "
-        "tensors, for a Linear on three dimensions not the input at all. Use full_backward",
-        "it cannot stand on a module that has a full backward hook",
-        "an output that is no tensor raises, or never returns: hookcli refuses to attach it there",
+        "it gets the wrong gradients if the forward creates several nodes: those of inner tensors "
+        "for a Sequential, and none of the input for a Linear with three-dimensional input",
+        "it cannot be attached to a module that has a full backward hook",
+        "an output that is not a tensor raises an error or makes torch hang: hookcli refuses to "
+        "attach it to such a module",
     ),
     backends=("python", "package", "exported"),
     example="{kind: backward, at: fc, do: record}",
@@ -161,7 +166,7 @@ _BACKWARD = Kind(
     at=_AT,
     calls=InCalls.ALWAYS,
     may_break=True,
-    conflicts=_not_beside("full_backward", "full_backward"),
+    conflicts=_excludes("full_backward", "full_backward"),
     lack=_LACK,
     silence=_FLAT,
 )
@@ -177,12 +182,14 @@ _GLOBAL_SIGNATURES = {
 
 
 def _global(kind: Kind) -> Kind:
+    """Return the kind that fires for all modules, made of the one that fires for a module."""
+    when, _, more = kind.fires.partition(". ")
     options = {"forward": ("with_kwargs", "always_call")}.get(kind.name, ())
     return Kind(
         name=f"global_{kind.name}",
         family="global module",
         target="every module",
-        fires=f"for every module that runs: {kind.fires}; before the modules' own hooks",
+        fires=f"{when}, for every module. Global hooks fire before the module's own. {more}",
         phases=kind.phases,
         registers=f"torch.nn.modules.module.{_GLOBAL_SIGNATURES[kind.name]}",
         signature=kind.signature if options else kind.signature.split("; with_kwargs")[0],
@@ -192,7 +199,8 @@ def _global(kind: Kind) -> Kind:
         options=options,
         caveats=(
             *kind.caveats,
-            "it fires for every module of the process; hookcli lets it act on those of the model",
+            "torch fires it for every module in the process; hookcli ignores modules that are not "
+            "in the model",
         ),
         backends=kind.backends,
         example=f"{{kind: global_{kind.name}, do: record}}",
@@ -205,8 +213,7 @@ def _global(kind: Kind) -> Kind:
         wraps_values=kind.wraps_values,
         may_break=kind.may_break,
         conflicts=tuple(
-            _not_beside(f"global_{other.kind}", "global_full_backward")[0]
-            for other in kind.conflicts
+            _excludes(f"global_{other.kind}", "global_full_backward")[0] for other in kind.conflicts
         ),
         lack=kind.lack,
         silence=kind.silence,

@@ -1,4 +1,4 @@
-"""The options that kinds of hooks take: those of torch's register functions."""
+"""The options of hooks: those of torch's register functions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class HookOption:
-    """One option. `does` explains it, `short` says it in the schema of the configuration.
+    """One option. `does` explains it; `short` is its description in the JSON Schema.
 
-    It is a boolean where `choices` are empty, and `example` a value as YAML has it.
+    An option without `choices` is a Boolean. `example` is a value as written in YAML.
     """
 
     name: str
@@ -23,19 +23,20 @@ OPTIONS: dict[str, HookOption] = {
     option.name: option
     for option in (
         HookOption(
-            "prepend", "puts it before the hooks that stand there already",
-            "before the hooks that are there",
+            "prepend", "runs before hooks that are already attached",
+            "run before hooks that are already attached",
         ),
         HookOption(
-            "always_call", "fires it also where the forward raised", "also where forward raised"
+            "always_call", "fires also if the forward raises an exception",
+            "fire also if the forward raises an exception",
         ),
         HookOption(
-            "with_kwargs", "gives it the keyword arguments too",
-            "the hook gets keyword arguments too",
+            "with_kwargs", "passes keyword arguments to the hook too",
+            "pass keyword arguments to the hook too",
         ),
         HookOption(
-            "mode", "all, once all gradients are there, or any, at the first",
-            "when all gradients are there, or the first", "any", ("all", "any"),
+            "mode", "all: fires when all gradients are known; any: when the first one is",
+            "fire when all gradients are known, or when the first one is", "any", ("all", "any"),
         ),
     )
 }  # fmt: skip

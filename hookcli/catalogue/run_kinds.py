@@ -1,22 +1,29 @@
-"""The kinds that fire beside autograd: optimizer, state, registration, operators, packaging."""
+"""The kinds outside autograd: optimizer, state dicts, registration, operators, packaging."""
 
 from __future__ import annotations
 
-from hookcli.catalogue.kind import AtRule, Conflict, InCalls, Kind, Lack, Returned, Stage
+from hookcli.catalogue.kind import (
+    PYTHON_SOURCE,
+    AtRule,
+    Conflict,
+    InCalls,
+    Kind,
+    Lack,
+    Returned,
+    Stage,
+)
 
 _AT_MODULE = AtRule("module", required=True)
-_NO_STATE = Lack(
-    "PyTorch takes none for its state dict", "leave the hook out, or name the Python source"
-)
-_BUILT = Lack("its modules are built already", "leave the hook out, or name the Python source")
-_STATE = ("every child's fires too, and in torch's order: see docs/hooks/reference.md",)
+_NO_STATE = Lack("PyTorch does not support hooks on its state dict", PYTHON_SOURCE)
+_BUILT = Lack("its modules are already built", PYTHON_SOURCE)
+_STATE = ("it also fires for every child module, in torch's order: see docs/hooks/reference.md",)
 
 
 def _optimizer(when: str, place: str) -> tuple[Kind, Kind]:
     signature = "hook(optimizer, args, kwargs) -> " + (
         "(args, kwargs) | None" if when == "pre" else "None"
     )
-    returns = "replaces step's arguments" if when == "pre" else "nothing may be returned"
+    returns = "replaces the arguments of step()" if when == "pre" else "must be None"
     returned = Returned.ARGUMENTS if when == "pre" else Returned.VALUE
     own = Kind(
         name=f"optimizer_step_{when}",
@@ -31,7 +38,7 @@ def _optimizer(when: str, place: str) -> tuple[Kind, Kind]:
         replaces=False,
         backends=("python", "package", "torchscript", "exported"),
         example=f"{{kind: optimizer_step_{when}, do: record}}",
-        caveats=("the run steps with run.optimizer; without one with SGD, lr 0.01",),
+        caveats=("the run uses run.optimizer, or SGD with lr 0.01 if it is not set",),
         attach=f"optimizer:attach_step_{when}",
         stage=Stage.OPTIMIZER,
         in_template=when == "pre",
@@ -42,8 +49,8 @@ def _optimizer(when: str, place: str) -> tuple[Kind, Kind]:
         name=f"global_optimizer_step_{when}",
         family="optimizer",
         target="optimizer",
-        fires=f"{place} step() of every optimizer, {'before' if when == 'pre' else 'after'} the "
-        "optimizer's own hooks",
+        fires=f"{place} step() of any optimizer. It fires "
+        f"{'before' if when == 'pre' else 'after'} the optimizer's own hooks",
         phases=("optimizer",),
         registers=f"torch.optim.optimizer.register_optimizer_step_{when}_hook(hook)",
         signature=signature,
@@ -69,12 +76,12 @@ KINDS: tuple[Kind, ...] = (
         name="state_dict_pre",
         family="state",
         target="module",
-        fires="before a module writes its part of state_dict(), the parent's before the child's",
+        fires="before a module writes its part of state_dict(). Parents fire before their children",
         phases=("state_dict",),
         registers="Module.register_state_dict_pre_hook(hook)",
         signature="hook(module, prefix, keep_vars) -> None",
         value="nothing",
-        returns="nothing may be returned",
+        returns="must be None",
         replaces=False,
         caveats=_STATE,
         backends=("python", "package", "exported"),
@@ -87,12 +94,12 @@ KINDS: tuple[Kind, ...] = (
         name="state_dict_post",
         family="state",
         target="module",
-        fires="after a module wrote its part of state_dict(), the child's before the parent's",
+        fires="after a module writes its part of state_dict(). Children fire before their parents",
         phases=("state_dict",),
         registers="Module.register_state_dict_post_hook(hook)",
         signature="hook(module, state_dict, prefix, local_metadata) -> None",
         value="the module's own entries of the dictionary",
-        returns="replaces entries: an action's values are written into the dictionary; a "
+        returns="replaces entries: the values of an action are written to the dictionary; a "
         "function changes the dictionary in place and returns None",
         replaces=True,
         caveats=_STATE,
@@ -108,15 +115,16 @@ KINDS: tuple[Kind, ...] = (
         name="load_state_dict_pre",
         family="state",
         target="module",
-        fires="before a module reads its part in load_state_dict(), the parent's first",
+        fires="before a module loads its part of a state dict. Parents fire before their children",
         phases=("state_dict",),
         registers="Module.register_load_state_dict_pre_hook(hook)",
         signature="hook(module, state_dict, prefix, local_metadata, strict, missing_keys, "
         "unexpected_keys, error_msgs) -> None",
         value="the module's own entries of the dictionary",
-        returns="replaces entries: an action's values are loaded; the caller's dictionary stays",
+        returns="replaces entries: the values of an action are loaded; the caller's dictionary "
+        "does not change",
         replaces=True,
-        caveats=(*_STATE, "strict is always True here, also for strict=False"),
+        caveats=(*_STATE, "the argument strict is always True, even with strict=False"),
         backends=("python", "package", "exported"),
         example="{kind: load_state_dict_pre, at: fc, do: record}",
         attach="state:attach_state",
@@ -128,14 +136,15 @@ KINDS: tuple[Kind, ...] = (
         name="load_state_dict_post",
         family="state",
         target="module",
-        fires="after a module read its part in load_state_dict(), the child's first",
+        fires="after a module loads its part of a state dict. Children fire before their parents",
         phases=("state_dict",),
         registers="Module.register_load_state_dict_post_hook(hook)",
         signature="hook(module, incompatible_keys) -> None",
         value="nothing",
-        returns="nothing may be returned; clearing incompatible_keys.missing_keys lets strict pass",
+        returns="must be None; a hook can clear incompatible_keys.missing_keys so that strict "
+        "loading succeeds",
         replaces=False,
-        caveats=(*_STATE, "a child sees all missing keys so far"),
+        caveats=(*_STATE, "a child gets all keys that are missing so far"),
         backends=("python", "package", "exported"),
         example="{kind: load_state_dict_post, at: fc, do: record}",
         attach="state:attach_state",
@@ -147,7 +156,8 @@ KINDS: tuple[Kind, ...] = (
             name=f"{what}_registration",
             family="registration",
             target="run",
-            fires=f"when a {what} is registered, by assignment too, while the model is built",
+            fires=f"when a {what} is registered. This happens while the model is built, also by "
+            "assignment to an attribute",
             phases=("build",),
             registers=f"torch.nn.modules.module.register_module_{what}_registration_hook(hook)",
             signature=f"hook(module, name, {what if what != 'module' else 'submodule'}) -> "
@@ -155,7 +165,9 @@ KINDS: tuple[Kind, ...] = (
             value=f"the {what}",
             returns=f"replaces the {what}",
             replaces=True,
-            caveats=("names are those inside the owner: the tree does not stand yet",),
+            caveats=(
+                "the name is the one inside the owner: the module tree does not exist yet",
+            ),
             example=f"{{kind: {what}_registration, do: record}}",
             attach="registration:attach_registration",
             stage=Stage.BUILD,
@@ -170,7 +182,7 @@ KINDS: tuple[Kind, ...] = (
         name="op",
         family="operators",
         target="run",
-        fires="for every operator that runs, below autograd: in backward too",
+        fires="for every operator that runs, below autograd. Operators of backward are included",
         phases=("forward", "loss", "backward", "optimizer"),
         registers="torch.utils._python_dispatch.TorchDispatchMode",
         signature="hook(op, args, kwargs, output) -> output | None",
@@ -178,8 +190,9 @@ KINDS: tuple[Kind, ...] = (
         returns="replaces the output",
         replaces=True,
         caveats=(
-            "operators are aten's, after decomposition: a Linear is t and addmm",
-            "with at: those that a module's calls run in forward; {op: aten.addmm} names one",
+            "operators are those of aten after decomposition: a Linear runs t and addmm",
+            "with at, it fires for operators that a module's calls run in forward; "
+            "{op: aten.addmm} selects one operator",
         ),
         example='{kind: op, at: {op: aten.addmm}, do: record}',
         backends=("python", "package", "torchscript", "exported"),
@@ -195,20 +208,22 @@ KINDS: tuple[Kind, ...] = (
         name="ddp_comm",
         family="distributed",
         target="run",
-        fires="when DistributedDataParallel has a bucket of gradients ready to be averaged",
+        fires="when a bucket of gradients is ready to be averaged. DistributedDataParallel "
+        "collects gradients in buckets",
         phases=("backward",),
         registers="DistributedDataParallel.register_comm_hook(state, hook)",
         signature="hook(state, bucket) -> Future[Tensor]",
-        value="the bucket's flat gradients",
-        returns="a Future of the tensor to use in their place",
+        value="the gradients of the bucket, as one flat tensor",
+        returns="a Future of the tensor to use instead",
         keeps_state=True,
         replaces=True,
         needs_values=True,
         caveats=(
-            "one only; its second parameter must be called bucket; a hook that returns None would "
-            "kill the process, so hookcli checks the return",
-            "needs the model wrapped in DistributedDataParallel: hookcli does it, with one process "
-            "where no more are asked for",
+            "a model can have only one",
+            "the second parameter of the function must be named bucket",
+            "a hook that returns None would crash the process, so hookcli checks the return value",
+            "the model must be wrapped in DistributedDataParallel: hookcli wraps it, with one "
+            "process if run.distributed does not ask for more",
         ),
         example="{kind: ddp_comm, do: [{comm: fp16_compress}, record]}",
         attach="comm:Averaging",
@@ -218,37 +233,42 @@ KINDS: tuple[Kind, ...] = (
         conflicts=(
             Conflict(
                 "ddp_comm",
-                "a model has one communication hook, and this is a second",
-                "leave one out",
+                "a model can have only one communication hook",
+                "remove one",
             ),
         ),
-        lack=Lack("DistributedDataParallel wraps Python modules", "name the Python source"),
+        lack=Lack("DistributedDataParallel supports Python modules only", PYTHON_SOURCE),
     ),
     *(
         Kind(
             name=f"package_{what}",
             family="packaging",
             target="package",
-            fires=f"when torch.package {does} a module, as the archive is closed",
+            fires=f"when torch.package {does}. This happens while the archive is closed",
             phases=("package",),
             registers=f"torch.package.PackageExporter.register_{what}_hook(hook)",
             signature="hook(exporter, module_name) -> None",
             value="nothing",
-            returns="nothing may be returned",
+            returns="must be None",
             replaces=False,
             caveats=(
-                "once per Python module, in the order of dependencies",
-                "run.package says what becomes of which modules; of all others hookcli stores "
-                "those that are loaded and not installed, and leaves out the rest",
-                "the event's node is the pattern that decided; null where torch does by itself",
-                "a module that cannot be packaged is a finding, and left out so that others show",
+                "it fires once per Python module, in the order of dependencies",
+                "run.package selects what is done with each module; of all other modules, hookcli "
+                "stores those that are loaded and not installed, and leaves out the rest",
+                "the event's node is the pattern that matched; null if torch decided by itself",
+                "a module that cannot be packaged is a finding; it is left out so that other such "
+                "modules are found too",
             ),
             backends=("python", "package"),
             example=f"{{kind: package_{what}, do: record}}",
             attach="packaging:export",
             stage=Stage.PACKAGE,
-            lack=Lack("torch.package takes Python modules", "name the Python source"),
+            lack=Lack("torch.package supports Python modules only", PYTHON_SOURCE),
         )
-        for what, does in (("extern", "leaves out"), ("intern", "stores"), ("mock", "mocks"))
+        for what, does in (
+            ("extern", "leaves a module out"),
+            ("intern", "stores the source of a module"),
+            ("mock", "replaces a module with a mock"),
+        )
     ),
 )  # fmt: skip

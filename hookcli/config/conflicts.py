@@ -1,4 +1,4 @@
-"""Hooks that cannot stand beside each other."""
+"""Hooks that cannot be attached together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hookcli.spec.hooks import HookSpec
 
 @dataclass(frozen=True, slots=True)
 class ConflictingHooks:
-    """Two hooks of which one must go; `second` is an index into the hooks that were looked at."""
+    """Two hooks that exclude each other. `second` is an index into the hooks that were checked."""
 
     second: int
     message: str
@@ -19,13 +19,13 @@ class ConflictingHooks:
 
 
 def conflicts(hooks: tuple[HookSpec, ...]) -> Iterator[ConflictingHooks]:
-    """The conflicts that the hooks alone show, each with the place of the first."""
+    """Yield the conflicts that can be found without a model, with the place of the first hook."""
     seen: dict[tuple[str, str | None], HookSpec] = {}
     for i, hook in enumerate(hooks):
-        where = None if hook.at is None else hook.at.text
+        at = None if hook.at is None else hook.at.text
         for conflict in CATALOGUE[hook.kind].conflicts:
-            first = seen.get((conflict.kind, where))
+            first = seen.get((conflict.kind, at))
             if first is not None:
-                message = f"{conflict.message} (the other: {first.place})"
+                message = f"{conflict.message} (other hook: {first.place})"
                 yield ConflictingHooks(i, message, conflict.hint)
-        seen.setdefault((hook.kind, where), hook)
+        seen.setdefault((hook.kind, at), hook)

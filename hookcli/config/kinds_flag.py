@@ -1,9 +1,9 @@
-"""`--kinds`: observers of the named kinds, in place of a preset."""
+"""The flag `--kinds`: hooks that record the named kinds, instead of a preset."""
 
 from __future__ import annotations
 
 from hookcli.catalogue.kind import Kind
-from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.catalogue.kinds import CATALOGUE, LIST_HINT
 from hookcli.config.sections.default_actions import with_defaults
 from hookcli.errors import RequestError
 from hookcli.spec.hooks import ActionSpec, HookSpec
@@ -12,31 +12,29 @@ from hookcli.text import nearest, try_instead
 
 
 def all_kinds() -> tuple[str, ...]:
-    """The kinds that `all` names: those whose rows have a place among them."""
-    placed = ((kind.in_all, kind.name) for kind in CATALOGUE.values() if kind.in_all is not None)
-    return tuple(name for _, name in sorted(placed))
+    """Return the kinds that `all` stands for, in the order that their rows define."""
+    kinds = ((kind.in_all, kind.name) for kind in CATALOGUE.values() if kind.in_all is not None)
+    return tuple(name for _, name in sorted(kinds))
 
 
 def observers(text: str) -> tuple[HookSpec, ...]:
-    """A hook that records for each kind in `text`, "forward,tensor" or "all", everywhere.
+    """Return a hook that records everywhere, for each kind in `text`: "forward,tensor" or "all".
 
     Raises
     ------
-    RequestError : a kind is unknown, or none is named.
+    RequestError : a kind is unknown, or `text` names no kind.
 
     """
     place = f"--kinds {text}"
     listed = tuple(name.strip() for name in text.split(",") if name.strip())
     names = all_kinds() if text.strip() == "all" else listed
     if not names:
-        raise RequestError("no kind is named", place=place, hint="hookcli list hooks shows them")
+        raise RequestError("--kinds must not be empty", place=place, hint=LIST_HINT)
     for name in names:
         if name not in CATALOGUE:
-            near = nearest(name, [*CATALOGUE, "all"])
+            guess = nearest(name, [*CATALOGUE, "all"])
             raise RequestError(
-                f"there is no kind of hook '{name}'",
-                place=place,
-                hint=try_instead(near, "hookcli list hooks shows them"),
+                f"unknown kind '{name}'", place=place, hint=try_instead(guess, LIST_HINT)
             )
     return tuple(
         _observer(CATALOGUE[name], index, place) for index, name in enumerate(dict.fromkeys(names))

@@ -1,6 +1,6 @@
-"""The presets: hooks as a user would write them, read by the same reader.
+"""The presets: hooks as a user would write them, read as any configuration is.
 
-A command is the engine with its preset; `hookcli init` prints one to start from.
+A command runs the engine with its preset. `hookcli init` prints a preset to start from.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PRESETS: dict[str, str] = {
     "grads": """\
 hooks:
   - {kind: tensor, at: "*:output", do: {stats: norm}}  # the gradient of every module's output
-  - {kind: node, at: "*:input", do: {stats: norm}}     # every module's own share of its input's
+  - {kind: node, at: "*:input", do: {stats: norm}}     # each module's part of its input's gradient
 """,
     "trace": """\
 hooks:
@@ -24,14 +24,14 @@ hooks:
 """,
     "none": "hooks: []\n",
 }
-_EMPTY = ("inspect", "check", "none")  # rules have probes of their own
+_EMPTY = ("inspect", "check", "none")  # rules run their own probes
 
 
 @cache
 def preset_hooks(name: str) -> tuple[HookSpec, ...]:
-    """The hooks of a preset, counted from 0; their place is "preset trace"."""
+    """Return the hooks of a preset, counted from 0, with a place such as "preset trace"."""
     if name in _EMPTY:
-        return ()  # nothing is read, and no YAML imported
+        return ()  # without importing YAML
     from dataclasses import replace
 
     from hookcli.config.load import read_text

@@ -1,4 +1,4 @@
-"""`hookcli init`: a preset as a configuration to start from, with examples to uncomment."""
+"""The configuration that `hookcli init` writes: a preset, and examples to uncomment."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from hookcli.config.presets import PRESETS
 from hookcli.spec.yaml import flow
 
 _HEAD = """\
-# What hookcli runs, and with which hooks: hookcli {command} -c THIS_FILE
+# A configuration for hookcli. Run it with: hookcli {command} -c THIS_FILE
 # Paths are relative to this file. hookcli schema config prints a JSON Schema for editors.
-# extends: base.yaml                          # the file that this one adds to
+# extends: base.yaml                          # the base configuration that this file extends
 
 model: {model}
 # model: {{source: model.py:Net, args: {{depth: 18}}, weights: net.safetensors}}
 
-# The batch. Without one the model's own is taken, or one is inferred.
-# inputs: ["2x3x224x224"]                     # a list is positional
-# inputs: {{input_ids: "2x16:int64:0..1000"}}   # a mapping is by keyword
+# The batch. By default the model's own batch is used, or one is inferred.
+# inputs: ["2x3x224x224"]                     # positional arguments
+# inputs: {{input_ids: "2x16:int64:0..1000"}}   # keyword arguments
 
-# How to run; the flags of the same names win.
+# How to run the model. Flags on the command line override these values.
 # run:
 #   mode: train                               # train, eval, as-is
 #   seed: 0
@@ -29,18 +29,18 @@ model: {model}
 #   batch_size: 2
 #   device: cpu
 #   dtype: bfloat16
-#   tensors: auto                             # fake: shapes without numbers; real
+#   tensors: auto                             # fake (shapes without values), real
 #   timeout: 600                              # seconds
 #   max_memory: 8                             # gigabytes
 
-preset: none                                  # the hooks below are those of preset {preset}
+preset: none                                  # the hooks of preset {preset} are listed below
 """
 _MORE = """\
 
-  # More hooks. `hookcli list hooks` shows every kind, `hookcli list actions` what each can do.
+  # More hooks. `hookcli list hooks` lists all kinds, `hookcli list actions` all actions.
   # - kind: forward                           # or a list of kinds
-  #   at: "layer[1-4].*.conv?"                # * crosses dots
-  #   calls: [0]                              # which calls of the module; steps: and every: too
+  #   at: "layer[1-4].*.conv?"                # * also matches dots
+  #   calls: [0]                              # only these calls of the module; also steps, every
   #   options: {prepend: true, always_call: false, with_kwargs: true}
   #   do: [stats, {scale: 0.5}]
 """
@@ -54,12 +54,11 @@ _TAIL = """
 
 
 def initial_text(source: str, preset: str) -> str:
-    """The configuration for `source` with the hooks of a preset; read, it gives just those."""
+    """Return a configuration for `source` with the hooks of a preset and no others."""
     command = preset if preset != "none" else "trace"
     head = _HEAD.format(command=command, model=flow(source), preset=preset)
     hooks = PRESETS[preset]
     if hooks == "hooks: []\n":
-        hooks = "hooks: []                                     # take the [] out to add some\n"
-    shown = (kind.example for kind in CATALOGUE.values() if kind.in_template)
-    examples = "".join(f"  # - {example}\n" for example in shown)
+        hooks = "hooks: []                                     # remove the [] to add hooks\n"
+    examples = "".join(f"  # - {kind.example}\n" for kind in CATALOGUE.values() if kind.in_template)
     return head + hooks + _MORE + examples + _TAIL

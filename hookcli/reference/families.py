@@ -1,4 +1,4 @@
-"""What there is to choose from, by family, as `list` and `explain` show it."""
+"""The families of things that `list` and `explain` show: hooks, actions, rules, formats."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 class Family:
     """One family: its members by name, and how they are shown.
 
-    `singular` stands before the colon in `explain hook:NAME`. `page` is all there is to know of a
-    member, `table` a line for each, both for a width; `data` is the same as plain data.
+    `singular` is the word before the colon in `explain hook:NAME`. `page` returns the page of a
+    member and `table` a line for each member, both for a width. `data` returns plain data.
     """
 
     singular: str
@@ -77,7 +77,7 @@ def _formats() -> Family:
     return Family("format", FORMATS, format_page, formats_table, data)
 
 
-# By the name that `list` has; the catalogues are imported when a family is asked for.
+# By the name that `list` accepts. A catalogue is imported when its family is requested.
 FAMILIES: dict[str, Callable[[], Family]] = {
     "hooks": _hooks,
     "actions": _actions,

@@ -1,4 +1,4 @@
-"""What hookcli knows of its formats, for a person: `explain format:NAME`. Plain text."""
+"""The pages of formats as plain text, for `explain` and `list`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, page
 
 
 def format_page(name: str, width: int = WIDTH) -> str:
-    """All there is to know of one format."""
+    """Return the page of one format."""
     row = FORMATS[name]
     return page(
         (
@@ -21,6 +21,6 @@ def format_page(name: str, width: int = WIDTH) -> str:
 
 
 def formats_table(_width: int = WIDTH) -> str:
-    """A line for each format, whatever the width."""
+    """Return a table with a line for each format. It ignores the width."""
     wide = max(map(len, FORMATS))
     return "".join(f"{name:<{wide}}  {row.description}\n" for name, row in FORMATS.items())

@@ -1,4 +1,4 @@
-"""What hookcli knows of hooks and actions, for a person: `explain` and `list`. Plain text."""
+"""The pages of hooks and actions as plain text, for `explain` and `list`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from hookcli.formats.parts.text import sentence
 from hookcli.reference.text_page import WIDTH, bullet_list, fields, filled, page
 from hookcli.text import shorten
 
+REAL_ONLY = "real only"
+
 
 def kind_page(kind: Kind, width: int = WIDTH) -> str:
-    """All there is to know of one kind of hook."""
+    """Return the page of one kind of hook."""
     return page(
         (
             f"{kind.name}  ({kind.family} hook)",
@@ -23,10 +25,10 @@ def kind_page(kind: Kind, width: int = WIDTH) -> str:
                     ("signature", kind.signature),
                     ("value", kind.value),
                     ("returns", kind.returns),
-                    ("stands on", kind.target),
+                    ("attaches to", kind.target),
                     ("phases", ", ".join(kind.phases)),
                     ("models", ", ".join(kind.backends)),
-                    ("tensors", "real ones only" if kind.needs_values else ""),
+                    ("tensors", REAL_ONLY if kind.needs_values else ""),
                     ("torch", f"{kind.since} or later"),
                     ("attached by", kind.registers),
                     ("example", kind.example),
@@ -41,12 +43,18 @@ def kind_page(kind: Kind, width: int = WIDTH) -> str:
     )
 
 
-def _takes(action: Action) -> str:
+def argument(action: Action) -> str:
+    """Return the form of an action's argument: "a number above 0"."""
     text = ARGUMENTS[action.argument]
-    return f"{text}, or nothing" if action.optional else text
+    return f"{text} (optional)" if action.optional else text
 
 
-def _stands_on(action: Action) -> str:
+def tensors(action: Action) -> str:
+    """Return whether an action works with fake tensors."""
+    return REAL_ONLY if action.needs_values else "real or fake"
+
+
+def _works_with(action: Action) -> str:
     if action.averages:
         return ", ".join(kind.name for kind in HOOKS.values() if kind.average is not None)
     changes = action.changes and not action.may_look
@@ -54,26 +62,21 @@ def _stands_on(action: Action) -> str:
 
 
 def _example(action: Action) -> str:
-    """As it stands in YAML: a mapping where it has an argument."""
+    """Return the example as a line of YAML: a mapping if the action has an argument."""
     return f"do: [{{{action.example}}}]" if ":" in action.example else f"do: [{action.example}]"
 
 
-def _clause(text: str) -> str:
-    """What stands before the first semicolon: enough for a table."""
-    return text.partition("; ")[0]
-
-
 def action_page(action: Action, width: int = WIDTH) -> str:
-    """All there is to know of one action."""
+    """Return the page of one action."""
     return page(
         (
             f"{action.name}  (action)",
             filled(sentence(action.does), width, "", ""),
             fields(
                 [
-                    ("takes", _takes(action)),
-                    ("stands on", _stands_on(action)),
-                    ("tensors", "real ones only" if action.needs_values else "real or fake"),
+                    ("argument", argument(action)),
+                    ("works with", _works_with(action)),
+                    ("tensors", tensors(action)),
                     ("example", _example(action)),
                 ],
                 width,
@@ -83,17 +86,17 @@ def action_page(action: Action, width: int = WIDTH) -> str:
 
 
 def hooks_table(width: int = WIDTH) -> str:
-    """A line for each kind of hook."""
+    """Return a table with a line for each kind of hook."""
     columns: dict[str, Column[Kind]] = {
         "name": Column("Kind", lambda kind: kind.name),
         "family": Column("Family", lambda kind: kind.family),
-        "target": Column("Stands on", lambda kind: kind.target),
+        "target": Column("Attaches to", lambda kind: kind.target),
         "replaces": Column("Can change", lambda kind: "yes" if kind.replaces else "no"),
         "fires": Column(
             "Fires",
-            lambda kind: _clause(kind.fires),
+            lambda kind: kind.when,
             least=48,
-            fit=lambda kind, width: shorten(_clause(kind.fires), width),
+            fit=lambda kind, width: shorten(kind.when, width),
         ),
     }
     rows = list(HOOKS.values())
@@ -101,13 +104,11 @@ def hooks_table(width: int = WIDTH) -> str:
 
 
 def actions_table(width: int = WIDTH) -> str:
-    """A line for each action."""
+    """Return a table with a line for each action."""
     columns: dict[str, Column[Action]] = {
         "name": Column("Action", lambda action: action.name),
         "changes": Column("Changes", lambda action: "yes" if action.changes else "no"),
-        "values": Column(
-            "Tensors", lambda action: "real" if action.needs_values else "real or fake"
-        ),
+        "values": Column("Tensors", tensors),
         "does": Column(
             "What it does",
             lambda action: action.does,

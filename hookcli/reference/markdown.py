@@ -1,4 +1,4 @@
-"""The reference of hooks and actions in Markdown: docs/hooks/reference.md is its output.
+"""The reference of hooks and actions in Markdown. docs/hooks/reference.md is the output of this command.
 
 python -c "from hookcli.reference.markdown import hooks_reference; print(hooks_reference(), end='')"
 """
@@ -7,49 +7,64 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hookcli.catalogue.actions import ARGUMENTS, CATALOGUE as ACTIONS, Action
+from hookcli.catalogue.actions import CATALOGUE as ACTIONS, Action
 from hookcli.catalogue.kind import Kind
 from hookcli.catalogue.kinds import CATALOGUE as HOOKS
 from hookcli.catalogue.options import OPTIONS
 from hookcli.formats.markdown import quote
 from hookcli.formats.parts.text import sentence
+from hookcli.reference.hooks import REAL_ONLY, argument, tensors
 
 _INTRO = """\
 # Hooks and actions
 
-<!-- Generated from the catalogues by hookcli.reference.markdown. A test holds it to them. -->
+<!-- Generated from the catalogues by hookcli.reference.markdown. A test compares the two. -->
 
-A hook in a configuration is *when* (its kind), *where* (`at`) and *what* (`do`). The kinds carry
-PyTorch's own names, less `register_` and `_hook`. `hookcli explain hook:forward` prints one of
-these sections, `hookcli list hooks` the table.
+A hook in a configuration defines *when* (its `kind`), *where* (`at`) and *what* (`do`). The names
+of the kinds are those of PyTorch's functions without `register_` and `_hook`. `hookcli list hooks`
+lists all kinds. `hookcli explain hook:forward` prints one of the sections below.
 """
 
-# Observed on torch 2.13; what PyTorch's documentation promises is marked.
+# Observed with torch 2.13. "(documented)" marks the order that PyTorch's documentation guarantees.
 _ORDER = """\
 ## The order in one training step
 
-hookcli numbers the events of all kinds with one counter, and reports what happened. For a step
-through two layers that is:
+hookcli numbers the events of all kinds with one counter, in the order in which they happen. In a
+training step through two layers, the order is:
 
-1. Global `forward_pre` hooks, then the module's own; the parent's before the child's. (promised)
-2. `saved_tensors` packs while an operator runs; `op` sees each operator.
-3. Global `forward` hooks, then the module's own; the child's before the parent's. (promised)
-4. Tensor hooks on the root's output: they stand on the outermost node.
-5. `full_backward_pre`, global before own; the parent's before the child's.
-6. At each autograd node: tensor hooks, then `node_pre`, then unpacking, the node, and `node`.
-7. At each parameter: tensor hooks, `multi_grad`, then the gradient is written to `.grad`, then
-   `post_accumulate_grad`, then `accumulate_grad`. All of it before the module's `full_backward`.
-8. `full_backward`, global before own; the child's before the parent's.
-9. `engine_callback`, once the whole graph has run.
-10. Global `optimizer_step_pre`, own `optimizer_step_pre`, the step, own `optimizer_step_post`,
-    global `optimizer_step_post`.
+1. `forward_pre`: global hooks, then the module's own. Parents fire before their children.
+   (documented)
+2. While an operator runs, `saved_tensors` packs and `op` fires.
+3. `forward`: global hooks, then the module's own. Children fire before their parents. (documented)
+4. `tensor` hooks on the root's output, because its node is the outermost one.
+5. `full_backward_pre`: global hooks, then the module's own. Parents fire before their children.
+6. At each autograd node: `tensor` hooks, `node_pre`, unpacking of saved tensors, the node itself,
+   `node`.
+7. At each parameter: `tensor` hooks, `multi_grad`, the write to `.grad`, `post_accumulate_grad`,
+   `accumulate_grad`. All of these run before the module's `full_backward`.
+8. `full_backward`: global hooks, then the module's own. Children fire before their parents.
+9. `engine_callback`, after the whole graph has run.
+10. `optimizer_step_pre`: global hooks, then the optimizer's own. Then the step itself. Then
+    `optimizer_step_post`: the optimizer's own hooks, then global ones.
 
-Of two branches the one whose node was made later goes first in backward, whatever the order of the
-operands.
+If two branches join, backward runs the branch whose node was created later first. The order of the
+operands does not matter.
 
 **State dicts.** Saving: `state_dict_pre` of the parent, then of the child; `state_dict_post` of the
 child, then of the parent. Loading: `load_state_dict_pre` of the parent, then of the child;
 `load_state_dict_post` of the child, then of the parent.
+"""
+
+_LEGEND = """\
+The table of each kind has these rows:
+
+- **signature**: the signature of a Python function for the action `call`.
+- **value**: what actions read and change.
+- **returns**: what happens with a value that the function returns.
+- **attaches to**: the type of the target.
+- **phases**: the phases of a run in which the hook can fire.
+- **models**: the model formats that support the kind.
+- **attached by**: the PyTorch function that attaches the hook.
 """
 
 
@@ -58,7 +73,7 @@ def _code(text: str) -> str:
 
 
 def _row(cells: Iterable[str]) -> str:
-    """Of a table: a pipe inside code would end the cell."""
+    """Return a table row. Pipes are escaped, because a pipe inside code would end the cell."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -88,10 +103,10 @@ def _section(kind: Kind) -> Iterator[str]:
         ("signature", _signature(kind)),
         ("value", quote(kind.value)),
         ("returns", quote(kind.returns)),
-        ("stands on", kind.target),
+        ("attaches to", kind.target),
         ("phases", ", ".join(map(_code, kind.phases))),
         ("models", ", ".join(kind.backends)),
-        ("tensors", "real ones only" if kind.needs_values else ""),
+        ("tensors", REAL_ONLY if kind.needs_values else ""),
         ("torch", f"{kind.since} or later"),
         ("attached by", _code(kind.registers)),
         *((f"option `{name}`", quote(OPTIONS[name].does)) for name in kind.options),
@@ -102,7 +117,7 @@ def _section(kind: Kind) -> Iterator[str]:
 
 
 def _signature(kind: Kind) -> str:
-    """Each form as code, after what asks for it."""
+    """Return each form of the signature as code, after the option that selects it."""
     parts = [part.rpartition(": hook") for part in kind.signature.split("; ")]
     return "; ".join(
         f"{when}: {_code(f'hook{rest}')}" if sep else _code(rest) for when, sep, rest in parts
@@ -110,30 +125,30 @@ def _signature(kind: Kind) -> str:
 
 
 def _action(action: Action) -> tuple[str, ...]:
-    takes = ARGUMENTS[action.argument] + (", or nothing" if action.optional else "")
     return (
         _code(action.name),
         quote(action.does),
-        quote(takes),
+        quote(argument(action)),
         "yes" if action.changes else "no",
-        "real" if action.needs_values else "real or fake",
+        tensors(action),
         _code(action.example),
     )
 
 
 def hooks_reference() -> str:
-    """The page, whole."""
-    titles = ("action", "what it does", "takes", "changes", "tensors", "example")
+    """Return the whole page."""
+    titles = ("action", "what it does", "argument", "changes", "tensors", "example")
     parts = [
         _INTRO,
         _kinds(),
         _ORDER,
         "## Kinds",
+        _LEGEND,
         *(part for kind in HOOKS.values() for part in _section(kind)),
         "## Actions",
-        "Those that change a value stand on kinds whose hooks may return one; they keep its "
-        "structure, dtype and device. Those that "
-        "need real tensors make the run a real one.",
+        "Actions that change a value work only with kinds whose hooks may return one. They keep "
+        "the value's structure, dtype and device. If an action needs real tensors, the run uses "
+        "real tensors.",
         _table(titles, map(_action, ACTIONS.values())),
     ]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"

@@ -1,4 +1,4 @@
-"""What hookcli knows of rules, for a person: `explain` and `list`. Plain text."""
+"""The pages of rules as plain text, for `explain` and `list`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _option(option: RuleOption) -> str:
     if isinstance(default, tuple):
         default = "[" + ", ".join(map(str, default)) + "]"
     suffix = (
-        " (needed)" if option.required else "" if default is None else f" (default: {default!r})"
+        " (required)" if option.required else "" if default is None else f" (default: {default!r})"
     )
     if isinstance(default, str) and default.startswith("["):
         suffix = f" (default: {default})"
@@ -28,13 +28,13 @@ def _option(option: RuleOption) -> str:
 
 
 def costs(rule: Rule) -> str:
-    """What its probes cost a run, with the default options."""
+    """Return what a run must do for the rule in addition, with the default options."""
     needed = dict.fromkeys(probe.partition(":")[0] for probe in rule.needs(rule.filled({})))
     return "; ".join(PROBES[probe] for probe in needed) or "nothing beyond the run"
 
 
 def rule_page(rule: Rule, width: int = WIDTH) -> str:
-    """All there is to know of one rule."""
+    """Return the page of one rule."""
     return page(
         (
             f"{rule.name}  (rule)",
@@ -44,11 +44,11 @@ def rule_page(rule: Rule, width: int = WIDTH) -> str:
                 [
                     ("formula", rule.formula),
                     ("severity", rule.severity),
-                    ("safe set", "yes: judged without being asked for" if rule.safe else "no"),
+                    ("safe set", "yes: checked by default" if rule.safe else "no"),
                     ("costs", costs(rule)),
                     ("source", rule.source),
                     ("fails", rule.fails),
-                    ("mend", rule.mend),
+                    ("fix", rule.mend),
                     ("example", rule.example),
                 ],
                 width,
@@ -59,13 +59,13 @@ def rule_page(rule: Rule, width: int = WIDTH) -> str:
 
 
 def rules_table(width: int = WIDTH) -> str:
-    """A line for each rule."""
+    """Return a table with a line for each rule."""
     columns: dict[str, Column[Rule]] = {
         "name": Column("Rule", lambda rule: rule.name),
         "severity": Column("Severity", lambda rule: rule.severity),
         "safe": Column("Safe set", lambda rule: "yes" if rule.safe else "no"),
         "says": Column(
-            "What it says",
+            "What it checks",
             lambda rule: rule.says,
             least=32,
             fit=lambda rule, width: shorten(rule.says, width),
@@ -76,8 +76,8 @@ def rules_table(width: int = WIDTH) -> str:
 
 
 def rule_data(rule: Rule) -> dict[str, Any]:
-    """A rule as data, for JSON."""
-    texts = (
+    """Return a rule as plain data, for JSON."""
+    names = (
         "severity",
         "safe",
         "says",
@@ -91,7 +91,7 @@ def rule_data(rule: Rule) -> dict[str, Any]:
     return {
         "name": rule.name,
         "description": rule.says,
-        **{name: getattr(rule, name) for name in texts},
+        **{name: getattr(rule, name) for name in names},
         "needs": list(rule.needs(rule.filled({}))),
         "options": [dataclasses.asdict(option) for option in rule.options],
     }

@@ -10,7 +10,7 @@ _LEAST = 40
 
 
 def filled(text: str, width: int, first: str, later: str) -> str:
-    """The text over several lines: what stands before the first, and before the later ones."""
+    """Return the text wrapped to `width`; `first` and `later` are prefixes of the lines."""
     return textwrap.fill(
         text,
         max(width, _LEAST),
@@ -22,7 +22,7 @@ def filled(text: str, width: int, first: str, later: str) -> str:
 
 
 def fields(pairs: Sequence[tuple[str, str]], width: int) -> str:
-    """Labels on the left, their texts beside them; what has no text is left out."""
+    """Return labels with their wrapped texts to the right. Labels without text are omitted."""
     pairs = [(label, text) for label, text in pairs if text]
     wide = max(len(label) for label, _ in pairs)
     return "\n".join(
@@ -31,11 +31,11 @@ def fields(pairs: Sequence[tuple[str, str]], width: int) -> str:
 
 
 def bullet_list(title: str, items: Iterable[str], width: int) -> str:
-    """A title, and a line or more for each item; "" without any."""
+    """Return a title with a bullet for each item, or "" if there are no items."""
     lines = [filled(item, width, "  - ", "    ") for item in items]
     return "\n".join([title, *lines]) if lines else ""
 
 
 def page(parts: Iterable[str]) -> str:
-    """The parts that say something, a blank line between them."""
+    """Return the parts that are not empty, with a blank line between them."""
     return "\n\n".join(part for part in parts if part) + "\n"

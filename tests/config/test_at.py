@@ -146,7 +146,7 @@ def test_kinds_with_a_target_need_at(refused, kind):
 )  # fmt: skip
 def test_kinds_without_a_target_take_no_at(refused, kind):
     message, path, _ = refused(f"{{kind: {kind}, at: fc}}")
-    assert message.startswith(f"kind {kind} takes no 'at': it fires ")
+    assert message.startswith(f"kind {kind} does not support 'at': it fires ")
     assert path == "at"
 
 

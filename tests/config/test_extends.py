@@ -118,7 +118,7 @@ def test_a_conflict_over_two_files_names_both(places):
         own="extends: base.yaml\nhooks: [{kind: ddp_comm}]\n", base="hooks: [{kind: ddp_comm}]\n"
     )
     assert place == "own.yaml:2: hooks[0].kind"
-    assert message.endswith("(the other: base.yaml:1: hooks[0])")
+    assert message.endswith("(other hook: base.yaml:1: hooks[0])")
 
 
 @pytest.mark.parametrize(

@@ -127,25 +127,50 @@ def test_calls_count_those_of_modules(hook, kind):
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        ("{kind: ddp_comm}", "{kind: ddp_comm, do: stats}", "a model has one communication hook"),
-        ("{kind: backward, at: fc}", "{kind: full_backward, at: fc}", "no legacy backward hook"),
-        ("{kind: full_backward, at: [a, b]}", "{kind: backward, at: [a, b]}", "no legacy backward"),
-        ("{kind: global_backward}", "{kind: global_full_backward}", "no legacy backward hook"),
-        ("{kind: saved_tensors, at: fc}", "{kind: saved_tensors, at: fc}", "one pair of saved"),
-        ("{kind: saved_tensors}", "{kind: saved_tensors}", "one pair of saved_tensors acts"),
+        (
+            "{kind: ddp_comm}",
+            "{kind: ddp_comm, do: stats}",
+            "a model can have only one communication hook",
+        ),
+        (
+            "{kind: backward, at: fc}",
+            "{kind: full_backward, at: fc}",
+            "legacy and full backward hooks",
+        ),
+        (
+            "{kind: full_backward, at: [a, b]}",
+            "{kind: backward, at: [a, b]}",
+            "legacy and full backward hooks",
+        ),
+        (
+            "{kind: global_backward}",
+            "{kind: global_full_backward}",
+            "legacy and full backward hooks",
+        ),
+        (
+            "{kind: saved_tensors, at: fc}",
+            "{kind: saved_tensors, at: fc}",
+            "only one pair of saved",
+        ),
+        (
+            "{kind: saved_tensors}",
+            "{kind: saved_tensors}",
+            "only one pair of saved_tensors hooks can be active",
+        ),
     ],
 )
 def test_hooks_that_exclude_each_other_are_refused_with_both_lines(problem, first, second, message):
     said, place, line, _ = problem(f"hooks:\n  - {first}\n  - {second}\n")
     assert message in said
-    assert said.endswith("(the other: hooks.yaml:2: hooks[0])")
+    assert said.endswith("(other hook: hooks.yaml:2: hooks[0])")
     assert place == "hooks.yaml:3: hooks[1].kind"
     assert line == f"- {second}"
 
 
 def test_legacy_and_full_backward_in_one_list_of_kinds_is_refused(problem):
     assert (
-        "no legacy backward hook" in problem("hooks: [{kind: [backward, full_backward], at: a}]")[0]
+        "legacy and full backward hooks"
+        in problem("hooks: [{kind: [backward, full_backward], at: a}]")[0]
     )
 
 

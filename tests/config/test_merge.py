@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.catalogue.kinds import CATALOGUE, LIST_HINT
 from hookcli.config.config import Config
 from hookcli.config.kinds_flag import all_kinds, observers
 from hookcli.config.merge import Flags, spec_of
@@ -179,11 +179,11 @@ def test_ddp_comm_averages():
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("fowrard", "there is no kind of hook 'fowrard'", "try `forward`"),
-        ("forward,zzz", "there is no kind of hook 'zzz'", "hookcli list hooks shows them"),
-        ("", "no kind is named", "hookcli list hooks shows them"),
-        (" , ", "no kind is named", "hookcli list hooks shows them"),
-        ("al", "there is no kind of hook 'al'", "try `all`"),
+        ("fowrard", "unknown kind 'fowrard'", "try `forward`"),
+        ("forward,zzz", "unknown kind 'zzz'", LIST_HINT),
+        ("", "--kinds must not be empty", LIST_HINT),
+        (" , ", "--kinds must not be empty", LIST_HINT),
+        ("al", "unknown kind 'al'", "try `all`"),
     ],
 )
 def test_kinds_that_are_refused(text, message, hint):
@@ -196,11 +196,11 @@ def test_kinds_that_are_refused(text, message, hint):
 def test_kinds_that_exclude_each_other_are_refused(read):
     with pytest.raises(RequestError) as caught:
         kinds("backward,full_backward")
-    assert "no legacy backward hook" in caught.value.message
+    assert "legacy and full backward hooks" in caught.value.message
     config = read("hooks: [{kind: ddp_comm}]")
     with pytest.raises(RequestError) as caught:
         kinds("ddp_comm", config=config)
-    assert "(the other: hooks.yaml:1: hooks[0])" in caught.value.message
+    assert "(other hook: hooks.yaml:1: hooks[0])" in caught.value.message
 
 
 def test_all_are_those_that_change_nothing():

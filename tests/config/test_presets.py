@@ -71,13 +71,15 @@ def test_each_line_that_is_commented_out_may_be_taken_in(name, read, folder):
     text = text.replace("hooks: []", "hooks:")
     text = re.sub(r"^(\s*)# (\S.*: .*|run:|checks:|  .*|  +- .*|- .*)$", r"\1\2", text, flags=re.M)
     lines = [
-        line for line in text.splitlines() if not line.startswith(("extends", "Paths", "What"))
+        line
+        for line in text.splitlines()
+        if not line.startswith(("extends", "Paths", "A configuration"))
     ]
     kept = "\n".join(lines)
     for first in ("model", "inputs"):  # two ways to say one thing: keep the last
         while len(re.findall(rf"^{first}:", kept, re.M)) > 1:
             kept = re.sub(rf"^{first}:.*\n", "", kept, count=1, flags=re.M)
-    for prose in ("  More hooks.", "The batch.", "How to run;"):
+    for prose in ("  More hooks.", "The batch.", "How to run the model."):
         kept = re.sub(rf"^{re.escape(prose)}.*\n", "", kept, flags=re.M)
     config = read(kept)
     assert len({hook.kind for hook in config.hooks}) >= 9

@@ -28,12 +28,12 @@ def test_a_page_of_a_kind():
         == """\
 post_accumulate_grad  (tensor hook)
 
-Fires when a gradient was added to a parameter's .grad.
+Fires after a gradient is added to a parameter's .grad.
 
 signature    hook(parameter) -> None
 value        the parameter's .grad
-returns      nothing may be returned
-stands on    parameter
+returns      must be None
+attaches to  parameter
 phases       backward
 models       python, package, torchscript, exported
 torch        2.1 or later
@@ -41,7 +41,7 @@ attached by  Tensor.register_post_accumulate_grad_hook(hook)
 example      {kind: post_accumulate_grad, at: "*", do: record}
 
 caveats
-  - it does not fire for gradients taken with torch.autograd.grad
+  - it does not fire for gradients computed by torch.autograd.grad
 """
     )
 
@@ -54,10 +54,10 @@ clamp  (action)
 
 Limits each value to [low, high].
 
-takes      [low, high]
-stands on  kinds whose hooks may return a value
-tensors    real or fake
-example    do: [{clamp: [-1, 1]}]
+argument    [low, high]
+works with  kinds whose hooks may return a value
+tensors     real or fake
+example     do: [{clamp: [-1, 1]}]
 """
     )
 

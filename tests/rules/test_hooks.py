@@ -102,9 +102,9 @@ CHECK = "{rule: hook_misuse}"
 NEVER = [
     ("{kind: forward, at: spare, do: record}", "the module never ran"),
     ("{kind: full_backward, at: both, do: record}",
-     "torch's backward hooks see only a tensor, or a flat tuple of them, as output"),
-    ("{kind: post_accumulate_grad, at: spare.weight, do: record}", "no gradient came there"),
-    ("{kind: tensor, at: 'spare:output', do: record}", "no gradient came there"),
+     "only if the output is a tensor or a flat tuple of tensors"),
+    ("{kind: post_accumulate_grad, at: spare.weight, do: record}", "no gradient reached it"),
+    ("{kind: tensor, at: 'spare:output', do: record}", "no gradient reached it"),
     ("{kind: forward, at: a, calls: [3], do: record}", "no firing passed its calls, steps or"),
     ("{kind: node, at: {node: SoftmaxBackward0}, do: record}", "no SoftmaxBackward0 ran there"),
 ]  # fmt: skip

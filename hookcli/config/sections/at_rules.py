@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from hookcli.catalogue.kind import InCalls, Kind
 from hookcli.config.parse.nodes import Node, Problems
 from hookcli.config.sections.at import Found
@@ -15,10 +13,10 @@ def check_at(kind: Kind, hook: Node, matches: Found, problems: Problems) -> None
     """Note what a kind cannot be hooked to: it decides what a name means."""
     rules, at = kind.at, hook.get("at")
     if rules.plain is None and at is not None:
-        hint = "leave it out"
+        hint = "remove it"
         if rules.by_name:
-            hint = f"leave it out, or take kind {rules.by_name}, which hooks the modules you name"
-        problems.add(at, f"kind {kind.name} takes no 'at': it fires {_first(kind)}", hint)
+            hint = f"remove it, or use kind {rules.by_name}, which fires for the modules in 'at'"
+        problems.add(at, f"kind {kind.name} does not support 'at': it fires {kind.when}", hint)
     elif rules.required and at is None:
         problems.add(hook, f"kind {kind.name} has no 'at'", f"add it, as in {kind.example}")
     elif rules.plain is not None:
@@ -40,10 +38,6 @@ def check_calls(kind: Kind, hook: Node, matches: Found, problems: Problems) -> N
             f"{what} does not fire in a module's call",
             "take steps or every, or leave it out",
         )
-
-
-def _first(kind: Kind) -> str:
-    return re.split("[:;,]", kind.fires)[0]
 
 
 def _check_match(kind: Kind, item: Node, match: Match, problems: Problems) -> None:

@@ -12,13 +12,13 @@ def too_large(
 ) -> ModelError:
     """Refusal of a real run whose tensors would take `need` bytes where `most` can be had."""
     what = "parameters and their gradients" if gradients else "parameters"
-    hint = "--tensors fake needs no memory for them, and shows how far that comes"
+    needed, free = f"{need / 1e9:.1f} GB", f"{most / 1e9:.1f} GB"
     return ModelError(
-        f"a real run needs {need / 1e9:.1f} GB for {what}, and {most / 1e9:.1f} GB can be had{why}",
+        f"a real run needs {needed} for {what}, but only {free} is available{why}",
         place=place,
-        hint="inspect and trace run under fake tensors, which take no memory"
+        hint="use `inspect` or `trace`, which run with fake tensors and need no memory"
         if gradients
-        else hint,
+        else "pass `--tensors fake`, which needs no memory for the parameters",
     )
 
 

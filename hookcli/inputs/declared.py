@@ -68,7 +68,7 @@ def declarations(
         batch = as_batch(value)
         problem = misfit(root, batch)
         if problem is None and isinstance(main, str) and batch.kwargs and main not in batch.kwargs:
-            problem = f"it holds no {main}, the model's main input"
+            problem = f"it does not contain '{main}', the model's main input"
         if problem is not None:
             drop(name, problem)
             continue

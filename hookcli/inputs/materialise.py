@@ -40,7 +40,7 @@ def make_tensor(spec: TensorSpec, floating: torch.dtype, device: str) -> torch.T
         return _floating(shape, dtype, device, spec)
     low, high = (int(fill.low), int(fill.high)) if fill.kind == "range" else (0, _DEFAULT_HIGH)
     if high - 1 > torch.iinfo(dtype).max or low < torch.iinfo(dtype).min:
-        raise OverflowError(f"{spec.dtype} does not reach from {low} to {high - 1}")
+        raise OverflowError(f"{spec.dtype} cannot represent {low} to {high - 1}")
     return torch.randint(low, high, shape, device=device).to(dtype)
 
 
@@ -111,7 +111,7 @@ def _tensor(spec: TensorSpec, place: str, floating: torch.dtype, device: str) ->
         first = first_line(str(error))
         kind = "integers" if spec.dtype in INTEGERS else "numbers"
         raise RequestError(
-            f"this tensor of {kind} cannot be made: {first}",
+            f"cannot create this tensor of {kind}: {first}",
             place=place,
-            hint="give a smaller shape, or a range that the dtype holds",
+            hint="give a smaller shape, or a range that fits the dtype",
         ) from None

@@ -98,7 +98,7 @@ class CallHooks:
         call.inlined = is_wrapper(module) and within_compiled(sys._getframe(1))
         call.outer = sys.exc_info()[1]
         if isinstance(module, nn.TransformerEncoderLayer) and _could_fuse(module):
-            call.note("observing its children made it leave PyTorch's fused path")
+            call.note("observing its children disabled PyTorch's fused path")
         if key not in self._hooked:
             self._strangers[key] = module
             call.kwargs_seen, call.entered = False, True

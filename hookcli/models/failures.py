@@ -9,6 +9,8 @@ from hookcli.errors import OWN, is_own
 from hookcli.models import places
 from hookcli.report.recording import Failure
 
+TRACEBACK_HINT = "run with `-v` for the traceback"
+
 # What the type of a failure means beside the names of Python's own exceptions.
 _TAKEN = {kind.__name__ for kind in OWN} | {"died", "timeout", "memory"}  # those of a crash
 _name = type.__dict__["__name__"].__get__  # a metaclass may have its own

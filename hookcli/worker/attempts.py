@@ -12,7 +12,7 @@ from hookcli.catalogue.actions import CATALOGUE
 from hookcli.catalogue.kind import PHASES
 from hookcli.errors import InterruptedRun, ModelError, NoBatchError, NoFakeError
 from hookcli.memory import available, too_large
-from hookcli.report.report import Report
+from hookcli.report.report import ErrorInfo, Report
 from hookcli.spec.plan import why_values
 from hookcli.spec.request import Attempt, Spec
 from hookcli.text import first_line
@@ -189,8 +189,7 @@ def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
             return None
         confirm, declaration = True, outcome.message.declaration
         inferred = outcome.message.inferred
-        reason = f"{error.type}: {first_line(error.message)}"
-        reason += f" at {error.place}" if error.place else ""
+        reason = _brief(error) + (f" at {error.place}" if error.place else "")
     if not confirm or spec.run.tensors == "fake":
         return None
     _hold(spec, outcome)
@@ -206,9 +205,13 @@ def _hold(spec: Spec, outcome: _Outcome) -> None:
     free = available()
     most = min((m for m in (free, spec.run.max_memory) if m is not None), default=None)
     if most is not None and need > most:
-        why = "" if error is None else f"; the fake run failed: {error.type}: {error.message}"
+        why = "" if error is None else f" (the run with fake tensors failed: {_brief(error)})"
         place = (error.place if error else None) or spec.model.source
-        raise too_large(need, most, place, first_line(why))
+        raise too_large(need, most, place, why)
+
+
+def _brief(error: ErrorInfo) -> str:
+    return f"{error.type}: {first_line(error.message)}"
 
 
 def _settle(spec: Spec, attempt: Attempt, outcome: _Outcome, seconds: float) -> Report:

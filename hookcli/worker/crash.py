@@ -22,8 +22,8 @@ from hookcli.worker.protocol import Crash
 
 _HINTS = {
     "died": "run the model by itself under `python -X faulthandler` to see more",
-    "timeout": "give it longer with --timeout, or a smaller --input",
-    "memory": "give a smaller --input, or run where there is more memory",
+    "timeout": "pass a longer `--timeout`, or a smaller `--input`",
+    "memory": "pass a smaller `--input`, or use a machine with more memory",
 }
 
 

@@ -140,7 +140,7 @@ class _Pair:
                 shutil.copyfile(file, folder / file.name.removeprefix("0."))
         except OSError as error:
             raise RequestError(
-                f"{folder} cannot be written: {error.strerror}",
+                f"cannot write {folder}: {error.strerror}",
                 place=f"--save {folder}",
-                hint="is the disk full? name another folder",
+                hint="check that the disk is not full, or choose another folder",
             ) from None

@@ -91,7 +91,7 @@ class Ranks:
             answers = self._answers(workers)
             steps = [worker.last().step for worker in workers]
             ended = {
-                i: workers[i].stopped("died", "it was ended, as another rank had failed")
+                i: workers[i].stopped("died", "hookcli ended it because another rank failed")
                 for i in range(len(workers))
                 if i not in answers
             }
@@ -194,7 +194,7 @@ class Ranks:
         missing = [None] * (rank.world - 1 - len(others))
         for i, report in enumerate(others, 1):
             if report is None and own.error is not None:
-                gone = replace(own.error, layer=None, type="died", message="it left no report")
+                gone = replace(own.error, layer=None, type="died", message="it sent no report")
                 failed.append(Failed(i, gone, None, 1))
             elif report is not None and report.error is not None:
                 failed.append(Failed(i, report.error, None, 1))

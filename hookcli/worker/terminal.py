@@ -34,9 +34,9 @@ def user_terminal(action: ActionSpec, *, several_ranks: bool) -> Iterator[Termin
     """
     if several_ranks:
         raise RequestError(
-            f"{action.name} asks at the terminal, and several ranks would ask at once",
+            f"{action.name} needs the terminal, which several ranks cannot share",
             place=action.place,
-            hint="run one process: leave --nproc out",
+            hint="omit `--nproc` to run one process",
         )
     terminal = Terminal(_open(action), shared_memory())
     end_unused()  # it was started without the terminal
@@ -64,11 +64,11 @@ def _open(action: ActionSpec) -> int:
                 return fd
             background = True
         os.close(fd)
-    where = "hookcli is in the background of its terminal" if background else "there is none"
+    problem = "hookcli runs in the background of it" if background else "none is available"
     raise RequestError(
-        f"{action.name} asks at a terminal, and {where}",
+        f"{action.name} needs a terminal, but {problem}",
         place=action.place,
-        hint="run it at a terminal, in the foreground; or take print or save in its place",
+        hint="run hookcli in the foreground of a terminal, or use the action `print` or `save`",
     )
 
 

@@ -16,7 +16,7 @@ from hookcli.report.findings import CheckRow, Measurement
 from hookcli.report.report import Report
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Command, Spec
-from hookcli.text import join_names
+from hookcli.text import join_names, pluralize
 
 PROBE = "digest"
 _SHOWN = 3
@@ -66,16 +66,19 @@ def _changed(event: EventRow) -> bool:
 
 def _verdict(spec: Spec, report: Report, names: list[str], judged: int, own: int) -> CheckRow:
     status = "pass"
-    aside = f"; {own} differ between bare runs too, and were left out" if own else ""
-    message = f"outputs, gradients, parameters and buffers are bitwise those of bare runs{aside}"
+    aside = f" ({own} differ between runs without hooks, and are not judged)" if own else ""
+    message = (
+        "outputs, gradients, parameters and buffers are bitwise equal to those of runs without "
+        f"hooks{aside}"
+    )
     if names:
-        listed = join_names(names, _SHOWN)
-        message = f"with the hooks another value came out for: {listed}{aside}"
+        listed, verb = join_names(names, _SHOWN), pluralize(len(names), "differs", "differ")
+        message = f"not neutral: {listed} {verb} from the run without hooks{aside}"
         status = "skip" if _changes(spec, report) else "fail"
         if status == "skip":
-            message = f"hooks change values on purpose; {message}"
+            message = f"hooks change values on purpose: {message.removeprefix('not neutral: ')}"
     elif report.error is not None or not judged:
-        status, message = "skip", "the run did not come far enough to be compared"
+        status, message = "skip", "the run ended before it could be compared"
     return CheckRow(
         rule="neutral",
         target="",

@@ -166,7 +166,7 @@ class Worker:
                 self._inbox.feed(data)
 
     def _died(self) -> Crash:
-        lost = "the model closed the pipe over which its report was to come"
+        lost = "the model closed the pipe that carries its report"
         try:
             status = self._child.wait(_GRACE)
         except subprocess.TimeoutExpired:
@@ -174,17 +174,19 @@ class Worker:
         if status == PIPE_LOST and self._box.last().phase == "report":
             return self._crash("died", lost)
         if status >= 0:
-            return self._crash("died", f"the process ended itself with exit status {status}")
+            return self._crash("died", f"the process exited with status {status}")
         if -status == signal.SIGKILL:
             return self._crash(
                 "memory", "the process was killed, as the system does when memory runs out"
             )
-        return self._crash("died", f"the process died of {processes.signal_in_words(-status)}")
+        cause = processes.signal_in_words(-status)
+        return self._crash("died", f"the process was killed by {cause}")
 
     def _over_limits(self) -> Crash | None:
         self._note_pause()
         if self._limits.passed():
-            return self.stopped("timeout", f"no end after {self._limits.timeout:g} s (--timeout)")
+            limit = f"{self._limits.timeout:g} s (--timeout)"
+            return self.stopped("timeout", f"the run took longer than {limit}")
         if self._limits.memory is not None:
             used = self.resident
             if used > self._limits.memory:
@@ -192,7 +194,7 @@ class Worker:
                 return self.stopped("memory", f"{used / 1e9:.2f} GB used, over {most}")
         left = available()
         if left is not None and left < _RESERVE:
-            return self.stopped("memory", "the machine's memory ran out")
+            return self.stopped("memory", "the machine ran out of memory")
         return None
 
     def _note_pause(self) -> None:

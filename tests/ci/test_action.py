@@ -95,7 +95,7 @@ def test_a_file_that_was_not_written_is_no_output(check, workspace):
     done = check(model="nets/none.py", sarif="old.sarif")
     assert done.status == 2
     assert done.outputs == {"status": "2", "passed": "false"}
-    assert "error: there is no file nets/none.py" in done.log
+    assert "error: file not found: nets/none.py" in done.log
     assert done.runner.annotations == [
         ("error", {"title": "hookcli"}, "nothing was judged, status 2: see the log")
     ]

@@ -41,25 +41,25 @@ FILES = {
 
 # arguments, status, in the message, the place, in the hint
 CASES = {
-    "missing file": (["nope.py"], 2, "no file nope.py", "nope.py", ""),
-    "missing file, near": (["okk.py"], 2, "no file okk.py", "okk.py", "try `ok.py`"),
-    "directory": (["."], 2, "is a directory", ".", "name a file in it"),
+    "missing file": (["nope.py"], 2, "file not found: nope.py", "nope.py", ""),
+    "missing file, near": (["okk.py"], 2, "not found: okk.py", "okk.py", "try `ok.py`"),
+    "directory": (["."], 2, "is a directory", ".", "pass a file in it"),
     "not a model file": (["notes.json"], 2, "a configuration", "notes.json", "Python file"),
-    "no known kind": (["weights.bin"], 2, "no file of a kind", "weights.bin", "Python file"),
-    "a cut archive": (["cut.pt"], 3, "cannot be read", "cut.pt", "is the file whole?"),
+    "no known kind": (["weights.bin"], 2, "not a kind of file", "weights.bin", "Python file"),
+    "a cut archive": (["cut.pt"], 3, "cannot be read", "cut.pt", "complete"),
     "syntax error": (["syntax.py"], 3, "'(' was never closed", "syntax.py:2", "syntax"),
     "import error": (["imports.py"], 3, "no_such_thing", "imports.py:2", "install no_such_thing"),
     "raises at import": (["raises.py"], 3, "ValueError: one two \\x1b[31m", "raises.py:3", "-v"),
     "empty": (["empty.py"], 2, "defines no model", "empty.py", "build_model()"),
     "no model": (["nothing.py"], 2, "defines no model", "nothing.py", "build_model()"),
     "several": (["several.py"], 2, "several models", "several.py", "inspect several.py:B"),
-    "no such attribute": (["ok.py:Nett"], 2, "no Nett in ok.py", "ok.py:Nett", "`Net`"),
-    "not a module": (["nothing.py:x"], 2, "of type int", "nothing.py:x", "name a module"),
-    "returns none": (["factory.py"], 2, "returned no module but int", "factory.py", "function"),
-    "no such module": (["no_such:Net"], 2, "no module no_such", "no_such:Net", "package.module"),
+    "no such attribute": (["ok.py:Nett"], 2, "'Nett' not found in ok.py", "ok.py:Nett", "`Net`"),
+    "not a module": (["nothing.py:x"], 2, "got int", "nothing.py:x", "name an nn.Module"),
+    "returns none": (["factory.py"], 2, "must return an nn.Module", "factory.py", "function"),
+    "no such module": (["no_such:Net"], 2, "not found: no_such", "no_such:Net", "package.module"),
     "constructor needs": (["needs.py"], 2, "hidden, depth", "needs.py", "--arg hidden="),
     "constructor still needs": (
-        ["needs.py", "--arg", "hidden=3"], 2, "needs arguments: depth", "needs.py", "--arg depth=",
+        ["needs.py", "--arg", "hidden=3"], 2, "requires argument depth", "needs.py", "--arg depth=",
     ),
     "constructor raises": (["breaks.py"], 3, "RuntimeError", "breaks.py:6", "-v"),
     "unknown argument": (["ok.py", "--arg", "widht=3"], 2, "'widht'", "--arg widht=3", "`width`"),
@@ -71,13 +71,13 @@ CASES = {
         ["ok.py", "--arg", "width={call: nope}"], 2, "malformed", "--arg width=", "{call:",
     ),
     "a call of no module": (
-        ["ok.py", "--arg", "width={call: ':x'}"], 2, "cannot be found", "--arg width=", "{call:",
+        ["ok.py", "--arg", "width={call: ':x'}"], 2, "not found", "--arg width=", "{call:",
     ),
     "a call of a relative module": (
-        ["ok.py", "--arg", "width={call: '.a:b'}"], 2, "cannot be found", "--arg width=", "{call:",
+        ["ok.py", "--arg", "width={call: '.a:b'}"], 2, "not found", "--arg width=", "{call:",
     ),
     "a call of a name with a NUL": (
-        ["ok.py", "--arg", 'width={call: "a\\0.py:f"}'], 2, "cannot be found", "--arg width=",
+        ["ok.py", "--arg", 'width={call: "a\\0.py:f"}'], 2, "not found", "--arg width=",
         "{call:",
     ),
     "an endless number": (
@@ -87,7 +87,7 @@ CASES = {
         ["ok.py", "--arg", "width=!!bool maybe"], 2, "not a YAML bool", "--arg width=", "--arg",
     ),
     "a range of no generator": (
-        ["ok.py", "-i", "2x4:uint64:0..18446744073709551615"], 2, "cannot be made", "--input",
+        ["ok.py", "-i", "2x4:uint64:0..18446744073709551615"], 2, "cannot create", "--input",
         "range",
     ),
     "too many elements": (
@@ -96,7 +96,7 @@ CASES = {
     "too many steps": (
         ["ok.py", "--batch-size", 20 * "9"], 2, "at most", "--batch-size 999", "--batch-size 2",
     ),
-    "no name": ([""], 2, "directory", "''", "name a file in it"),
+    "no name": ([""], 2, "directory", "''", "pass a file in it"),
     "malformed input": (["ok.py", "-i", "2x"], 2, "'2x' is no input", "--input 2x", "2x3x224"),
     "unknown dtype": (["ok.py", "-i", "2x4:flaot32"], 2, "no dtype", "--input 2x4:", "`float32`"),
     "empty range": (["ok.py", "-i", "2:int64:5..5"], 2, "is empty", "--input 2:int64", "HIGH"),
@@ -109,9 +109,9 @@ CASES = {
     "contradictory": (
         ["ok.py", "-i", "2x4", "-i", "x=2x4"], 2, "multiple values", "--input 2x4", "(x,",
     ),
-    "no input file": (["ok.py", "-i", "no.pt"], 2, "no file no.pt", "--input no.pt", ".npy"),
-    "corrupt input file": (["ok.py", "-i", "broken.pt"], 3, "cannot be read", "--input", "whole"),
-    "no such function": (["ok.py", "-i", "ok.py:make"], 2, "no make", "--input ok.py:make", ""),
+    "no input file": (["ok.py", "-i", "no.pt"], 2, "not found: no.pt", "--input no.pt", ".npy"),
+    "corrupt input file": (["ok.py", "-i", "broken.pt"], 3, "cannot read", "--input", "complete"),
+    "no such function": (["ok.py", "-i", "ok.py:make"], 2, "'make' not", "--input ok.py:make", ""),
     "no input to be found": (
         ["picky.py"], 2, "none was given; ", "picky.py", "--input question=2x16",
     ),
@@ -122,10 +122,10 @@ CASES = {
     "no folder": (["ok.py", "-o", "no/x.txt"], 2, "cannot be written", "no/x.txt", "folder"),
     "folder as file": (["ok.py", "-o", "."], 2, "it is a directory", ".", "folder"),
     "two on stdout": (["ok.py", "-f", "json", "-f", "tree"], 2, "share", "-f json -f tree", "file"),
-    "no weights": (["ok.py", "--weights", "no.pt", "-i", "2x4"], 2, "no file", "--weights", ""),
+    "no weights": (["ok.py", "--weights", "no.pt", "-i", "2x4"], 2, "not found", "--weights", ""),
     "corrupt weights": (
-        ["ok.py", "--weights", "broken.safetensors", "-i", "2x4"], 3, "cannot be read",
-        "--weights broken.safetensors", "whole",
+        ["ok.py", "--weights", "broken.safetensors", "-i", "2x4"], 3, "cannot read",
+        "--weights broken.safetensors", "complete",
     ),
     "device gpu": (["ok.py", "--device", "gpu"], 2, "no device", "--device gpu", "`cuda`"),
     "unknown device": (["ok.py", "--device", "cdua"], 2, "no device", "--device cdua", "`cuda`"),

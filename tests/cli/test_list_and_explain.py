@@ -143,7 +143,7 @@ def test_init_replaces_nothing(folder, refused):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nte.py"], "there is no file nte.py"),
+        (["nte.py"], "file not found: nte.py"),
         (["net.py", "-o", "conf"], "it is a directory"),
         (["net.py", "-o", "no/c.yaml"], "there is no folder no"),
     ],

@@ -185,8 +185,8 @@ def test_a_model_and_a_scripted_copy_of_it_agree(cli, net, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "status", "message", "place"),
     [
-        (["net.py", "no.py"], 2, "B: there is no file no.py", "no.py"),
-        (["no.py", "net.py"], 2, "A: there is no file no.py", "no.py"),
+        (["net.py", "no.py"], 2, "B: file not found: no.py", "no.py"),
+        (["no.py", "net.py"], 2, "A: file not found: no.py", "no.py"),
         (["net.py?dtyp=bf16", "net.py"], 2, "'dtyp' is no setting of a side", "net.py?dtyp=bf16"),
         (["net.py", "net.py?mode=dream"], 2, "'dream' is no mode", "net.py?mode=dream"),
         (["net.py", "a.json"], 2, "a saved report goes with another one", "net.py"),
@@ -198,7 +198,7 @@ def test_a_model_and_a_scripted_copy_of_it_agree(cli, net, tmp_path):
         (["net.py", "two.py"], 2, "B: Two.forward does not take the batch", "two.py"),
         (["net.py", "broken.py"], 3, "B: broken.py is not valid Python", "broken.py"),
         (["net.py", "slow.py", "--timeout", "6"], 3, "B: no end after 6 s (--timeout)", "slow.py"),
-        (["net.py", "gone.py"], 3, "B: the process ended itself with exit status 7", "gone.py"),
+        (["net.py", "gone.py"], 3, "B: the process exited with status 7", "gone.py"),
     ],
 )
 def test_a_failure_names_its_side(cli, model_file, net, arguments, status, message, place):

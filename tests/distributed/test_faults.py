@@ -44,12 +44,12 @@ def line_of(text):
         ("raise", "ValueError in forward, in 'bad' (Bad): rank 1, step 1: rank 1 raises",
          "rank 1 raises"),
         ("kill", "rank 1, step 1: the process was killed", None),
-        ("exit", "rank 1, step 1: the process ended itself with exit status 7", None),
+        ("exit", "rank 1, step 1: the process exited with status 7", None),
         ("shape", "the ranks built different models: first.weight is [17, 16] float32 on rank 1, "
          "and [16, 16] float32 on rank 0", None),
         ("more", "the ranks built different models: rank 1 has extra.weight where rank 0 has "
          "last.weight", None),
-        ("build", "rank 1: Wrong could not be built: RuntimeError: rank 1 cannot be built",
+        ("build", "rank 1: cannot build Wrong: RuntimeError: rank 1 cannot be built",
          "rank 1 cannot be built"),
     ],
 )  # fmt: skip
@@ -75,7 +75,8 @@ def test_a_rank_that_hangs_ends_with_all_others_at_the_timeout(ranks, tmp_path):
     assert time.monotonic() - started < 60
     message, where, _ = done.error()
     assert done.status == 3
-    assert message.startswith("rank 1, step 1 (rank 0 in backward meanwhile): no end after 25 s")
+    where_others = "rank 1, step 1 (rank 0 in backward meanwhile)"
+    assert message.startswith(f"{where_others}: the run took longer than 25 s")
     assert "in forward, in 'bad'" in message
     assert where.endswith(f"nets.py:{line_of('time.sleep(600)')}")
     assert marked(mark) == []

@@ -98,7 +98,7 @@ def test_hostile_names_are_escaped():
 
 
 LOST = error("RuntimeError", "[../gloo/pair.cc:525] Connection closed by peer", "backward", None)
-TIMEOUT = error("timeout", "no end after 5 s (--timeout)")
+TIMEOUT = error("timeout", "the run took longer than 5 s (--timeout)")
 
 
 @pytest.mark.parametrize(

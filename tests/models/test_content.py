@@ -91,26 +91,26 @@ REFUSED = {
     "onnx": (onnx, "an ONNX model", "PyTorch source"),
     "tensorrt": (lambda p: p.write_bytes(b"ftrt" + bytes(9)), "a TensorRT engine", "source"),
     "openvino": (lambda p: p.write_text('<?xml ?>\n<net name="a">'), "an OpenVINO", "source"),
-    "hdf5": (lambda p: p.write_bytes(b"\x89HDF\r\n\x1a\n"), "an HDF5 file", "no PyTorch model"),
-    "keras": (lambda p: zipped(p, ["config.json", "model.weights.h5"]), "a Keras model", "PyTorch"),
-    "tflite": (lambda p: p.write_bytes(b"\x1c\0\0\0TFL3"), "a TensorFlow Lite", "PyTorch"),
+    "hdf5": (lambda p: p.write_bytes(b"\x89HDF\r\n\x1a\n"), "an HDF5 file", "Python file"),
+    "keras": (lambda p: zipped(p, ["config.json", "model.weights.h5"]), "a Keras model", "Python"),
+    "tflite": (lambda p: p.write_bytes(b"\x1c\0\0\0TFL3"), "a TensorFlow Lite", "Python"),
     "npy": (lambda p: arrays(p, np.save), "NumPy arrays", "--input f.x"),
     "npz": (lambda p: arrays(p, np.savez), "NumPy arrays", "--input"),
-    "library": (lambda p: p.write_bytes(b"\x7fELF\x02"), "a compiled library", "libraries:"),
+    "library": (lambda p: p.write_bytes(b"\x7fELF\x02"), "a compiled library", "`libraries`"),
     "wheel": (lambda p: zipped(p, ["a/b.py", "a-1.dist-info/WHEEL"]), "a Python wheel", "pip"),
     "notebook": (lambda p: p.write_text('{"cells": [], "nbformat": 4}'), "a notebook", "nbconvert"),
     "lfs": (
         lambda p: p.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:1\n"),
         "a Git LFS pointer", "git lfs pull",
     ),
-    "html": (lambda p: p.write_text("<!DOCTYPE html><p>404"), "a web page", "anew"),
+    "html": (lambda p: p.write_text("<!DOCTYPE html><p>404"), "a web page", "again"),
     "gz": (lambda p: p.write_bytes(gzip.compress(b"x")), "a compressed file", "unpack"),
     "tar": (lambda p: tar_of(p), "a tar archive", "tar xf f.x"),
     "zip": (lambda p: zipped(p, ["a/b.txt"]), "a zip archive of an unknown kind", "unpack"),
     "config": (lambda p: p.write_text('{"a": null}'), "a configuration", "Python file"),
     "empty": (lambda p: p.write_bytes(b""), "empty", "Python file"),
-    "noise": (lambda p: p.write_bytes(b"\x00\x01garbage"), "no file of a kind", "model.py:Net"),
-    "text": (lambda p: p.write_text("one two three"), "no file of a kind", "model.py:Net"),
+    "noise": (lambda p: p.write_bytes(b"\x00\x01garbage"), "not a kind of file", "model.py:Net"),
+    "text": (lambda p: p.write_text("one two three"), "not a kind of file", "model.py:Net"),
 }  # fmt: skip
 
 
@@ -175,8 +175,8 @@ def test_mobile_torchscript_that_still_has_its_code_is_torchscript(folder):
 def test_of_several_models_in_a_file_the_commands_are_listed(folder):
     torch.save({"ema": linear(), "model": linear()}, folder / "two.pt")
     made.package(folder / "two.pkg", {"a/b.pkl": linear(), "z/c.pkl": linear(), "a/n.pkl": [1]})
-    for name, hint in (("two.pt", "two.pt:ema, two.pt:model"),
-                       ("two.pkg", "two.pkg:a/b.pkl, two.pkg:z/c.pkl")):  # fmt: skip
+    for name, hint in (("two.pt", "`two.pt:ema` or `two.pt:model`"),
+                       ("two.pkg", "`two.pkg:a/b.pkl` or `two.pkg:z/c.pkl`")):  # fmt: skip
         with pytest.raises(RequestError) as caught:
             parse_source(name)
         assert caught.value.hint == f"write {hint}"
@@ -189,8 +189,8 @@ def test_of_several_models_in_a_file_the_commands_are_listed(folder):
     ("source", "hint"),
     [
         ("c.pkg:model/modle.pkl", "try `c.pkg:model/model.pkl`"),
-        ("d.pt:model", "write d.pt"),
-        ("t.pt:layer", "write t.pt alone"),
+        ("d.pt:model", "write `d.pt`"),
+        ("t.pt:layer", "write `t.pt`"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -225,7 +225,7 @@ def test_a_folder_is_told_by_its_files(files, what, folder):
         (folder / "d" / name).write_text("x")
     with pytest.raises(RequestError, match=what) as caught:
         parse_source("d")
-    assert " d" in caught.value.hint or "PyTorch" in caught.value.hint
+    assert " d" in caught.value.hint or "Python file" in caught.value.hint
 
 
 @pytest.mark.parametrize("kind", ["script", "exported", "package", "pickled", "legacy"])
@@ -247,7 +247,7 @@ def test_a_file_that_was_cut_off_is_damaged_and_no_request_to_mend(kind, folder)
         with pytest.raises(ModelError, match="cannot be read") as caught:
             parse_source("m.pt")
         assert (caught.value.status, caught.value.place) == (3, "m.pt")
-        assert "whole" in caught.value.hint
+        assert "complete" in caught.value.hint
 
 
 def test_telling_a_file_does_not_open_it(folder):

@@ -68,7 +68,7 @@ def test_the_ranking_decides_and_is_said(tmp_path, source, name, type_):
     got, warnings = chosen(tmp_path, source, name)
     assert got == type_
     assert len(warnings) == 1
-    assert warnings[0].startswith(f"chose {type_}; also here: ")
+    assert warnings[0].startswith(f"chose {type_}; the file also defines ")
 
 
 def test_arguments_decide_what_can_be_built(tmp_path):
@@ -182,10 +182,10 @@ def test_dataclasses_and_annotations_resolve_in_the_file(tmp_path):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("import sys\nsys.exit(3)\n", r"called sys.exit\(3\) while it was imported"),
-        ("raise RuntimeError('x')\n", "could not be imported: RuntimeError: x"),
+        ("import sys\nsys.exit(3)\n", r"called sys.exit\(3\) during import"),
+        ("raise RuntimeError('x')\n", "cannot import .*: RuntimeError: x"),
         ("def f(:\n", "is not valid Python"),
-        ("from .missing import x\n", "could not be imported: ModuleNotFoundError"),
+        ("from .missing import x\n", "cannot import .*: ModuleNotFoundError"),
     ],
 )
 def test_a_file_that_fails_is_the_model_s_fault(tmp_path, source, message):

@@ -163,7 +163,7 @@ def test_a_branch_of_cond_is_no_layer_and_is_told(tmp_path):
     path = save(tmp_path / "m.pt2", Chooses().eval(), (torch.randn(3, 4),))
     report = attempt(path)
     assert [row.name for row in report.layers] == ["", "fc"]
-    assert "what runs inside cond has no rows" in report.warnings[0]
+    assert "modules called inside cond have no rows" in report.warnings[0]
 
 
 def test_the_mode_is_that_of_the_export(tmp_path):
@@ -187,7 +187,7 @@ def test_what_has_no_operator_is_told(tmp_path):
     model = nn.Sequential(nn.Linear(4, 4), nn.Identity())
     report = attempt(save(tmp_path / "m.pt2", model, (torch.randn(3, 4),)))
     assert [row.name for row in report.layers] == ["", "0"]
-    assert "no operator, so no row: 1 " in report.warnings[0]
+    assert "modules without an operator have no row: 1 " in report.warnings[0]
 
 
 def test_a_layer_whose_parameters_nothing_reads_was_never_called(tmp_path):

@@ -62,7 +62,7 @@ def test_the_file_s_own_batch_is_taken_and_dynamic_sizes_are_told(dynamic):
     assert report.inputs.origin == "declared"
     assert [leaf.shape for leaf in report.layers[0].inputs] == [(2, 8), (2, 4)]
     assert "x.shape[0] = mask.shape[0] = s" in report.warnings[0]
-    assert "which may be 1 to 64" in report.warnings[0]
+    assert "(1 to 64)" in report.warnings[0]
 
 
 @pytest.mark.parametrize("given", [("5x8", "mask=5x4"), ("5x8", "5x4"), ("mask=5x4", "x=5x8")])
@@ -75,12 +75,15 @@ def test_a_dynamic_size_is_taken_by_position_or_name(dynamic, given):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("65x8", "mask=65x4"), r"dimension 0 of x \(s\d+\) is 65, and may be 1 to 64"),
-        (("5x8", "mask=6x4"), "dimension 0 of mask is 6 and dimension 0 of x is 5, which must be"),
-        (("5x7", "mask=5x4"), "dimension 1 of x is 7, and must be 8: the export fixed it"),
-        (("5x8x1", "mask=5x4"), "x has 3 dimensions, and must have 2: x "),
-        (("3x8",), "dimension 0 of mask is 2 and dimension 0 of x is 3"),  # the file's own mask
-        (("5x8", "mask=value:3"), "mask is 3, and must be a tensor"),
+        (("65x8", "mask=65x4"), r"dimension 0 of x \(s\d+\) must be 1 to 64, got 65"),
+        (
+            ("5x8", "mask=6x4"),
+            r"0 of x and dimension 0 of mask must be equal \(s\d+\), got 5 and 6",
+        ),
+        (("5x7", "mask=5x4"), "dimension 1 of x must be 8, which the export fixed, got 7"),
+        (("5x8x1", "mask=5x4"), r"x must have 2 dimensions \(x \[s\d+, 8\]\), got 3"),
+        (("3x8",), r"must be equal \(s\d+\), got 3 and 2"),  # the file's own mask
+        (("5x8", "mask=value:3"), "mask must be a tensor, got 3"),
     ],
 )
 def test_a_size_that_was_not_exported_is_named_with_what_is_allowed(dynamic, given, said):
@@ -93,7 +96,7 @@ def test_a_fixed_size_ends_in_three_lines(cli, fixed):
     done = cli("inspect", fixed, "-i", "3x8")
     assert done.status == 3
     message, place, _ = done.error()
-    assert "dimension 0 of input is 3, and must be 2" in message
+    assert "dimension 0 of input must be 2, which the export fixed, got 3" in message
     assert place == "--input"
 
 
@@ -101,7 +104,7 @@ def test_an_argument_that_the_export_fixed_may_be_left_out(tmp_path):
     path = save(tmp_path / "m.pt2", Scaled().eval(), (torch.randn(2, 4), 3.0))
     assert attempt(path, "2x4").error is None
     error = attempt(path, "2x4", "scale=value:2.0").error
-    assert "scale is 2.0, and was 3.0 at the export, which fixed it" in error.message
+    assert "scale must be 3.0, which the export fixed, got 2.0" in error.message
 
 
 @pytest.mark.parametrize("command", ["inspect", "trace"])
@@ -209,7 +212,7 @@ def test_a_program_that_is_not_one_ends_in_three_lines(cli, fixed, tmp_path, cha
     rewritten(fixed, change)
     done = cli("inspect", fixed, "-o", "report.json", "-f", "json")
     assert done.status == 3, done.err
-    assert fixed.name in done.error()[1] or "cannot be" in done.error()[0]
+    assert fixed.name in done.error()[1] or "cannot " in done.error()[0]
     assert not (tmp_path / "report.json").exists()
 
 
@@ -226,7 +229,7 @@ def test_compiled_code_and_several_programs_are_refused(fixed):
     with zipfile.ZipFile(fixed, "a") as archive:
         program = archive.read("fixed/models/model.json")
         archive.writestr("fixed/models/other.json", program)
-    with pytest.raises(RequestError, match="holds 2 exported programs"):
+    with pytest.raises(RequestError, match="contains 2 exported programs"):
         opened(fixed)
     with zipfile.ZipFile(fixed, "a") as archive:
         archive.writestr("fixed/data/aotinductor/model/x.so", b"")

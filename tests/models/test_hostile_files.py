@@ -214,10 +214,10 @@ CYCLE["state_dict"] = CYCLE
     ({1: torch.ones(1), "a": torch.ones(1)}, "its key 1 is not a string"),
     ({(1, 2): torch.ones(1)}, r"its key \(1, 2\) is not a string"),
     ({"state_dict": {None: torch.ones(1)}}, "its key None is not a string"),
-    ({"a": torch.ones(1), "b": 3}, "its entry 'b' is of int"),
+    ({"a": torch.ones(1), "b": 3}, "'b' must be a tensor, got int"),
     ({}, "an empty dict"),
-    (CYCLE, "its entry 'state_dict' is of dict"),
-    (3, "no state dict but int"),
+    (CYCLE, "'state_dict' must be a tensor, got dict"),
+    (3, "must contain a state dict, got int"),
 ], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
 def test_a_dict_that_is_no_state_dict_says_why(value, said, folder):
     (folder / "w.pt").write_bytes(written(value))

@@ -94,7 +94,7 @@ def test_an_object_that_torch_unpickles_whatever_it_is_is_refused(pt2, tmp_path)
         {"data/constants/model_constants_config.json": told},
         {"data/constants/opaque_obj_0": made.acting_pickle(tmp_path / "acted")},
     )
-    with pytest.raises(RequestError, match="opaque_obj_0 is an object"):
+    with pytest.raises(RequestError, match="opaque_obj_0 is a pickled object"):
         check_exported(pt2, trusted=False)
 
 
@@ -151,18 +151,18 @@ DOCTORED = {
     "an expression": (symbol(ACTING), "symbolic expression"),
     "an attribute in an expression": (symbol("Symbol('s0').__class__"), "symbolic expression"),
     "a text in an expression": (symbol("S('1')"), "symbolic expression"),
-    "a call by attribute": (target("torch.os.system"), "torch.os.system, which is no operator"),
-    "a library": (target("torch.ops.load_library"), "which is no operator"),
-    "a call of a call": (target("_operator.call"), "which is no operator"),
+    "a call by attribute": (target("torch.os.system"), "torch.os.system, which is not an operator"),
+    "a library": (target("torch.ops.load_library"), "which is not an operator"),
+    "a call of a call": (target("_operator.call"), "which is not an operator"),
     "an enum": (signature(arguments([], context=ENUM)), "imports a module"),
     "a factory": (
         signature(arguments([], kind="collections.defaultdict", context=json.dumps(FACTORY))),
         "imports a module",
     ),
-    "a keyword": (signature(arguments(["a=exit()"])), "keyword of its arguments is no name"),
+    "a keyword": (signature(arguments(["a=exit()"])), "name of a keyword argument"),
     "a name": (
         lambda graph: graph["graph"]["inputs"][0]["as_tensor"].update(name="a=print(1)"),
-        "a name in its graph is none",
+        "invalid name in its graph",
     ),
 }  # fmt: skip
 
@@ -197,7 +197,7 @@ def test_operators_are_harmless(text):
 
 def test_a_damaged_pt2_is_no_matter_of_trust(pt2):
     made.rewritten(pt2, {"models/model.json": b"{"})
-    with pytest.raises(ModelError, match="cannot be read"):
+    with pytest.raises(ModelError, match="cannot read"):
         check_exported(pt2, trusted=False)
 
 
@@ -216,7 +216,7 @@ def test_what_runs_code_when_opened_needs_trust(kind, tmp_path):
     named = parse_source(str(path))
     with pytest.raises(RequestError, match="when it is opened") as caught:
         check_opening(named, ModelSpec(str(path)))
-    assert caught.value.hint == "add --trust if you know where it comes from"
+    assert caught.value.hint == "pass `--trust` if you know where the file comes from"
     with pytest.raises(RequestError, match="when it is opened"):
         opened(path)  # and the engine itself holds to it
     assert not mark.exists()

@@ -49,7 +49,7 @@ def test_what_does_not_fit_is_named(source, tmp_path, tensors):
     with pytest.raises(ModelError) as caught:
         attempt(source, "2x4", tensors=tensors, weights=str(file))
     assert caught.value.message == (
-        "the weights do not fit: of another shape: 0.weight is [3, 5], the model's is [3, 4]; "
+        "the weights do not fit the model: different shapes: 0.weight is [3, 5], expected [3, 4]; "
         "missing: 1.bias; unexpected: head.weight"
     )
 
@@ -72,7 +72,7 @@ def test_a_pickled_module_is_refused_before_it_can_run_code(source, tmp_path):
 def test_a_file_without_a_state_dict_is_refused(source, tmp_path):
     file = tmp_path / "w.pt"
     torch.save([1, 2], file)
-    with pytest.raises(RequestError, match="no state dict but list"):
+    with pytest.raises(RequestError, match="must contain a state dict, got list"):
         attempt(source, "2x4", weights=str(file))
 
 

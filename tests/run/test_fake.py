@@ -88,7 +88,7 @@ def test_a_constructor_that_needs_values_is_built_for_real(file):
                     "return self.a(x)"))  # fmt: skip
     report = run_cli("inspect", path, "-i", "2x3", "-f", "json").report
     assert report["run"]["tensors"] == "real"
-    assert "Net could not be built" in report["run"]["fallback"]
+    assert "cannot build Net" in report["run"]["fallback"]
     assert report["status"] == "complete"
 
 
@@ -136,7 +136,9 @@ def test_a_real_run_that_memory_would_not_hold_is_refused_with_its_size(file, te
 def test_max_memory_counts_before_the_run(file):
     path = file(net("self.a = nn.Linear(20_000, 20_000)", "return self.a(x)"))
     result = run_cli("inspect", path, "-i", "2x20000", "--tensors", "real", "--max-memory", "1")
-    assert "a real run needs 1.6 GB for parameters, and 1.0 GB can be had" in result.error()[0]
+    assert (
+        "a real run needs 1.6 GB for parameters, but only 1.0 GB is available" in result.error()[0]
+    )
 
 
 def test_sizing_a_model_leaves_nothing_behind(file, tmp_path):
@@ -215,7 +217,7 @@ def test_a_declaration_without_the_main_input_is_dropped(file):
     report = attempt(file(source), tensors="fake")
     assert report.inputs.origin == "inferred"
     assert report.warnings == (
-        "the model's dummy_inputs was not used: it holds no y, the model's main input",
+        "the model's dummy_inputs was not used: it does not contain 'y', the model's main input",
     )
 
 
@@ -267,5 +269,5 @@ def test_failing_at_meta_is_no_verdict(file):
     """A constructor that raises for real is the model's fault; the error is the real one."""
     path = file(net("self.a = nn.Linear(3, 3)\nif not self.a.weight.is_meta: raise ValueError('x')",
                     "return x"))  # fmt: skip
-    with pytest.raises(ModelError, match="could not be built: ValueError: x"):
+    with pytest.raises(ModelError, match="cannot build Net: ValueError: x"):
         attempt(path, "2x3", tensors="real")

@@ -314,7 +314,7 @@ def test_an_error_that_is_caught_is_no_failure():
 def test_leaving_the_fused_path_is_noted():
     layer = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
     fused = hookcli.inspect(layer, torch.ones(1, 3, 4), grad=False).layers[0]
-    assert fused.notes == ("observing its children made it leave PyTorch's fused path",)
+    assert fused.notes == ("observing its children disabled PyTorch's fused path",)
     assert hookcli.inspect(layer, torch.ones(1, 3, 4)).layers[0].notes == ()
     assert (
         hookcli.inspect(layer, torch.ones(1, 3, 4), grad=False, mode="train").layers[0].notes == ()

@@ -274,9 +274,9 @@ def test_without_a_terminal_the_run_does_not_begin(tmp_path, cli):
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines() == [
-        "error: breakpoint asks at a terminal, and there is none",
+        "error: breakpoint needs a terminal, but none is available",
         "  --> hooks.yaml:1: hooks[0].do",
-        "hint: run it at a terminal, in the foreground; or take print or save in its place",
+        "hint: run hookcli in the foreground of a terminal, or use the action `print` or `save`",
     ]
 
 
@@ -285,6 +285,6 @@ def test_several_ranks_are_refused(session):
     status, out, err = asked.end()
     assert (status, out) == (2, "")
     assert re.findall("error: .*", err) == [
-        "error: breakpoint asks at the terminal, and several ranks would ask at once"
+        "error: breakpoint needs the terminal, which several ranks cannot share"
     ]
     assert "  --> hooks.yaml:1: hooks[0].do" in err

@@ -24,7 +24,7 @@ SUDDEN = {
     "segmentation fault": ("import ctypes", "ctypes.string_at(0)  # HERE", "SIGSEGV"),
     "abort": ("", "os.abort()  # HERE", "SIGABRT"),
     "real-time signal": ("", "os.kill(os.getpid(), 40)", "signal 40"),
-    "os._exit": ("", "os._exit(7)", "exit status 7"),
+    "os._exit": ("", "os._exit(7)", "exited with status 7"),
     "daemonizes itself": ("", "if os.fork(): os._exit(0)\nos.setsid()", "exit status 0"),
     "killed": ("", "os.kill(os.getpid(), 9)", "killed, as the system does when memory runs out"),
 }
@@ -52,14 +52,14 @@ def test_a_sudden_end_of_a_fake_run_is_confirmed_by_a_real_one(lab):
     result = lab.run(source, "-i", "2x4", "-f", "json")
     assert result.status == 3
     assert result.report["run"]["tensors"] == "real"
-    assert result.report["run"]["fallback"].startswith("the process died of SIGSEGV")
+    assert result.report["run"]["fallback"].startswith("the process was killed by SIGSEGV")
     assert result.last_three[1] == f"model.py:{line_of(source)}"
 
 
 @pytest.mark.parametrize(
     ("top", "build", "phase", "said"),
     [
-        ("os._exit(7)", "pass", "import", "exit status 7"),
+        ("os._exit(7)", "pass", "import", "exited with status 7"),
         ("os.abort()  # HERE", "pass", "import", "SIGABRT"),
         ("", "os.abort()  # HERE", "build", "SIGABRT"),
     ],
@@ -108,7 +108,7 @@ def test_a_forward_without_end_is_ended_at_the_timeout(lab, name):
         if "in forward" in error:
             break
     assert result.status == 3
-    assert error == f"no end after {seconds} s (--timeout), in forward, in 'bad'"
+    assert error == f"the run took longer than {seconds} s (--timeout), in forward, in 'bad'"
     assert place == f"model.py:{line_of(source)}"
     assert "--timeout" in hint
     assert result.report["error"]["type"] == "timeout"
@@ -141,7 +141,7 @@ def test_the_worker_gives_way_where_the_machine_has_no_memory_left(lab):
     result = lab.run(source, *JSON, command=[sys.executable, "-c", patched])
     error, place, _ = result.last_three
     assert result.status == 3
-    assert error == "the machine's memory ran out, in forward, in 'bad'"
+    assert error == "the machine ran out of memory, in forward, in 'bad'"
     assert place == f"model.py:{line_of(source)}"
 
 

@@ -68,18 +68,18 @@ def _by_words(trial: Trial, clues: Clues, signature: inspect.Signature | None) -
     if _WHOLE.search(words):
         for other, other_spec in hypothesis.tensors():
             if other_spec.dtype is None:
-                yield hypothesis.with_guess(other, clues.token_ids()), "indices are wanted"
+                yield hypothesis.with_guess(other, clues.token_ids()), "indices are needed"
     if _REAL.search(words):
         for other, other_spec in hypothesis.tensors():
             if other_spec.dtype is not None:
                 yield (
                     hypothesis.with_guess(other, TensorSpec(other_spec.shape)),
-                    "floats are wanted",
+                    "floats are needed",
                 )
     if _PLAIN.search(words):
         for other, other_spec in hypothesis.tensors():
             if len(other_spec.shape) <= 1:
-                yield hypothesis.with_guess(other, ValueSpec(1)), "a whole number is wanted"
+                yield hypothesis.with_guess(other, ValueSpec(1)), "an integer is needed"
     if match := _UNPACK.search(words) or _UNPACK_MANY.search(words) or _RANK.search(words):
         yield from _ranked(hypothesis, int(match[1]), clues)
     yield from _mismatch(trial, name, spec)
@@ -93,7 +93,7 @@ def _by_words(trial: Trial, clues: Clues, signature: inspect.Signature | None) -
         for rank in (len(spec.shape) + 1, len(spec.shape) - 1):
             yield from _ranked(hypothesis, rank, clues)
     if "not iterable" in words or "list" in words.lower():
-        yield hypothesis.with_guess(name, InferredList((spec, spec))), "a list is wanted"
+        yield hypothesis.with_guess(name, InferredList((spec, spec))), "a list is needed"
 
 
 def _missing(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Mend]:
@@ -117,7 +117,7 @@ def _missing(trial: Trial, clues: Clues, signature: inspect.Signature | None) ->
         for guess in guesses(parameter, clues, alone=False)[:2]:
             yield (
                 trial.hypothesis.with_slot(Slot(parameter.name, guess, True)),
-                f"{parameter.name} is wanted",
+                f"{parameter.name} is needed",
             )
 
 
@@ -132,7 +132,7 @@ def _ranked(hypothesis: Hypothesis, rank: int, clues: Clues) -> Iterator[Mend]:
             continue
         for candidate in clues.generic():
             if len(candidate.shape) == rank and candidate != spec:
-                yield hypothesis.with_guess(name, candidate), f"{rank} dimensions are wanted"
+                yield hypothesis.with_guess(name, candidate), f"{rank} dimensions are needed"
         last = spec.shape[-1] if spec.shape else LENGTH
         if rank == 3:
             yield hypothesis.with_guess(name, TensorSpec((clues.batch, LENGTH, last))), "3-d"

@@ -43,7 +43,8 @@ def _for_source(
 ) -> Iterator[Mend]:
     got, module, hypothesis = failed.shapes[0], failed.module, trial.hypothesis
     if isinstance(module, nn.Embedding | nn.EmbeddingBag) and spec.dtype is not None:
-        yield hypothesis.with_guess(name, ids(spec.shape, module.num_embeddings)), "its table"
+        in_table = ids(spec.shape, module.num_embeddings)
+        yield hypothesis.with_guess(name, in_table), "its embedding table"
     if spec.shape == got or whole:
         for candidate in inputs_of(module, clues):
             if candidate != spec:
@@ -52,7 +53,7 @@ def _for_source(
     wanted, had = _wanted(module), _had(module, got)
     if wanted and had and wanted != had:
         for changed, why in resized(spec, wanted, had):
-            yield hypothesis.with_guess(name, changed), f"{failed.name} wants {wanted}, {why}"
+            yield hypothesis.with_guess(name, changed), f"{failed.name} expects {wanted}, {why}"
 
 
 def _wanted(module: Any) -> Any:

@@ -21,7 +21,7 @@ def resized(spec: TensorSpec, wanted: int, had: int) -> Iterator[tuple[TensorSpe
     for axis in range(1, len(shape)):  # other channels were joined to it on the way
         size = shape[axis] + wanted - had
         if 0 < size < shape[axis] and shape[axis] != had:
-            yield with_size(spec, axis, size), f"dimension {axis} less by {had - wanted}"
+            yield with_size(spec, axis, size), f"dimension {axis} reduced by {had - wanted}"
     if len(shape) >= 4:
         for side in sides(shape[-1], wanted / had, len(shape) - 2):
             yield square(spec, side), f"side {side}"

@@ -18,6 +18,7 @@ from torch.export import ExportedProgram
 from hookcli.errors import HookcliError, ModelError, RequestError
 from hookcli.models.exported.containers import register
 from hookcli.models.failures import message_of
+from hookcli.models.sources.file_errors import unknown_operator
 from hookcli.text import first_line
 
 _LEGACY = "serialized_exported_program.json"  # torch 2.7 and before: one program, at the top
@@ -69,17 +70,17 @@ def _head(file: IO[bytes], source: str) -> _Head:
         inner = [name.partition("/")[2] for name in names]
         if any(name.startswith(_COMPILED) for name in inner):
             raise RequestError(
-                "it holds compiled code (AOTInductor), in which no layer can be seen",
+                "the file contains compiled code (AOTInductor), whose layers cannot be inspected",
                 place=source,
-                hint="save the program itself: torch.export.save(torch.export.export(...), FILE)",
+                hint="save the program itself: `torch.export.save(torch.export.export(…), FILE)`",
             )
         legacy = _LEGACY in names
         programs = [n for n in names if re.fullmatch(r"[^/]+/models/[^/]+\.json", n)]
         if len(programs) != 1 and not legacy:
             raise RequestError(
-                f"it holds {len(programs) or 'no'} exported programs",
+                f"the file contains {len(programs) or 'no'} exported programs",
                 place=source,
-                hint="save one program to a file: torch.export.save(program, FILE)",
+                hint="save one program to one file: `torch.export.save(program, FILE)`",
             )
         program = json.loads(archive.read(_LEGACY if legacy else programs[0]))
     version = program.get("schema_version")
@@ -96,15 +97,15 @@ def _check_version(head: _Head, source: str) -> None:
     ours = SCHEMA_VERSION[0]
     if head.major is not None and head.major != ours:
         raise ModelError(
-            f"it is written in version {head.major} of torch.export's format"
-            f"{_by(head.made_by)}, and torch {torch.__version__} reads version {ours}",
+            f"the file has version {head.major} of torch.export's format{_by(head.made_by)}, "
+            f"but torch {torch.__version__} reads version {ours}",
             place=source,
-            hint="export it again with this torch, or run hookcli beside the one that wrote it",
+            hint="export it again with this torch, or run hookcli with the torch that wrote it",
         )
 
 
 def _by(made_by: str | None) -> str:
-    return f", by torch {made_by}" if made_by else ""
+    return f" (written by torch {made_by})" if made_by else ""
 
 
 def _load(file: IO[bytes], head: _Head, source: str) -> ExportedProgram:
@@ -120,7 +121,7 @@ def _load(file: IO[bytes], head: _Head, source: str) -> ExportedProgram:
             if unknown is None:
                 raise _refusal(error, source, head.made_by) from None
             register(unknown[1])
-    raise _damaged(ValueError("it names too many containers"), source, head.made_by)
+    raise _damaged(ValueError("it uses too many container types"), source, head.made_by)
 
 
 def _deserialized(file: IO[bytes], *, legacy: bool) -> ExportedProgram:
@@ -152,20 +153,15 @@ def _refusal(error: Exception, source: str, made_by: str | None) -> ModelError:
     operator = _OPERATOR.search(message)
     if _AUTOCAST.search(message):
         return ModelError(
-            f"torch {torch.__version__} saves a program with an autocast region, and refuses to "
-            "load it",
+            f"torch {torch.__version__} cannot load a program with an autocast region, although "
+            "it saved one",
             place=source,
-            hint="export it without torch.autocast, or name the Python source",
+            hint="export it without `torch.autocast`, or pass the Python source",
             details=message,
         )
     if operator is None:
         return _damaged(error, source, made_by)
-    return ModelError(
-        f"it calls the operator {_named(operator[1])}, which is not registered",
-        place=source,
-        hint="name the library that defines it: libraries: [libmine.so]",
-        details=message,
-    )
+    return unknown_operator(_named(operator[1]), source, message)
 
 
 def _named(dotted: str) -> str:
@@ -176,9 +172,9 @@ def _named(dotted: str) -> str:
 
 def _damaged(error: Any, source: str, made_by: str | None) -> ModelError:
     return ModelError(
-        f"the exported program cannot be loaded{_by(made_by)}: {type(error).__name__}: "
+        f"cannot load the exported program{_by(made_by)}: {type(error).__name__}: "
         f"{first_line(message_of(error))[:300]}",
         place=source,
-        hint=f"make the file anew with torch.export.save; this is torch {torch.__version__}",
+        hint=f"export it again with torch {torch.__version__} and `torch.export.save`",
         details=message_of(error),
     )

@@ -40,12 +40,12 @@ class Layer(nn.Module):
         program = self._program()
         given = list(args) + [kwargs[n] for n in program.inputs[len(args) :] if n in kwargs]
         if len(given) != len(program.inputs):
-            raise TypeError(f"it takes {', '.join(program.inputs) or 'nothing'}")
+            raise TypeError(f"expected the arguments ({', '.join(program.inputs)})")
         return program.run(self, given, self._regions)
 
     def _program(self) -> Program:
         if not self.programs:
-            raise RuntimeError("the file holds no operator of this module")
+            raise RuntimeError("the file contains no operator of this module")
         if self._next is not None:
             number, self._next = self._next, None
             return self.programs[number]

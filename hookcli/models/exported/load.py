@@ -48,10 +48,10 @@ def load_exported(archive: Archive, spec: ModelSpec, phase: Callable[[str], None
         raise
     except Exception as error:  # noqa: BLE001  # torch takes the file's word for much, and trips
         raise ModelError(
-            f"its layers cannot be told apart: {type(error).__name__}: "
+            f"cannot rebuild the layers of the program: {type(error).__name__}: "
             f"{first_line(message_of(error))[:300]}",
             place=spec.source,
-            hint="name the Python source that it was exported from",
+            hint="pass the Python source that it was exported from",
             details=message_of(error),
         ) from None
 
@@ -90,21 +90,22 @@ def _note(
 ) -> str:
     """What the file fixes, in a sentence or several."""
     by = f" by torch {opened.made_by}" if opened.made_by else ""
-    sentences = [f"exported{by}" + (f" in {mode} mode, in which it runs" if mode else "")]
+    sentences = [f"exported{by}" + (f" in {mode} mode, and run in it" if mode else "")]
     if opened.program.dialect != "TRAINING":
         sentences.append(
-            "decomposed: what ran without gradients has lost its layers and has them now"
+            "decomposed: operators that ran without gradients lost their layers and now have "
+            "gradients"
         )
     dynamic = signature.checker.dynamic()
-    sentences.append(f"sizes: {dynamic}" if dynamic else "every size of the inputs is fixed")
+    sentences.append(f"dynamic sizes: {dynamic}" if dynamic else "all input sizes are fixed")
     if silent:
         sentences.append(
-            f"no operator, so no row: {join_names(silent, _SHOWN)} "
-            "(never called, or without effect as nn.Identity)"
+            f"modules without an operator have no row: {join_names(silent, _SHOWN)} "
+            "(never called, or without effect like nn.Identity)"
         )
     opaque = {
         str(n.target) for n in graph.nodes if isinstance(n.target, torch._ops.HigherOrderOperator)
     }
     if opaque:
-        sentences.append(f"what runs inside {', '.join(sorted(opaque))} has no rows")
+        sentences.append(f"modules called inside {', '.join(sorted(opaque))} have no rows")
     return "; ".join(sentences)

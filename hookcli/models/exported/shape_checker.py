@@ -70,11 +70,11 @@ class Checker:
                 self._constant(wanted, leaf)
                 continue
             if not isinstance(leaf, torch.Tensor):
-                raise _misfit(f"{wanted.label} is {leaf!r}, and must be a tensor")
+                raise _misfit(f"{wanted.label} must be a tensor, got {leaf!r}")
             if leaf.dim() != len(wanted.dims):
                 raise _misfit(
-                    f"{wanted.label} has {leaf.dim()} dimensions, and must have "
-                    f"{len(wanted.dims)}: {self.told(wanted)}"
+                    f"{wanted.label} must have {len(wanted.dims)} dimensions "
+                    f"({self.told(wanted)}), got {leaf.dim()}"
                 )
             for index, (dim, size) in enumerate(zip(wanted.dims, leaf.shape, strict=True)):
                 self._size(f"dimension {index} of {wanted.label}", dim, int(size), sizes)
@@ -83,32 +83,32 @@ class Checker:
         same = type(leaf) is type(wanted.constant) and (leaf == wanted.constant or leaf != leaf)
         if not same:
             raise _misfit(
-                f"{wanted.label} is {_value(leaf)}, and was {_value(wanted.constant)} at the "
-                "export, which fixed it"
+                f"{wanted.label} must be {_value(wanted.constant)}, which the export fixed, got "
+                f"{_value(leaf)}",
+                hint="pass that value, or omit the argument",
             )
 
     def _size(self, name: str, dim: Dim, size: int, known: dict[Any, tuple[int, str]]) -> None:
         if dim.fixed:
             if size != dim.size:
                 raise _misfit(
-                    f"{name} is {size}, and must be {dim.size}: the export fixed it "
-                    "(dynamic_shapes would leave it open)"
+                    f"{name} must be {dim.size}, which the export fixed, got {size}",
+                    hint="pass an `--input` of that size, or export with `dynamic_shapes`",
                 )
             return
         allowed = self._ranges.get(dim.size)
         if allowed is not None and not allowed.holds(size):
-            raise _misfit(f"{name} ({dim.size}) is {size}, and may be {allowed}")
+            raise _misfit(f"{name} ({dim.size}) must be {allowed}, got {size}")
         if dim.size.is_symbol:
             before = known.setdefault(dim.size, (size, name))
             if before[0] != size:
                 raise _misfit(
-                    f"{name} is {size} and {before[1]} is {before[0]}, which must be the same "
-                    f"({dim.size})"
+                    f"{before[1]} and {name} must be equal ({dim.size}), got {before[0]} and {size}"
                 )
             return
         value = dim.size.subs({symbol: known_size for symbol, (known_size, _) in known.items()})
         if value.is_number and int(value) != size:
-            raise _misfit(f"{name} is {size}, and must be {dim.size} = {value}")
+            raise _misfit(f"{name} must be {dim.size} = {value}, got {size}")
 
     def smallest(self, dim: Dim) -> int:
         """A size that is allowed: 2 where it may be, as 1 is often a special case."""
@@ -141,7 +141,7 @@ class Checker:
             return None
         return "; ".join(
             f"{' = '.join(places)} = {symbol}"
-            + (f", which may be {ranges[symbol]}" if symbol in ranges else "")
+            + (f" ({ranges[symbol]})" if symbol in ranges else "")
             for symbol, places in by_symbol.items()
         )
 
@@ -150,5 +150,5 @@ def _value(value: Any) -> str:
     return f"a tensor {tuple(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
 
 
-def _misfit(what: str) -> ModelError:
-    return ModelError(what, place="--input", hint="give --input of the sizes that it names")
+def _misfit(message: str, hint: str = "pass an `--input` of the required sizes") -> ModelError:
+    return ModelError(message, place="--input", hint=hint)

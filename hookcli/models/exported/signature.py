@@ -22,7 +22,7 @@ class Signature:
     def __init__(self, program: ExportedProgram) -> None:
         call = program.module_call_graph[0].signature
         if call is None:
-            raise ValueError("the program does not say how it is called")
+            raise ValueError("the program has no call signature")
         self._in: Any = call.in_spec
         self._out: Any = call.out_spec
         args, kwargs = self._in.children()
@@ -80,9 +80,9 @@ class Signature:
             leaves: list[Any] = self._in.flatten_up_to(tree)
         except ValueError as error:
             raise ModelError(
-                f"the batch is built in another way than the program's: {error}",
+                f"the structure of the batch differs from the program's inputs: {error}",
                 place="--input",
-                hint=f"the program takes {', '.join(map(self.checker.told, self.wanted))}",
+                hint=f"pass {', '.join(map(self.checker.told, self.wanted))}",
             ) from None
         self.checker.check(leaves)
         return leaves
@@ -99,7 +99,7 @@ class Signature:
             return "the file's example inputs", Batch(tuple(args), dict(kwargs))
         leaves = [self._made(expected) for expected in self.wanted]
         args, kwargs = pytree.tree_unflatten(leaves, self._in)
-        return "the sizes that the file names", Batch(args, kwargs)
+        return "the sizes given in the file", Batch(args, kwargs)
 
     def _made(self, wanted: ExpectedInput) -> Any:
         if wanted.dims is None:

@@ -75,9 +75,9 @@ class _Mode(FakeTensorMode):  # type: ignore[no-untyped-call]
 def _no_fake(original: torch.Tensor, error: Exception) -> NoFakeError:
     why = f"{type(error).__name__}: {first_line(message_of(error))}"
     return NoFakeError(
-        f"a {type(original).__name__} cannot be made fake: {why}",
+        f"cannot convert a tensor of type {type(original).__name__} to a fake tensor: {why}",
         place="--tensors fake",
-        hint="run with --tensors real",
+        hint="pass `--tensors real`",
     )
 
 

@@ -14,6 +14,7 @@ import torch
 
 from hookcli.errors import HookcliError, ModelError
 from hookcli.models.failures import text_of
+from hookcli.models.sources.file_errors import damaged_file, newer_format
 from hookcli.models.sources.zip_members import check_expansion, unzipped
 
 _OF_FILES = re.compile(
@@ -60,17 +61,8 @@ def damaged(path: Path, source: str, error: BaseException) -> ModelError:
     text = " ".join(str(error).split()) or type(error).__name__
     newer = _NEWER.search(text)
     if newer:
-        return ModelError(
-            f"a newer torch made this file: its format is {newer[1]}, this torch reads up to "
-            f"{newer[2]}",
-            place=source,
-            hint="use that torch, or save the file anew with this one",
-        )
-    return ModelError(
-        f"{path.name} cannot be read: {_short(text)}",
-        place=source,
-        hint="is the file whole? fetch or save it anew",
-    )
+        return newer_format(newer[1], newer[2], source)
+    return damaged_file(path.name, _short(text), source)
 
 
 def _short(text: str) -> str:
@@ -88,7 +80,7 @@ def _check_sums(path: Path, source: str) -> None:
     except Exception as error:  # noqa: BLE001  # decompressors raise many things for damage
         raise damaged(path, source, error) from None
     if bad is not None:
-        raise damaged(path, source, ValueError(f"{bad} is not what was written (its checksum)"))
+        raise damaged(path, source, ValueError(f"{bad} does not match its checksum"))
     try:
         torch._C.PyTorchFileReader(str(path))
     except Exception as error:  # noqa: BLE001  # its message may hold bytes that are no text
@@ -101,9 +93,9 @@ def _state(path: Path, source: str) -> tuple[int, int, int, int]:
         stat_result = os.stat(path)  # noqa: PTH116  # of a path that may be gone
     except OSError as error:
         raise ModelError(
-            f"{path.name} is gone: {error.strerror}",
+            f"cannot read {path.name}: {error.strerror}",
             place=source,
-            hint="something removed it meanwhile: run it again",
+            hint="check whether something removed the file, then run again",
         ) from None
     return stat_result.st_dev, stat_result.st_ino, stat_result.st_size, stat_result.st_mtime_ns
 
@@ -113,5 +105,5 @@ def _unchanged(path: Path, source: str, before: tuple[int, int, int, int]) -> No
         raise ModelError(
             f"{path.name} changed while it was read",
             place=source,
-            hint="wait until it is written, and run it again",
+            hint="wait until the file is complete, then run again",
         ) from None

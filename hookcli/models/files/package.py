@@ -12,7 +12,7 @@ from torch.package.package_importer import PackageImporter
 
 from hookcli.errors import HookcliError, ModelError, RequestError
 from hookcli.models import places
-from hookcli.models.failures import failure_of, missing_module
+from hookcli.models.failures import TRACEBACK_HINT, failure_of, missing_module
 from hookcli.models.files.integrity import is_of_file
 from hookcli.models.loaded import Loaded
 from hookcli.models.sources.parse import Archive, check_opening
@@ -43,9 +43,9 @@ def load_package(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]
         raise _failed(error, archive, spec.source) from None
     if not isinstance(root, nn.Module):
         raise RequestError(
-            f"{archive.inner} holds no module but {type(root).__name__}",
+            f"{archive.inner} must be an nn.Module, got {type(root).__name__}",
             place=spec.source,
-            hint="name a resource that holds one",
+            hint="choose a resource that contains an nn.Module",
         )
     return Loaded(root, None)
 
@@ -61,9 +61,9 @@ def _failed(error: BaseException, archive: Archive, source: str) -> HookcliError
     missing = missing_module(error)
     if missing is not None:
         name = places.bare(missing)
-        message = f"{archive.inner} wants {name}, which is neither in the archive nor installed"
-        hint = f"install {name.partition('.')[0]}, or make the archive anew with it interned"
+        message = f"{archive.inner} requires {name}, which is neither in the archive nor installed"
+        hint = f"install {name.partition('.')[0]}, or save the archive again with it interned"
     else:
-        message = f"{archive.inner} could not be opened: {failure.type}: {failure.message}"
-        hint = "run with -v for the traceback"
+        message = f"cannot open {archive.inner}: {failure.type}: {failure.message}"
+        hint = TRACEBACK_HINT
     return ModelError(message, place=failure.place or source, hint=hint, details=failure.details)

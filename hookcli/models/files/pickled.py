@@ -14,7 +14,7 @@ from torch import nn
 
 from hookcli.errors import HookcliError, ModelError, RequestError
 from hookcli.models import places
-from hookcli.models.failures import failure_of, missing_module
+from hookcli.models.failures import TRACEBACK_HINT, failure_of, missing_module
 from hookcli.models.files.integrity import is_of_file
 from hookcli.models.loaded import Loaded
 from hookcli.models.sources.parse import Archive, check_opening
@@ -49,9 +49,9 @@ def load_pickled(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]
         raise _failed(error, archive.path, spec.source) from None
     if not isinstance(module, nn.Module):
         raise RequestError(
-            f"{archive.path} holds no module but {type(module).__name__}",
+            f"{archive.path} must contain an nn.Module, got {type(module).__name__}",
             place=spec.source,
-            hint="name the Python source",
+            hint="pass the Python source",
         )
     return Loaded(module, None)
 
@@ -64,12 +64,12 @@ def _unpickled(path: Path, inner: str | None) -> Any:
 def _failed(error: BaseException, path: str, source: str) -> HookcliError:
     failure = failure_of(error, "import")
     script = _OF_SCRIPT.search(failure.message)
-    message = f"{path} could not be opened: {failure.type}: {failure.message}"
-    hint = "run with -v for the traceback"
+    message = f"cannot open {path}: {failure.type}: {failure.message}"
+    hint = TRACEBACK_HINT
     if script:
-        message = f"{path} wants {script[1]}, of the script that saved it"
-        hint = "save model.state_dict() there, and name the script with these as --weights"
+        message = f"{path} requires {script[1]}, which was defined in the script that saved it"
+        hint = "save `model.state_dict()` there, then pass the script with `--weights FILE`"
     elif (missing := missing_module(error)) is not None:
-        message = f"{path} wants the module {missing}, which is not there"
-        hint = f"install {missing.partition('.')[0]}, or run hookcli in the folder that has it"
+        message = f"{path} requires the module '{missing}', which was not found"
+        hint = f"install {missing.partition('.')[0]}, or run hookcli in the folder that contains it"
     return ModelError(message, place=failure.place or source, hint=hint, details=failure.details)

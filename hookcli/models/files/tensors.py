@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
-from hookcli.errors import HookcliError, ModelError, RequestError
+from hookcli.errors import HookcliError, RequestError
 from hookcli.models import places
+from hookcli.models.sources.file_errors import damaged_file, file_not_found
 from hookcli.text import first_line
 
 
@@ -22,8 +23,10 @@ def read_tensors(path: str, place: str, *, device: str = "cpu") -> Any:
     """
     file = places.START / path
     if not file.is_file():
-        what = f"{path} is a directory" if file.is_dir() else f"there is no file {path}"
-        raise RequestError(what, place=place, hint="give a .safetensors, .pt or .npy file")
+        hint = "give a .safetensors, .pt or .npy file"
+        if file.is_dir():
+            raise RequestError(f"{path} is a directory", place=place, hint=hint)
+        raise file_not_found(path, place, hint)
     try:
         return _read(file, device)
     except Exception as error:  # noqa: BLE001  # a corrupt file raises anything
@@ -47,10 +50,8 @@ def _read(file: Path, device: str) -> Any:
 def _refusal(path: str, place: str, text: str) -> HookcliError:
     if "unsupported global" in text.lower() or "allow_pickle" in text:
         return RequestError(
-            f"{path} holds more than tensors and plain values, and opening it could run code",
+            f"{path} contains more than tensors and plain values, and opening it could run code",
             place=place,
-            hint="save tensors in plain tuples, lists and dicts: torch.save(model.state_dict(), …)",
+            hint="save tensors in tuples, lists and dicts: `torch.save(model.state_dict(), PATH)`",
         )
-    return ModelError(
-        f"{path} cannot be read: {first_line(text)}", place=place, hint="is the file whole?"
-    )
+    return damaged_file(path, first_line(text), place)

@@ -37,14 +37,14 @@ def read_weights(path: str, *, sizes_only: bool) -> dict[str, torch.Tensor]:
     state = _innermost(contents)
     if not isinstance(state, dict) or not state:
         what = "an empty dict" if isinstance(state, dict) else type(state).__name__
-        raise _refusal(f"{path} holds no state dict but {what}", path)
+        raise _refusal(f"{path} must contain a state dict, got {what}", path)
     for name, value in state.items():
         if not isinstance(name, str):
             wrong = f"its key {name!r:.80} is not a string"
-            raise _refusal(f"{path} holds no state dict: {wrong}", path)
+            raise _refusal(f"{path} is not a state dict: {wrong}", path)
         if not isinstance(value, torch.Tensor):
-            wrong = f"its entry '{name}' is of {type(value).__name__}"
-            raise _refusal(f"{path} holds no state dict: {wrong}", path)
+            wrong = f"'{name}' must be a tensor, got {type(value).__name__}"
+            raise _refusal(f"{path} is not a state dict: {wrong}", path)
     return state
 
 
@@ -64,7 +64,7 @@ def _refusal(message: str, path: str) -> RequestError:
     return RequestError(
         message,
         place=f"--weights {path}",
-        hint="save it again: torch.save(model.state_dict(), path)",
+        hint="save it again: `torch.save(model.state_dict(), PATH)`",
     )
 
 
@@ -89,9 +89,9 @@ def load_weights(model: nn.Module, state: dict[str, torch.Tensor], path: str) ->
         if not misfits:
             kind = "" if isinstance(error, RuntimeError) else f"{type(error).__name__}: "
             problems.append(kind + message_of(error).strip().splitlines()[-1].strip())
-        shown = [f"{name} is [{there}], the model's is [{here}]" for name, there, here in misfits]
+        shown = [f"{name} is [{there}], expected [{here}]" for name, there, here in misfits]
         if shown:
-            problems.append(f"of another shape: {join_names(shown, _SHOWN)}")
+            problems.append(f"different shapes: {join_names(shown, _SHOWN)}")
         known = model.state_dict()
         missing = [name for name in known if name not in state]
         unexpected = [name for name in state if name not in known]
@@ -102,9 +102,9 @@ def load_weights(model: nn.Module, state: dict[str, torch.Tensor], path: str) ->
     if problems:
         wrapped = bool(state) and all(name.startswith("module.") for name in state)
         raise ModelError(
-            f"the weights do not fit: {'; '.join(problems)}",
+            f"the weights do not fit the model: {'; '.join(problems)}",
             place=f"--weights {path}",
-            hint="every name starts with 'module.': save the wrapped model's .module.state_dict()"
+            hint="save `model.module.state_dict()`: every name starts with 'module.'"
             if wrapped
-            else "take the weights of this architecture, or give its --arg",
+            else "pass weights of this architecture, or the `--arg` values that it was built with",
         )

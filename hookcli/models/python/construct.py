@@ -11,12 +11,13 @@ from torch import nn
 
 from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
-from hookcli.models.failures import failure_of
+from hookcli.models.failures import TRACEBACK_HINT, failure_of
 from hookcli.models.python.importing import import_file
 from hookcli.spec.request import Argument
-from hookcli.text import nearest, try_instead
+from hookcli.text import nearest, pluralize, try_instead
 
-_CALL_HINT = 'write {call: "package.module:attr", args: {name: value}}'
+_CALL_HINT = 'write `{call: "package.module:attr", args: {name: value}}`'
+MODULE_HINT = "name an nn.Module, a class, or a function that returns an nn.Module"
 
 
 def _signature(target: Callable[..., Any]) -> inspect.Signature | None:
@@ -71,7 +72,7 @@ def _called(value: Any, text: str) -> Any:
         or unknown
         or not isinstance(given, list | dict)
     ):
-        problem = f"unknown key '{unknown[0]}'" if unknown else "this call is malformed"
+        problem = f"unknown key '{unknown[0]}'" if unknown else "malformed `call`"
         raise RequestError(problem, place=f"--arg {text}", hint=_CALL_HINT)
     function = _named(where, text)
     given = _called(given, text)
@@ -98,11 +99,11 @@ def _named(where: str, text: str) -> Callable[..., Any]:
             value = getattr(value, step)
     except (ImportError, AttributeError, OSError, ValueError, TypeError) as error:  # "", ".a", NUL
         raise RequestError(
-            f"{where} cannot be found: {error}", place=f"--arg {text}", hint=_CALL_HINT
+            f"{where} not found: {error}", place=f"--arg {text}", hint=_CALL_HINT
         ) from None
     if not callable(value):
         raise RequestError(
-            f"{where} cannot be called: it is of type {type(value).__name__}",
+            f"{where} must be callable, got {type(value).__name__}",
             place=f"--arg {text}",
             hint=_CALL_HINT,
         )
@@ -113,27 +114,28 @@ def _misfit(
     label: str, signature: inspect.Signature, args: tuple[Argument, ...], problem: str, source: str
 ) -> RequestError:
     names = [p.name for p in signature.parameters.values()]
-    takes = ", ".join(str(p) for p in signature.parameters.values()) or "no arguments"
+    accepted = ", ".join(str(p) for p in signature.parameters.values())
+    hint = f"choose from {accepted}" if accepted else f"omit `--arg`: {label} accepts no arguments"
     anything = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
     for argument in args:
         if argument.name and argument.name not in names and not anything:
             near = nearest(argument.name, names, cutoff=0.6)
             return RequestError(
-                f"{label} takes no argument '{argument.name}'",
+                f"unknown argument '{argument.name}' of {label}",
                 place=f"--arg {argument.text}",
-                hint=try_instead(near, f"it takes {takes}"),
+                hint=try_instead(near, hint),
             )
     given = {a.name for a in args if a.name}
     count = sum(a.name is None for a in args)
     missing = [n for n in _required(signature)[count:] if n not in given]
     if missing:
         return RequestError(
-            f"{label} needs arguments: {', '.join(missing)}",
+            f"{label} requires {pluralize(len(missing), 'argument')} {', '.join(missing)}",
             place=source,
-            hint="give them: " + " ".join(f"--arg {name}=…" for name in missing),
+            hint=f"pass `{' '.join(f'--arg {name}=…' for name in missing)}`",
         )
     place = f"--arg {args[-1].text}" if args else source
-    return RequestError(f"{label}: {problem}", place=place, hint=f"it takes {takes}")
+    return RequestError(f"{label}: {problem}", place=place, hint=hint)
 
 
 def build(target: Any, label: str, args: tuple[Argument, ...], source: str) -> nn.Module:
@@ -148,23 +150,23 @@ def build(target: Any, label: str, args: tuple[Argument, ...], source: str) -> n
     if isinstance(target, nn.Module):
         if args:
             raise RequestError(
-                f"{label} is a module already: it takes no arguments",
+                f"{label} is an nn.Module instance, which accepts no arguments",
                 place=f"--arg {args[0].text}",
-                hint="name its class, or leave --arg out",
+                hint="name its class, or omit `--arg`",
             )
         return target
     if not callable(target):
         raise RequestError(
-            f"{label} is no module: it is of type {type(target).__name__}",
+            f"{label} must be an nn.Module, a class or a function, got {type(target).__name__}",
             place=source,
-            hint="name a module, a class or a function that returns a module",
+            hint=MODULE_HINT,
         )
     module = _construct(target, label, args, source)
     if not isinstance(module, nn.Module):
         raise RequestError(
-            f"{label} returned no module but {type(module).__name__}",
+            f"{label} must return an nn.Module, got {type(module).__name__}",
             place=source,
-            hint="name a module, a class or a function that returns a module",
+            hint=MODULE_HINT,
         )
     return module
 
@@ -190,8 +192,8 @@ def _construct(
     except BaseException as error:  # noqa: BLE001  # SystemExit too: the constructor failed
         failure = failure_of(error, "build")
         raise ModelError(
-            f"{label} could not be built: {failure.type}: {failure.message}",
+            f"cannot build {label}: {failure.type}: {failure.message}",
             place=failure.place or source,
-            hint="run with -v for the traceback",
+            hint=TRACEBACK_HINT,
             details=failure.details,
         ) from None

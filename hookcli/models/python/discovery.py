@@ -19,9 +19,9 @@ from torch import nn
 
 from hookcli.errors import RequestError
 from hookcli.models.eager import has_forward
-from hookcli.models.python.construct import can_build
+from hookcli.models.python.construct import MODULE_HINT, can_build
 from hookcli.spec.request import Argument
-from hookcli.text import nearest, try_instead
+from hookcli.text import join_or, nearest, try_instead
 
 _BUILDERS = ("build_model", "create_model", "get_model", "make_model")
 _LOSSES = ("Loss", "Criterion", "Metric")
@@ -55,11 +55,11 @@ def attribute(module: ModuleType, path: str, source: str) -> Any:
             if near:
                 hint = try_instead(near)
             elif models:
-                hint = f"models here: {', '.join(models[:6])}"
+                hint = f"choose from {', '.join(models[:6])}"
             else:
-                hint = "name a module, a class or a function that returns a module"
+                hint = MODULE_HINT
             raise RequestError(
-                f"there is no {step} in {source.rpartition(':')[0] or source}",
+                f"'{step}' not found in {source.rpartition(':')[0] or source}",
                 place=source,
                 hint=hint,
             ) from None
@@ -105,11 +105,11 @@ def _rank(kind: type, stem: str, args: tuple[Argument, ...]) -> tuple[bool, bool
 
 
 def _several(source: str, names: Iterable[str]) -> RequestError:
-    commands = " · ".join(f"hookcli inspect {shlex.quote(f'{source}:{name}')}" for name in names)
+    commands = [f"`hookcli inspect {shlex.quote(f'{source}:{name}')}`" for name in names]
     return RequestError(
-        f"{source} defines several models, and none stands out",
+        f"{source} defines several models",
         place=source,
-        hint=f"choose one: {commands}",
+        hint=f"run {join_or(commands)}",
     )
 
 
@@ -133,7 +133,7 @@ def discover(
         raise RequestError(
             f"{source} defines no model",
             place=source,
-            hint="define an nn.Module class, a module-level `model`, or a function build_model()",
+            hint="define an nn.Module class, a module-level `model`, or a function `build_model()`",
         )
     ranks = {kind: _rank(kind, path.stem, args) for kind in roots}
     best = max(ranks.values())
@@ -142,4 +142,6 @@ def discover(
         raise _several(source, [kind.__name__ for kind in roots])
     others = ", ".join(kind.__name__ for kind in roots if kind is not first[0])
     chosen = first[0].__name__
-    return ChosenModel(first[0], chosen, f"chose {chosen}; also here: {others}" if others else None)
+    return ChosenModel(
+        first[0], chosen, f"chose {chosen}; the file also defines {others}" if others else None
+    )

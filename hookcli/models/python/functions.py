@@ -11,8 +11,9 @@ import torch
 
 from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
-from hookcli.models.failures import failure_of, missing_module
+from hookcli.models.failures import TRACEBACK_HINT, failure_of, missing_module
 from hookcli.models.python.importing import import_file, own_path
+from hookcli.models.sources.file_errors import LIBRARIES, file_not_found
 from hookcli.text import nearest, try_instead
 
 
@@ -29,17 +30,17 @@ def function_of(reference: str, place: str) -> Callable[..., Any]:
     source, colon, name = reference.rpartition(":")
     if not colon or not name:
         raise RequestError(
-            f"'{reference}' names no function",
+            f"'{reference}' does not name a function",
             place=place,
-            hint="write file.py:name, package.module:name or torch.ops.namespace.name",
+            hint="write `file.py:name`, `package.module:name` or `torch.ops.namespace.name`",
         )
     with own_path():
         function = _named(_module(source, place), name, source, place)
     if not callable(function):
         raise RequestError(
-            f"{reference} is {type(function).__name__}, not a function",
+            f"{reference} must be a function, got {type(function).__name__}",
             place=place,
-            hint="name one",
+            hint="name a function",
         )
     return function  # type: ignore[no-any-return]  # callable() tells nothing of it
 
@@ -53,9 +54,9 @@ def _named(module: Any, name: str, source: str, place: str) -> Any:
             ]
             near = nearest(step, [n for n in names if n[:1] != "_"], cutoff=0.6)
             raise RequestError(
-                f"there is no {step} in {Path(source).name}",
+                f"'{step}' not found in {Path(source).name}",
                 place=place,
-                hint=try_instead(near, "name a function that stands there"),
+                hint=try_instead(near, "name a function that it defines"),
             )
         value = getattr(value, step)
     return value
@@ -68,18 +69,20 @@ def _module(source: str, place: str) -> Any:
         except Exception as error:  # noqa: BLE001  # the user's module may raise anything
             if missing_module(error) == source.partition(".")[0]:
                 raise RequestError(
-                    f"there is no module {source}", place=place, hint="is it installed here?"
+                    f"module not found: {source}",
+                    place=place,
+                    hint="check the name, and whether the package is installed",
                 ) from None
             failure = failure_of(error, "import")
             raise ModelError(
-                f"{source} could not be imported: {failure.type}: {failure.message}",
+                f"cannot import {source}: {failure.type}: {failure.message}",
                 place=failure.place or place,
-                hint="run with -v for the traceback",
+                hint=TRACEBACK_HINT,
                 details=failure.details,
             ) from None
     path = places.START / Path(source)
     if not path.is_file():
-        raise RequestError(f"there is no file {source}", place=place, hint="check the path")
+        raise file_not_found(source, place)
     return import_file(path)
 
 
@@ -90,8 +93,8 @@ def _operator(reference: str, place: str) -> Callable[..., Any]:
         operator = getattr(operator, step, None)
         if operator is None:
             raise RequestError(
-                f"there is no operator {namespace}::{name}",
+                f"unknown operator '{namespace}::{name}'",
                 place=place,
-                hint="name the compiled library under `libraries:`",
+                hint=LIBRARIES,
             )
     return operator  # type: ignore[no-any-return]

@@ -14,7 +14,7 @@ from types import ModuleType
 
 from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
-from hookcli.models.failures import failure_of, is_a, missing_module, text_of
+from hookcli.models.failures import TRACEBACK_HINT, failure_of, is_a, missing_module, text_of
 
 _CODES = (int, str, type(None))  # of sys.exit; another's repr is the user's code
 
@@ -32,20 +32,20 @@ def own_path() -> Iterator[None]:
 def _failed(what: str, error: BaseException) -> ModelError:
     failure = failure_of(error, "import")
     if type(error) is SystemExit and type(error.code) in _CODES:
-        message = f"{what} called sys.exit({error.code!r}) while it was imported"
-        hint = 'keep what runs as a script below `if __name__ == "__main__":`'
+        message = f"{what} called sys.exit({error.code!r}) during import"
+        hint = 'put the script\'s code below `if __name__ == "__main__":`'
     elif is_a(error, SyntaxError):
         reason = text_of(getattr(error, "msg", "")) if type(error) in places.SYNTAX else ""
         message, hint = (
             f"{what} is not valid Python: {reason or failure.message}",
-            "mend the syntax",
+            "correct the syntax",
         )
     elif (missing := missing_module(error)) is not None:
-        message = f"{what} could not be imported: {failure.type}: {failure.message}"
+        message = f"cannot import {what}: {failure.type}: {failure.message}"
         hint = f"install {missing.partition('.')[0]}, or run hookcli in the model's environment"
     else:
-        message = f"{what} could not be imported: {failure.type}: {failure.message}"
-        hint = "run with -v for the traceback"
+        message = f"cannot import {what}: {failure.type}: {failure.message}"
+        hint = TRACEBACK_HINT
     return ModelError(message, place=failure.place or what, hint=hint, details=failure.details)
 
 
@@ -168,9 +168,10 @@ def import_module(name: str, source: str) -> ModuleType:
         missing = missing_module(error)
         if missing and (name == missing or name.startswith(missing + ".")):
             raise RequestError(
-                f"there is no module {missing}",
+                f"module not found: {missing}",
                 place=source,
-                hint="MODEL is path.py, path.py:Net or package.module:Net; is it installed here?",
+                hint="install it, or write MODEL as `path.py`, `path.py:Net` or "
+                "`package.module:Net`",
             ) from None
         raise _failed(name, error) from None
     except KeyboardInterrupt:

@@ -13,6 +13,7 @@ import torch
 
 from hookcli.errors import RequestError
 from hookcli.models.fake.fork import in_fork
+from hookcli.models.sources.file_errors import file_not_found
 
 _PATIENCE = 120.0  # seconds for one to load
 _NAMESPACE = re.compile(r"register the namespace (\w+)")
@@ -32,7 +33,7 @@ def load_libraries(paths: tuple[str, ...], place: str = "libraries") -> None:
         if real in torch.ops.loaded_libraries:
             continue
         if not Path(real).is_file():
-            raise RequestError(f"there is no file {path}", place=place, hint="check the path")
+            raise file_not_found(path, place)
         _try(path, real, place)
         torch.ops.load_library(real)  # type: ignore[no-untyped-call]
 
@@ -49,11 +50,11 @@ def _try(path: str, real: str, place: str) -> None:
         told = refusal.decode(errors="replace").removeprefix(f"{real}: ").splitlines()[0]
         symbol = "undefined symbol" in told
         raise RequestError(
-            f"{path} cannot be loaded: {told}",
+            f"cannot load {path}: {told}",
             place=place,
-            hint=f"build it against this torch, {torch.__version__}"
+            hint=f"build it against torch {torch.__version__}"
             if symbol
-            else "name a shared library that g++ -shared made",
+            else "give a shared library, as `g++ -shared` builds it",
         )
 
 
@@ -64,7 +65,7 @@ def _load(real: str, words: IO[bytes]) -> bytes:
     try:
         torch.ops.load_library(real)  # type: ignore[no-untyped-call]
     except (OSError, RuntimeError) as error:
-        return str(error.__cause__ or error).encode() or b"it says nothing"
+        return str(error.__cause__ or error).encode() or b"no reason given"
     return b""
 
 
@@ -72,15 +73,15 @@ def _ended(path: str, words: str, place: str) -> RequestError:
     match = _NAMESPACE.search(words)
     if match is not None:
         return RequestError(
-            f"{path} defines the operators' namespace {match[1]}, which another library has "
-            "defined: torch would end the process",
+            f"{path} defines the operator namespace {match[1]}, which another library already "
+            "defines: torch would end the process",
             place=place,
-            hint=f"write TORCH_LIBRARY_FRAGMENT({match[1]}, m) in all but one of them",
+            hint=f"write `TORCH_LIBRARY_FRAGMENT({match[1]}, m)` in all but one of them",
         )
     what = next((line.strip() for line in words.splitlines() if "what():" in line), "")
     return RequestError(
         f"loading {path} ends the process"
         + (f": {what.partition('what():')[2].strip()}"[:200] if what else ""),
         place=place,
-        hint="two libraries cannot register the same operator; see that each loads by itself",
+        hint="check that each library loads by itself, and that no two register the same operator",
     )

@@ -10,6 +10,7 @@ from typing import Literal, NoReturn, TypeAlias
 
 from hookcli.errors import ModelError, RequestError
 from hookcli.models.sources.content import Content, identify, identify_folder
+from hookcli.models.sources.file_errors import PYTHON_FILE, TRUST, file_not_found
 from hookcli.models.sources.package_resources import resources
 from hookcli.models.sources.refusals import refusal
 from hookcli.spec.request import ModelSpec
@@ -54,8 +55,8 @@ Source: TypeAlias = PythonFile | PythonModule | Archive
 _FILE = re.compile(r"(.+?\.py)(?::([A-Za-z_][\w.]*))?")
 _MODULE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 _ACTS = {  # what opening an archive of such a kind runs
-    "package": "a torch.package archive, which holds Python code and runs it when it is opened",
-    "pickled": "a module that torch.save pickled whole, which can run code when it is opened",
+    "package": "a torch.package archive, which contains Python code that runs when it is opened",
+    "pickled": "a module pickled by torch.save, which can run code when it is opened",
 }
 
 
@@ -71,8 +72,8 @@ def parse_source(source: str) -> Source:
         return _parsed(source)
     except OSError as error:  # a name that is too long, a folder that may not be searched
         why = error.strerror or str(error)
-        hint = "check the name, and the permissions of its folders"
-        raise RequestError(f"{source} cannot be read: {why}", place=source, hint=hint) from None
+        hint = "check the path and the permissions of its folders"
+        raise RequestError(f"cannot read {source}: {why}", place=source, hint=hint) from None
 
 
 def _parsed(source: str) -> Source:
@@ -86,9 +87,9 @@ def _parsed(source: str) -> Source:
         raise _missing(source, path)
     if not path.is_file():
         raise RequestError(
-            f"{path.as_posix()} is no ordinary file",
+            f"{path.as_posix()} is not a regular file",
             place=source,
-            hint="name a Python file that defines a model",
+            hint=PYTHON_FILE,
         )
     content = _content(path, source)
     if content.kind == "python":
@@ -101,9 +102,9 @@ def _parsed(source: str) -> Source:
         raise refusal(content, path.as_posix(), source)
     if after is not None:
         raise RequestError(
-            f"{path.as_posix()} holds one model, and ':{after}' names a part of it",
+            f"{path.as_posix()} contains one model, of which ':{after}' cannot select a part",
             place=source,
-            hint=f"write {path.as_posix()} alone",
+            hint=f"write `{path.as_posix()}`",
         )
     return Archive(str(path), content.kind)  # type: ignore[arg-type]  # one of the two
 
@@ -119,15 +120,15 @@ def check_opening(named: Source, model: ModelSpec) -> None:
         return
     if model.args:
         raise RequestError(
-            f"{named.path} holds a model that is built already: it takes no arguments",
+            f"{named.path} contains a built model, which accepts no constructor arguments",
             place=model.args[0].place,
-            hint="leave them out, or name the Python source",
+            hint="omit the arguments, or pass the Python source",
         )
     if named.kind in _ACTS and not model.trust:
         raise RequestError(
             f"{named.path} is {_ACTS[named.kind]}",
             place=model.source,
-            hint="add --trust if you know where it comes from",
+            hint=TRUST,
         )
 
 
@@ -142,7 +143,7 @@ def code_in(source: str, *, trusted: bool) -> str | None:
         return None  # nothing of it is run
     if isinstance(named, Archive):
         if named.kind == "exported" and trusted:
-            return "a torch.export archive, which --trust lets run code"
+            return "a torch.export archive, which --trust allows to run code"
         return _ACTS.get(named.kind, "").partition(",")[0] or None
     return "a Python model"
 
@@ -169,7 +170,7 @@ def _content(path: Path, source: str) -> Content:
         return identify(path)
     except OSError as error:
         raise RequestError(
-            f"{path.as_posix()} cannot be read: {error.strerror}",
+            f"cannot read {path.as_posix()}: {error.strerror}",
             place=source,
             hint="check the file's permissions",
         ) from None
@@ -212,23 +213,28 @@ def _only(path: Path, names: Sequence[str], what: str, source: str) -> str:
         raise RequestError(
             f"{path.as_posix()} is a torch.package archive without a pickled model",
             place=source,
-            hint="save one in it: exporter.save_pickle('model', 'model.pkl', model)",
+            hint="add one with `exporter.save_pickle('model', 'model.pkl', model)`",
         )
-    commands = ", ".join(f"{path.as_posix()}:{name}" for name in names[:6])
     raise RequestError(
-        f"{path.as_posix()} holds {len(names)} {what}", place=source, hint=f"write {commands}"
+        f"{path.as_posix()} contains {len(names)} {what}",
+        place=source,
+        hint=f"write {_commands(path, names[:6])}",
     )
 
 
 def _nothing(path: Path, after: str, names: Sequence[str], source: str) -> NoReturn:
     near = nearest(after, names, cutoff=0.6)
     shown = [near] if near else names[:6]
-    commands = [f"{path.as_posix()}:{name}" for name in shown] or [path.as_posix()]
     raise RequestError(
-        f"there is no {after} in {path.as_posix()}",
+        f"'{after}' not found in {path.as_posix()}",
         place=source,
-        hint=try_instead(commands if near else None, f"write {join_or(commands)}"),
+        hint=f"{'try' if near else 'write'} {_commands(path, shown)}",
     )
+
+
+def _commands(path: Path, names: Sequence[str]) -> str:
+    """Return what to write for MODEL to choose one of these names."""
+    return join_or([f"`{path.as_posix()}:{name}`" for name in names] or [f"`{path.as_posix()}`"])
 
 
 def _folder(path: Path, source: str) -> RequestError | ModelError:
@@ -236,11 +242,7 @@ def _folder(path: Path, source: str) -> RequestError | ModelError:
     if kind != "folder":
         return refusal(Content(kind), path.as_posix(), source)
     scripts = sorted(entry.name for entry in path.glob("*.py"))
-    hint = (
-        f"name a file in it: {(path / scripts[0]).as_posix()}"
-        if scripts
-        else "name a Python file that defines a model"
-    )
+    hint = f"pass a file in it: `{(path / scripts[0]).as_posix()}`" if scripts else PYTHON_FILE
     return RequestError(f"{path.as_posix()} is a directory", place=source, hint=hint)
 
 
@@ -249,9 +251,8 @@ def _missing(source: str, path: Path) -> RequestError:
     if path.parent.is_dir():
         names = [entry.name for entry in path.parent.iterdir() if entry.suffix == path.suffix]
         near = nearest(path.name, names, cutoff=0.6)
-    hint = (
-        try_instead((path.parent / near).as_posix())
-        if near
-        else "MODEL is path.py, path.py:Net, package.module:Net, or a file.pt that holds a model"
+    hint = try_instead(
+        (path.parent / near).as_posix() if near else None,
+        "write MODEL as `path.py`, `path.py:Net`, `package.module:Net` or `file.pt`",
     )
-    return RequestError(f"there is no file {path.as_posix()}", place=source, hint=hint)
+    return file_not_found(path.as_posix(), source, hint)

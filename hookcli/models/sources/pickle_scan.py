@@ -64,8 +64,8 @@ def read_pickle(file: IO[bytes]) -> Value:
                 return machine.so_far()
             machine.step(opcode, argument)
     except (IndexError, KeyError, UnicodeDecodeError) as error:
-        raise ValueError(f"no pickle: {error}") from None
-    raise ValueError("the pickle does not end")
+        raise ValueError(f"not a pickle: {error}") from None
+    raise ValueError("the pickle is incomplete")
 
 
 class _Machine:

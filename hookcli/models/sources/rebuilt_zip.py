@@ -97,7 +97,7 @@ class _Joined(io.RawIOBase):
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._starts[-1]}[whence]
         if base + offset < 0:
-            raise ValueError("a position before the start")
+            raise ValueError("the position is before the start")
         self._at = base + offset
         return self._at
 

@@ -49,7 +49,7 @@ def check_expansion(archive: zipfile.ZipFile) -> None:
     if large > _MOST_EXPANDED and large > _MOST_RATIO * small:
         raise zipfile.BadZipFile(
             f"its compressed members expand {large // max(small, 1):,} times, to {large:,} bytes, "
-            "and torch writes no such archive"
+            "and torch does not write such archives"
         )
 
 
@@ -59,16 +59,16 @@ def why_ambiguous(archive: zipfile.ZipFile, *, one_folder: bool) -> Iterator[str
     for info in archive.infolist():
         name = info.filename
         if name.casefold() in seen:
-            yield f"it holds {name} twice"
+            yield f"it contains {name} twice"
         seen.add(name.casefold())
         parts = name.removesuffix("/").split("/")
         if name != info.orig_filename or not name.isprintable() or "\\" in name:
-            yield f"a member's name is no plain one: {info.orig_filename[:60]!r}"
+            yield f"invalid member name: {info.orig_filename[:60]!r}"
         elif any(part in {"", ".", ".."} for part in parts):
-            yield f"a member's name is no plain path: {name[:60]!r}"
+            yield f"invalid member path: {name[:60]!r}"
     tops = {name.partition("/")[0] for name in archive.namelist()}
     if one_folder and len(tops) > 1:
-        yield "it holds more than one folder"
+        yield "it contains more than one top-level folder"
 
 
 def part_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Part | None:
@@ -83,7 +83,7 @@ def part_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Part | None:
     archive.open(info).close()  # it compares the names
     file = archive.fp
     if file is None or info.file_size != info.compress_size:
-        raise zipfile.BadZipFile(f"{info.filename} is not as long as it says")
+        raise zipfile.BadZipFile(f"the size of {info.filename} differs from the size in its header")
     file.seek(info.header_offset + 26)
     start = info.header_offset + _HEAD + sum(struct.unpack("<HH", file.read(4)))
     return Part(start, info.file_size, info.CRC)
@@ -104,4 +104,4 @@ def member_named(archive: zipfile.ZipFile, name: str) -> str:
     for full_name in archive.namelist():
         if below_top(full_name) == name:
             return full_name
-    raise ValueError(f"there is no {name} in it")
+    raise ValueError(f"{name} not found in the archive")

@@ -17,6 +17,7 @@ from hookcli.models import places
 from hookcli.models.failures import message_of
 from hookcli.models.loaded import Loaded
 from hookcli.models.scripted import type_of
+from hookcli.models.sources.file_errors import COMPLETE, newer_format, unknown_operator
 from hookcli.models.sources.parse import Archive
 from hookcli.models.sources.zip_members import below_top
 from hookcli.spec.request import ModelSpec
@@ -31,15 +32,9 @@ def load_script(archive: Archive, spec: ModelSpec, phase: Callable[[str], None])
 
     Raises
     ------
-    RequestError : it cannot be read, or constructor arguments were given.
+    RequestError : it cannot be read.
     ModelError : it is damaged, or needs what this torch lacks.
     """
-    if spec.args:
-        raise RequestError(
-            "a TorchScript file takes no constructor arguments: it is built already",
-            place=spec.args[0].place,
-            hint="leave them out",
-        )
     phase("import")
     path = places.START / archive.path
     data = _read(path, spec.source)
@@ -70,10 +65,10 @@ def _check_storages(root: Any, data: bytes, source: str) -> None:
                 taken[storage.data_ptr()] = storage.nbytes()
     if "data.pkl" in sizes and sum(taken.values()) > held:
         raise ModelError(
-            f"the TorchScript file is damaged: its tensors take {sum(taken.values()):,} bytes, "
-            f"and it holds {held:,}",
+            f"the TorchScript file is damaged: its tensors need {sum(taken.values()):,} bytes, "
+            f"but it contains {held:,}",
             place=source,
-            hint="is the file whole? fetch it again",
+            hint=COMPLETE,
         )
 
 
@@ -81,9 +76,9 @@ def _check_callable(root: Any, source: str) -> None:
     if not root._c._has_method("forward"):
         methods = ", ".join(root._c._method_names()) or "none"
         raise ModelError(
-            f"{type_of(root)} has no forward that could be called: its methods are {methods}",
+            f"{type_of(root)} has no method forward (its methods: {methods})",
             place=source,
-            hint="script a module that calls it, such as nn.Sequential(it), and save that",
+            hint="script and save a module whose `forward` calls one of its methods",
         )
 
 
@@ -93,7 +88,7 @@ def _read(path: Path, source: str) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise RequestError(
-            f"{path} cannot be read: {error.strerror}", place=source, hint="check the file"
+            f"cannot read {path}: {error.strerror}", place=source, hint="check the file"
         ) from None
 
 
@@ -102,24 +97,13 @@ def _refusal(error: Exception, source: str) -> ModelError:
     unknown = _UNKNOWN.search(message)
     if unknown:
         name = unknown[1] or unknown[2]
-        return ModelError(
-            f"it calls the operator {name}, which is not registered",
-            place=source,
-            hint="name the library that defines it: libraries: [libmine.so]",
-            details=message,
-        )
+        return unknown_operator(name, source, message)
     newer = _VERSION.search(message)
     if newer:
-        return ModelError(
-            f"a newer torch made this file: its format is {newer[1]}, this torch reads up to "
-            f"{newer[2]}",
-            place=source,
-            hint="use that torch, or save the file anew with this one",
-            details=message,
-        )
+        return newer_format(newer[1], newer[2], source, message)
     return ModelError(
-        f"the TorchScript file cannot be loaded: {first_line(message)}",
+        f"cannot load the TorchScript file: {first_line(message)}",
         place=source,
-        hint="make the file anew with torch.jit.save",
+        hint="save the file again with `torch.jit.save`",
         details=message,
     )

@@ -28,7 +28,7 @@ def tap(root: nn.Module, swaps: Callable[[nn.Module], bool]) -> list[str]:
         if tapped_of(child) is not None:
             continue
         if _is_shared(root, child):
-            notes.append(f"{name} is scripted and shares parameters: its inside is not seen")
+            notes.append(f"{name} is scripted and shares parameters: calls in it are not recorded")
             continue
         try:
             with warnings.catch_warnings():
@@ -44,9 +44,9 @@ def tap(root: nn.Module, swaps: Callable[[nn.Module], bool]) -> list[str]:
 
 def _instrument(tapped: Tapped, swaps: Callable[[nn.Module], bool]) -> list[str]:
     tapped.instrument(swaps)
-    notes = [f"calls are not seen: {problem}" for problem in tapped.problems]
+    notes = [f"calls are not recorded: {problem}" for problem in tapped.problems]
     if tapped.flat:
-        notes.append("frozen: its modules are one graph, its weights constants: rows are operators")
+        notes.append("frozen: one graph with constant weights and no modules: rows are operators")
     return notes
 
 

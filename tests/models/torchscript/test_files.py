@@ -199,15 +199,15 @@ def test_layers_of_torch_tell_their_sizes_to_the_search_for_a_batch(
     [
         (
             lambda name, data: b"99999" if name.endswith("version") else data,
-            "a newer torch made this file: its format is 99999",
+            "a newer torch wrote this file: its format version is 99999",
         ),
         (
             lambda name, data: data.replace(b"torch.tanh", b"torch.ta(nh"),
-            "the TorchScript file cannot be loaded",
+            "cannot load the TorchScript file",
         ),
         (
             lambda name, data: data.replace(b"torch.tanh(", b"ops.mine.clip("),
-            "it calls the operator mine::clip, which is not registered",
+            "the model calls the operator mine::clip, which is not registered",
         ),
     ],
     ids=["newer", "damaged code", "unknown operator"],
@@ -232,7 +232,7 @@ def test_a_module_without_forward_says_what_it_has(cli, tmp_path):
     saved(scripted(nn.LSTM(4, 4)), tmp_path / "lstm.pt")
     result = cli("inspect", "lstm.pt")
     assert result.status == 3
-    assert result.error()[0].startswith("LSTM has no forward that could be called")
+    assert result.error()[0].startswith("LSTM has no method forward")
 
 
 def test_constructor_arguments_are_refused(cli, net):

@@ -75,7 +75,7 @@ class _Screen:
             return value
         wanted = (int, float) if kind is float else int  # a bool, or a number that is an enum's
         if not issubclass(kind, int | float | enum.IntEnum):
-            raise ValueError(f"{field} is of a type that is not known")
+            raise ValueError(f"the type of {field} is unknown")
         return _typed(value, wanted, field)
 
     def _object(self, kind: Any, value: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class _Screen:
         kept = {key: _lines(text) for key, text in kept.items()}
         for item in filter(None, kept.get("nn_module_stack", "").split(";")):
             if not _STACK.fullmatch(item) or _has_dunder(_parts(item)[1:2]):
-                self._reasons.append(f"a name of its modules is none: {_shown(item)}")
+                self._reasons.append(f"invalid module name: {_shown(item)}")
         return kept
 
 
@@ -129,18 +129,18 @@ def _bare(kind: Any) -> Any:
 
 def _typed(value: Any, kind: Any, field: str) -> Any:
     if not isinstance(value, kind):
-        raise ValueError(f"{field or 'the program'} is {type(value).__name__}")
+        raise ValueError(f"unexpected type of {field or 'the program'}: {type(value).__name__}")
     return value
 
 
 def _name(text: str) -> Iterator[str]:
     if text and (not text.isidentifier() or _DUNDER.fullmatch(text)):
-        yield f"a name in its graph is none: {_shown(text)}"
+        yield f"invalid name in its graph: {_shown(text)}"
 
 
 def _path(text: str) -> Iterator[str]:
     if not _is_path(text):
-        yield f"a name of its modules is none: {_shown(text)}"
+        yield f"invalid module name: {_shown(text)}"
 
 
 def _is_path(text: str) -> bool:
@@ -166,17 +166,17 @@ def _parts(item: str) -> list[str]:
 
 def _dotted(text: str) -> Iterator[str]:
     if not all(part.isidentifier() for part in filter(None, re.split(r"[.:]+", text))):
-        yield f"a class in its graph is none: {_shown(text)}"
+        yield f"invalid class name in its graph: {_shown(text)}"
 
 
 def _version(text: str) -> Iterator[str]:
     if not _VERSION.fullmatch(text):
-        yield f"a version is none: {_shown(text)}"
+        yield f"invalid version: {_shown(text)}"
 
 
 def _expression(text: str) -> Iterator[str]:
     if not is_expression(text):
-        yield f"a symbolic expression is more than that: {_shown(text)}"
+        yield f"a symbolic expression is not plain arithmetic: {_shown(text)}"
 
 
 def _operator(text: str) -> Iterator[str]:
@@ -185,7 +185,7 @@ def _operator(text: str) -> Iterator[str]:
         "__" in part and not _BITWISE.fullmatch(part) for part in parts
     )
     if not (_OF_EXTENSION.fullmatch(text) or (plain and _calls_operator(parts))):
-        yield f"it calls {_shown(text)}, which is no operator"
+        yield f"it calls {_shown(text)}, which is not an operator"
 
 
 def _calls_operator(parts: list[str]) -> bool:

@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-_UNREADABLE = "a tree of its arguments cannot be read"
-_IMPORTS = "a tree of its arguments imports a module"
+_UNREADABLE = "a tree spec of its arguments cannot be read"
+_IMPORTS = "a tree spec of its arguments imports a module"
 _FACTORIES = {"list", "dict", "set", "frozenset", "tuple", "int", "float", "bool", "str"}
 
 
@@ -34,7 +34,7 @@ def _of_tree(tree: Any) -> Iterator[str]:
         node = todo.pop()
         kind = node["type"]
         if kind is not None and not (isinstance(kind, str) and _is_plain(kind)):
-            yield "a tree of its arguments has a type without a plain name"
+            yield "a tree spec of its arguments has an invalid type name"
         yield from _of_context(kind, node["context"])
         todo.extend(node["children_spec"])
 
@@ -63,9 +63,9 @@ def _of_keywords(tree: Any) -> Iterator[str]:
             continue  # a leaf
         if node["type"] != "builtins.dict" or not isinstance(keys, list):
             if node["type"] not in {"builtins.tuple", "builtins.list"}:
-                yield "the keywords of its arguments are no dictionary"
+                yield "its keyword arguments are not a dictionary"
         elif not all(isinstance(key, str) and key.isidentifier() for key in keys):
-            yield "a keyword of its arguments is no name"
+            yield "the name of a keyword argument is not an identifier"
 
 
 def _parsed(context: Any) -> Any:

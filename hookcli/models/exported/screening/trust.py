@@ -21,6 +21,7 @@ from torch._export.serde import schema  # private: torch describes the format no
 
 from hookcli.errors import ModelError, RequestError
 from hookcli.models.exported.screening.graph_scan import screened
+from hookcli.models.sources.file_errors import TRUST, damaged_file
 from hookcli.models.sources.rebuilt_zip import Member, Part, rebuild
 from hookcli.models.sources.zip_members import (
     below_top,
@@ -71,7 +72,7 @@ def safe_to_open(path: Path, *, trusted: bool, source: str | None = None) -> Ite
             raise RequestError(
                 f"opening {path.name} can run code: {reasons[0]}",
                 place=place,
-                hint="add --trust if you know where it comes from",
+                hint=TRUST,
             )
         with rebuild(members, file.fileno()) as archive, _tensors_only():
             yield archive
@@ -101,11 +102,8 @@ def _tensors_only() -> Iterator[None]:
 
 
 def _unreadable(path: Path, place: str, error: Exception) -> ModelError:
-    return ModelError(
-        f"{path.name} cannot be read: {' '.join(str(error).split()) or type(error).__name__}",
-        place=place,
-        hint="is the file whole? fetch or save it anew",
-    )
+    reason = " ".join(str(error).split()) or type(error).__name__
+    return damaged_file(path.name, reason, place)
 
 
 def _screened(file: IO[bytes]) -> tuple[list[str], list[Member]]:
@@ -136,7 +134,7 @@ class _Screening:
         if name == _PROGRAM or (name.startswith("models/") and name.endswith(".json")):
             self._keep(name, self._program(self._json(info)))
         elif name.startswith("data/aotinductor/"):
-            self.reasons.append("it holds a compiled library")
+            self.reasons.append("it contains a compiled library")
         elif _CONFIG.fullmatch(name):
             self._listed(info, name)
         elif name in _HEADS:
@@ -175,9 +173,9 @@ class _Screening:
             payload = str(entry["path_name"])
             full = f"{info.filename.rpartition('/')[0]}/{payload}"
             if payload.startswith(_OBJECTS):
-                self.reasons.append(f"{payload} is an object")
+                self.reasons.append(f"{payload} is a pickled object")
             elif not _PAYLOAD.fullmatch(f"data/weights/{payload}"):
-                self.reasons.append(f"it names a member by a path: {payload[:60]!r}")
+                self.reasons.append(f"it refers to a member by a path: {payload[:60]!r}")
             elif entry.get("use_pickle", True) and full in self._archive.NameToInfo:
                 self._check_pickle(self._archive.getinfo(full))
 
@@ -192,12 +190,12 @@ class _Screening:
                 torch.load(io.BytesIO(data), map_location="meta", weights_only=True)
         except Exception as error:  # noqa: BLE001  # a doctored pickle raises anything
             name = info.filename if self._legacy else below_top(info.filename)
-            self.reasons.append(f"{name} does not load as tensors alone ({_first(error)})")
+            self.reasons.append(f"{name} contains more than tensors ({_first(error)})")
 
     def _json(self, info: zipfile.ZipInfo) -> dict[str, Any]:
         content = json.loads(self._archive.read(info))
         if not isinstance(content, dict):
-            raise ValueError(f"{info.filename} is no mapping")
+            raise ValueError(f"{info.filename} is not a JSON object")
         return content
 
 

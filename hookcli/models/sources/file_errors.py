@@ -1,0 +1,41 @@
+"""Errors about files that several readers raise, and the hints that they share. Torch-free."""
+
+from __future__ import annotations
+
+from hookcli.errors import ModelError, RequestError
+
+COMPLETE = "check that the file is complete, then download or save it again"
+LIBRARIES = "add the library that defines it to the configuration: `libraries: [libmine.so]`"
+PYTHON_FILE = "pass a Python file that defines a model"
+TRUST = "pass `--trust` if you know where the file comes from"
+
+
+def file_not_found(path: str, place: str, hint: str = "check the path") -> RequestError:
+    """Return the error for a path at which nothing is."""
+    return RequestError(f"file not found: {path}", place=place, hint=hint)
+
+
+def damaged_file(name: str, reason: str, place: str) -> ModelError:
+    """Return the error for a damaged file, with what its reader reported."""
+    return ModelError(f"cannot read {name}: {reason}", place=place, hint=COMPLETE)
+
+
+def newer_format(version: str, newest: str, place: str, details: str = "") -> ModelError:
+    """Return the error for a file that a newer torch wrote; `newest` is what this one reads."""
+    return ModelError(
+        f"a newer torch wrote this file: its format version is {version}, and this torch reads "
+        f"up to {newest}",
+        place=place,
+        hint="use that torch, or save the file again with this one",
+        details=details,
+    )
+
+
+def unknown_operator(name: str, place: str, details: str) -> ModelError:
+    """Return the error for a saved model that calls an operator of a library not loaded here."""
+    return ModelError(
+        f"the model calls the operator {name}, which is not registered",
+        place=place,
+        hint=LIBRARIES,
+        details=details,
+    )

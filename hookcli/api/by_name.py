@@ -77,9 +77,9 @@ def _text(name: str, value: Any) -> str:
     if isinstance(value, str | int):
         return str(value)
     raise RequestError(
-        f"{name} cannot be a function for a model that runs in a process of its own",
+        f"{name} must be a string for a model that is given by name, got {type(value).__name__}",
         place=name,
-        hint="name it, file.py:function, or give the live module",
+        hint="pass the function's name, `file.py:function`, or pass the live module",
     )
 
 
@@ -90,9 +90,9 @@ def _inputs(inputs: Any) -> Sequence[str]:
     if isinstance(given, list | tuple) and all(isinstance(item, str) for item in given):
         return given
     raise RequestError(
-        "a model that runs in a process of its own takes its inputs as texts",
+        "inputs must be strings for a model that is given by name",
         place="inputs",
-        hint='write inputs="2x3x224x224", as of --input, or give the live module',
+        hint='write `inputs="2x3x224x224"`, as for --input, or pass the live module',
     )
 
 
@@ -108,5 +108,5 @@ def _error(status: int, told: str) -> HookcliError:
                 parts[start] = line.removeprefix(start)
     message, place, hint = parts.values()
     kind = _KINDS.get(status, BugError)
-    message = message or f"hookcli check ended with status {status}"
+    message = message or f"hookcli check exited with status {status}"
     return kind(message, place=place, hint=hint, details=told)

@@ -161,20 +161,21 @@ def _bare(name: str) -> CheckSpec:
     from hookcli.errors import RequestError
     from hookcli.rules.catalogue import CATALOGUE
     from hookcli.spec.checks import CheckSpec
+    from hookcli.text import nearest, try_instead
 
     rule = CATALOGUE.get(name)
     if rule is None:
         raise RequestError(
-            f"there is no rule '{name}'",
+            f"unknown rule '{name}'",
             place="rules",
-            hint="hookcli list rules shows them",
+            hint=try_instead(nearest(name, CATALOGUE), "run `hookcli list rules`"),
         )
     needed = [option.name for option in rule.options if option.required]
     if needed:
         raise RequestError(
-            f"{name} has to be told {' and '.join(needed)}",
+            f"rule '{name}' requires {' and '.join(needed)}",
             place="rules",
-            hint=f"give it among the checks: {rule.example}",
+            hint=f"add it to the checks: `{rule.example}`",
         )
     return CheckSpec(name)
 

@@ -23,7 +23,7 @@ from hookcli.report.recording import Recording
 from hookcli.report.report import Inputs, Origin, Report
 from hookcli.report.sinks import Kept
 from hookcli.run.assemble import assemble, run_info
-from hookcli.run.batch.candidates import given as given_inputs, no_batch
+from hookcli.run.batch.candidates import given as given_inputs, no_batch, not_used
 from hookcli.run.hook_engine.build import engine_for
 from hookcli.run.loss import Loss
 from hookcli.run.neutrality.model_state import preserve_state
@@ -52,14 +52,14 @@ def batch_for(root: nn.Module, given: Any, seed: int, warnings: list[str]) -> tu
         problem = misfit(root, batch)
         if problem is not None:
             raise RequestError(
-                f"{name}.forward does not take this batch: {problem}",
+                f"{name}.forward does not accept this batch: {problem}",
                 place=name,
-                hint="a tuple is positional arguments, a mapping keyword ones",
+                hint="pass a tuple for positional arguments, a mapping for keyword arguments",
             )
         return "given", batch
     seed_all(seed)
     candidates = declarations(
-        root, None, lambda what, why: warnings.append(f"{what} was not used: {why}")
+        root, None, lambda name, reason: warnings.append(not_used(name, reason))
     )
     first = next(candidates, None)
     if first is None:
@@ -89,11 +89,21 @@ def _copy(root: Any, spec: Spec, warnings: list[str]) -> nn.Module:
         raise RequestError(
             f"the TorchScript module cannot be copied: {first_line(message_of(error))}",
             place=type_of(root),
-            hint="give the Python module that it was made from",
+            hint="pass the Python module that it was made from",
         ) from None
     copy.train(root.training)
     warnings += tap_scripted(spec, copy)
     return copy
+
+
+def check_module(root: Any) -> None:
+    """Raise a RequestError if this is not an instance of `nn.Module`."""
+    if not isinstance(root, nn.Module):
+        raise RequestError(
+            f"expected an nn.Module, got {type(root).__name__}",
+            place=repr(root)[:80],
+            hint="pass an instance: `Net()`, not `Net`",
+        )
 
 
 def run_live(
@@ -115,12 +125,7 @@ def run_live(
     RequestError : there is no batch, or it does not bind to forward; or a hook of the request
         does not fit the model.
     """
-    if not isinstance(root, nn.Module):
-        raise RequestError(
-            f"this is no module but {type(root).__name__}",
-            place=repr(root)[:80],
-            hint="give an instance: Net(), not Net",
-        )
+    check_module(root)
     started = time.perf_counter()
     warnings: list[str] = []
     load_libraries(spec.libraries)
@@ -148,7 +153,9 @@ def run_live(
     recording.error = None
     for tapped in tapped_in(root):
         tapped.close()
-    warnings += [f"the run wrote the parameter {name}: it is not put back" for name in written]
+    warnings += [
+        f"the run changed the parameter {name}: its values were not restored" for name in written
+    ]
     return assemble(
         model,
         recording,

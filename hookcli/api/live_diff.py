@@ -92,9 +92,9 @@ class _Live:
         failed = report.error
         if failed is not None:
             raise ModelError(
-                f"{name}: {failed.type} in {failed.phase}: {failed.message}",
+                f"{name} raised {failed.type} in {failed.phase}: {failed.message}",
                 place=failed.place or report.model.source,
-                hint="run hookcli.inspect on this model alone to see how far it comes",
+                hint="run hookcli.inspect on this model alone to see how far it gets",
             )
         return report
 

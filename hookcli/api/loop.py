@@ -20,7 +20,7 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
-from hookcli.api.live import device_of, source_of
+from hookcli.api.live import check_module, device_of, source_of
 from hookcli.api.loop_clock import LoopClock, Scales
 from hookcli.catalogue.kind import Stage
 from hookcli.errors import RequestError
@@ -62,17 +62,13 @@ class Attached:
         shown: Callable[[Report], Report],
         most: int = _MOST,
     ) -> None:
-        if not isinstance(root, nn.Module):
-            raise RequestError(
-                f"this is no module but {type(root).__name__}",
-                place=repr(root)[:80],
-                hint="give an instance: Net(), not Net",
-            )
+        check_module(root)
         if is_scripted(root):
             raise RequestError(
-                "a TorchScript module cannot be followed in a loop: PyTorch takes no hooks on it",
+                "hooks cannot be attached to a TorchScript module in a training loop",
                 place=type_of(root),
-                hint="hookcli.inspect, grads and trace run a copy of it; or give the Python module",
+                hint="use hookcli.inspect, grads or trace, which run a copy, or pass the Python "
+                "module",
             )
         self._spec = spec
         self._shown = shown
@@ -249,6 +245,6 @@ class Attached:
         if self._clock.step or self._forwards < 2:
             return []
         return [
-            f"{self._forwards} forwards, and no step was closed: pass one optimizer, or call "
-            "step() of what attach gives"
+            f"{self._forwards} forwards ran, but no step ended: pass one optimizer to attach, or "
+            "call step() of the object that it returns"
         ]

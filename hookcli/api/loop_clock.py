@@ -58,5 +58,5 @@ class Scales:
             "gradients in backward are scaled: GradScaler multiplied the loss by "
             + ", ".join(f"{scale:g} in step {step}" for step, scale in scaled[:_SHOWN])
             + (", …" if len(scaled) > _SHOWN else "")
-            + "; those before the optimizer's step are unscaled"
+            + " (before the optimizer's step they are unscaled)"
         ]

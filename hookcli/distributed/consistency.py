@@ -28,13 +28,13 @@ def _difference(first: list[_Row], other: list[_Row], rank: int) -> str:
     """The first thing that is another on a rank than on rank 0."""
     for ours, theirs in zip(first, other, strict=False):
         if ours[0] != theirs[0]:
-            return f"rank {rank} has {theirs[0]} where rank 0 has {ours[0]}"
+            return f"rank {rank} has {theirs[0]}, but rank 0 has {ours[0]}"
         if ours[1] != theirs[1]:
-            return f"{ours[0]} is {theirs[1]} on rank {rank}, and {ours[1]} on rank 0"
+            return f"{ours[0]} is {theirs[1]} on rank {rank}, but {ours[1]} on rank 0"
         if ours[2] != theirs[2]:
             word = "trainable" if theirs[2] else "frozen"
-            return f"{ours[0]} is {word} on rank {rank}, and not on rank 0"
-    return f"rank {rank} has {len(other)} parameters, and rank 0 {len(first)}"
+            return f"{ours[0]} is {word} on rank {rank}, but not on rank 0"
+    return f"rank {rank} has {len(other)} parameters, but rank 0 has {len(first)}"
 
 
 def check_alike(model: Model, group: Group, place: str) -> None:
@@ -50,5 +50,5 @@ def check_alike(model: Model, group: Group, place: str) -> None:
             raise ModelError(
                 f"the ranks built different models: {_difference(rows_by_rank[0], rows, rank)}",
                 place=place,
-                hint="does the code read RANK, or draw a random size?",
+                hint="check whether the model's code reads RANK or draws a random size",
             )

@@ -49,9 +49,9 @@ def wrap(
         )
     except (RuntimeError, ValueError, TypeError, NotImplementedError) as error:
         raise ModelError(
-            f"DistributedDataParallel refuses the model: {first_line(str(error))}",
+            f"DistributedDataParallel does not support the model: {first_line(str(error))}",
             place=place,
-            hint="it needs a parameter that requires grad, and takes no lazy or meta ones",
+            hint="use a model with a parameter that requires grad, and no lazy or meta parameters",
         ) from None
     ddp.register_comm_hook(None, _named(entry))
     return ddp

@@ -50,7 +50,9 @@ def shard(
     lost = _unmatched(root, spec.wrap)
     if lost is not None:
         raise RequestError(
-            f"no module matches '{lost}'", place=f"{spec.place}.wrap", hint="see hookcli inspect"
+            f"no module matches '{lost}'",
+            place=f"{spec.place}.wrap",
+            hint="run `hookcli inspect` to see the names of the modules",
         )
     _check_parts(root, spec.place)
     mesh = init_device_mesh(device.type, (world,))
@@ -64,9 +66,9 @@ def shard(
             fully_shard(module, mesh=mesh, **given)
         except (RuntimeError, ValueError, NotImplementedError, AssertionError) as error:
             raise ModelError(
-                f"fully_shard refuses {name or 'the model'}: {first_line(str(error))}",
+                f"fully_shard does not support {name or 'the model'}: {first_line(str(error))}",
                 place=spec.place,
-                hint="name other modules in run.distributed.wrap; the model itself comes last",
+                hint="name other modules in run.distributed.wrap (the model itself comes last)",
             ) from None
         _as_before(module)
     parts = {names[0]: _local(p) for p, names, _ in module_tree.tensors(root, "_parameters")}
@@ -88,7 +90,7 @@ def _check_parts(root: nn.Module, place: str) -> None:
     if not held or any(map(is_lazy, held)):
         why = "has uninitialized parameters" if held else "has no parameters"
         raise ModelError(
-            f"the model cannot be sharded: it {why}", place=place, hint="leave --parallel fsdp out"
+            f"the model cannot be sharded: it {why}", place=place, hint="omit `--parallel fsdp`"
         )
 
 

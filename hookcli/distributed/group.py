@@ -73,9 +73,9 @@ def join(rank: Rank, spec: DistributedSpec, device: torch.device) -> Group:
     backend = backend_of(spec, device)
     if not dist.is_available() or not dist.is_backend_available(backend):
         raise RequestError(
-            f"this torch has no backend {backend}",
+            f"this build of PyTorch does not support the backend '{backend}'",
             place=spec.place,
-            hint="gloo is the one for the CPU, nccl the one for CUDA",
+            hint="use gloo for the CPU, nccl for CUDA",
         )
     if device.type == "cuda":
         torch.cuda.set_device(device)
@@ -92,7 +92,7 @@ def join(rank: Rank, spec: DistributedSpec, device: torch.device) -> Group:
         return Group(rank.number, rank.world, backend, device)
     except (RuntimeError, ValueError) as error:
         raise ModelError(
-            f"rank {rank.number} did not meet the others: {first_line(str(error))}",
+            f"rank {rank.number} cannot connect to the others: {first_line(str(error))}",
             place=spec.place,
-            hint="do all ranks run the same command?",
+            hint="check that all ranks run the same command",
         ) from None

@@ -20,7 +20,7 @@ def check_backend(spec: HookSpec, kind_of_model: str) -> None:
     if kind_of_model not in _NAMES or kind_of_model in kind.backends:
         return
     raise RequestError(
-        f"kind {spec.kind} cannot stand on {_NAMES[kind_of_model]}: {kind.lack.why}",
+        f"kind {spec.kind} cannot be attached to {_NAMES[kind_of_model]}: {kind.lack.why}",
         place=spec.place,
         hint=kind.lack.hint,
     )

@@ -94,7 +94,7 @@ def missed(resolved: Iterable[tuple[HookSpec, Targets]], known: Known) -> Iterat
             selector = Selector((spec.at.any[number],), spec.at.texts[number])
             if _is_everything(selector.any[0]):
                 continue
-            message = f"nothing matches '{selector.text}', one of several in at"
+            message = f"nothing matches '{selector.text}' in the list of at"
             hint = _hint(spec, selector, known)
             yield HookFinding(
                 "hook_misuse", selector.text, f"{message}: {hint}", spec.place, "warning"
@@ -160,11 +160,11 @@ def _other(at: Selector, known: Known, of_parameters: bool) -> str | None:
     for match in at.any:
         name = match.name or match.pattern
         if of_parameters and name in modules:
-            return f"{name} is a module: {name}.* are its parameters, {name}:output its output"
+            return f"use `{name}.*` for the parameters of module {name}, or `{name}:output`"
         if not of_parameters and name in parameters:
-            return f"{name} is a parameter: kind tensor and post_accumulate_grad stand on those"
+            return f"use kind tensor or post_accumulate_grad for the parameter {name}"
         if match.type is not None:
             types = sorted({type_of(module) for module, _ in known.modules})
             near = nearest(match.type, types, cutoff=0.6)
-            return try_instead(near, f"types are {', '.join(types[:8])}")
+            return try_instead(near, f"choose from {', '.join(types[:8])}")
     return None

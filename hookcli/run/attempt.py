@@ -21,7 +21,14 @@ from hookcli.report.recording import Recording
 from hookcli.report.report import Format, Inputs, Report
 from hookcli.report.sinks import Kept, Sink, StreamedSink
 from hookcli.run.assemble import assemble, run_info
-from hookcli.run.batch.candidates import Candidate, candidates, floating_dtype, in_dtype, no_batch
+from hookcli.run.batch.candidates import (
+    Candidate,
+    candidates,
+    floating_dtype,
+    in_dtype,
+    no_batch,
+    not_used,
+)
 from hookcli.run.batch.fake_checks import is_inconclusive
 from hookcli.run.batch.outcome import InferenceResult, Outcome, Result, blames_batch
 from hookcli.run.batch.placement import batch_on_device
@@ -120,7 +127,7 @@ class Session:
         dropped: list[str] = []
 
         def drop(name: str, reason: str) -> None:
-            dropped.append(f"{name} was not used: {reason}")
+            dropped.append(not_used(name, reason))
 
         first: Outcome | None = None
         for candidate in self._candidates(model.root, loaded, drop):

@@ -90,15 +90,16 @@ class DistributedRun:
         """What several ranks cannot do."""
         if plan.backward.inputs:
             raise RequestError(
-                "torch.autograd.grad fills no buckets: ranks would not exchange gradients",
+                "run.backward.inputs cannot be combined with several ranks or a communication "
+                "hook: torch.autograd.grad does not exchange gradients",
                 place="run.backward.inputs",
-                hint="leave it out, or leave --nproc and the communication hook out",
+                hint="omit it, or omit `--nproc` and the communication hook",
             )
         if hook is not None and self._spec.parallel == "fsdp":
             raise RequestError(
-                "FSDP has no communication hook of this kind",
+                f"FSDP does not support kind {hook.spec.kind}",
                 place=hook.spec.place,
-                hint="write run: {distributed: {parallel: ddp}}",
+                hint="write `run: {distributed: {parallel: ddp}}`",
             )
 
     def _check_reach(self) -> None:
@@ -115,7 +116,7 @@ class DistributedRun:
             place=self._spec.place,
             hint="use the parameters on all ranks"
             if sharded
-            else "write find_unused_parameters: true, or leave it out",
+            else "write `find_unused_parameters: true`, or omit it",
         )
 
     def wrap(
@@ -176,8 +177,8 @@ class DistributedRun:
         )
         if self._buckets is not None and self._buckets.would_mix and backend == "gloo":
             recording.warnings.append(
-                f"{self._hook} sends from callbacks: gloo mixes up what several buckets send at "
-                "once, and may abort; here each bucket waited for the one before"
+                f"{self._hook} sends from callbacks, and gloo mixes up buckets that send at once "
+                "or aborts: in this run each bucket waited for the previous one"
             )
         if self._joined and not self.sharded and recording.failure is None:
             recording.measured += state_rows(model)

@@ -17,7 +17,7 @@ from hookcli.spec.hooks import Match
 from hookcli.spec.selectors import advice, name_matches, path_matches, selector_of
 
 _PLACE = "run.backward.inputs"
-_HINT = "name a parameter by a pattern, or a module's value: layer1:output"
+_HINT = "write a pattern of parameter names, or a module's value such as `layer1:output`"
 
 
 class GradInputs:
@@ -81,9 +81,9 @@ class GradInputs:
         """
         if self._matches and not self._values:
             raise RequestError(
-                "no value that requires grad came up where gradients are wanted",
+                "run.backward.inputs matches no value of the run that requires grad",
                 place=_PLACE,
-                hint="did the module run, under grad?",
+                hint="check that the module runs, and that it runs with grad enabled",
             )
         return [*self._parameters.values(), *(value[0] for value in self._values)]
 

@@ -33,9 +33,9 @@ def _or_refuse(output: Any) -> list[tuple[str, torch.Tensor]]:
         return tensors
     has = "no tensor" if not leaves(output) else "no tensor that requires grad"
     raise ModelError(
-        f"there is nothing to go backward from: the output holds {has}",
+        f"backward cannot start: the output contains {has}",
         place="loss",
-        hint="are all parameters frozen, or does forward run under no_grad or detach its output?",
+        hint="check whether all parameters are frozen, or forward uses no_grad or detach",
     )
 
 
@@ -56,7 +56,7 @@ def probe(output: Any, notes: Callable[[str], None], *, seed: int, values: bool)
     for path, tensor in _or_refuse(output):
         plain = _strided(tensor)
         if values and plain.numel() and bool(plain.detach().amin() == -torch.inf):
-            notes(f"the loss leaves out the -inf entries of output{path}")
+            notes(f"the loss ignores the -inf entries of output{path}")
             plain = torch.where(plain == -torch.inf, torch.zeros_like(plain), plain)
         terms.append(_project(plain, generator))
     return _sum(terms)
@@ -106,14 +106,14 @@ def _at(output: Any, path: str) -> torch.Tensor:
                 raise ModelError(
                     f"the loss output:{path} does not require grad",
                     place=f"--loss output:{path}",
-                    hint="is it detached, or computed under no_grad?",
+                    hint="check whether it is detached or computed under no_grad",
                 )
             return tensor if tensor.numel() == 1 else tensor.sum()
     known = ", ".join(path or "(the output itself)" for path, _, _ in leaves(output))
     raise RequestError(
         f"the output has no tensor at '{path}'",
         place=f"--loss output:{path}",
-        hint=f"it has {known}" if known else "it holds no tensor",
+        hint=f"choose from {known}" if known else "return a tensor from forward",
     )
 
 
@@ -155,9 +155,9 @@ def _checked(theirs: Callable[..., Any], name: str, place: str) -> Loss:
         loss = theirs(output)
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
             raise ModelError(
-                f"{name} gives no loss: a tensor of one element that requires grad is wanted",
+                f"{name} must return a tensor of one element that requires grad",
                 place=place,
-                hint="it is called with the model's output",
+                hint="compute the loss from the model's output, the function's argument",
             )
         return loss.reshape(())
 

@@ -131,7 +131,7 @@ class Phases:
         """Whether there is nothing to go backward from, and that is no error here."""
         if not self._plan.where_it_can or any(t.requires_grad for _, t, _ in leaves(output)):
             return False
-        self._note("nothing in the output requires grad: there was no backward pass")
+        self._note("there was no backward pass: nothing in the output requires grad")
         return True
 
     def _digests(self, digests: dict[str, str]) -> None:
@@ -192,9 +192,9 @@ class Phases:
         kind = getattr(torch.optim, name, None)
         if not (isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer)):
             raise RequestError(
-                f"torch.optim has no optimizer {name}",
+                f"unknown optimizer '{name}'",
                 place="run.optimizer.name",
-                hint="write SGD, Adam, AdamW, RMSprop",
+                hint="use a class of torch.optim, such as SGD, Adam, AdamW or RMSprop",
             )
         infos = [p for p in self._model.parameters() if p.tensor.requires_grad]
         try:
@@ -203,12 +203,12 @@ class Phases:
             )
         except (TypeError, ValueError) as error:
             raise RequestError(
-                f"{name} cannot be made: {error}",
+                f"cannot create the optimizer {name}: {error}",
                 place="run.optimizer",
-                hint="its keys are the keyword arguments of the class",
+                hint="use the keyword arguments of the class as keys",
             ) from None
         if self._plan.stepped_by_default:
-            self._note(f"steps are taken with {name}, lr 0.01: run.optimizer names another")
+            self._note(f"steps use {name} with lr 0.01: set run.optimizer to use another")
         names = {id(p.tensor): p.name for p in infos}
         self._engine.on_optimizer(made, names, stack)
         return made
@@ -220,9 +220,9 @@ def _gradient(given: Any, output: torch.Tensor) -> torch.Tensor:
         spec = parse_inputs((given,))[0].spec
         if not isinstance(spec, TensorSpec):
             raise RequestError(
-                f"'{given}' is no tensor",
+                f"'{given}' is not a tensor",
                 place="run.backward.gradient",
-                hint="write nested lists of numbers, or a shape: 2x10:float32:ones",
+                hint="write nested lists of numbers, or a shape such as `2x10:float32:ones`",
             )
         made = make_tensor(spec, output.dtype, str(output.device))
     else:
@@ -236,8 +236,9 @@ def _gradient(given: Any, output: torch.Tensor) -> torch.Tensor:
             )
         except RuntimeError:
             raise RequestError(
-                f"the gradient has shape {list(made.shape)}, the output {list(output.shape)}",
+                f"the gradient must have the output's shape {list(output.shape)}, got "
+                f"{list(made.shape)}",
                 place="run.backward.gradient",
-                hint="they must be the same; one number stands for all",
+                hint="use the same shape, or one number for all elements",
             ) from None
     return made

@@ -22,6 +22,8 @@ from hookcli.spec.plan import plan
 from hookcli.spec.request import Attempt, Mode, Spec
 from hookcli.text import first_line
 
+_ON_CPU = "omit `--device` to run on the CPU"
+
 
 def prepare(
     spec: Spec, attempt: Attempt, faker: Faker | None, phase: Callable[[str], None]
@@ -82,9 +84,9 @@ def _check_device(device: str) -> None:
     backend = getattr(torch, kind, None)
     if kind != "cpu" and not (backend is not None and backend.is_available()):
         raise RequestError(
-            f"there is no {kind} device here",
+            f"device '{kind}' is not available",
             place=f"--device {device}",
-            hint="leave --device out to run on the CPU",
+            hint=_ON_CPU,
         )
 
 
@@ -95,7 +97,7 @@ def _move(root: nn.Module, device: str) -> None:
         raise RequestError(
             f"the model cannot be moved to {device}: {first_line(str(error))}",
             place=f"--device {device}",
-            hint="leave --device out to run on the CPU",
+            hint=_ON_CPU,
         ) from None
 
 

@@ -594,4 +594,4 @@ def test_of_more_events_than_are_kept_the_rest_is_counted():
 def test_what_is_no_module_is_refused():
     with pytest.raises(RequestError) as found:
         hookcli.attach(Net)
-    assert "this is no module but type" in str(found.value)
+    assert "expected an nn.Module, got type" in str(found.value)

@@ -138,9 +138,9 @@ def test_rules_are_picked_by_name():
     report = hookcli.check(model, inputs=models.example_inputs, rules=["finite", "hook_misuse"])
     assert [row.rule for row in report.checks] == ["finite", "hook_misuse"]
     assert {one.probe for one in report.measurements} <= {"values_read", "non_finite", "passes"}
-    with pytest.raises(RequestError, match="there is no rule 'finit'"):
+    with pytest.raises(RequestError, match="unknown rule 'finit'"):
         hookcli.check(model, rules=["finit"])
-    with pytest.raises(RequestError, match="output_shape has to be told shape"):
+    with pytest.raises(RequestError, match="rule 'output_shape' requires shape"):
         hookcli.check(model, rules=["output_shape"])
 
 
@@ -174,7 +174,7 @@ def test_what_is_wrong_with_a_configuration_is_said_with_its_place():
     assert [one.place for one in raised.value.problems][1].startswith("checks:1: checks[1].flops")
     with pytest.raises(RequestError, match="declares no input"):
         hookcli.check(Net())
-    with pytest.raises(RequestError, match="no module but"):
+    with pytest.raises(RequestError, match=r"expected an nn\.Module, got type"):
         hookcli.check(Net, inputs=X)
 
 
@@ -218,9 +218,9 @@ def test_a_model_by_name_runs_in_a_process_of_its_own(tmp_path):
 
 def test_what_cannot_be_done_with_a_model_by_name_is_said(tmp_path):
     sample = str(SAMPLES / "tiny_gpt.py")
-    with pytest.raises(RequestError, match="takes its inputs as texts"):
+    with pytest.raises(RequestError, match="inputs must be strings"):
         hookcli.check(sample, inputs=X)
-    with pytest.raises(RequestError, match="loss cannot be a function"):
+    with pytest.raises(RequestError, match="loss must be a string"):
         hookcli.check(sample, loss=lambda output: output.sum())
     with pytest.raises(RequestError) as raised:
         hookcli.check("no_such.py")

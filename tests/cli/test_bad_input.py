@@ -102,10 +102,10 @@ CASES = {
     "empty range": (["ok.py", "-i", "2:int64:5..5"], 2, "is empty", "--input 2:int64", "HIGH"),
     "keyword twice": (["ok.py", "-i", "x=2x4", "-i", "x=2x4"], 2, "given twice", "--input x", ""),
     "too many inputs": (
-        ["ok.py", "-i", "2x4", "-i", "value:1", "-i", "3"], 2, "does not take", "--input 2x4",
+        ["ok.py", "-i", "2x4", "-i", "value:1", "-i", "3"], 2, "does not accept", "--input 2x4",
         "(x,",
     ),
-    "unknown keyword": (["ok.py", "-i", "y=2x4"], 2, "does not take", "--input y=2x4", "(x,"),
+    "unknown keyword": (["ok.py", "-i", "y=2x4"], 2, "does not accept", "--input y=2x4", "(x,"),
     "contradictory": (
         ["ok.py", "-i", "2x4", "-i", "x=2x4"], 2, "multiple values", "--input 2x4", "(x,",
     ),

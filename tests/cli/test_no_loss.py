@@ -22,6 +22,6 @@ def test_an_output_without_a_gradient_is_three_lines_with_the_model_s_place(tmp_
     result = run_cli("grads", path, "-q")
     assert result.status == 3
     what, where, hint = result.err.splitlines()[-3:]
-    assert what.startswith("error: in loss: there is nothing to go backward from")
+    assert what.startswith("error: in loss: backward cannot start: the output contains no tensor")
     assert where.endswith("net.py:3")
     assert "--loss names another start" in hint

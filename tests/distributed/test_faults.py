@@ -46,8 +46,8 @@ def line_of(text):
         ("kill", "rank 1, step 1: the process was killed", None),
         ("exit", "rank 1, step 1: the process exited with status 7", None),
         ("shape", "the ranks built different models: first.weight is [17, 16] float32 on rank 1, "
-         "and [16, 16] float32 on rank 0", None),
-        ("more", "the ranks built different models: rank 1 has extra.weight where rank 0 has "
+         "but [16, 16] float32 on rank 0", None),
+        ("more", "the ranks built different models: rank 1 has extra.weight, but rank 0 has "
          "last.weight", None),
         ("build", "rank 1: cannot build Wrong: RuntimeError: rank 1 cannot be built",
          "rank 1 cannot be built"),

@@ -201,7 +201,7 @@ def test_an_edit_of_grad_output_that_spoils_another_layer_is_told(tmp_path):
     (finding,) = told(found)
     assert (finding.target, finding.place) == ("d", "hooks.yaml:1: hooks[0]")
     assert "(grad_output[0])" in finding.message
-    assert "siblings changed too" in finding.message
+    assert "other gradients that share it may have changed too" in finding.message
 
 
 class Nested(nn.Module):

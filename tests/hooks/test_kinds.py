@@ -347,7 +347,7 @@ def test_a_return_where_none_is_allowed_is_found_and_dropped(kind):
     found = run(kind, call("event_thing", "event"), command="grads")
     assert found.error is None
     assert {finding.rule for finding in found.findings} == {"hook_misuse"}
-    assert all("where nothing may be returned" in one.message for one in found.findings)
+    assert all("the hook must return None" in one.message for one in found.findings)
     assert found.findings[0].place == "hooks.yaml:1: hooks[0]"
 
 
@@ -383,7 +383,7 @@ class Ends(nn.Module):
 def test_a_legacy_hook_where_torch_would_never_return_is_refused(value):
     with pytest.raises(HookcliError) as raised:
         carry_out(Ends(value), models.batch(), [hook("backward", "odd")])
-    assert "a legacy backward hook cannot stand on odd" in raised.value.message
+    assert "a legacy backward hook cannot be attached to odd" in raised.value.message
 
 
 def test_a_hook_that_never_fires_is_found_with_the_reason():

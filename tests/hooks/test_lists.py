@@ -25,14 +25,14 @@ def found(tmp_path, text, model=None, batch=None):
         ("forward", "[fc, {type: Linar}]", "{type: Linar}", "try `Linear`"),
         ("forward", "[fc, [fc, zzzzzz]]", "zzzzzz", "hookcli inspect lists the names"),
         ("tensor", '[fc.weight, "haed:output"]', "haed:output", "try `head`"),
-        ("tensor", "[fc.weight, head]", "head", "head is a module: head.* are its parameters"),
+        ("tensor", "[fc.weight, head]", "head", "use `head.*` for the parameters of module head"),
     ],
 )
 def test_a_typo_in_a_list_is_told(kind, at, typo, hint, tmp_path):
     report = found(tmp_path, f"  - {{kind: {kind}, at: {at}}}")
     [finding] = report.checks
     assert finding.target == typo
-    assert f"nothing matches '{typo}', one of several in at: {hint}" in finding.message
+    assert f"nothing matches '{typo}' in the list of at: {hint}" in finding.message
     assert finding.place.endswith("hooks.yaml:3: hooks[0]")
     assert finding.severity == "warning"
     assert {e.target for e in report.events} == {"fc" if kind == "forward" else "fc.weight"}

@@ -49,7 +49,7 @@ def test_torchscript_children_take_no_backward_hooks_and_that_is_told(kind):
     assert [event.target for event in found.events] == ["1"]
     messages = [f.message for f in found.findings if f.target == "0"]
     assert messages == [
-        "a TorchScript module takes no backward hooks: it was left out; use tensor to observe"
+        "a TorchScript module does not support backward hooks and was skipped: use kind tensor"
     ]
 
 
@@ -77,7 +77,7 @@ def test_no_share_is_told_where_a_module_gives_its_input_back():
     found = finished(Skips(), models.batch(), hooks)
     assert [event.target for event in found.events] == ["last:input[0]"]
     [note] = [row.notes for row in found.calls if row.name == "norm"]
-    assert note == ["gave an input back as it is: its own share of the gradient cannot be told"]
+    assert note == ["returned an input unchanged: its own share of the gradient is unknown"]
     told = [finding for finding in found.findings if finding.target == "norm:input[0]"]
     assert [(one.rule, one.severity) for one in told] == [("hook_misuse", "warning")]
 

@@ -81,7 +81,7 @@ def test_the_first_pattern_that_matches_decides(net):
     assert ("extern", "packed_net", "packed_*") in rows(found)
     (finding,) = found.findings
     assert (finding.target, finding.severity) == ("packed_helper", "warning")
-    assert finding.message == "run.package.mock matches no module that the model wants"
+    assert finding.message == "run.package.mock matches no module that the model needs"
     assert finding.place == "hooks.yaml:3: run.package.mock[0]"
 
 

@@ -40,10 +40,10 @@ def by_us(kind, *actions):
 
 
 WRONG = {
-    "gradients_longer": " stood: it was",
+    "gradients_longer": "a tuple of length",
     "gradients_summed": "of shape []",
     "gradients_doubled_in_width": "float64",
-    "gradients_as_numbers": "float at [",
+    "gradients_as_numbers": ", got float",
 }
 
 

@@ -72,7 +72,7 @@ def test_a_batch_that_one_run_uses_up_is_not_run_again(tmp_path):
     for rule in ("deterministic", "batch_independent"):
         (row,) = rows(report, rule)
         assert (row.status, row.message) == (
-            "skip", "the batch holds an iterator, which one run uses up",
+            "skip", "the batch contains an iterator, which one run exhausts",
         )  # fmt: skip
 
 
@@ -82,12 +82,12 @@ SEQUENCE = "self.a(x).cumsum(1)"
 @pytest.mark.parametrize(
     ("forward", "batch", "why"),
     [
-        (f"return {SEQUENCE}", "(1, 5, 8)", "dimension 0 holds 1 sample: --batch-size 2 gives two"),
+        (f"return {SEQUENCE}", "(1, 5, 8)", "dimension 0 has 1 sample: pass `--batch-size 2`"),
         (f"return {SEQUENCE}.view(3, -1, 8)[:, :x.shape[1]]", "(3, 5, 8)", None),
         (
             f"assert len(x) == 3; return {SEQUENCE}",
             "(3, 5, 8)",
-            "the batch dimension is not known: 4 samples along dimension 0 do not run",
+            "the batch dimension is unknown: 4 samples along dimension 0 failed",
         ),
     ],
 )

@@ -86,7 +86,7 @@ def test_a_seed_that_changes_no_kind_of_problem_changes_no_fingerprint():
     ("name", "why"),
     [
         ("AttendsAlongTime", "outputs grow along dimension 0 and along 1: say which"),
-        ("Contrasts", "the batch dimension is not known: output[1] does not grow"),
+        ("Contrasts", "the batch dimension is unknown: output[1] does not grow"),
     ],
 )
 def test_samples_are_not_judged_where_the_batch_dimension_is_not_known(name, why):

@@ -157,7 +157,8 @@ def test_a_parameter_too_large_to_copy_is_told_when_the_forward_writes_it(monkey
     assert hookcli.inspect(Writes(), torch.ones(2)).warnings == ()
     monkeypatch.setattr("hookcli.run.neutrality.model_state.available", lambda: 8)
     report = hookcli.inspect(Writes(), torch.ones(2))
-    assert report.warnings == ("the run wrote the parameter scale: it is not put back",)
+    message = "the run changed the parameter scale: its values were not restored"
+    assert report.warnings == (message,)
 
 
 def test_an_interrupt_is_passed_on_after_everything_is_put_back():

@@ -259,7 +259,7 @@ def test_a_generator_is_not_consumed_and_is_noted():
             yield self.fc(x)
 
     report = hookcli.inspect(Yields(), T)
-    assert report.layers[0].notes == ("returned a generator: what it would yield was not run",)
+    assert report.layers[0].notes == ("returned a generator, which was not run",)
     assert [row.name for row in report.uncalled] == ["fc"]
 
 
@@ -330,7 +330,7 @@ def test_the_report_prints_as_the_table():
 def test_the_api_refuses_what_does_not_bind():
     from hookcli.errors import RequestError
 
-    with pytest.raises(RequestError, match="does not take this batch"):
+    with pytest.raises(RequestError, match="does not accept this batch"):
         hookcli.inspect(nn.Linear(3, 2), (T, T))
     with pytest.raises(RequestError, match="none was given"):
         hookcli.inspect(nn.Linear(3, 2))

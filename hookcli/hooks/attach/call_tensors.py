@@ -185,7 +185,7 @@ def _distinct(tensors: Iterable[tuple[str, torch.Tensor]]) -> list[tuple[str, to
     return [*first.values()]
 
 
-_GIVEN_BACK = "gave an input back as it is: its own share of the gradient cannot be told"
+_GIVEN_BACK = "returned an input unchanged: its own share of the gradient is unknown"
 
 
 def _tell_given_back(tap: CallTensorHook, call: Call, path: str) -> None:

@@ -75,9 +75,9 @@ def _average_of(argument: Any, place: str) -> tuple[Any, Average]:
         return _state(name, options), _BUILT_IN[name]
     except (TypeError, ValueError) as error:
         raise RequestError(
-            f"the state of {name} cannot be made: {error}",
+            f"cannot create the state of {name}: {error}",
             place=place,
-            hint="its keys are those of torch's own state",
+            hint="use the options that PyTorch's own state accepts",
         ) from None
 
 
@@ -111,7 +111,7 @@ def _made(state: StateRef | None, place: str) -> Any:
         raise ModelError(
             f"{state.function} raised {failure.type}: {failure.message}",
             place=failure.place or place,
-            hint="it makes the state of the communication hook: are its args right?",
+            hint="check the args of this function, which creates the communication hook's state",
         ) from None
 
 
@@ -184,10 +184,10 @@ def try_out(spec: HookSpec, steps: int) -> None:
                 ddp(torch.ones(2, 8)).sum().backward()
         except Exception as error:  # noqa: BLE001  # whatever torch raises is why
             raise RequestError(
-                f"{_called(action.argument)} cannot run here: {_innermost(error)}",
+                f"{_called(action.argument)} failed with torch {torch.__version__} and "
+                f"{dist.get_backend()}: {_innermost(error)}",
                 place=place,
-                hint=f"this is torch {torch.__version__} with {dist.get_backend()}: allreduce and "
-                "fp16_compress run everywhere",
+                hint="use allreduce or fp16_compress, which run everywhere",
             ) from None
 
 
@@ -226,7 +226,7 @@ def checked(future: Any, buffer: torch.Tensor, place: str) -> Any:
     """
     if not isinstance(future, torch._C.Future):
         raise ModelError(
-            f"the communication hook returned {type(future).__name__}, not a Future",
+            f"the communication hook must return a Future, got {type(future).__name__}",
             place=place,
             hint="return a torch.futures.Future of the bucket's averaged buffer",
         )
@@ -237,9 +237,10 @@ def checked(future: Any, buffer: torch.Tensor, place: str) -> Any:
         shape = getattr(value, "shape", None)
         if shape != buffer.shape or getattr(value, "dtype", None) != buffer.dtype:
             raise ModelError(
-                "the communication hook's Future holds no tensor of the bucket's shape and dtype",
+                "the communication hook's Future must contain a tensor of the bucket's shape and "
+                "dtype",
                 place=place,
-                hint=f"{buffer.dtype} of shape {list(buffer.shape)} is wanted",
+                hint=f"return {buffer.dtype} of shape {list(buffer.shape)}",
             )
         return value
 

@@ -93,7 +93,7 @@ def _register(hook: Hook, module: nn.Module, function: ModuleHook, stack: ExitSt
         raise RequestError(
             first_line(str(error)).rstrip("."),
             place=hook.spec.place,
-            hint="a module takes legacy or full backward hooks, not both",
+            hint="attach legacy or full backward hooks to a module, not both",
         ) from None
     stack.enter_context(handle)
     hook.attached += 1
@@ -132,7 +132,9 @@ def _keep_flag(module: nn.Module, stack: ExitStack) -> None:
 
 
 def _skip_script(hook: Hook, name: str) -> None:
-    message = "a TorchScript module takes no backward hooks: it was left out; use tensor to observe"
+    message = (
+        "a TorchScript module does not support backward hooks and was skipped: use kind tensor"
+    )
     finding = HookFinding("hook_misuse", name, message, hook.spec.place, "warning")
     hook.context.find(finding)
 
@@ -142,8 +144,8 @@ def _warn_legacy(hook: Hook) -> None:
         HookFinding(
             "hook_misuse",
             hook.spec.at.text if hook.spec.at is not None else "",
-            "kind backward is legacy: it shows the gradients of the last autograd node, which "
-            "are often not the module's; use full_backward, or tensor to observe",
+            "kind backward is legacy and shows the gradients of the last autograd node, often not "
+            "the module's: use full_backward, or tensor to observe",
             hook.spec.place,
             "warning",
         )
@@ -321,8 +323,8 @@ class LegacyBackwardHook(BackwardModuleHook):
         if first_tensor(output) is not None:
             return
         raise RequestError(
-            f"a legacy backward hook cannot stand on {self._names.get(id(module)) or 'the model'}, "
-            "whose output has no tensor where torch looks for one",
+            "a legacy backward hook cannot be attached to "
+            f"{self._names.get(id(module)) or 'the model'}: PyTorch finds no tensor in its output",
             place=self._hook.spec.place,
             hint="use full_backward, or tensor at its output",
         )

@@ -139,7 +139,7 @@ def _save(exporter: PackageExporter, root: nn.Module) -> None:
         raise ModelError(
             f"the model cannot be pickled: {text or type(error).__name__}",
             place="package",
-            hint="take what cannot be pickled out of it",
+            hint="remove what cannot be pickled from the model",
         ) from error
 
 
@@ -157,7 +157,7 @@ def _broken(error: PackagingError, matching: _Matching, place: str) -> Iterator[
             reason.value.rstrip(".") + (f" ({context})" if context else "")
         )
         if path:
-            message += f"; it is wanted by {' → '.join(path)}"
+            message += f", needed by {' → '.join(path)}"
         yield HookFinding("packaging", name, message, (by and by.place) or place)
 
 
@@ -165,7 +165,7 @@ def _tell(hook: Hook, broken: dict[str, HookFinding], unused: Iterator[PackagePa
     for finding in broken.values():
         hook.context.find(finding)
     for pattern in unused:
-        message = f"run.package.{pattern.action} matches no module that the model wants"
+        message = f"run.package.{pattern.action} matches no module that the model needs"
         hook.context.find(
             HookFinding("packaging", pattern.pattern, message, pattern.place, "warning")
         )

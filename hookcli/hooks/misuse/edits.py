@@ -119,7 +119,7 @@ class Given:
         where = f" ({', '.join(named)})" if named and not lone else ""
         gradient = "backward" in self._kind.phases
         message = f"the hook changed its argument{where} in place instead of returning a new value"
-        message += "; a gradient may be shared, and then its siblings changed too" * gradient
+        message += "; other gradients that share it may have changed too" * gradient
         self._context.find(HookFinding("hook_misuse", self._event.target, message, spec.place))
 
 

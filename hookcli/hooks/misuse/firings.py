@@ -15,6 +15,7 @@ from hookcli.hooks.context import Context
 from hookcli.models.model import Call
 from hookcli.report.recording import HookFinding
 from hookcli.spec.hooks import HookSpec
+from hookcli.text import counted
 
 if TYPE_CHECKING:
     from hookcli.hooks.hook import Hook
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def unchanged_attributes(spec: HookSpec, target: str) -> HookFinding:
     """The finding of tensors that no action reaches."""
-    message = "tensors on attributes of an object stay as they are: a function can change them"
+    message = "tensors in attributes of an object are not changed: use a function to change them"
     return HookFinding("hook_misuse", target, message, spec.place, "warning")
 
 
@@ -43,17 +44,18 @@ def never_fired(hook: Hook) -> HookFinding:
     ]
     if named:
         what = ", ".join(match.op or match.node or "" for match in named)
-        why = f"no {what} ran there: trace --kinds op,node shows the names"
+        why = f"no {what} ran (`hookcli trace --kinds op,node` lists the names)"
     elif spec.at is not None and any(match.path for match in spec.at.any) and not hook.fired:
-        why = "no tensor with a gradient stands at that path" if "backward" in kind.phases else ""
-        why = why or "no tensor stands at that path"
+        what = "tensor with a gradient" if "backward" in kind.phases else "tensor"
+        why = f"the value has no {what} at that path"
     elif spec.calls or spec.steps or spec.every:
-        why = "no firing passed its calls, steps or every"
+        why = "no firing matches its calls, steps or every"
     elif not hook.attached:
-        why = "nothing there requires grad" if "backward" in kind.phases else "it was not reached"
+        backward = "backward" in kind.phases
+        why = "no target requires grad" if backward else "the run did not reach its target"
     elif hook.on_wrappers and kind.target == "module" and not kind.process_wide:
         why = "torch.compile wrapped the module, and PyTorch does not call the wrapper's hooks: "
-        why += "put it on the module inside, NAME._orig_mod"
+        why += "attach it to the module inside, NAME._orig_mod"
     else:
         why = kind.why_silent
     return HookFinding("hooks_fired", target, f"kind {spec.kind} never fired: {why}", spec.place)
@@ -82,9 +84,9 @@ def ran_again(hook: Hook) -> HookFinding:
     """The finding of a forward hook that fired more often than its module was asked to run."""
     target, times = hook.again.most_common(1)[0]
     message = (
-        f"kind {hook.spec.kind} fired {times} times more than the model called the module: a "
-        "checkpoint runs the forward again in backward (calls marked recomputed)"
-    ).replace("1 times", "once")
+        f"kind {hook.spec.kind} fired {counted(times, 'more time')} than the model called the "
+        "module: a checkpoint runs forward again in backward (calls marked recomputed)"
+    )
     return HookFinding("hook_misuse", target, message, hook.spec.place, "warning")
 
 
@@ -126,13 +128,11 @@ def fired_otherwise(
         fired = hook.fired[target] - hook.again[target]
         if fired == times:
             continue
-        message = f"kind {spec.kind} fired {_times(fired)}, and the module ran {_times(times)}"
-        yield HookFinding("hooks_fired", target, f"{message}: does code of the model remove hooks?",
-                      spec.place)  # fmt: skip
-
-
-def _times(count: int) -> str:
-    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
+        message = (
+            f"kind {spec.kind} fired {counted(fired, 'time')}, but the module ran "
+            f"{counted(times, 'time')}: check whether the model's code removes hooks"
+        )
+        yield HookFinding("hooks_fired", target, message, spec.place)
 
 
 def kept_alive(hook: Hook, others: list[torch.Tensor]) -> HookFinding | None:
@@ -143,7 +143,7 @@ def kept_alive(hook: Hook, others: list[torch.Tensor]) -> HookFinding | None:
     count, size, target = retained
     what = "a tensor" if count == 1 else f"{count} tensors"
     message = (
-        f"the hook keeps {what} alive after the run, {size / 1e6:.3g} MB: keep numbers, or a "
-        "detached clone of what is small"
+        f"the hook keeps {what} alive after the run ({size / 1e6:.3g} MB): keep numbers or "
+        "detached clones of small tensors instead"
     )
     return HookFinding("hook_misuse", target, message, hook.spec.place, "warning")

@@ -26,16 +26,16 @@ def check_return(spec: HookSpec, event: Event, result: Any, context: Context) ->
     if kind.returned is Returned.ARGUMENTS and _are_arguments(result):
         return True
     if kind.returned is Returned.ENTRIES and not _are_entries(result, event.value):
-        message = f"the hook returned {what}, where nothing may be returned"
-        _tell(spec, event, context, f"{message}: change the dictionary in place")
+        message = f"the hook must return None, got {what}: change the dictionary in place"
+        _tell(spec, event, context, message)
         return False
     if not kind.replaces:
-        _tell(spec, event, context, f"the hook returned {what}, where nothing may be returned")
+        _tell(spec, event, context, f"the hook must return None, got {what}")
         return False
     if isinstance(event.value, tuple) and "backward" in kind.phases:
         misfit = _misfit(event.value, result if isinstance(result, tuple) else (result,))
         if misfit is not None:
-            _tell(spec, event, context, f"the hook returned {misfit}: it was not used")
+            _tell(spec, event, context, f"the hook must return {misfit}: it was not used")
         return misfit is None
     if isinstance(event.value, torch.Tensor) and kind.returned in _TENSORS:
         return _fits(spec, event, result, context)
@@ -44,7 +44,7 @@ def check_return(spec: HookSpec, event: Event, result: Any, context: Context) ->
             spec,
             event,
             context,
-            f"the hook returned {what} in place of a tensor: what follows gets that",
+            f"the hook returned {what} instead of a tensor, and PyTorch passes it on",
         )
         return True
     given, got = leaves(event.value), leaves(result)
@@ -53,7 +53,7 @@ def check_return(spec: HookSpec, event: Event, result: Any, context: Context) ->
             spec,
             event,
             context,
-            f"the hook returned {what} without a tensor, and PyTorch puts it in place of the "
+            f"the hook returned {what} without a tensor, and PyTorch uses it instead of the "
             f"{type(event.value).__name__}: return None to change nothing",
         )
     return True
@@ -85,8 +85,7 @@ def _fits(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
             spec,
             event,
             context,
-            f"the hook returned {type(result).__name__}, where a tensor or None is wanted: it was "
-            "not used",
+            f"the hook must return a tensor or None, got {type(result).__name__}: it was not used",
         )
         return False
     value = event.value
@@ -95,26 +94,25 @@ def _fits(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
             spec,
             event,
             context,
-            f"the hook returned {result.dtype} of shape {list(result.shape)}, where "
-            f"{value.dtype} of shape {list(value.shape)} is wanted: it was not used",
+            f"the hook must return {_sort(value)}, got {_sort(result)}: it was not used",
         )
         return False
     return True
 
 
 def _misfit(given: tuple[Any, ...], got: tuple[Any, ...]) -> str | None:
-    """Why torch would raise at these gradients in place of those; None where it takes them."""
+    """What the hook must return, and what it did; None if torch accepts these gradients."""
     if len(got) != len(given):
-        return f"a tuple of {len(got)}, where {len(given)} stood"
+        return f"a tuple of length {len(given)}, got length {len(got)}"
     for i, (old, new) in enumerate(zip(given, got, strict=True)):
         if new is None:
             continue
         if not isinstance(new, torch.Tensor):
-            return f"{type(new).__name__} at [{i}], where a tensor or None is wanted"
+            return f"a tensor or None at [{i}], got {type(new).__name__}"
         if old is None:
-            return f"a gradient at [{i}], where there was none"
+            return f"None at [{i}], which has no gradient, got {_sort(new)}"
         if _sort(old) != _sort(new):
-            return f"{_sort(new)} at [{i}], where {_sort(old)} is wanted"
+            return f"{_sort(old)} at [{i}], got {_sort(new)}"
     return None
 
 

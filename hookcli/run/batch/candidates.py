@@ -55,11 +55,13 @@ def _call(spec: FunctionSpec, text: str) -> Any:
     place = f"--input {text}"
     path = places.START / spec.source
     if not path.is_file():
-        raise RequestError(f"there is no file {spec.source}", place=place, hint="check the path")
+        raise RequestError(f"file not found: {spec.source}", place=place, hint="check the path")
     function = attribute(import_file(path), spec.name, place)
     if not callable(function):
         raise RequestError(
-            f"{spec.name} is no function", place=place, hint="name a function without arguments"
+            f"'{spec.name}' is not a function",
+            place=place,
+            hint="name a function without arguments",
         )
     try:
         return function()
@@ -68,7 +70,7 @@ def _call(spec: FunctionSpec, text: str) -> Any:
         raise ModelError(
             f"{spec.name}() failed: {failure.type}: {failure.message}",
             place=failure.place or place,
-            hint="the function is called without arguments and returns the batch",
+            hint="write a function that takes no arguments and returns the batch",
             details=failure.details,
         ) from None
 
@@ -99,9 +101,9 @@ def _how(root: nn.Module) -> str:
         ]
     )
     if not names:
-        return "write --input 2x3x224x224 for an image, 2x16:int64:0..1000 for ids"
+        return "pass `--input 2x3x224x224` for an image, `--input 2x16:int64:0..1000` for ids"
     example = " ".join(f"--input {name}=2x16" for name in names[:4])
-    return f"write {example}, with the shapes it wants; integers as 2x16:int64:0..1000"
+    return f"pass `{example}` with the shapes of your inputs (integers: `2x16:int64:0..1000`)"
 
 
 def given(spec: Spec, root: nn.Module, around: Callable[[], Any]) -> Candidate | None:
@@ -128,9 +130,9 @@ def given(spec: Spec, root: nn.Module, around: Callable[[], Any]) -> Candidate |
         return None  # what is missing may be inferred
     if problem is not None:
         raise RequestError(
-            f"{type_of(root)}.forward does not take this input: {problem}",
+            f"{type_of(root)}.forward does not accept this input: {problem}",
             place=" ".join(f"--input {input_spec.text}" for input_spec in spec.inputs),
-            hint=f"it takes {forward_signature(root)}",
+            hint=f"pass arguments that fit forward{forward_signature(root)}",
         )
     return Candidate("given", "--input", batch)
 
@@ -174,12 +176,17 @@ def in_dtype(candidate: Candidate, root: nn.Module, spec: Spec) -> Candidate:
     return replace(candidate, batch=batch)
 
 
+def not_used(name: str, reason: str) -> str:
+    """Return the warning about a declared batch that was not used."""
+    return f"{name} was not used: {reason}"
+
+
 def no_batch(
     root: nn.Module, source: str, tried: str = "", trials: tuple[str, ...] = ()
 ) -> NoBatchError:
-    """Said where neither the command nor the model gives a batch that fits."""
+    """Return the error for a run that has no batch: none given, none declared, none inferred."""
     return NoBatchError(
-        f"{type_of(root)} declares no input, and none was given{tried}",
+        f"{type_of(root)} declares no input and none was given{tried}",
         place=source,
         hint=_how(root),
         details="\n".join(trials),

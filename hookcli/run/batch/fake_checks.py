@@ -67,7 +67,7 @@ class FakeTensorChecks:
         if isinstance(module, nn.MultiheadAttention) and isinstance(output, tuple):
             weights = output[1] if len(output) == 2 else None
             if isinstance(weights, torch.Tensor) and weights.shape == (0,):
-                raise FakeDoubtError("the fake fused attention returns weights, the real one none")
+                raise FakeDoubtError("fake fused attention returns weights, real attention None")
 
     def check(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raise FakeDoubtError where a table is called with indices that it does not hold."""

@@ -22,6 +22,7 @@ from hookcli.run.seeds import seed_all
 from hookcli.spec.inferred import Guess, HeldSpec, Hypothesis, command
 from hookcli.spec.inputs import InputSpec, TensorSpec, ValueSpec
 from hookcli.spec.request import Spec
+from hookcli.text import counted
 
 _PATIENCE = 60.0  # seconds that a search beside the run may take
 
@@ -125,7 +126,8 @@ def tried(result: Search | None) -> str:
     best = max(result.trials, key=lambda trial: len(trial.reached))
     where = f" in '{best.failed.name}'" if best.failed is not None else ""
     furthest = command(best.hypothesis) or "nothing"
+    count = counted(len(result.trials), "inferred batch", "inferred batches")
     return (
-        f"; {len(result.trials)} were tried, {furthest} came furthest: "
+        f"; {count} failed, {furthest} got furthest: "
         f"{best.kind}{where}: {' '.join(best.error.split())[:160]}"
     )

@@ -13,7 +13,7 @@ from hookcli.models.fake.masks import told_of_masks
 from hookcli.run.batch.fake_checks import FakeDoubtError, FakeTensorChecks
 from hookcli.spec.request import RunSpec
 
-_MASKS = "transformers keeps fake masks that a real run may drop: inputs may show a mask more"
+_MASKS = "transformers keeps a fake mask that a real run may drop: inputs may show an extra mask"
 
 
 @contextmanager
@@ -32,7 +32,7 @@ def batch_on_device(
 
     def mask() -> None:
         if run.tensors == "auto":  # a real run can tell
-            raise FakeDoubtError("a fake mask is kept that may be dropped for its values")
+            raise FakeDoubtError("a real run may drop a mask, depending on its values")
         warn(_MASKS)
 
     faked = map_batch(batch, fake)

@@ -23,13 +23,13 @@ from hookcli.report.recording import Recording
 from hookcli.run.batch.candidates import Candidate, floating_dtype
 from hookcli.run.diff.capture import TensorCapture, compare_tensors
 from hookcli.run.diff.sketches import SketchObserver
-from hookcli.run.diff.weights import is_plain, load_matching_weights
+from hookcli.run.diff.weights import OWN_WEIGHTS, is_plain, load_matching_weights
 from hookcli.run.observe.observer import Observer
 from hookcli.spec.request import SideSpec, Spec
 from hookcli.text import first_line
 
 WEIGHTS, EXACT = "weights", "exact"
-_PLAIN = "give --input with tensors and plain values, in tuples, lists and dicts"
+_PLAIN = "pass `--input` with tensors and plain values, in tuples, lists and dicts"
 _PARTS = ("inputs", "outputs")
 
 
@@ -79,10 +79,11 @@ class Side:
         problem = misfit(root, batch)
         if problem is not None:
             raise RequestError(
-                f"{type(root).__name__}.forward does not take the batch that was made for A: "
+                f"{type(root).__name__}.forward does not accept the batch that was made for A: "
                 f"{problem}",
                 place=self._spec.model.source,
-                hint=f"it takes {forward_signature(root)}: give --input as both take it",
+                hint="pass `--input` that both models accept, forward is "
+                f"{forward_signature(root)}",
             )
         return Candidate(held["origin"], "A's batch", batch)
 
@@ -145,13 +146,13 @@ class Side:
                 torch.load(file, weights_only=True)
         except OSError as error:
             raise RequestError(
-                f"{file.name} cannot be handed to the other side: {error.strerror}",
+                f"cannot write {file.name}: {error.strerror}",
                 place=str(file),
-                hint="is the disk full? TMPDIR names another folder",
+                hint="free disk space, or set TMPDIR to another folder",
             ) from None
         except Exception as error:  # noqa: BLE001  # torch raises its own, pickle whatever
             raise RequestError(
-                f"this batch cannot be handed to the other side: {first_line(str(error))}",
+                f"cannot share this batch with the other model: {first_line(str(error))}",
                 place=self._spec.model.source,
                 hint=_PLAIN,
             ) from None
@@ -167,11 +168,10 @@ def _read(file: Path, what: str, source: str) -> Any:
     try:
         return torch.load(str(file), weights_only=True, mmap=what == "weights")
     except Exception as error:  # noqa: BLE001  # the classes of tensors raise anything
-        hint = "take --own-weights: each side keeps its own" if what == "weights" else _PLAIN
         raise RequestError(
-            f"A's {what} cannot be handed over: {first_line(message_of(error))}",
+            f"cannot read A's {what}: {first_line(message_of(error))}",
             place=source,
-            hint=hint,
+            hint=OWN_WEIGHTS if what == "weights" else _PLAIN,
         ) from None
 
 

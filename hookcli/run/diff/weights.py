@@ -17,6 +17,8 @@ from hookcli.models.bits import same_bits
 from hookcli.models.failures import message_of
 from hookcli.models.nested import dtype_name, shape_of
 
+OWN_WEIGHTS = "pass `--own-weights`: each model keeps its own weights"
+
 
 def is_plain(value: Any) -> bool:
     """Whether a value can be handed over and taken: a tensor of torch's own, or a tuple of them."""
@@ -91,9 +93,9 @@ def _load(root: nn.Module, state: dict[str, Any]) -> Any:
             raise
         why = message_of(error).strip().splitlines()[-1].strip()
         raise RequestError(
-            f"A's weights cannot be loaded into B: {why}",
+            f"cannot load A's weights into B: {why}",
             place=type(root).__name__,
-            hint="take --own-weights: each side keeps its own",
+            hint=OWN_WEIGHTS,
         ) from None
 
 

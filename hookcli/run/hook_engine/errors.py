@@ -19,7 +19,7 @@ def explain(
     """Put what is known of a failure in front of torch's message, where a hook is behind it."""
     if raised is not None and raised[0] is error:
         failure.hook = raised[1]
-        failure.message = f"the hook {raised[1]} raised it: {failure.message}"
+        failure.message = f"the hook {raised[1]} raised this error: {failure.message}"
         return
     if _IN_PLACE not in failure.message:
         return
@@ -31,8 +31,7 @@ def explain(
     layer = f"'{name}'" if name else "the model's own code"
     where = f" at {failure.place}" if failure.place else ""
     failure.message = (
-        f"{layer} changes a tensor in place{where}, and kind {spec.kind} ({spec.place}) "
-        "has made it a view that may not be changed: use kind tensor, at: MODULE:output, which "
-        "leaves the "
-        f"graph as it is, or take the in-place operation out. PyTorch says: {failure.message}"
+        f"{layer} changes a tensor in place{where}, but kind {spec.kind} ({spec.place}) made it "
+        "a view that must not be changed: use kind tensor with at: MODULE:output, which does not "
+        f"change the graph, or remove the in-place operation. PyTorch reports: {failure.message}"
     )

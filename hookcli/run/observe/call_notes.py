@@ -12,9 +12,9 @@ from hookcli.models.model import Call, Model
 from hookcli.report.recording import Recording
 from hookcli.text import join_names
 
-_NO_GRAD = "ran under no_grad: no gradient comes here"
-_TRANSFORM = "ran inside a function transform: shapes and hooks are those inside it"
-_OTHERS = "ran with other parameters than its own: hooks on its parameters do not see these"
+_NO_GRAD = "ran under no_grad: it gets no gradient"
+_TRANSFORM = "ran inside a function transform: shapes and hooks are those inside the transform"
+_OTHERS = "ran with parameters other than its own: hooks on its own parameters do not see them"
 
 
 class CallNotes:
@@ -48,7 +48,8 @@ def note_compiled(model: Model, recording: Recording) -> None:
 
     if any(isinstance(module, OptimizedModule) for module, _ in module_tree.modules(model.root)):
         recording.warnings.append(
-            "torch.compile is set aside: compiled code calls no hooks that came after it"
+            "torch.compile is disabled in this run: compiled code does not call hooks that were "
+            "attached after compilation"
         )
 
 
@@ -71,8 +72,8 @@ def note_bypassed(recording: Recording, used: Iterable[int]) -> None:
     if names:
         listed = join_names(names, 5)
         recording.warnings.append(
-            f"used without a call: {listed}: forward() was called directly, or another module "
-            "used the weights; hooks there do not fire"
+            f"hooks on {listed} do not fire: forward() was called directly, or another module "
+            "used the weights"
         )
 
 

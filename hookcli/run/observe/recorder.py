@@ -117,7 +117,7 @@ class Recorder:
             if self.activations is not None:
                 note.activation_bytes = self.activations.of(output)
             if isinstance(output, GeneratorType):
-                note.notes.append("returned a generator: what it would yield was not run")
+                note.notes.append("returned a generator, which was not run")
         self._progress(self.phase, parent)
         if self._doubts is not None and error is None:
             self._doubts.check_output(call.module, output)

@@ -21,7 +21,7 @@ from hookcli.models.nested import argument_leaves, dtype_name
 from hookcli.rules.batch_independent import limit_of
 from hookcli.run.probes.determinism import as_number, change
 from hookcli.run.probes.rerun import Outputs, Rerun
-from hookcli.text import first_line
+from hookcli.text import counted, first_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,14 @@ def samples(again: Rerun, dim: int | None) -> dict[str, Any]:
         return _told(along, moved)
     other = None if dim is not None else _along(again, base, 1)
     if not isinstance(other, _Along):
-        return {"why": f"the batch dimension is not known: {along.why}"}
+        return {"why": f"the batch dimension is unknown: {along.why}"}
     moved = _moved(again, base, other)
     if not isinstance(moved, str) and moved.is_coupled and not along.ran:
-        moved = f"the batch dimension is not known: {along.why}"
+        moved = f"the batch dimension is unknown: {along.why}"
     return _told(other, moved)
 
 
-_UNCLEAR = "outputs grow along dimension 0 and along 1: say which holds the samples with dim"
+_UNCLEAR = "outputs grow along dimensions 0 and 1: set dim to the batch dimension"
 
 
 def _told(along: _Along, moved: _Moved | str) -> dict[str, Any]:
@@ -119,9 +119,9 @@ def _nothing_to_replace(batch: Batch, dim: int) -> str:
     if size is None:
         return f"no input has a dimension {dim}"
     if size < 2:
-        return f"dimension {dim} holds {size} sample: --batch-size 2 gives two"
+        return f"dimension {dim} has {counted(size, 'sample')}: pass `--batch-size 2`"
     if _same(_alone(batch, dim, size - 1, size), batch):
-        return "all samples of the batch are the same: there is nothing to replace"
+        return "all samples of the batch are equal: replacing them changes nothing"
     return ""
 
 
@@ -134,11 +134,11 @@ def _along(again: Rerun, base: Outputs, dim: int) -> _Along | _Not:
         more = again.forward("eval", _alone(again.batch, dim, size - 1, size + 1))
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything
         reason = f"{type_name(error)}: {first_line(message_of(error))}"
-        return _Not(f"{size + 1} samples along dimension {dim} do not run: {reason}", ran=False)
+        return _Not(f"{size + 1} samples along dimension {dim} failed: {reason}", ran=False)
     outputs = {}
     for path, tensor in base.items():
         if tensor.is_nested:
-            return _Not(f"output{path} is nested", ran=False)
+            return _Not(f"output{path} is a nested tensor", ran=False)
         if tensor.dim() == 0 or path not in more:
             continue
         grown = _grown(tensor.shape, more[path].shape, size)
@@ -168,7 +168,7 @@ def _moved(again: Rerun, base: Outputs, along: _Along) -> _Moved | str:
     """
     kept = {path: base[path] for path in along.outputs if _is_compared(base[path])}
     if not kept:
-        return "no output has floating values to compare"
+        return "no output has floating-point values to compare"
     first = _alone_and_moved(again, kept, along, 0)
     if isinstance(first, str) or first.is_coupled:
         return first
@@ -186,7 +186,7 @@ def _alone_and_moved(again: Rerun, base: Outputs, along: _Along, kept: int) -> _
     output = again.forward("eval", _alone(again.batch, along.dim, kept, along.size))
     for path, tensor in base.items():
         if path not in output or output[path].shape != tensor.shape:
-            return f"output{path} has another shape with other samples"
+            return f"the shape of output{path} depends on the other samples"
     return _most(base, output, along, kept, everywhere=False)
 
 

@@ -72,7 +72,7 @@ class Probes:
         for probe in self._wanted:
             name, _, argument = probe.partition(":")
             if used_up and name.startswith(("repeat_", "samples")):
-                why = {"why": "the batch holds an iterator, which one run uses up"}
+                why = {"why": "the batch contains an iterator, which one run exhausts"}
                 measurements.append(Measurement(name, "", None, why, None))
             elif name.startswith("repeat_"):
                 measure = partial(repeat, again, "eval" if name.endswith("eval") else "train")
@@ -94,7 +94,7 @@ def _samples(again: Rerun, dim: int | None) -> dict[str, Any]:
     """What the samples do, where two runs agree at all."""
     twice = repeat(again, "eval")
     if twice["differ"]:
-        return {"why": "two runs with one seed differ already"}
+        return {"why": "two runs with the same seed differ"}
     return samples(again, dim)
 
 

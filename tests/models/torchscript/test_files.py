@@ -121,7 +121,7 @@ def test_kinds_that_it_cannot_have_are_refused_all_at_once(cli, net):
     assert [line for line in result.err.splitlines() if line.startswith("  --> ")] == [
         f"  --> hooks.yaml:{line}: hooks[{i}]" for i, line in enumerate((4, 5, 6))
     ]
-    assert "kind full_backward cannot stand on a TorchScript model" in result.err
+    assert "kind full_backward cannot be attached to a TorchScript model" in result.err
 
 
 def test_a_frozen_model_shows_its_operators_and_says_why(cli, tmp_path):
@@ -270,7 +270,7 @@ def test_the_python_interface_runs_a_copy(net):
 
 
 def test_a_loop_cannot_follow_one():
-    with pytest.raises(RequestError, match="cannot be followed in a loop"):
+    with pytest.raises(RequestError, match="cannot be attached to a TorchScript module"):
         hookcli.attach(traced(nn.Sequential(nn.Linear(4, 2)), batch()))
 
 

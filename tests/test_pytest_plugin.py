@@ -86,7 +86,7 @@ def test_findings_are_the_message_and_no_traceback_is_shown(inner):
         "Net: FAILED: 1 failed, 6 passed",
         "",
         "fail: output_shape, the model: output of the model (Net) has shape [2, 9]: dimension 1 is "
-        "9, not 10",
+        "9, expected 10",
     ]
     assert lines[3].startswith("  --> ")
     assert "net.py:" in lines[3]
@@ -144,7 +144,7 @@ def test_it_runs_with_xdist(inner):
         "-n", "2",
     )  # fmt: skip
     assert "2 failed, 1 passed" in done.stdout, done.stdout + done.stderr
-    assert "dimension 1 is 11, not 10" in done.stdout
+    assert "dimension 1 is 11, expected 10" in done.stdout
 
 
 def test_the_fixture_is_listed_with_what_it_does(inner):

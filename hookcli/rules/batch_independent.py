@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
-from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
+from hookcli.rules.rule import (
+    Options,
+    Rule,
+    RuleFinding,
+    RuleOption,
+    passed,
+    run_again_failed,
+    skipped,
+)
 
 PROBE = "samples"
 _ROOT_EPS = {
@@ -27,10 +35,10 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         None,
     )
     if value is None:
-        yield skipped("no other samples were tried")
+        yield skipped("this run did not replace any samples")
         return
     if "error" in value:
-        yield skipped(f"the model could not be run again in eval mode: {value['error']}")
+        yield skipped(run_again_failed("eval", value["error"]))
         return
     if "why" in value:
         yield skipped(value["why"])
@@ -40,8 +48,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     relative = float(value["relative"])
     if not relative <= limit:
         message = (
-            f"output{value['output']} of sample {value['sample']} changed by {relative:.3g} of its "
-            f"largest value when the other samples were replaced (batch dimension {value['dim']})"
+            f"output{value['output']} of sample {value['sample']} changes by {relative:.3g} of its "
+            f"largest value if the other samples are replaced (batch dimension {value['dim']})"
         )
         place = report.model.place
         yield RuleFinding(
@@ -49,7 +57,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         )
         return
     yield passed(
-        f"{value['samples']} samples along dimension {value['dim']} do not see each other",
+        f"{value['samples']} samples along dimension {value['dim']} do not affect each other",
         value=value["relative"],
         limit=limit,
     )
@@ -59,23 +67,24 @@ RULE = Rule(
     name="batch_independent",
     severity="warning",
     safe=True,
-    says="in eval mode, the output for one sample does not depend on the others",
-    computes="Where the batch dimension is known: keeps one sample, replaces all others by "
-    "copies of it, and compares what comes out for it, for the first sample and for the last. The "
-    "dimension is given, or found by running one sample more and seeing every output grow by one "
-    "in one dimension; where two dimensions do and only one is coupled, or the model takes one "
-    "number of samples only, nothing is judged.",
+    says="in eval mode, the output of one sample does not depend on the other samples",
+    computes="Keeps one sample, replaces all others by copies of it, and compares the output of "
+    "that sample; first with the first sample, then with the last. The batch dimension is `dim`, "
+    "or detected by a run with one more sample, in which every output must grow by one in one "
+    "dimension. The rule is skipped if two dimensions grow and only one is coupled, or if the "
+    "model accepts only one number of samples.",
     formula="max |f(x)[i] - f(x')[i]| / max |f(x)[i]| <= root of the dtype's epsilon, x'[i] = x[i]",
-    source="Karpathy, A Recipe for Training Neural Networks, with values in place of gradients: "
-    "integer inputs have none",
-    fails="x - x.mean(0); view(B, -1) of a tensor whose batch is not first; a BatchNorm that keeps "
-    "no running statistics",
-    mend="reduce along features, not along the batch; use transpose where view mixes samples. A "
-    "contrastive loss or a mixture of experts may couple samples on purpose: suppress it",
+    source="Karpathy, A Recipe for Training Neural Networks, with values instead of gradients, "
+    "because integer inputs have no gradient",
+    fails="x - x.mean(0); view(B, -1) of a tensor whose batch dimension is not the first; a "
+    "BatchNorm without running statistics",
+    mend="reduce over features, not over the batch; use transpose if view mixes samples. "
+    "Suppress the finding if samples are coupled on purpose, as by a contrastive loss or a mixture "
+    "of experts",
     example="{rule: batch_independent, dim: 1}",
     options=(
-        RuleOption("dim", "dimension", "the batch dimension of the inputs; found where left out"),
-        RuleOption("tolerance", "number", "the largest relative change; by dtype where left out"),
+        RuleOption("dim", "dimension", "the batch dimension of the inputs; detected if omitted"),
+        RuleOption("tolerance", "number", "largest relative change; set by the dtype if omitted"),
     ),
     needs=lambda options: (PROBE,) if options["dim"] is None else (f"{PROBE}:{options['dim']}",),
     judge=judge,

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from hookcli.report.report import Report
 from hookcli.rules.module_costs import parts_at
-from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, no_match, passed
 from hookcli.rules.select import places
 from hookcli.text import counted
 
@@ -29,7 +29,7 @@ FIGURES: dict[str, tuple[str, Callable[[Report], int | None]]] = {
     "calls": ("calls of modules", lambda report: report.totals.calls),
 }  # fmt: skip
 _COUNTED = {"macs", "flops"}
-_UNCOUNTED = "not known: hookcli check --flops counts them"
+_UNCOUNTED = "unknown: pass `--flops` to count them"
 
 
 def _judged(
@@ -40,16 +40,16 @@ def _judged(
     for name, limit in stated.items():
         noun, value = FIGURES[name][0], figures.get(name)
         if value is None:
-            why = _UNCOUNTED if name in _COUNTED else "not known"
+            why = _UNCOUNTED if name in _COUNTED else "unknown"
             message = f"the {noun}{of} are {why}"
             yield RuleFinding("error", target, f"{name} unknown", message, None, limit)
         elif exact and value != limit:
             apart = f"{abs(value - limit):,} {'more' if value > limit else 'fewer'}"
-            message = f"{value:,} {noun}{of}, where {limit:,} are stated: {apart}"
+            message = f"{value:,} {noun}{of}, expected {limit:,} ({apart})"
             yield RuleFinding("fail", target, name, message, value, limit)
         elif value > limit:
-            over = f", {value / limit - 1:.1%} over" if limit else ""
-            message = f"{value:,} {noun}{of}, where {limit:,} are allowed{over}"
+            over = f" by {value / limit - 1:.1%}" if limit else ""
+            message = f"{value:,} {noun}{of} exceed the limit of {limit:,}{over}"
             yield RuleFinding("fail", target, name, message, value, limit)
 
 
@@ -57,7 +57,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each figure that is above its limit, of the model or of each part at `at`."""
     stated = {name: options[name] for name in FIGURES if options[name] is not None}
     if not stated:
-        message = f"no limit is stated: {', '.join(FIGURES)}"
+        message = f"missing a limit: choose from {', '.join(FIGURES)}"
         yield RuleFinding("error", "", "no limit", message)
         return
     glob = options["at"]
@@ -67,7 +67,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     else:
         of = parts_at(report, glob, stated)
     if not of:
-        yield RuleFinding("error", glob, "no match", f"no module matches '{glob}'")
+        yield no_match("module", glob)
         return
     findings = [
         finding
@@ -92,32 +92,36 @@ def _inside(report: Report, module: str) -> str | None:
 def _kept(of: Mapping[str, Figures], stated: Mapping[str, int]) -> str:
     """What is there, of what is allowed."""
     if len(of) > 1:
-        return f"{counted(len(of), 'module')} within {', '.join(FIGURES[n][0] for n in stated)}"
+        limits = ", ".join(FIGURES[n][0] for n in stated)
+        return f"{counted(len(of), 'module')} within the limits of {limits}"
     ((target, figures),) = of.items()
-    text = "; ".join(f"{figures[n]:,} {FIGURES[n][0]} of {most:,}" for n, most in stated.items())
+    text = "; ".join(f"{figures[n]:,} of {most:,} {FIGURES[n][0]}" for n, most in stated.items())
     return f"{target}: {text}" if target else text
 
 
 RULE = Rule(
     name="budget",
     severity="error",
-    says="parameters, FLOPs, activations and the like stay under stated limits",
-    computes="Compares figures of the report with limits: parameters (shared ones once), bytes, "
-    "multiply-adds and FLOPs of one forward, bytes of all outputs, calls of modules. With `at`, "
-    "parameters, multiply-adds, FLOPs and calls of each module by itself, with all below it. With "
-    "`exact` a figure must be what is stated, and neither more nor less.",
+    says="parameters, FLOPs, activations and other figures stay within given limits",
+    computes="Compares figures of the report with limits: parameters (shared ones counted once), "
+    "bytes, multiply-adds and FLOPs of one forward, bytes of all outputs, calls of modules. With "
+    "`at`, compares the parameters, multiply-adds, FLOPs and calls of each matching module with "
+    "its submodules. With `exact`, each figure must equal its limit.",
     formula="figure <= limit; with exact: figure = limit",
-    source="hookcli's own: a cost that grows in small steps is seen by nobody",
-    fails="a hidden size that went from 512 to 768",
-    mend="see where it went: hookcli diff OLD NEW, or hookcli inspect --sort params. Where it is "
-    "meant, raise the limit in the same change",
+    source="hookcli's own: nobody notices a cost that grows in small steps",
+    fails="a hidden size that changed from 512 to 768",
+    mend="run `hookcli diff OLD NEW` or `hookcli inspect --sort params` to find the cause. If the "
+    "change is intended, set the new limit in the same change",
     example="{rule: budget, parameters: 12e6, flops: 2e9}",
     options=(
-        *(RuleOption(name, "count", f"the most {noun}") for name, (noun, _) in FIGURES.items()),
-        RuleOption(
-            "at", "glob", "modules, by glob: each is held against the limits; else the model"
+        *(
+            RuleOption(name, "count", f"largest number of {noun}")
+            for name, (noun, _) in FIGURES.items()
         ),
-        RuleOption("exact", "flag", "neither more nor less", default=False),
+        RuleOption(
+            "at", "glob", "glob of modules, each compared with the limits; the model if omitted"
+        ),
+        RuleOption("exact", "flag", "each figure must equal its limit", default=False),
     ),
     needs=lambda options: ("flops",) if any(options[name] is not None for name in _COUNTED) else (),
     judge=judge,

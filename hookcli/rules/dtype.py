@@ -5,9 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
-from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
+from hookcli.rules.rule import (
+    UNFINISHED,
+    Options,
+    Rule,
+    RuleFinding,
+    RuleOption,
+    no_match,
+    passed,
+    skipped,
+)
 from hookcli.rules.select import calls_at, layer, leaves_of, owner, parameters_at, places
 from hookcli.text import counted
+
+_NOUNS = {
+    "float": "floating-point tensor",
+    "complex": "complex tensor",
+    "other": "integer or Boolean tensor",
+}
 
 
 def _kind(dtype: str) -> str:
@@ -48,32 +63,31 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         if dtype != wanted and (target, kind) not in told:
             told.add((target, kind))
             yield RuleFinding(
-                "fail", target, kind, f"{text} is {dtype}, not {wanted}", dtype, wanted, place
+                "fail", target, kind, f"{text} is {dtype}, expected {wanted}", dtype, wanted, place
             )
     if not seen and report.error is not None:
-        yield skipped("the run did not come so far")
+        yield skipped(UNFINISHED)
     elif not seen:
-        text = f"nothing of the kind of {wanted} stands at '{options['at']}'"
-        yield RuleFinding("error", options["at"], "no match", text)
+        yield no_match(_NOUNS[_kind(wanted)], options["at"])
     elif not told:
-        yield passed(f"{counted(seen, 'tensor')} of {wanted}", limit=wanted)
+        yield passed(f"{counted(seen, 'tensor')} of dtype {wanted}", limit=wanted)
 
 
 RULE = Rule(
     name="dtype",
     severity="error",
-    says="layers, or parameters, are of a stated dtype",
-    computes="Compares the dtype of every tensor in the calls' outputs (or inputs, or of the "
-    "parameters) with the stated one. Where that is a floating one, floating tensors alone are "
-    "compared: masks and indices stay what they are.",
-    formula="dtype(tensor) = stated",
-    source="the unit test that everybody writes",
-    fails="a buffer of float64 that turns a bfloat16 model into float64 from there on",
-    mend="cast what comes in: x.to(self.weight.dtype); register buffers in the model's dtype",
+    says="layers or parameters have the expected dtype",
+    computes="Compares the dtype of every tensor in the outputs of the calls (or in the inputs, or "
+    "of the parameters) with the expected one. If that is a floating-point dtype, only "
+    "floating-point tensors are compared, not masks and indices.",
+    formula="dtype(tensor) = expected",
+    source="a common unit test",
+    fails="a float64 buffer, after which a bfloat16 model computes in float64",
+    mend="cast the input: x.to(self.weight.dtype); register buffers in the model's dtype",
     example='{rule: dtype, at: "*", dtype: bfloat16}',
     options=(
         RuleOption("dtype", "dtype", "float32, bfloat16, int64 …", required=True),
-        RuleOption("at", "glob", "the modules, or parameters, by glob", "*"),
+        RuleOption("at", "glob", "glob of module or parameter names", "*"),
         RuleOption("part", "part", "output, input or parameter", "output"),
     ),
     needs=lambda options: (),

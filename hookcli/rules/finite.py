@@ -14,17 +14,17 @@ from hookcli.text import counted
 SEEN, FOUND = "values_read", "non_finite"
 _AFTER_LOSS = {"gradient", "parameter_gradient", "updated"}
 _OF_PARAMETERS = {
-    "parameter_gradient": "the gradient of {name}{which} holds {amount}; those at the layers were "
-    "finite",
-    "updated": "the parameter {name} holds {amount} after the step{which}; it was finite before, "
-    "and so was its gradient",
+    "parameter_gradient": "the gradient of {name}{which} contains {amount}, but the gradients at "
+    "the layers are finite",
+    "updated": "the parameter {name} contains {amount} after the step{which}, but it and its "
+    "gradient were finite before",
 }
 _WORDS = (("nans", "NaN"), ("infs", "Inf"), ("minus_infs", "-Inf"))
 
 
 def _amount(value: dict[str, Any]) -> str:
     counts = [f"{value[key]:,} {word}" for key, word in _WORDS if value.get(key)]
-    return f"{', '.join(counts)} of {value['numel']:,}"
+    return f"{', '.join(counts)} in {counted(value['numel'], 'element')}"
 
 
 def _is_mask(measurement: Measurement) -> bool:
@@ -87,7 +87,7 @@ class _Judge:
         for step, loss in enumerate(self.report.run.losses):
             if isinstance(loss, str):
                 which = f" of step {step}" if self.report.run.steps > 1 else ""
-                message = f"the loss{which} is {loss}; every value before it was finite"
+                message = f"the loss{which} is {loss}, but every value before it is finite"
                 place = self.report.model.place
                 return step, RuleFinding("fail", "", "loss", message, loss, 0, place)
         return None
@@ -96,7 +96,7 @@ class _Judge:
         for row in reversed(self.report.parameters):
             if row.status == "non_finite":
                 message = (
-                    f"the gradient of {row.name} is not finite; those at the layers were finite"
+                    f"the gradient of {row.name} is not finite, but the gradients at the layers are"
                 )
                 place = self.places.get(owner(row.name))
                 return RuleFinding("fail", row.name, "parameter_gradient", message, None, 0, place)
@@ -112,7 +112,7 @@ class _Judge:
         value, amount = measurement.value, _amount(measurement.value)
         row = self.rows.get(value["order"])
         if value["at"] in {"parameter", "buffer"}:
-            message = f"the {value['at']} {measurement.target} holds {amount} before the run"
+            message = f"the {value['at']} {measurement.target} contains {amount} before the run"
             return measurement.target, message, self.places.get(owner(measurement.target))
         if value["at"] in _OF_PARAMETERS:
             which = f" (step {value['step']})" if self.report.run.steps > 1 else ""
@@ -128,16 +128,20 @@ class _Judge:
         where = f"{value['at']}{value['path']}"
         if value["at"] == "input":
             root = row is not None and row.parent is None
-            message = f"the {where} of {name} holds {amount}: " + (
-                "the batch itself is not finite"
+            message = f"the {where} of {name} contains {amount}: " + (
+                "the batch is not finite"
                 if root
-                else "it was made outside any module, after finite values"
+                else "it was computed outside any module, and all earlier values are finite"
             )
         else:
-            before = "-Inf went in" if self._went_in(measurement) else "its inputs were finite"
+            before = (
+                "and its inputs contain -Inf"
+                if self._went_in(measurement)
+                else "but its inputs are finite"
+            )
             inside = any(other.parent == value["order"] for other in self.report.layers)
-            code = " and it arose in its own code, not in a module below" if inside else ""
-            message = f"the {where} of {name} holds {amount}; {before}{code}"
+            code = " (computed in its own code, not in a submodule)" if inside else ""
+            message = f"the {where} of {name} contains {amount}, {before}{code}"
         return measurement.target, message, place
 
     def _gradient(
@@ -149,12 +153,15 @@ class _Judge:
         if len(takers) == 1:
             row = takers[0]
             message = (
-                f"the gradient at the input of {called(row.name, row.type, row.call)} holds "
-                f"{amount}; that at its output was finite"
+                f"the gradient at the input of {called(row.name, row.type, row.call)} contains "
+                f"{amount}, but the gradient at its output is finite"
             )
             return row.name or "", message, row.place
-        message = f"the gradient at the output{measurement.value['path']} of {name} holds {amount}"
-        return measurement.target, f"{message}; those before it in backward were finite", place
+        message = (
+            f"the gradient at the output{measurement.value['path']} of {name} contains {amount}, "
+            "but the gradients computed before it are finite"
+        )
+        return measurement.target, message, place
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -164,14 +171,14 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         None,
     )
     if read is None:
-        yield skipped("no values were looked at in this run")
+        yield skipped("this run did not check any values")
         return
     finding = _Judge(report).first()
     if finding is not None:
         yield finding
         return
     masks = any(measurement.probe == FOUND for measurement in report.measurements)
-    aside = "; -Inf alone stands in some, as masks have it" if masks else ""
+    aside = " (-Inf in some, as in masks)" if masks else ""
     yield passed(f"no NaN and no Inf in {counted(read, 'tensor')}{aside}", value=0, limit=0)
 
 
@@ -180,16 +187,16 @@ RULE = Rule(
     severity="error",
     safe=True,
     says="no input, parameter, activation, loss or gradient is NaN or infinite",
-    computes="Looks at every floating tensor as the run makes it: the batch, parameters and "
-    "buffers, what each call takes and gives, the loss, the gradient at each output, that of each "
-    "parameter, and the parameters after each step. Names the first place, in the order of the "
-    "run, where a value stops being finite. Minus infinity alone, in a forward, is a mask, and "
-    "counts once something else is wrong.",
+    computes="Checks every floating-point tensor during the run: the batch, parameters and "
+    "buffers, the inputs and outputs of each call, the loss, the gradients of outputs and "
+    "parameters, and the parameters after each step. Reports the first place, in the order of the "
+    "run, where a value is not finite. In a forward, -Inf without NaN or +Inf is taken for a mask: "
+    "it counts only if something else is not finite.",
     formula="count(NaN) + count(Inf) = 0",
     source="torch.autograd.detect_anomaly and smdebug's ExplodingTensor, with the place",
-    fails="torch.log(x) where x holds a zero; x / x.sum() where the sum is zero",
-    mend="look at the call that is named: its inputs were finite. Add an eps inside the log, the "
-    "root or the denominator; compute a softmax's log with log_softmax",
+    fails="torch.log(x) if x contains a zero; x / x.sum() if the sum is zero",
+    mend="check the call in the message: its inputs are finite. Add an eps inside the log, the "
+    "root or the denominator; use log_softmax for the log of a softmax",
     example="{rule: finite}",
     needs=lambda options: ("values", "backward"),
     judge=judge,

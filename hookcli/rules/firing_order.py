@@ -7,7 +7,16 @@ from collections.abc import Collection, Iterator
 from hookcli.report.events import Streamed
 from hookcli.report.report import LayerRow, Report
 from hookcli.rules.order_patterns import prefix, spelled, subsequence
-from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
+from hookcli.rules.rule import (
+    UNFINISHED,
+    Options,
+    Rule,
+    RuleFinding,
+    RuleOption,
+    no_match,
+    passed,
+    skipped,
+)
 from hookcli.rules.select import calls_at, layer, matches, places
 from hookcli.text import counted, join_names
 
@@ -68,7 +77,7 @@ def _within(report: Report, options: Options, order: list[str]) -> Iterator[Rule
     calls = [row for row in calls_at(report, glob) if not row.recomputed]
     called = callees(report, {row.order for row in calls})
     if not calls:
-        yield RuleFinding("error", glob, "no match", f"no module that ran matches '{glob}'")
+        yield no_match("module that ran", glob)
         return
     told: set[str | None] = set()
     known: dict[str, str] | None = None
@@ -88,7 +97,9 @@ def _within(report: Report, options: Options, order: list[str]) -> Iterator[Rule
         )
     if not told:
         how = options["match"]
-        yield passed(f"{counted(len(calls), 'call')} made theirs in the stated order ({how})")
+        yield passed(
+            f"{counted(len(calls), 'call')} ran their layers in the expected order ({how})"
+        )
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -104,15 +115,15 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         return
     seen = _sequence(report, options, order)
     if seen is None:
-        yield skipped("the events were streamed to a file, and are not in the report")
+        yield skipped("the events were streamed to a file and are not in the report")
         return
     if report.error is not None:
-        yield skipped("the run did not come so far")
+        yield skipped(UNFINISHED)
         return
     why, name = _why(seen, order, how)
     if not why:
         what = "layers ran" if kind is None else f"{kind} hooks fired"
-        yield passed(f"{what} in the stated order ({how})")
+        yield passed(f"{what} in the expected order ({how})")
         return
     place = places(report).get(name)
     finding = f"order of {join_names(order)}"
@@ -122,23 +133,23 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
 RULE = Rule(
     name="firing_order",
     severity="error",
-    says="layers run, or hooks of a kind fire, in a stated order",
-    computes="Takes the names of the layers in the order in which their forwards started (with "
-    "`kind`, the targets of that kind's firings; with `within`, the layers that each of those "
-    "modules calls itself, named below it), and looks for the stated ones: as a subsequence, as "
-    "the prefix of all, or exactly. In an order h.{0..11} stands for twelve names, and "
-    "{of: [cell, norm], times: 8} for eight rounds.",
-    formula="stated is a subsequence (prefix, the whole) of the order seen",
+    says="layers run, or hooks of a kind fire, in the expected order",
+    computes="Lists the names of the layers in the order in which their forwards start (with "
+    "`kind`, the targets of that kind's firings; with `within`, the layers that each matching "
+    "module calls itself, relative to its name). Compares the list with `order`: as a subsequence, "
+    "as a prefix, or exactly. In `order`, h.{0..11} means twelve names, and "
+    "{of: [cell, norm], times: 8} means eight repetitions.",
+    formula="expected is a subsequence (a prefix, all) of observed",
     source="hookcli's own",
-    fails="a norm that moved from before the attention to behind it",
-    mend="see the order that came: hookcli trace shows it",
+    fails="a norm that moved from before the attention to after it",
+    mend="run `hookcli trace` to see the observed order",
     example="{rule: firing_order, order: [conv1, bn1, fc], match: subsequence}",
     options=(
-        RuleOption("order", "order", "the names, or globs, in their order", required=True),
+        RuleOption("order", "order", "names or globs, in order", required=True),
         RuleOption("match", "match", "subsequence, prefix or exact", "subsequence"),
-        RuleOption("kind", "kind", "a kind of hook whose firings to look at, in place of layers"),
-        RuleOption("at", "glob", "look at names that match alone", "*"),
-        RuleOption("within", "glob", "modules, by glob: the order of what each of them calls"),
+        RuleOption("kind", "kind", "kind of hook whose firings are compared, instead of layers"),
+        RuleOption("at", "glob", "compare only names that match", "*"),
+        RuleOption("within", "glob", "glob of modules: compare what each of them calls"),
     ),
     needs=lambda options: (),
     judge=judge,

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hookcli.report.report import ParameterRow, Report
-from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, no_match, passed, skipped
 from hookcli.rules.select import owner, parameters_at, places
 from hookcli.text import counted, join_names
 
-_SAID = {
+_REASONS = {
     "none": "got no gradient: the loss does not reach {them}",
-    "zero": "got a gradient that is exactly zero: what {they} is multiplied by zero, or cut",
+    "zero": "got a gradient that is exactly zero: {their} result is multiplied by zero or clipped",
 }
 
 
@@ -26,7 +26,7 @@ def _above(name: str) -> Iterator[str]:
 def _groups(report: Report, rows: list[ParameterRow]) -> dict[tuple[str, str], list[ParameterRow]]:
     """The rows in a bad state, by the topmost module in which all that is trainable is in it."""
     # of no elements none is zero
-    bad = [(row, row.status) for row in rows if row.status in _SAID and row.numel != 0]
+    bad = [(row, row.status) for row in rows if row.status in _REASONS and row.numel != 0]
     if not bad:
         return {}
     trainable: Counter[str] = Counter()
@@ -47,10 +47,9 @@ def _sentence(module: str, status: str, rows: list[ParameterRow]) -> str:
     holders = dict.fromkeys(owner(row.name) for row in rows)
     who = join_names([row.name.removeprefix(f"{module}.") for row in rows])
     if len(holders) > 1:
-        who = f"{len(rows):,} parameters of {counted(len(holders), 'module')} below"
-    alone = len(rows) == 1
-    they = "it makes" if alone else "they make"
-    return f"{who} {_SAID[status].format(they=they, them='it' if alone else 'them')}"
+        who = f"{len(rows):,} parameters in {counted(len(holders), 'module')}"
+    them, their = ("it", "its") if len(rows) == 1 else ("them", "their")
+    return f"{who} {_REASONS[status].format(them=them, their=their)}"
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -60,40 +59,38 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield skipped("no backward pass ran")
         return
     if not rows:
-        yield RuleFinding(
-            "error", "", "no match", f"no parameter matches {join_names(options['at'])}"
-        )
+        yield no_match("parameter", options["at"])
         return
     groups = _groups(report, rows)
     where = places(report) if groups else {}
     idle = {row.name for row in report.uncalled}
     for (module, status), group in groups.items():
-        why = "; the module never ran" if status == "none" and module in idle else ""
+        why = " (the module never ran)" if status == "none" and module in idle else ""
         message = _sentence(module, status, group) + why
         place = where.get(module) or where.get(owner(group[0].name))  # a ModuleList has none
         yield RuleFinding("fail", module, status, message, len(group), 0, place)
     if not groups:
         frozen = sum(row.status == "frozen" for row in rows)
-        aside = f"; {frozen:,} frozen" if frozen else ""
+        aside = f" ({frozen:,} frozen)" if frozen else ""
         reached = counted(len(rows) - frozen, "parameter")
-        yield passed(f"a gradient reached {reached}{aside}", value=0, limit=0)
+        yield passed(f"{reached} got a gradient{aside}", value=0, limit=0)
 
 
 RULE = Rule(
     name="grad_exists",
     severity="warning",
     safe=True,
-    says="every trainable parameter gets a gradient, and not only zeros",
-    computes="After a backward pass each parameter is in one state: reached, unreachable (its "
-    ".grad is None), exactly zero in every element, or frozen (requires_grad is false). The first "
-    "and the last are fine.",
+    says="every trainable parameter gets a gradient that is not all zeros",
+    computes="Each parameter is in one of four states after a backward pass: reached, unreachable "
+    "(its .grad is None), zero (every element of its gradient is exactly zero), or frozen "
+    "(requires_grad is False). Unreachable and zero are findings.",
     formula="requires_grad implies grad is not None and max |grad| > 0",
-    source="pytorch#57776: torch says nothing of a parameter that no gradient reaches",
-    fails="self.head = nn.Linear(8, 2) that forward never uses; x.detach() before the encoder",
-    mend="use the module, freeze it with requires_grad_(False), or take it out. A zero where a "
-    "layer behind it starts at zero, as in LoRA, goes away after the first step",
+    source="pytorch#57776: torch does not report a parameter that no gradient reaches",
+    fails="self.head = nn.Linear(8, 2) that forward never uses; x.detach() after the encoder",
+    mend="use the module, freeze it with requires_grad_(False), or remove it. If a later "
+    "layer is initialised with zeros, as in LoRA, the gradient is zero in the first step only",
     example='{rule: grad_exists, at: "encoder.*", severity: error}',
-    options=(RuleOption("at", "globs", "the parameters, by glob", ("*",)),),
+    options=(RuleOption("at", "globs", "globs of parameter names", ("*",)),),
     needs=lambda options: ("backward",),
     judge=judge,
 )

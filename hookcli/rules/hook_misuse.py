@@ -20,14 +20,14 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
 RULE = Rule(
     name="hook_misuse",
     severity="error",
-    says="no hook edits its argument in place, returns what does not fit, or keeps tensors alive",
-    computes="Watches every configured hook: the in-place changes of what it was given, what it "
-    "returns, and what it still holds when the run is over.",
+    says="no hook changes its arguments in place, returns a wrong value, or keeps tensors alive",
+    computes="Watches every configured hook: in-place changes of its arguments, its return value, "
+    "and the tensors that it still references after the run.",
     formula="version(argument) unchanged; return fits; nothing retained",
-    source="hookcli's own: torch takes any return that is not None",
+    source="hookcli's own: torch accepts any return value except None",
     fails="def hook(grad): grad.mul_(0.5); a hook that appends outputs to a list",
-    mend="return a new value: return grad * 0.5; keep numbers, or a detached clone of what is "
-    "small",
+    mend="return a new value, such as grad * 0.5; keep numbers, or a detached clone of a small "
+    "tensor",
     example="{rule: hook_misuse}",
     needs=lambda options: (),
     judge=judge,

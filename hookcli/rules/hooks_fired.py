@@ -30,15 +30,15 @@ RULE = Rule(
     name="hooks_fired",
     severity="error",
     safe=True,
-    says="every configured hook fires, and a forward hook as often as its module runs",
-    computes="Counts the firings of each hook of the configuration, and finds those that were "
-    "attached and did nothing, with the likely reason; of forward and forward_pre hooks on every "
-    "call those that fired more or less often than their module ran.",
+    says="every configured hook fires, and a forward hook fires as often as its module runs",
+    computes="Counts how often each configured hook fires. Reports hooks that were attached and "
+    "never fired, with the likely reason. Reports forward and forward_pre hooks on all calls if "
+    "they fired more or less often than their module ran.",
     formula="firings(hook) >= 1; firings(forward hook, module) = calls(module)",
-    source="hookcli's own: torch is silent about a hook that waits for ever",
+    source="hookcli's own: torch does not report a hook that never fires",
     fails="a backward hook on a module whose output is a dict; a hook on a module that never runs; "
-    "code of the model that clears _forward_hooks",
-    mend="see the reason that is given; hookcli explain hook:KIND says when a kind fires",
+    "model code that clears _forward_hooks",
+    mend="see the reason in the message; run `hookcli explain hook:KIND` to see when a kind fires",
     example="{rule: hooks_fired}",
     needs=lambda options: (),
     judge=judge,

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from hookcli.report.findings import CheckRow, PassedOver
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
-from hookcli.rules.rule import Rule, RuleFinding
+from hookcli.rules.rule import UNFINISHED, Rule, RuleFinding
 from hookcli.rules.select import matches
 from hookcli.spec.checks import CheckSpec, Suppression
 
@@ -53,7 +53,7 @@ def _rows(report: Report, check: CheckSpec) -> Iterator[CheckRow]:
     rule = CATALOGUE[check.rule]
     findings = list(rule.judge(report, rule.filled(check.options)))
     if report.error is not None and not any(result.status == "fail" for result in findings):
-        findings = [RuleFinding("skip", "", "", "the run failed before its end")]
+        findings = [RuleFinding("skip", "", "", UNFINISHED)]
     for finding in findings:
         yield _row(rule, check, finding)
 
@@ -95,7 +95,7 @@ def _passed_over(
             why = PassedOver("suppression", suppression.reason, suppression.place)
             return dataclasses.replace(row, status="skip", message=message, passed_over=why)
     if row.fingerprint in known:
-        message = f"known, in the baseline: {row.message}"
+        message = f"known from the baseline: {row.message}"
         why = PassedOver("baseline")
         return dataclasses.replace(row, status="skip", message=message, passed_over=why)
     return row
@@ -103,7 +103,7 @@ def _passed_over(
 
 def _unused(suppression: Suppression) -> CheckRow:
     rule, target = suppression.rule, suppression.at
-    message = f"nothing of {rule} at '{target}' is there to be suppressed: take it out"
+    message = f"unused suppression of {rule} at '{target}': remove it"
     return CheckRow(
         rule=UNUSED,
         target=suppression.at,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import ParameterRow, Report
-from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, no_match, passed, skipped
 from hookcli.rules.select import owner, parameters_at, places
-from hookcli.text import counted, join_names
+from hookcli.text import counted
 
 PROBE = "step"
 _REACHED = {"ok", "zero", "non_finite"}
@@ -23,7 +23,7 @@ def _frozen(row: ParameterRow, changed: bool | None) -> tuple[str, str] | None:
 
 def _trainable(row: ParameterRow, changed: bool | None) -> tuple[str, str] | None:
     if not row.requires_grad:
-        return "frozen", "is frozen: requires_grad is false"
+        return "frozen", "is frozen: requires_grad is False"
     if row.status == "none":
         return "none", "got no gradient: the loss does not reach it"
     if row.status == "zero":
@@ -36,9 +36,7 @@ def _trainable(row: ParameterRow, changed: bool | None) -> tuple[str, str] | Non
 def _judged(report: Report, options: Options, *, frozen: bool) -> Iterator[RuleFinding]:
     rows = list(parameters_at(report, options["at"]))
     if not rows:
-        yield RuleFinding(
-            "error", "", "no match", f"no parameter matches {join_names(options['at'])}"
-        )
+        yield no_match("parameter", options["at"])
         return
     if all(row.status is None for row in report.parameters):
         yield skipped("no backward pass ran")
@@ -49,7 +47,7 @@ def _judged(report: Report, options: Options, *, frozen: bool) -> Iterator[RuleF
         if measurement.probe == PROBE
     }
     if "" in step:  # no parameter is called that: what the step raised
-        message = f"no step could be taken: {step['']['error']}"
+        message = f"the optimizer step failed: {step['']['error']}"
         yield RuleFinding("error", "", "no step", message, place=step[""]["place"])
         return
     where, bad = places(report), 0
@@ -66,19 +64,19 @@ def _judged(report: Report, options: Options, *, frozen: bool) -> Iterator[RuleF
         yield passed(f"{counted(len(rows), 'parameter')} {word}")
 
 
-_AT = (RuleOption("at", "globs", "the parameters, by glob", required=True),)
+_AT = (RuleOption("at", "globs", "globs of parameter names", required=True),)
 
 FROZEN = Rule(
     name="frozen",
     severity="error",
-    says="stated parameters get no gradient, and do not change in a step",
-    computes="Looks at the gradients that the backward pass left, and takes one step of an "
-    "optimizer (run.optimizer, else SGD) over all parameters that require grad, to see what "
-    "changes.",
+    says="the given parameters get no gradient and do not change in a step",
+    computes="Checks the gradients after the backward pass. Then takes one step with an optimizer "
+    "(run.optimizer, else SGD) over all parameters that require grad, and checks which parameters "
+    "change.",
     formula="grad is None and p after = p before",
     source="torcheck",
-    fails="a backbone that was meant to be frozen before the optimizer was made; an Embedding with "
-    "max_norm, which writes its weight in forward",
+    fails="a backbone that is not frozen before the optimizer is constructed; an Embedding with "
+    "max_norm, which changes its weight in forward",
     mend="call requires_grad_(False) on it, after loading and before training",
     example='{rule: frozen, at: "backbone.*"}',
     options=_AT,
@@ -89,13 +87,13 @@ FROZEN = Rule(
 TRAINABLE = Rule(
     name="trainable",
     severity="error",
-    says="stated parameters get a gradient, and change in a step",
-    computes="The other way round: each must require grad, be reached by a gradient that is not "
-    "all zero, and be another after one step of an optimizer.",
+    says="the given parameters get a gradient and change in a step",
+    computes="The opposite of `frozen`: each parameter must require grad, get a gradient that is "
+    "not all zeros, and change in one optimizer step.",
     formula="max |grad| > 0 and p after != p before",
     source="torcheck",
-    fails="a head behind x.detach(); a parameter that stands in a plain list",
-    mend="let the loss reach it; register it, so that model.parameters() gives it to the optimizer",
+    fails="a layer whose output is detached; a parameter in a plain list",
+    mend="use it in the loss; register it, so that model.parameters() contains it",
     example='{rule: trainable, at: ["head.*", "*.lora_*"]}',
     options=_AT,
     needs=lambda options: ("backward", PROBE),

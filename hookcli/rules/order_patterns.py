@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hookcli.rules.select import matches
-from hookcli.text import join_names
+from hookcli.text import counted, join_names
 
 MOST = 1_000_000  # names that one order may stand for
 _RANGE = re.compile(r"\{([0-9]{1,7})\.\.([0-9]{1,7})\}")
@@ -27,7 +27,7 @@ def spelled(order: Sequence[Any]) -> list[str]:
         some = spelled(item["of"]) if rounds else list(_numbered(item))
         times = item["times"] if rounds else 1
         if len(names) + len(some) * times > MOST:
-            raise ValueError(f"the order is of more than {MOST:,} names")
+            raise ValueError(f"the order has more than {MOST:,} names")
         names += some * times
     return names
 
@@ -51,16 +51,18 @@ def prefix(seen: Sequence[str], order: Sequence[str], *, whole: bool) -> tuple[s
     """Why these do not come first, or are not all, and the name that it is about; else ("", "")."""
     for i, want in enumerate(order):
         if i >= len(seen):
-            return f"{_named(want)} did not come: only {len(seen):,} came", want
+            return f"{_named(want)} is missing: the run has only {counted(len(seen), 'name')}", want
         if not matches(want, seen[i]):
             later = next((j for j in range(i, len(seen)) if matches(want, seen[j])), None)
-            aside = "did not come" if later is None else f"came at position {later:,}"
+            aside = "is missing" if later is None else f"is at position {later:,}"
             if later is None and any(matches(want, name) for name in seen[:i]):
-                aside = "did not come again"
-            message = f"at position {i:,} came {_named(seen[i])}, not {_named(want)}"
+                aside = "is not repeated"
+            message = f"position {i:,} is {_named(seen[i])}, expected {_named(want)}"
             return f"{message}, which {aside}", seen[i]
     if whole and len(seen) > len(order):
-        return f"after them came {join_names(seen[len(order) :])}", seen[len(order)]
+        return f"the expected names are followed by {join_names(seen[len(order) :])}", seen[
+            len(order)
+        ]
     return "", ""
 
 
@@ -73,7 +75,7 @@ def subsequence(seen: Sequence[str], order: Sequence[str]) -> tuple[str, str]:
             start = at + 1
             continue
         if i and any(matches(want, name) for name in seen[:start]):
-            return f"{_named(want)} came before {_named(order[i - 1])}, not after it", want
+            return f"{_named(want)} is before {_named(order[i - 1])}, expected after it", want
         after = f" after {_named(order[i - 1])}" if i else ""
-        return f"{_named(want)} did not come{after}", want
+        return f"{_named(want)} is missing{after}", want
     return "", ""

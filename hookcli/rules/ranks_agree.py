@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hookcli.report.distributed import DifferenceRow, RankRow
 from hookcli.report.report import Report
-from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
+from hookcli.rules.rule import NPROC, Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches, owner, places
 from hookcli.text import counted, join_names
 
@@ -35,10 +35,10 @@ def _of_rank(rank: RankRow, options: Options, where: dict[str, str]) -> Iterator
         if not rows:
             continue
         names = join_names([row.target for row in rows])
-        message = f"rank {rank.rank} and rank 0 hold other {noun} of {names}"
+        message = f"rank {rank.rank} and rank 0 have different {noun} of {names}"
         worst = max(rows, key=_apart)
         if worst.value is not None and worst.of_rank_0 is not None:
-            message += f": norm {worst.value:.4g}, and {worst.of_rank_0:.4g}, of {worst.target}"
+            message += f" (norms of {worst.target}: {worst.value:.4g}, {worst.of_rank_0:.4g})"
         place = where.get(owner(rows[0].target))
         kind = f"{what} on rank {rank.rank}"
         yield RuleFinding("fail", rows[0].target, kind, message, len(rows), 0, place)
@@ -48,14 +48,14 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """A finding for each rank, of its gradients and of its values; and for uneven use."""
     distributed = report.distributed
     if distributed is None or distributed.world_size < 2:
-        yield skipped("one rank ran: --nproc 2 runs two")
+        yield skipped(f"only one rank ran: {NPROC}")
         return
     where = places(report)
     findings = [finding for rank in distributed.ranks for finding in _of_rank(rank, options, where)]
     for row in distributed.unreached:
         if len(row.ranks) < distributed.world_size and matches(options["at"], row.parameter):
             on = join_names([str(rank) for rank in row.ranks])
-            message = f"the loss reaches {row.parameter} on some ranks, and not on {on}"
+            message = f"the loss reaches {row.parameter} on some ranks, but not on {on}"
             place = where.get(owner(row.parameter))
             findings.append(
                 RuleFinding(
@@ -64,33 +64,33 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             )
     yield from findings
     if not findings and distributed.parallel == "fsdp":
-        yield skipped("under FSDP each rank holds a part of its own")
+        yield skipped("FSDP gives each rank a different part of the parameters")
     elif not findings:
         count = counted(len(report.parameters), "parameter")
-        yield passed(
-            f"{distributed.world_size} ranks hold the same bits of {count}", value=0, limit=0
-        )
+        rtol = options["rtol"]
+        how = "bitwise equal" if rtol is None else f"equal within {rtol:g}"
+        message = f"{count} and their gradients are {how} on {distributed.world_size} ranks"
+        yield passed(message, value=0, limit=0)
 
 
 RULE = Rule(
     name="ranks_agree",
     severity="error",
     ranks=True,
-    says="all ranks hold the same gradients and parameters after backward",
-    computes="Each rank hashes the bits of every parameter and of its gradient once the last "
-    "backward and optimizer step are over. What differs from rank 0 is a finding; so is, as a "
-    "warning, a parameter that the loss reaches on some ranks only. With `rtol` norms are compared "
-    "in place of bits.",
+    says="all ranks have the same gradients and parameters after backward",
+    computes="Each rank hashes the bits of every parameter and of its gradient after the last "
+    "backward and optimizer step. A difference from rank 0 is an error. A parameter that the loss "
+    "reaches on some ranks only is a warning. With `rtol`, norms are compared instead of bits.",
     formula="bits(grad on rank r) = bits(grad on rank 0), for every r",
-    source="msprobe; DistributedDataParallel promises it and checks nothing",
+    source="msprobe; DistributedDataParallel promises this but does not check it",
     fails="a communication hook that returns the rank's own gradients (noop); a parameter that is "
-    "changed by a seed of the rank",
-    mend="see the buckets and the hook's error with hookcli grads --nproc 2",
+    "changed with a different seed on each rank",
+    mend="run `hookcli grads --nproc 2` to see the buckets and the error of the hook",
     example="{rule: ranks_agree, rtol: 1e-6}",
     options=(
-        RuleOption("at", "glob", "the parameters, by glob", "*"),
+        RuleOption("at", "glob", "glob of parameter names", "*"),
         RuleOption(
-            "rtol", "number", "how far norms may be apart; bits are compared where left out"
+            "rtol", "number", "largest relative difference of norms; bits are compared if omitted"
         ),
     ),
     needs=lambda options: ("backward",),

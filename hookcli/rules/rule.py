@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from hookcli.report.report import Report
+from hookcli.text import join_names
 
 Severity: TypeAlias = Literal["error", "warning"]
 Status: TypeAlias = Literal["pass", "fail", "skip", "error"]
 Options: TypeAlias = Mapping[str, Any]
 
+UNFINISHED = "the run did not finish"
+NPROC = "pass `--nproc 2` to run two ranks"
+
 # What a run can be asked to look at beside its rows. The value is what it costs.
 PROBES: dict[str, str] = {
-    "values": "a look at every value and gradient, as the run makes them",
+    "values": "a check of every value and gradient during the run",
     "backward": "a backward pass",
     "flops": "a count of the operators",
-    "repeat_eval": "two more forwards in eval mode",
-    "repeat_train": "two more forwards and backwards in train mode",
-    "samples": "two to six more forwards in eval mode, with copies of one sample",
-    "step": "one more forward and backward, with an optimizer's step",
-    "grown": "one more forward in eval mode, with one sample more: for snapshots",
+    "repeat_eval": "two additional forwards in eval mode",
+    "repeat_train": "two additional forwards and backwards in train mode",
+    "samples": "two to six additional forwards in eval mode, with copies of one sample",
+    "step": "one additional forward, backward and optimizer step",
+    "grown": "one additional forward in eval mode with one more sample (for snapshots)",
 }
 
 Shape: TypeAlias = Literal[
@@ -65,8 +69,21 @@ def passed(message: str, *, value: Any = None, limit: Any = None) -> RuleFinding
 
 
 def skipped(message: str) -> RuleFinding:
-    """The rule has nothing to judge here, and says why."""
+    """Return the finding of a rule that has nothing to judge; the message is the reason."""
     return RuleFinding("skip", "", "", message)
+
+
+def no_match(what: str, globs: str | Sequence[str]) -> RuleFinding:
+    """Return the finding of a check whose glob, or all of whose globs, match nothing."""
+    target = globs if isinstance(globs, str) else ""
+    names = [globs] if isinstance(globs, str) else globs
+    quoted = join_names([f"'{name}'" for name in names])
+    return RuleFinding("error", target, "no match", f"no {what} matches {quoted}")
+
+
+def run_again_failed(mode: str, error: str) -> str:
+    """Return the message about a probe in which the model raised."""
+    return f"the model could not be run again in {mode} mode: {error}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class _Comparison:
         for name in (*then, *(n for n in now if n not in then)):
             place = self.places.get(owner(name))
             if name not in now or name not in then:
-                word = "is gone" if name in then else "is new"
+                word = "is missing" if name in then else "is new"
                 yield RuleFinding(
                     "fail", name, "parameter", f"parameter {name} {word}", place=place
                 )
@@ -41,7 +41,7 @@ class _Comparison:
             parameter, other = now[name], then[name]
             if (parameter.shape, parameter.dtype) != (other.shape, other.dtype):
                 ours, theirs = (f"{list(r.shape)} {r.dtype}" for r in (parameter, other))
-                message = f"parameter {name} is {ours}, and was {theirs}"
+                message = f"parameter {name} is {ours}, was {theirs}"
                 yield RuleFinding("fail", name, "parameter shape", message, ours, theirs, place)
                 continue
             yield from self._norm(name, "norm of the weight", parameter.stats, other.stats, place)
@@ -58,7 +58,7 @@ class _Comparison:
         norm, other = float(a), float(b)
         apart = abs(norm - other) / abs(other) if other else float("inf")
         if not apart <= self.rtol:
-            message = f"the {what} of {target or 'the model'} is {norm:.6g}, and was {other:.6g}"
+            message = f"the {what} of {target or 'the model'} is {norm:.6g}, was {other:.6g}"
             yield RuleFinding("fail", target, what, message, a, b, place)
 
     def calls(self) -> Iterator[RuleFinding]:
@@ -66,13 +66,13 @@ class _Comparison:
         then = [row for row in self.then.layers if self._ours(row.name) and not row.recomputed]
         for ours, theirs in zip(now, then, strict=False):
             if (ours.name, ours.call) != (theirs.name, theirs.call):
-                message = f"{layer(ours)} runs where {layer(theirs)} ran"
+                message = f"{layer(ours)} runs instead of {layer(theirs)}"
                 name, order = ours.name or "", ours.order
                 yield RuleFinding("fail", name, "order", message, order, theirs.order, ours.place)
                 return
             yield from self._call(ours, theirs)
         if len(now) != len(then):
-            message = f"{counted(len(now), 'call')}, where there were {len(then):,}"
+            message = f"{counted(len(now), 'call')}, expected {len(then):,}"
             yield RuleFinding(
                 "fail", "", "calls", message, len(now), len(then), self.now.model.place
             )
@@ -85,7 +85,7 @@ class _Comparison:
                 leaf, other = ours.get(path), theirs.get(path)
                 a, b = (_shape(x) if x is not None else "nothing" for x in (leaf, other))
                 if a != b:
-                    message = f"{part[:-1]}{path} of {layer(now)} is {a}, and was {b}"
+                    message = f"{part[:-1]}{path} of {layer(now)} is {a}, was {b}"
                     yield RuleFinding(
                         "fail", now.name or "", f"{part}{path}", message, a, b, now.place
                     )
@@ -108,27 +108,27 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     findings = [*comparison.parameters(), *comparison.calls()]
     yield from findings
     if not findings:
-        message = f"{comparison.compared:,} parameters and calls are as in {options['report']}"
+        message = f"{comparison.compared:,} parameters and calls match {options['report']}"
         yield passed(message, limit=options["rtol"])
 
 
 RULE = Rule(
     name="same_as",
     severity="error",
-    says="shapes, parameters, order and norms are those of a saved report",
+    says="shapes, parameters, order and norms match a saved report",
     computes="Compares parameters by name (shape, dtype, norms of weight and gradient) and calls "
-    "in their order (shapes and dtypes of inputs and outputs, and norms where both reports have "
-    "them) with a report that was saved before.",
+    "in order (shapes and dtypes of inputs and outputs, and norms if both reports contain them) "
+    "with a saved report.",
     formula="|norm now - norm then| <= rtol * |norm then|; all else equal",
-    source="Polygraphy and msprobe compare runs so",
-    fails="a refactoring that swaps two layers, or another initialisation",
-    mend="hookcli diff shows where two models part first. Where the change is meant, save a new "
-    "report: hookcli check MODEL -f json=report.json",
+    source="Polygraphy and msprobe compare runs in this way",
+    fails="a refactoring that swaps two layers; a different initialisation",
+    mend="run `hookcli diff` to see where two models first differ. If the change is intended, save "
+    "a new report with `hookcli check MODEL -f json=report.json`",
     example="{rule: same_as, report: good.json, rtol: 1e-4}",
     options=(
-        RuleOption("report", "file", "a report of hookcli check -f json", required=True),
-        RuleOption("at", "glob", "parameters and modules that match alone", "*"),
-        RuleOption("rtol", "number", "how much of a norm may differ", 1e-4),
+        RuleOption("report", "file", "a report that `hookcli check -f json` wrote", required=True),
+        RuleOption("at", "glob", "compare only parameters and modules that match", "*"),
+        RuleOption("rtol", "number", "largest relative difference of a norm", 1e-4),
     ),
     needs=lambda options: ("backward",),
     judge=judge,

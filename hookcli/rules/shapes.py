@@ -7,15 +7,24 @@ from typing import Any
 
 from hookcli.report.report import Report
 from hookcli.report.values import Leaf
-from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
+from hookcli.rules.rule import (
+    UNFINISHED,
+    Options,
+    Rule,
+    RuleFinding,
+    RuleOption,
+    no_match,
+    passed,
+    skipped,
+)
 from hookcli.rules.select import calls_at, layer, leaves_of
 from hookcli.text import counted
 
 _OPTIONS = (
-    RuleOption("at", "glob", "the modules, by glob; the model itself where left out", ""),
-    RuleOption("shape", "shape", "[B, 3, '*']: sizes, stars, and names that stand for one size",
+    RuleOption("at", "glob", "glob of module names; the model if omitted", ""),
+    RuleOption("shape", "shape", "[B, 3, '*']: sizes, '*' for any size, names for equal sizes",
            required=True),
-    RuleOption("path", "path", "the tensor inside the value: [0] or .logits; all where left out"),
+    RuleOption("path", "path", "path of the tensor in the value: [0] or .logits; all if omitted"),
 )  # fmt: skip
 
 
@@ -26,16 +35,16 @@ def _said(shape: Sequence[Any]) -> str:
 def why_not(shape: Sequence[int | None], wanted: Sequence[Any], names: dict[str, int]) -> str:
     """What is wrong with a shape, "" where it fits; names get the size that they meet first."""
     if len(shape) != len(wanted):
-        return f"it has {counted(len(shape), 'dimension')}, not {len(wanted)}"
+        return f"got {counted(len(shape), 'dimension')}, expected {len(wanted)}"
     for dim, (size, want) in enumerate(zip(shape, wanted, strict=True)):
         if want == "*":
             continue
         if isinstance(want, str):
             if size is None:
-                return f"dimension {dim} has no one size"
+                return f"the size of dimension {dim} depends on the data"
             want = f"{want} = {names[want]}" if names.setdefault(want, size) != size else size
         if size != want:
-            return f"dimension {dim} is {size}, not {want}"
+            return f"dimension {dim} is {size}, expected {want}"
     return ""
 
 
@@ -56,7 +65,7 @@ def _judged(report: Report, options: Options, part: str) -> Iterator[RuleFinding
         leaves = _leaves(leaves_of(row, part), path)
         if not leaves:
             bad += 1
-            message = f"there is no {part}{path or ''}: {layer(row)} gives none"
+            message = f"{layer(row)} has no {part}{path or ''}"
             yield RuleFinding(
                 "fail", row.name or "", f"no {part}", message, None, _said(wanted), row.place
             )
@@ -82,26 +91,27 @@ def _judged(report: Report, options: Options, part: str) -> Iterator[RuleFinding
 
 def _nothing(report: Report, glob: str) -> RuleFinding:
     if report.error is not None:
-        return skipped("the run did not come so far")
+        return skipped(UNFINISHED)
     idle = next((row for row in report.uncalled if row.name == glob), None)
     if idle is not None:
         return RuleFinding(
             "fail", glob, "never ran", f"{idle.type} never ran", None, None, idle.place
         )
-    return RuleFinding("error", glob, "no match", f"no module that ran matches '{glob}'")
+    return no_match("module that ran", glob)
 
 
 def _rule(part: str, example: str, fails: str) -> Rule:
     return Rule(
         name=f"{part}_shape",
         severity="error",
-        says=f"the {part} of a layer has a stated shape",
-        computes=f"Compares the shape of every tensor in a call's {part}, or of the one at `path`, "
-        "with the stated one. '*' is any size; a name stands for one size throughout the check.",
-        formula="shape[i] = stated[i] for every i",
-        source="the unit test that everybody writes",
+        says=f"the {part} of a layer has the expected shape",
+        computes=f"Compares the shape of every tensor in the {part} of a call, or of the tensor at "
+        "`path`, with the expected shape. '*' is any size; a name means the same size throughout "
+        "the check.",
+        formula="shape[i] = expected[i] for every i",
+        source="a common unit test",
         fails=fails,
-        mend="see which layer first gives another shape: hookcli inspect shows all of them",
+        mend="run `hookcli inspect` to find the first layer with an unexpected shape",
         example=example,
         options=_OPTIONS,
         needs=lambda options: (),
@@ -110,9 +120,9 @@ def _rule(part: str, example: str, fails: str) -> Rule:
 
 
 OUTPUT = _rule(
-    "output", "{rule: output_shape, at: fc, shape: [B, 10]}", "a head with 9 classes in place of 10"
+    "output", "{rule: output_shape, at: fc, shape: [B, 10]}", "a head with 9 classes instead of 10"
 )
 INPUT = _rule(
-    "input", "{rule: input_shape, at: encoder, shape: [B, 3, '*', '*']}", "an image that lost its "
-    "channels: [2, 64, 64]",
+    "input", "{rule: input_shape, at: encoder, shape: [B, 3, '*', '*']}",
+    "images without a channel dimension: [2, 64, 64]",
 )  # fmt: skip

@@ -44,7 +44,9 @@ def _again(report: Report) -> Iterator[RuleFinding]:
             place[row.name] = row.place
     for name, call in last.items():
         if call:
-            message = f"ran {call + 1} times in one forward: each moved its running statistics"
+            message = (
+                f"ran {call + 1} times in one forward, each time updating its running statistics"
+            )
             yield RuleFinding("fail", name, "batch norm again", message, call + 1, 1, place[name])
 
 
@@ -64,12 +66,12 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         if held is not None and held & _USED:
             continue
         count += 1
-        text = f"{row.type} never ran" + ("" if held is None else ", and it holds parameters")
+        text = f"{row.type} never ran" + ("" if held is None else ", but has parameters")
         yield RuleFinding("fail", row.name, "never ran", text, 0, 1, row.place)
     again = list(_again(report))
     yield from again
     if not count and not again:
-        text = f"; {counted(aside, 'module')} without parameters did not" if aside else ""
+        text = f" ({counted(aside, 'module')} without parameters did not)" if aside else ""
         yield passed(f"{counted(report.totals.layers, 'module')} ran{text}")
 
 
@@ -77,20 +79,20 @@ RULE = Rule(
     name="uncalled_modules",
     severity="warning",
     safe=True,
-    says="every module with parameters runs, and a BatchNorm once at most",
-    computes="Compares the modules that are registered with those that were called. A module "
-    "whose parameters got a gradient all the same is used without a call, and counts as called; "
-    "one without parameters is left out unless `all` asks for it. A BatchNorm that runs twice in "
-    "one forward, in train mode, moves its running statistics twice.",
+    says="every module with parameters runs, and each BatchNorm at most once",
+    computes="Compares the registered modules with those that were called. A module whose "
+    "parameters got a gradient without a call counts as called. Modules without parameters are "
+    "checked only with `all`. A BatchNorm that runs twice in one forward, in train mode, updates "
+    "its running statistics twice.",
     formula="calls(module) >= 1; calls(BatchNorm in training) <= 1",
     source="torch-audit TA500 and TA501",
-    fails="self.dropout2 is built and forward calls self.dropout1 twice; a BatchNorm shared by "
-    "two branches",
-    mend="call it, or take it out of the constructor; give each branch a BatchNorm of its own",
+    fails="self.dropout2 is constructed but forward calls self.dropout1 twice; two branches "
+    "share a BatchNorm",
+    mend="call it, or remove it from the constructor; give each branch its own BatchNorm",
     example='{rule: uncalled_modules, at: "encoder.*", all: true}',
     options=(
-        RuleOption("at", "glob", "the modules, by glob", "*"),
-        RuleOption("all", "flag", "modules without parameters too", False),
+        RuleOption("at", "glob", "glob of module names", "*"),
+        RuleOption("all", "flag", "check modules without parameters too", False),
     ),
     needs=lambda options: ("backward",),
     judge=judge,

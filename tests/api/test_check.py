@@ -98,7 +98,7 @@ def test_checks_are_given_as_data():
         "Net: FAILED: 1 failed, 7 passed\n"
         "\n"
         "fail: output_shape, the model: output of the model (Net) has shape [2, 10]: dimension 1 "
-        f"is 10, not 9\n  --> {report.findings[0].place}"
+        f"is 10, expected 9\n  --> {report.findings[0].place}"
     )
 
 

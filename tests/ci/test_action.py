@@ -60,7 +60,7 @@ def test_a_bad_model_fails_with_an_annotation_on_its_line(check):
     name, properties, text = done.runner.annotations[0]
     assert (name, properties["title"]) == ("error", "hookcli: finite")
     assert (properties["file"], properties["line"]) == ("nets/bad.py", str(line))
-    assert text.startswith("the model: the output of the model (Net) holds 4 NaN of 4")
+    assert text.startswith("the model: the output of the model (Net) contains 4 NaN in 4 elements")
     assert done.summary.startswith("### Net: FAILED: 1 failed")
 
 

@@ -97,8 +97,8 @@ def test_a_suppression_and_a_baseline_reach_every_format(cli, bad, tmp_path, sar
     whys = {one["ruleId"]: one["suppressions"][0]["justification"] for one in results}
     assert whys == {
         "finite": "until #12",
-        "grad_exists": "known, in the baseline",
-        "uncalled_modules": "known, in the baseline",
+        "grad_exists": "known from the baseline",
+        "uncalled_modules": "known from the baseline",
     }
     assert ET.parse(tmp_path / "o.xml").getroot().get("failures") == "0"
     rows = json.loads((tmp_path / "o.json").read_text())["checks"]

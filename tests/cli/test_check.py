@@ -118,7 +118,7 @@ def test_a_saved_report_is_judged_again_and_held_against(cli, bad, tmp_path):
     config = tmp_path / "c.yaml"
     config.write_text("checks: [{rule: output_shape, at: fc, shape: [2, 3]}]")
     done = cli("check", "--against", saved, "-c", config)
-    assert "dimension 1 is 2, not 3" in done.out
+    assert "dimension 1 is 2, expected 3" in done.out
     good = tmp_path / "good.json"
     assert cli("check", GOOD, "-o", good, "-f", "json").status == 0
     assert "pass: same_as" in cli("check", GOOD, "--against", good).out

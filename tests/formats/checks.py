@@ -18,7 +18,8 @@ def row(rule="finite", target="", status="fail", severity="error", message="said
 ROWS = (
     row("grad_exists", "spare", severity="warning", message="weight, bias never got one",
         value=2, limit=0, place="sub/net.py:9", fingerprint="1" * 16),
-    row("finite", "fc", message="the output of fc (Linear) holds 4 NaN of 4", value=4, limit=0,
+    row("finite", "fc", value=4, limit=0,
+        message="the output of fc (Linear) contains 4 NaN in 4 elements",
         place="/repo/sub/net.py:12", fingerprint="2" * 16),
     row("output_shape", "head", "error", message="no module that ran matches 'head'",
         place="/repo/c.yaml:3: checks[0]", fingerprint="3" * 16),
@@ -26,7 +27,7 @@ ROWS = (
         "suppressed, for {v2}: Linear never ran", fingerprint="4" * 16, place="sub/net.py:9",
         passed_over=PassedOver("suppression", "for {v2}", "/repo/c.yaml:7: suppress[0]")),
     row("uncalled_modules", "old", "skip", "warning",
-        "known, in the baseline: Linear never ran", fingerprint="5" * 16,
+        "known from the baseline: Linear never ran", fingerprint="5" * 16,
         passed_over=PassedOver("baseline")),
     row("deterministic", "", "pass", "error", "two runs agree", fingerprint="6" * 16),
     row("batch_independent", "", "skip", "warning", "the batch dimension is not known"),

@@ -37,7 +37,7 @@ def test_annotations_stand_on_their_lines_the_worst_first():
         (
             "error",
             {"file": "sub/net.py", "line": "12", "title": "hookcli: finite"},
-            said("fc: the output of fc (Linear) holds 4 NaN of 4", "finite"),
+            said("fc: the output of fc (Linear) contains 4 NaN in 4 elements", "finite"),
         ),
         (
             "warning",
@@ -137,7 +137,7 @@ def test_no_name_begins_a_command_or_changes_one(name):
 def test_a_summary_has_the_verdict_and_what_failed():
     text = brief(CHECK, View(**HERE))
     assert text.startswith("### Net: FAILED: 1 failed, 2 warned, 1 not judged, 3 skipped, 1 passed")
-    assert "- **fail** finite, fc: the output of fc (Linear) holds 4 NaN of 4" in text
+    assert "- **fail** finite, fc: the output of fc (Linear) contains 4 NaN in 4 elements" in text
     assert "<details><summary>3 skipped, 1 passed</summary>" in text
     assert "more finding" not in text
 

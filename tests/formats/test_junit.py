@@ -81,7 +81,7 @@ def test_counts_are_those_of_the_cases():
 def test_a_finding_says_what_where_and_how_to_mend_it():
     [found] = cases(parse(CHECK), "finite")["fc"]
     assert (found.tag, found.get("type")) == ("failure", "error")
-    assert found.get("message") == "the output of fc (Linear) holds 4 NaN of 4"
+    assert found.get("message") == "the output of fc (Linear) contains 4 NaN in 4 elements"
     lines = found.text.splitlines()
     assert lines[1:4] == ["value: 4", "limit: 0", "at: /repo/sub/net.py:12"]
     assert lines[-1] == f"fingerprint: {'2' * 16}"
@@ -110,7 +110,7 @@ def test_what_was_not_judged_is_an_error_and_what_is_passed_over_is_skipped():
     assert "at: /repo/c.yaml:3: checks[0]" in found.text
     [known] = cases(root, "uncalled_modules")["old"]
     assert (known.tag, known.get("message")) == (
-        "skipped", "known, in the baseline: Linear never ran",
+        "skipped", "known from the baseline: Linear never ran",
     )  # fmt: skip
 
 

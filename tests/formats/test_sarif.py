@@ -62,7 +62,7 @@ def test_a_finding_is_a_result_on_its_line_with_its_fingerprint():
     run = log()
     found = by_rule(run, "finite")
     assert found["level"] == "error"
-    assert found["message"]["text"] == "fc: the output of fc (Linear) holds 4 NaN of 4"
+    assert found["message"]["text"] == "fc: the output of fc (Linear) contains 4 NaN in 4 elements"
     assert found["partialFingerprints"] == {"hookcli/v1": "2" * 16}
     [location] = found["locations"]
     assert location["physicalLocation"] == {
@@ -101,7 +101,7 @@ def test_what_is_passed_over_says_why():
     ]
     assert known["message"]["text"] == "old: Linear never ran"
     assert known["suppressions"] == [
-        {"kind": "external", "status": "accepted", "justification": "known, in the baseline"}
+        {"kind": "external", "status": "accepted", "justification": "known from the baseline"}
     ]
 
 

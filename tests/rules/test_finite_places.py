@@ -65,7 +65,7 @@ def finite(tmp_path):
 def test_a_forward_in_each_mode(part, mode, finite):
     row = finite(part, f"{{mode: {mode}}}")
     assert (row.status, row.target) == ("fail", "part")
-    assert row.message.endswith("; its inputs were finite")
+    assert row.message.endswith(", but its inputs are finite")
     assert row.place.endswith(f"net.py:{LINE}")
 
 
@@ -77,8 +77,8 @@ def test_a_forward_in_each_mode(part, mode, finite):
 def test_a_backward_that_makes_it(part, finite):
     row = finite(part)
     assert (row.status, row.target) == ("fail", "part"), row.message
-    assert row.message.startswith("the gradient at the input of part (Part) holds ")
-    assert row.message.endswith("; that at its output was finite")
+    assert row.message.startswith("the gradient at the input of part (Part) contains ")
+    assert row.message.endswith(", but the gradient at its output is finite")
     assert row.place.endswith(f"net.py:{LINE}")
 
 
@@ -94,7 +94,7 @@ def test_half_precision_overflows_where_single_does_not(finite):
 
 def test_a_batch_that_is_not_finite_is_named(finite):
     row = finite("x", "{}", ("torch.linspace(-1, 1, 24)", "torch.full((24,), float('nan'))"))
-    assert row.message.endswith("holds 24 NaN of 24: the batch itself is not finite")
+    assert row.message.endswith("contains 24 NaN in 24 elements: the batch is not finite")
 
 
 def test_a_buffer_that_is_not_finite_is_named(finite):
@@ -102,32 +102,33 @@ def test_a_buffer_that_is_not_finite_is_named(finite):
     change = ("self.part = Part()", f"self.part = Part()\n        {buffer}")
     row = finite("x", "{}", change)
     assert (row.target, row.message) == (
-        "scale", "the buffer scale holds 1 Inf of 2 before the run",
+        "scale", "the buffer scale contains 1 Inf in 2 elements before the run",
     )  # fmt: skip
 
 
 def test_code_between_two_modules_is_named_by_who_takes_it(finite):
     row = finite("x", "{}", ("y = self.part(y)", "y = self.part(y) / 0"))
     assert row.target == "b"
-    assert "it was made outside any module, after finite values" in row.message
+    assert "it was computed outside any module, and all earlier values are finite" in row.message
     row = finite("x", "{}", ("return self.b(y)", "return self.b(y) / 0"))
     assert row.target == ""
-    assert "it arose in its own code, not in a module below" in row.message
+    assert "computed in its own code, not in a submodule" in row.message
 
 
 def test_a_value_made_in_place_after_a_call_is_seen(finite):
     row = finite("x * 2", "{}", ("return self.b(y)", "y.mul_(0).div_(0)\n        return self.b(y)"))
     assert row.target == "b"
-    assert "the input[0] of b (Linear) holds 24 NaN of 24: it was made outside any" in row.message
+    assert row.message.startswith("the input[0] of b (Linear) contains 24 NaN in 24 elements: ")
+    assert "it was computed outside any module" in row.message
 
 
 def test_an_optimizer_s_step_that_makes_it_is_named(finite):
     run = "{steps: 3, optimizer: {name: SGD, lr: 1e38}, loss: sum}"
     row = finite("x * 1e4", run)
     assert row.status == "fail"
-    assert "after the step (step 0); it was finite before, and so was its gradient" in row.message
+    assert "after the step (step 0), but it and its gradient were finite before" in row.message
     row = finite("x * 1e4", "{steps: 1, optimizer: {name: SGD, lr: 1e38}, loss: sum}")
-    assert row.message.endswith("after the step; it was finite before, and so was its gradient")
+    assert row.message.endswith("after the step, but it and its gradient were finite before")
 
 
 def test_a_gradient_of_an_earlier_step_comes_before_a_later_loss(finite):
@@ -145,7 +146,7 @@ def test_a_loss_of_a_later_step_is_named_with_its_step(finite, tmp_path):
         "    return output.sum() * (float('nan') if count == 2 else 1.0)\n"
     )
     row = finite("x", f"{{steps: 3, loss: '{tmp_path / 'loss.py'}:loss'}}")
-    assert row.message.startswith("the loss of step 1 is nan; every value before it was finite")
+    assert row.message.startswith("the loss of step 1 is nan, but every value before it is finite")
 
 
 def test_a_gradient_of_a_parameter_alone_is_named(finite):
@@ -153,8 +154,10 @@ def test_a_gradient_of_a_parameter_alone_is_named(finite):
     row = finite("x", "{}", change)
     assert row.target == "a.bias"
     assert (
-        row.message == ("the gradient of a.bias holds 8 NaN of 8; those at the layers were finite")
-        or "NaN of 8; those at the layers were finite" in row.message
+        row.message
+        == "the gradient of a.bias contains 8 NaN in 8 elements, but the gradients at the layers "
+        "are finite"
+        or "NaN in 8 elements, but the gradients at the layers are finite" in row.message
     )
 
 
@@ -193,7 +196,7 @@ def archive(kind, part, folder):
 @pytest.mark.parametrize("kind", ["torchscript", "exported"])
 @pytest.mark.parametrize(
     ("part", "said"),
-    [(Log(), "its inputs were finite"), (Root(), "that at its output was finite")],
+    [(Log(), "its inputs are finite"), (Root(), "the gradient at its output is finite")],
     ids=["forward", "backward"],
 )
 def test_archives(kind, part, said, tmp_path):

@@ -28,13 +28,13 @@ NOISE = [state("fc.weight", grad="cc", norm=0.5000001), state("fc.bias")]
     ("other", "options", "target", "said"),
     [
         ([state("fc.weight", grad="cc", norm=0.75), state("fc.bias")], {}, "fc.weight",
-         "rank 1 and rank 0 hold other gradients of fc.weight: norm 0.75, and 0.5, of fc.weight"),
+         "rank 1 and rank 0 have different gradients of fc.weight (norms of fc.weight: 0.75, 0.5)"),
         ([state("fc.weight"), state("fc.bias", value="dd")], {}, "fc.bias",
-         "rank 1 and rank 0 hold other values of fc.bias: norm 2, and 2, of fc.bias"),
+         "rank 1 and rank 0 have different values of fc.bias (norms of fc.bias: 2, 2)"),
         ([state("fc.weight", grad=None), state("fc.bias")], {"rtol": 0.1}, "fc.weight",
-         "rank 1 and rank 0 hold other gradients of fc.weight"),
+         "rank 1 and rank 0 have different gradients of fc.weight"),
         (NOISE, {}, "fc.weight",
-         "rank 1 and rank 0 hold other gradients of fc.weight: norm 0.5, and 0.5, of fc.weight"),
+         "rank 1 and rank 0 have different gradients of fc.weight (norms of fc.weight: 0.5, 0.5)"),
     ],
 )  # fmt: skip
 def test_ranks_that_disagree_are_found(other, options, target, said):
@@ -61,7 +61,7 @@ def test_a_parameter_that_some_ranks_use_is_a_warning():
     ranks = [of_rank(), of_rank(1, unreached=("fc.bias",))]
     found = judge_report(merge_reports(ranks), (CheckSpec("ranks_agree"),)).checks
     assert [(row.severity, row.target, row.message) for row in found] == [
-        ("warning", "fc.bias", "the loss reaches fc.bias on some ranks, and not on 1")
+        ("warning", "fc.bias", "the loss reaches fc.bias on some ranks, but not on 1")
     ]
 
 
@@ -73,8 +73,8 @@ def errors(*found):
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        ((0.0, 0.5), "off the exact average by 0.5 of its norm in bucket 0 of step 1"),
-        ((0.2, 0.1), "by 0.2 of its norm in bucket 0 of step 0 (fc.weight, fc.bias); 2 of 2"),
+        ((0.0, 0.5), "differs from the exact average by 0.5 of its norm in bucket 0 of step 1"),
+        ((0.2, 0.1), "by 0.2 of its norm in bucket 0 of step 0 (fc.weight, fc.bias), and 2 of 2"),
         (("nan", 0.0), "by nan of its norm in bucket 0 of step 0"),
         ((None, 0.0), "by inf of its norm in bucket 0 of step 0"),
     ],
@@ -101,12 +101,13 @@ TWO = [bucket(index=0, names=("fc.weight",)), bucket(index=1, names=("fc.bias",)
     ("rows", "options", "target", "said"),
     [
         ([bucket(names=("fc.weight",))], {}, "fc.bias",
-         "no bucket holds fc.bias: their gradients stay each rank's own"),
+         "no bucket contains fc.bias: their gradients are not averaged"),
         ([bucket(), bucket(index=1, names=("fc.bias",))], {}, "fc.bias",
-         "fc.bias stand in several buckets of one step"),
-        (TWO, {"count": 1}, "", "a step has 2 buckets, where 1 are allowed"),
-        (TWO, {"bytes": 100}, "", "bucket 1 has 128 bytes, where 100 are allowed"),
-        (TWO, {"sent": 0.5}, "", "a step sends 1.00 of what plain all-reduce does"),
+         "several buckets of one step contain fc.bias"),
+        (TWO, {"count": 1}, "", "a step has 2 buckets, which exceeds the limit of 1"),
+        (TWO, {"bytes": 100}, "", "bucket 1 has 128 bytes, which exceeds the limit of 100"),
+        (TWO, {"sent": 0.5}, "",
+         "a step sends 1.00 of the bytes of plain all-reduce, which exceeds the limit of 0.5"),
     ],
 )  # fmt: skip
 def test_buckets_that_are_not_as_stated_are_found(rows, options, target, said):

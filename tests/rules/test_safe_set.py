@@ -54,7 +54,9 @@ def test_what_only_looks_like_a_fault_is_none(name):
 
 def test_finite_says_where_in_the_forward_and_that_its_inputs_were_finite():
     (row,) = rows(judge(model("ZeroByZero")), "finite")
-    assert row.message == ("the output of middle (Do) holds 24 NaN of 24; its inputs were finite")
+    assert row.message == (
+        "the output of middle (Do) contains 24 NaN in 24 elements, but its inputs are finite"
+    )
     assert (row.value, row.limit, row.severity) == (24, 0, "error")
     source = (HERE / "models.py").read_text().splitlines()
     line = int(row.place.rpartition(":")[2])
@@ -63,8 +65,8 @@ def test_finite_says_where_in_the_forward_and_that_its_inputs_were_finite():
 
 def test_finite_says_whose_backward_made_it():
     (row,) = rows(judge(model("RootOfZero")), "finite")
-    assert row.message.startswith("the gradient at the input of middle (Do) holds ")
-    assert row.message.endswith("; that at its output was finite")
+    assert row.message.startswith("the gradient at the input of middle (Do) contains ")
+    assert row.message.endswith(", but the gradient at its output is finite")
 
 
 def test_grad_exists_tells_the_states_apart():
@@ -73,7 +75,7 @@ def test_grad_exists_tells_the_states_apart():
     assert zero.message.startswith("weight, bias got a gradient that is exactly zero: ")
     assert none.fingerprint != zero.fingerprint
     (fine,) = rows(judge(model("FrozenPart")), "grad_exists")
-    assert fine.message == "a gradient reached 2 parameters; 2 frozen"
+    assert fine.message == "2 parameters got a gradient (2 frozen)"
 
 
 def test_a_seed_that_changes_no_kind_of_problem_changes_no_fingerprint():
@@ -107,10 +109,10 @@ def test_a_dimension_that_is_given_is_judged():
 def test_train_mode_is_run_twice_where_that_is_asked_for():
     yaml = "checks: [{rule: deterministic, modes: train}]"
     (row,) = rows(judge(model("AlwaysDropout"), yaml), "deterministic")
-    assert row.message == "two runs with one seed agree bit by bit: 5 tensors in train mode"
+    assert row.message == "two runs with the same seed are bitwise equal: 5 tensors in train mode"
     (row,) = rows(judge(model("Clock"), yaml), "deterministic")
     assert row.status == "fail"
-    assert row.message.startswith("two runs in train mode with one seed differ in output")
+    assert row.message.startswith("two runs in train mode with the same seed differ in output")
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.py")), ids=lambda path: path.stem)

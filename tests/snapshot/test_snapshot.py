@@ -83,45 +83,45 @@ def test_it_passes_today_and_says_nothing_of_warnings(taken):
 CHANGES = [
     ([("nn.Linear(16, 10)", "nn.Linear(16, 9)")],
      "fail: output_shape, the model: output of the model (Net) has shape [2, 9]: dimension 1 is 9, "
-     "not 10"),
+     "expected 10"),
     ([("nn.Linear(16, 10)", "nn.Linear(16, 9)")],
-     "fail: budget, head: 153 parameters in head, where 170 are stated: 17 fewer"),
+     "fail: budget, head: 153 parameters in head, expected 170 (17 fewer)"),
     ([("nn.Linear(width, 32)", "nn.Linear(width, 48)"),
       ("nn.Linear(32, width)", "nn.Linear(48, width)")],
      "fail: output_shape, blocks.0.up and 11 more: output of blocks.0.up (Linear) has shape "
-     "[2, 16, 48]: dimension 2 is 48, not 32; and so at blocks.1.up, blocks.2.up, blocks.3.up and "
-     "8 more"),
+     "[2, 16, 48]: dimension 2 is 48, expected 32; and so at blocks.1.up, blocks.2.up, "
+     "blocks.3.up and 8 more"),
     ([("range(12)", "range(13)")],
-     "fail: firing_order, the model: in the model (Net), at position 13 came blocks.12, not head, "
-     "which came at position 14"),
+     "fail: firing_order, the model: in the model (Net), position 13 is blocks.12, expected head, "
+     "which is at position 14"),
     ([("h = self.norm(x)", "h = x"),
       ("return x + self.down(self.up(h).relu())", "return self.norm(x + self.down(self.up(h)))")],
-     "fail: firing_order, blocks.0 and 11 more: in blocks.0 (Block), at position 0 came up, not "
-     "norm, which came at position 2"),
+     "fail: firing_order, blocks.0 and 11 more: in blocks.0 (Block), position 0 is up, "
+     "expected norm, which is at position 2"),
     ([("self.stem.requires_grad_(False)", "pass")],
      "fail: frozen, stem.weight: stem.weight changed in a step"),
     ([("self.stem.requires_grad_(False)", "self.requires_grad_(False)\n"
        "        self.head.requires_grad_(True)")],
      "fail: trainable, blocks.0.norm.weight and 11 more: blocks.0.norm.weight is frozen: "
-     "requires_grad is false; and so at"),
+     "requires_grad is False; and so at"),
     ([("self.stem.requires_grad_(False)",
        "self.stem.requires_grad_(False)\n        self.double()"),
       ("x = self.stem(x)", "x = self.stem(x.double())")],
-     "fail: dtype, head: output of head (Linear) is float64, not float32"),
+     "fail: dtype, head: output of head (Linear) is float64, expected float32"),
     ([("self.spare = nn.Linear(4, 4)", "self.spare = nn.Linear(4, 4)\n"
        "        self.extra = nn.Linear(2, 2)")],
-     "fail: uncalled_modules, extra: Linear never ran, and it holds parameters"),
+     "fail: uncalled_modules, extra: Linear never ran, but has parameters"),
     ([("self.head(x.mean(1))", "self.head(x.mean(1)) + 0 * self.spare(x[:, 0, :4]).sum()")],
-     "warning: unused_suppression, spare: nothing of uncalled_modules at 'spare' is there to be "
-     "suppressed: take it out"),
+     "warning: unused_suppression, spare: unused suppression of uncalled_modules at 'spare': "
+     "remove it"),
     ([("self.head(x.mean(1))", "self.head(x.mean(1)).log()")],
-     "fail: finite, the model: the output of the model (Net) holds"),
+     "fail: finite, the model: the output of the model (Net) contains"),
     ([("self.head(x.mean(1))", "self.head(x.mean(1) - x.mean((0, 1)))")],
      "fail: batch_independent, the model: "),
     ([("nn.Conv2d(3, 16, 2, stride=2)", "nn.Conv2d(3, 16, 3, stride=2, padding=1)")],
-     "fail: budget, stem: 448 parameters in stem, where 208 are stated: 240 more"),
+     "fail: budget, stem: 448 parameters in stem, expected 208 (240 more)"),
     ([("self.stem(x).flatten(2)", "self.stem(x.repeat(1, 1, 2, 2)).flatten(2)")],
-     "FLOPs in a forward, where"),
+     "FLOPs in a forward, expected"),
     ([("            x = block(x)", "            x = block(x.detach())")],
      "fail: trainable, blocks.0.norm.weight and 10 more: blocks.0.norm.weight got no gradient: the "
      "loss does not reach it; and so at"),
@@ -144,7 +144,7 @@ def test_a_layer_that_is_gone_is_told_where_it_ran(taken):
     )
     assert done.status == 3
     flat = " ".join(done.out.split())
-    assert "in the model (Net), head did not come: only 13 came" in flat
+    assert "in the model (Net), head is missing: the run has only 13 names" in flat
     assert "not judged: output_shape, head: no module that ran matches 'head'" in flat
 
 

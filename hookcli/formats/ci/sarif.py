@@ -73,14 +73,14 @@ def _plain(row: CheckRow) -> str:
         return text
     reason = escape(" ".join((over.reason or "").split()))
     known = over.by == "baseline"
-    return text.removeprefix("known, in the baseline: " if known else f"suppressed, {reason}: ")
+    return text.removeprefix("known from the baseline: " if known else f"suppressed, {reason}: ")
 
 
 def _suppressions(row: CheckRow, view: View) -> dict[str, Any]:
     over = row.passed_over
     if over is None:
         return {}
-    reason = "known, in the baseline" if over.reason is None else escape(over.reason)
+    reason = "known from the baseline" if over.reason is None else escape(over.reason)
     suppression: dict[str, Any] = {
         "kind": "external",
         "status": "accepted",

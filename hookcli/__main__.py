@@ -1,4 +1,4 @@
-"""The entry point: signals first, so that nothing that follows can leave a worker behind."""
+"""The entry point of the command. Signals are handled first, so that no worker is left behind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hookcli.cli.main import guarded, leave
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    gc.disable()  # a short life: collecting takes two thirds of the time to read a big report
+    gc.disable()  # the process is short: collection takes two thirds of reading a big report
     leave(guarded(sys.argv[1:]))
 
 

@@ -1,7 +1,7 @@
-"""The world outside: streams, terminal, colour, CI. Nothing else prints.
+"""The standard streams, with the terminal, colour and CI. No other module prints.
 
 Names and messages come from the user's code. On a terminal or in a CI log they could move the
-cursor, turn the text around or give commands to the runner; `escape` makes them harmless.
+cursor, reverse the text or send commands to the runner; `escape` makes them harmless.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]+"
 )
-_COMMANDS = re.compile(r"(?<![\w:])::|##\[")  # where a command could begin
+_COMMANDS = re.compile(r"(?<![\w:])::|##\[")  # the start of a CI command
 _LONG = 1000  # characters
-_WIDEST = 100_000  # columns: all that a table could fill
-_PIPE_WIDTH = 120  # columns, where the output is no terminal and COLUMNS does not say
+_WIDEST = 100_000  # columns, more than any table fills
+_PIPE_WIDTH = 120  # columns, if the output is not a terminal and COLUMNS is not set
 
 
 class _Spellings(dict[str, str]):
-    """Each unsafe character spelled out, made when it is first met: a name may hold a million."""
+    """The escape of each unsafe character, cached: a name may contain a million of them."""
 
     def __missing__(self, letter: str) -> str:
         code = ord(letter)
@@ -54,7 +54,7 @@ def _spelled(match: re.Match[str]) -> str:
 
 
 def escape(text: str) -> str:
-    """The text with control characters, bidi marks and CI commands spelled out, on one line."""
+    """Return the text on one line, with control characters, bidi marks and CI commands escaped."""
     if text.isascii() and text.isprintable() and "::" not in text and "##[" not in text:
         return text
     return _escaped_long(text) if len(text) > _LONG else _escaped(text)
@@ -65,20 +65,20 @@ def _escaped(text: str) -> str:
     return _COMMANDS.sub(lambda m: m[0][0] + f"\\x{ord(m[0][1]):02x}" + m[0][2:], text)
 
 
-# A name stands in many cells, and one that was made to be hostile is a megabyte long.
+# A name is printed in many cells, and a hostile one may be a megabyte long.
 _escaped_long = lru_cache(maxsize=32)(_escaped)
 
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """What the command may assume of its streams."""
+    """How the command prints: colour, notes and tracebacks."""
 
     color: ColorOption = "auto"
     quiet: bool = False
     verbose: bool = False
 
     def width(self) -> int:
-        """Columns to fill: the terminal's, or those of COLUMNS, or 120 in a pipe."""
+        """Return the width to fill: COLUMNS, else the terminal's, else 120 columns."""
         columns = os.environ.get("COLUMNS", "").lstrip("0")
         if columns.isascii() and columns.isdigit():
             return int(columns) if len(columns) < len(str(_WIDEST)) else _WIDEST
@@ -87,19 +87,27 @@ class Console:
         return _PIPE_WIDTH
 
     def colored(self, stream: object = None) -> bool:
-        """Whether a stream (stdout) takes colour: as asked; else a terminal without NO_COLOR."""
+        """Return whether a stream (default: stdout) gets colour.
+
+        --color decides, then the environment as in Python itself (NO_COLOR, FORCE_COLOR, TERM),
+        then whether the stream is a terminal.
+        """
         if self.color != "auto":
             return self.color == "always"
-        if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        if os.environ.get("NO_COLOR"):
+            return False
+        if os.environ.get("FORCE_COLOR"):
+            return True
+        if os.environ.get("TERM") == "dumb":
             return False
         return self._is_terminal(sys.stdout if stream is None else stream)
 
     def _word(self, text: str, code: int) -> str:
-        """A first word of stderr's, in colour where it takes colour."""
+        """Return the first word of a line for stderr, in colour if stderr gets colour."""
         return f"\x1b[{code}m{text}\x1b[0m" if self.colored(sys.stderr) else text
 
     def unicode(self) -> bool:
-        """Whether stdout can show tree glyphs."""
+        """Return whether the encoding of stdout has the characters of trees."""
         try:
             "├─└│×…".encode(getattr(sys.stdout, "encoding", None) or "ascii")
         except (UnicodeEncodeError, LookupError):
@@ -114,11 +122,11 @@ class Console:
             return False
 
     def out(self, text: str) -> None:
-        """The report, on stdout.
+        """Write the report to stdout.
 
         Raises
         ------
-        BrokenPipeError : nobody reads it any more.
+        BrokenPipeError : the reader has closed the pipe.
 
         """
         stream = sys.stdout
@@ -133,11 +141,11 @@ class Console:
             else:
                 stream.write(data.decode(getattr(stream, "encoding", None) or "utf-8"))
                 stream.flush()
-        except ValueError:  # it was closed before we came
+        except ValueError:  # the stream is closed
             raise BrokenPipeError from None
 
     def err(self, text: str) -> None:
-        """A line for a person, on stderr; lost where that is closed."""
+        """Write a line to stderr. Nothing happens if stderr is closed."""
         stream = sys.stderr
         if stream is None:
             return
@@ -149,12 +157,12 @@ class Console:
             return
 
     def note(self, text: str) -> None:
-        """Something worth knowing, unless -q."""
+        """Print a note, unless -q is given."""
         if not self.quiet:
             self.err(f"{self._word('note:', 33)} {escape(text)}")
 
     def error(self, error: HookcliError) -> None:
-        """Three lines each: what, where, what to do. The traceback first, with -v."""
+        """Print three lines for each error: what, where, what to do; with -v a traceback first."""
         if isinstance(error, ProblemsError):
             for problem in error.problems:
                 self.error(problem)
@@ -167,7 +175,7 @@ class Console:
 
     @contextmanager
     def fenced(self) -> Iterator[None]:
-        """In a CI runner, keep what the model prints from being taken for commands."""
+        """In GitHub Actions, keep the runner from executing commands that the model prints."""
         if os.environ.get("GITHUB_ACTIONS") != "true":
             yield
             return
@@ -176,11 +184,11 @@ class Console:
         try:
             yield
         finally:
-            self.err(f"\n::{token}::")  # on a line of its own, however the model's output ended
+            self.err(f"\n::{token}::")  # on a new line, however the model's output ended
 
 
 def stdout_is_closed() -> bool:
-    """Whether stdout is a pipe that nobody reads any more."""
+    """Return whether stdout is a pipe whose reader has gone."""
     try:
         fd = sys.stdout.fileno()
     except (AttributeError, ValueError, OSError):

@@ -1,15 +1,15 @@
-"""The errors that a user can meet. Each carries the exit status that the command ends with."""
+"""The errors that a user can see. Each has the exit status that the command ends with."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from types import TracebackType
 
 
 class Status(IntEnum):
-    """What the command's exit status means."""
+    """The exit statuses of the command."""
 
     FINE = 0
     FINDINGS = 1
@@ -22,43 +22,61 @@ class Status(IntEnum):
 
 
 class HookcliError(Exception):
-    """Something that ends the command, said in three lines.
+    """An error that ends the command, printed as three lines.
 
     Parameters
     ----------
     message : what is wrong, one sentence without a final period.
-    place : where: a file and line, or the flag or argument as it was typed.
+    place : where it is: a file and line, or the flag or argument as it was typed.
     hint : what to do about it.
+    details : a traceback, printed with -v.
+    instead : what can be typed in place of `place`. The command line then replaces the hint by
+        the complete command, with the user's other arguments.
 
     """
 
     status = Status.BUG
 
-    def __init__(self, message: str, *, place: str, hint: str, details: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        place: str,
+        hint: str,
+        details: str = "",
+        instead: Sequence[str] = (),
+    ) -> None:
         super().__init__(message)
         self.message = message
-        self.place = place if place.strip() else repr(place)  # an empty argument as it was typed
+        self.place = place if place.strip() else repr(place)  # make an empty argument visible
         self.hint = hint
-        self.details = details  # a traceback, shown with -v
+        self.details = details
+        self.instead = tuple(instead)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (type(self), self.message, self.place, self.hint, self.details)
+        fields = (self.message, self.place, self.hint, self.details, self.instead)
+        return _rebuild, (type(self), *fields)
 
 
 def _rebuild(
-    kind: type[HookcliError], message: str, place: str, hint: str, details: str
+    kind: type[HookcliError],
+    message: str,
+    place: str,
+    hint: str,
+    details: str,
+    instead: tuple[str, ...],
 ) -> HookcliError:
-    return kind(message, place=place, hint=hint, details=details)
+    return kind(message, place=place, hint=hint, details=details, instead=instead)
 
 
 class RequestError(HookcliError):
-    """The request cannot be carried out: flags, files, names, input specs."""
+    """The request is wrong: a flag, a file, a name or an input."""
 
     status = Status.REQUEST
 
 
 class ProblemsError(RequestError):
-    """All that is wrong with a configuration, said at once. The first speaks for all."""
+    """All errors of a configuration. Its message, place and hint are those of the first."""
 
     def __init__(self, problems: tuple[RequestError, ...]) -> None:
         first = problems[0]
@@ -70,33 +88,33 @@ class ProblemsError(RequestError):
 
 
 class NoBatchError(RequestError):
-    """Nothing was given or declared to run the model with, and nothing could be inferred."""
+    """No batch was given or declared, and none could be inferred."""
 
 
 class ModelError(HookcliError):
-    """The model's own code, or its archive, failed."""
+    """The model's code failed, or its archive is damaged."""
 
     status = Status.MODEL
 
 
 class NoFakeError(ModelError):
-    """A tensor of the model or its batch has no fake counterpart: a real run can tell more."""
+    """A tensor of the model or its batch has no fake counterpart; a real run may succeed."""
 
 
 class BugError(HookcliError):
-    """hookcli itself is wrong."""
+    """A bug in hookcli."""
 
     status = Status.BUG
 
 
 class QuitError(HookcliError):
-    """The user left the debugger, and the run with it."""
+    """The user quit the debugger, which ends the run."""
 
     status = Status.INTERRUPTED
 
 
 class LeftDebugger(KeyboardInterrupt):
-    """The user left the debugger that an action opened, at `place`: nothing may go on."""
+    """The user quit the debugger that an action opened at `place`. The run must not continue."""
 
     def __init__(self, place: str) -> None:
         super().__init__(place)
@@ -107,15 +125,15 @@ OWN = frozenset(
     (HookcliError, RequestError, ProblemsError, NoBatchError, ModelError, BugError, QuitError)
 )
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep  # noqa: PTH100, PTH120  # fast
-_ENTRIES = f"{_FOLDER}api"  # how the functions of hookcli's Python API begin
+_ENTRIES = f"{_FOLDER}api"  # the files of hookcli's Python API
 
 
 def is_own(error: BaseException) -> bool:
-    """Whether hookcli itself says something by this error, and not code of the user's.
+    """Return whether hookcli raised this error, and not the user's code.
 
-    That code may raise errors of the same name, of these very classes, or of classes below them,
-    and may call hookcli's API, which raises them in hookcli's own lines. Nothing that a class can
-    override is asked.
+    The user's code may raise errors of the same name, of these classes or of subclasses, and may
+    call hookcli's API, which raises them from hookcli's own lines. The test uses nothing that a
+    class can override.
     """
     if type(error) not in OWN:
         return False
@@ -129,7 +147,7 @@ def is_own(error: BaseException) -> bool:
 
 
 def trace_of(error: BaseException) -> TracebackType | None:
-    """The traceback that Python keeps, whatever a property of the class says."""
+    """Return the traceback that Python stores, even if the class overrides the attribute."""
     return _trace(error)
 
 
@@ -138,7 +156,7 @@ _trace = vars(BaseException)["__traceback__"].__get__
 
 
 class InterruptedRun(BaseException):
-    """A signal, or a closed stdout, ended the command; `where` says where the run had come."""
+    """A signal or a closed stdout ended the command. `where` describes how far the run was."""
 
     def __init__(self, status: Status) -> None:
         super().__init__(status)

@@ -1,1 +1,1 @@
-"""The command line: one file per command; the only place that knows typer and exit statuses."""
+"""The command line. Only this package uses typer and decides exit statuses."""

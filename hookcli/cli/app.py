@@ -1,63 +1,81 @@
-"""The commands, a line each, and running one: usage errors in three lines, as all others.
+"""Running a command line. Usage errors are printed as three lines, like all others.
 
-Importing this imports none of them: a worker may be started before they are.
+Importing this imports no command: a worker may be started first.
 """
 
 from __future__ import annotations
 
-# In the order of --help; each is a file of cli/commands. True: it is likely to run a model, so that
-# a worker is started before its flags are read.
-COMMANDS = {
-    "inspect": True,
-    "grads": True,
-    "trace": True,
-    "check": True,
-    "diff": True,
-    "init": False,
-    "snapshot": False,
-    "list": False,
-    "explain": False,
-    "render": False,
-    "schema": False,
-}
+import os
+
+from hookcli.cli.commands import COMMANDS, RUNNING
+
 _HELP = {"-h", "--help"}
+_COMPLETE = "_HOOKCLI_COMPLETE"  # set by the shell functions that typer writes
 
 
 def will_run(arguments: list[str]) -> bool:
-    """Whether a model is likely to be run, as far as can be told before the flags are read."""
+    """Return whether the command line is likely to run a model; its flags are not read yet."""
     if len(arguments) < 2 or not _HELP.isdisjoint(arguments):
         return False
-    return COMMANDS.get(arguments[0], False)
+    return arguments[0] in RUNNING and _COMPLETE not in os.environ
 
 
 def run(arguments: list[str]) -> int:
-    """The exit status of a command line."""
-    import shlex
-
-    from hookcli.cli.application import application
-    from hookcli.cli.errors import usage_error
-    from hookcli.console import Console, stdout_is_closed
+    """Run a command line and return its exit status."""
+    from hookcli.console import Console
     from hookcli.errors import RequestError, Status
 
-    if any("\0" in argument for argument in arguments):  # no system passes it on, but a caller may
-        refused = RequestError(
-            "an argument holds a NUL character",
-            place=shlex.join(["hookcli", *arguments]),
-            hint="take the character out",
-        )
-        Console().error(refused)
-        return refused.status
-    shown = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
+    if _COMPLETE in os.environ:
+        from hookcli.cli.application import application
+        from hookcli.cli.completion.answer import answer
+
+        return answer(os.environ[_COMPLETE], os.environ, application)
+    if not arguments:
+        from hookcli.cli.help.welcome import WELCOME
+
+        Console().out(WELCOME)
+        return Status.FINE
+    from hookcli.cli.help.next_command import color_option, remember, unknown_command
+
+    remember(arguments)
+    try:
+        if any("\0" in argument for argument in arguments):  # possible if Python calls this
+            import shlex
+
+            raise RequestError(
+                "an argument contains a NUL character",
+                place=shlex.join(["hookcli", *arguments]),
+                hint="remove the character",
+            )
+        if arguments[0] not in COMMANDS and not arguments[0].startswith("-"):
+            raise unknown_command(arguments, COMMANDS)
+        return _run(arguments)
+    except RequestError as error:
+        Console(color=color_option(arguments)).error(error)
+        return error.status
+
+
+def _run(arguments: list[str]) -> int:
+    """Run a command through typer.
+
+    Raises
+    ------
+    RequestError : typer refused the command line.
+    """
+    from hookcli.cli.application import application
+    from hookcli.cli.usage_errors import usage_error
+    from hookcli.console import stdout_is_closed
+    from hookcli.errors import Status
+
+    shown = arguments[:1] if arguments[0] in COMMANDS else COMMANDS
     app = application(shown, called=arguments)
     try:
-        status = app(arguments or ["--help"], prog_name="hookcli", standalone_mode=False)
-    except SystemExit as leaving:  # typer's way with a closed stdout, for help
+        status = app(arguments, prog_name="hookcli", standalone_mode=False)
+    except SystemExit as leaving:  # how typer ends if stdout is closed while it prints help
         return Status.CLOSED_STDOUT if stdout_is_closed() else int(leaving.code or 0)
     except Exception as error:
-        # typer's usage errors: it keeps their class in a private module that has moved before
+        # A usage error of typer, whose class is in a private module that has moved before.
         if not hasattr(error, "format_message"):
             raise
-        usage = usage_error(error, arguments, COMMANDS)
-        Console().error(usage)
-        return usage.status
+        raise usage_error(error, arguments) from None
     return int(status or 0)

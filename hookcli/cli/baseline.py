@@ -1,4 +1,4 @@
-"""A baseline: the findings that are known, by their fingerprints, in a file for version control."""
+"""Baselines: files with the fingerprints of known findings, for version control."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ SCHEMA = "hookcli.baseline/1"
 
 
 def known(file: str) -> frozenset[str]:
-    """The fingerprints in a baseline.
+    """Return the fingerprints in a baseline.
 
     Raises
     ------
-    RequestError : there is no such file, or it is no baseline.
+    RequestError : the file cannot be read, or is not a baseline.
 
     """
-    hint = f"write one with --baseline {file} --update-baseline"
+    hint = f"write one with `--baseline {file} --update-baseline`"
     try:
         text = read_bytes(file)
     except OSError as error:
         raise RequestError(
-            f"{file} cannot be read: {error.strerror}", place=f"--baseline {file}", hint=hint
+            f"cannot read {file}: {error.strerror}", place=f"--baseline {file}", hint=hint
         ) from None
     try:
         document = json.loads(text)
@@ -38,12 +38,12 @@ def known(file: str) -> frozenset[str]:
         return frozenset(str(finding["fingerprint"]) for finding in document["findings"])
     except (ValueError, KeyError, TypeError, RecursionError):
         raise RequestError(
-            f"{file} is no baseline of hookcli", place=f"--baseline {file}", hint=hint
+            f"{file} is not a hookcli baseline", place=f"--baseline {file}", hint=hint
         ) from None
 
 
 def write_baseline(file: str, report: Report) -> None:
-    """Write what fails today, in the order of rule and target: one line each.
+    """Write the findings of a report, one line each, sorted by rule and target.
 
     Raises
     ------

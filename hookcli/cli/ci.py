@@ -1,4 +1,4 @@
-"""What a CI runner gives a command: the root that files are named from, a file for its summary."""
+"""What a CI runner provides: the root of the checkout, and the file of the step summary."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 def source_root() -> tuple[str, str]:
-    """(root, start): the folder that files are named from, and the working directory.
+    """Return (root, start): the folder to which paths are relative, and the working directory.
 
-    The root is that of the git checkout around the working directory; without one, the checkout
-    that the CI runner names; else the working directory. Both absolute, links resolved.
+    The root is the git checkout that contains the working directory, else the checkout that the CI
+    runner names, else the working directory. Both paths are absolute, with links resolved.
     """
     try:
         start = Path.cwd().resolve()
-    except OSError:  # the folder is gone
+    except OSError:  # the folder was removed
         return "", ""
-    around = (start, *start.parents)
+    parents = (start, *start.parents)
     named = [Path(os.path.realpath(os.environ[key])) for key in _CHECKOUTS if os.environ.get(key)]
-    homes = [folder for folder in around if os.path.exists(folder / ".git")]  # noqa: PTH110  # never raises
-    homes += [folder for folder in named if folder in around]
-    return str(homes[0] if homes else start), str(start)
+    roots = [folder for folder in parents if os.path.exists(folder / ".git")]  # noqa: PTH110  # never raises
+    roots += [folder for folder in named if folder in parents]
+    return str(roots[0] if roots else start), str(start)
 
 
 def write_summary(report: Report, view: View, console: Console) -> None:
-    """Add the report to the summary of a GitHub Actions step, where there is one."""
+    """Append the report to the summary of a GitHub Actions step, if there is one."""
     name = os.environ.get(_SUMMARY)
     if not name:
         return
@@ -44,4 +44,4 @@ def write_summary(report: Report, view: View, console: Console) -> None:
         with Path(name).open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(brief(report, view) + "\n")
     except OSError as error:
-        console.note(f"the step has no summary: {name} cannot be written: {error.strerror}")
+        console.note(f"no step summary: cannot write {name}: {error.strerror}")

@@ -1,4 +1,4 @@
-"""A and B as they are typed → what to run on each side."""
+"""The arguments A and B of diff, parsed into what to run on each side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEYS = ("dtype", "device", "mode", "weights", "arg")
 
 @dataclass(frozen=True, slots=True)
 class SideText:
-    """`SOURCE?dtype=bfloat16&device=cpu`, taken apart. `settings` are (key, value) as typed."""
+    """The parts of `SOURCE?dtype=bfloat16&device=cpu`. `settings` are (key, value) as typed."""
 
     text: str
     source: str
@@ -28,18 +28,18 @@ class SideText:
 
     @property
     def is_report(self) -> bool:
-        """Whether a saved report is named."""
+        """Whether the side is a saved report."""
         return self.source.endswith(".json")
 
     @property
     def is_config(self) -> bool:
-        """Whether a configuration is named."""
+        """Whether the side is a configuration."""
         return self.source.endswith((".yaml", ".yml"))
 
 
 @dataclass(frozen=True, slots=True)
 class SideRequest:
-    """What one side asks for, and the files that it reads."""
+    """The request of one side, and the files that it reads."""
 
     request: Request
     read: tuple[str, ...]
@@ -47,7 +47,7 @@ class SideRequest:
 
 
 def parse_side(text: str) -> SideText:
-    """Take a side apart. A file of that very name is taken as it is.
+    """Parse a side. If a file of exactly this name exists, it is the source.
 
     Raises
     ------
@@ -60,31 +60,39 @@ def parse_side(text: str) -> SideText:
     for part in query.split("&"):
         key, _, value = part.partition("=")
         if key not in _KEYS or not value:
-            guess = nearest(key, _KEYS)
-            what = "has no value" if key in _KEYS else "is no setting of a side"
-            raise RequestError(
-                f"'{key}' {what}",
-                place=text,
-                hint=try_instead(guess)
-                if guess and key not in _KEYS
-                else "write SOURCE?dtype=bfloat16&device=cpu; settings are " + ", ".join(_KEYS),
-            )
+            raise _setting_error(key, text)
         if key == "mode" and value not in get_args(Mode):
             raise RequestError(
-                f"'{value}' is no mode", place=text, hint=f"modes are {', '.join(get_args(Mode))}"
+                f"unknown mode '{value}'",
+                place=text,
+                hint=f"choose from {', '.join(get_args(Mode))}",
             )
         settings.append((key, value))
     return SideText(text, source, tuple(settings))
 
 
+def _setting_error(key: str, text: str) -> RequestError:
+    if key in _KEYS:
+        hint = f"add a value, as in `?{key}=VALUE`"
+        return RequestError(f"setting '{key}' requires a value", place=text, hint=hint)
+    guess = nearest(key, _KEYS)
+    return RequestError(
+        f"unknown setting '{key}'",
+        place=text,
+        hint=try_instead(guess, f"choose from {', '.join(_KEYS)}"),
+    )
+
+
 def side_request(
     side: SideText, command: Command, flags: RequestFlags, view: ViewFlags, console: Console
 ) -> SideRequest:
-    """The request of one side: its own settings over the command's flags, these over its file.
+    """Return the request of one side.
+
+    The side's settings override the command's flags, and these override the side's configuration.
 
     Raises
     ------
-    RequestError : it cannot be; the place is the side as it was typed.
+    RequestError : the request is wrong.
     """
     from hookcli.cli.input_files import files_read
     from hookcli.cli.requests import request_of
@@ -96,7 +104,7 @@ def side_request(
 
 
 def _side_flags(side: SideText, flags: RequestFlags) -> RequestFlags:
-    """The command's flags with the side's settings; of one that is set twice the last counts."""
+    """Return the command's flags with the side's settings; the last of equal settings counts."""
     given = dict(side.settings)
     model = replace(
         flags.model,
@@ -114,7 +122,7 @@ def _side_flags(side: SideText, flags: RequestFlags) -> RequestFlags:
 
 
 def prefix_side(error: HookcliError, name: str) -> HookcliError:
-    """The error, said of side A or B."""
+    """Return the error with the side, A or B, before its message."""
     if isinstance(error, ProblemsError):
         for problem in error.problems:
             problem.message = f"{name}: {problem.message}"

@@ -1,4 +1,4 @@
-"""What all commands that run a model do, once their flags are read."""
+"""Running a model and showing its report, for all commands that do so."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-import typer
-
 from hookcli.cli.errors import exit_status, reporting, watch_stdout
+from hookcli.cli.help.next_command import missing_model
 from hookcli.cli.output import Target, deliver, has_stdout
 from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
@@ -17,6 +16,7 @@ from hookcli.errors import Status
 from hookcli.formats.registry import FORMATS
 from hookcli.rules.verdict import is_counted, verdict_of
 from hookcli.spec.request import Command
+from hookcli.text import counted
 
 if TYPE_CHECKING:
     from hookcli.cli.flags.options import ModelFlags, OutputFlags, RequestFlags, ViewFlags
@@ -29,14 +29,18 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 
-def need_model(context: typer.Context, flags: ModelFlags) -> None:
-    """End with a usage error where neither a model nor a configuration is named."""
+def need_model(flags: ModelFlags) -> None:
+    """Check that a model or a configuration is given.
+
+    Raises
+    ------
+    RequestError : neither is.
+    """
     if flags.model is None and flags.config is None:
-        context.fail("missing argument 'MODEL'")
+        raise missing_model()
 
 
 def run_and_report(
-    context: typer.Context,
     command: Command,
     flags: RequestFlags,
     *,
@@ -44,10 +48,10 @@ def run_and_report(
     output: OutputFlags,
     console: Console,
 ) -> int:
-    """The exit status of a command that runs a model and shows its report."""
-    need_model(context, flags.model)
+    """Run a model, show its report and return the exit status."""
 
     def run() -> int:
+        need_model(flags.model)
         from hookcli.cli.requests import request_of
 
         request = request_of(command, flags, view=view, output=output, console=console)
@@ -72,14 +76,14 @@ def run_in_worker(
     console: Console,
     targets: Sequence[Target],
 ) -> WorkerResult:
-    """Run a request in a process of its own; under -v the tries to infer a batch are noted.
+    """Run a request in a separate process. With -v, print the trials to infer a batch as notes.
 
-    While it starts, what renders the formats of `targets` is imported.
+    While the process starts, the renderers of the formats in `targets` are imported.
 
     Raises
     ------
-    HookcliError : nothing could be run.
-    InterruptedRun : a signal came, or nobody reads the stdout that is a target.
+    HookcliError : the model could not run.
+    InterruptedRun : a signal arrived, or stdout is a target and was closed.
 
     """
     from hookcli.worker.attempts import run
@@ -100,37 +104,36 @@ def while_watched(
     targets: Sequence[Target],
     meanwhile: Callable[[], None],
 ) -> _Result:
-    """What `run(check, meanwhile)` returns, with what the model prints fenced off.
+    """Return `run(check, meanwhile)`; CI commands that the model prints are not executed.
 
-    `check` ends the run once nobody reads stdout, where that is a target; `meanwhile` is what can
-    be done while the worker starts.
+    `check` ends the run after stdout was closed, if that is a target; `meanwhile` is called while
+    the worker starts.
     """
     with console.fenced():
         return run(watch_stdout if has_stdout(targets) else lambda: None, meanwhile)
 
 
 def _possible(report: Report, targets: tuple[Target, ...], console: Console) -> tuple[Target, ...]:
-    """The targets that there is something for: a run that crashed has no timings to show."""
+    """Return the targets that can be written: a run that crashed has no timings."""
     if report.error is None or report.timings is not None:
         return targets
     possible = tuple(target for target in targets if not FORMATS[target.format].needs_timings)
     if possible != targets:
-        console.note("the run ended without its timings: there is no timeline")
+        console.note("the run ended without timings: the timeline is not written")
     return possible
 
 
 def _status(report: Report, fail_on: FailOn, console: Console) -> int:
-    """The exit status of a run, with what made it so."""
+    """Return the exit status of a run, and print why it is 1."""
     status = report_status(report, fail_on, console)
     if status is Status.FINDINGS:
         count = sum(is_counted(row, fail_on) for row in report.checks)
-        noun = "finding" if count == 1 else "findings"
-        console.note(f"status 1 for {count} {noun}, as --fail-on {fail_on} asks")
+        console.note(f"exit status 1: {counted(count, 'finding')} with --fail-on {fail_on}")
     return status
 
 
 def report_status(report: Report, fail_on: FailOn, console: Console) -> Status:
-    """The exit status of a report; the error of a model that failed is printed."""
+    """Return the exit status of a report, and print the error if the model failed."""
     if report.error is not None:
         from hookcli.cli.run_error import run_error
 

@@ -1,4 +1,4 @@
-"""The files that a run reads: none of them is written over."""
+"""The files that a run reads. None of them may be an output file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hookcli.spec.request import Spec
 
 
 def files_read(spec: Spec, config: str | None) -> list[str]:
-    """The names of the files that a request reads; where one may name a module, it stands too."""
+    """Return the names of the files that a request reads; names of modules may be among them."""
     return [name for name in (config, *_named(spec)) if name]
 
 
@@ -46,13 +46,13 @@ def _input(spec: Input) -> Iterator[str]:
 
 
 def _with_source(text: str) -> Iterator[str]:
-    """`file.py:name` as it stands, and its file."""
+    """Yield `file.py:name` as it is, and its file."""
     yield text
     yield text.rpartition(":")[0]
 
 
 def _called(value: Any) -> Iterator[str]:
-    """The files of functions that constructor arguments call."""
+    """Yield the files of the functions that constructor arguments call."""
     if isinstance(value, dict):
         if isinstance(value.get("call"), str):
             yield from _with_source(value["call"])

@@ -1,4 +1,4 @@
-"""Signals and closed streams → exit statuses, at every phase of a command."""
+"""Signals and closed streams become exit statuses, in every phase of a command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hookcli.cli.app import run, will_run
 from hookcli.errors import InterruptedRun, Status
 from hookcli.worker.process import end_unused, start_ahead
 
-TYPE_CHECKING = False  # as type checkers know it: importing typing takes a while
+TYPE_CHECKING = False  # type checkers know this name; importing typing takes time
 if TYPE_CHECKING:
     from typing import NoReturn
 
@@ -20,15 +20,15 @@ _STATUS = {signal.SIGINT: Status.INTERRUPTED, signal.SIGTERM: Status.TERMINATED}
 
 
 def _stop(signum: int, _frame: FrameType | None) -> None:
-    for signal_number in _STATUS:  # a second one must not cut the clean-up short
+    for signal_number in _STATUS:  # a second signal must not interrupt the clean-up
         signal.signal(signal_number, signal.SIG_IGN)
     raise InterruptedRun(_STATUS[signal.Signals(signum)])
 
 
 def guarded(arguments: list[str]) -> int:
-    """The command's exit status, whatever ends it."""
+    """Return the command's exit status, whatever ends it."""
     _fill_standard_streams()
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, no child has a status
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, children have no status
     for signal_number in _STATUS:
         if (
             signal.getsignal(signal_number) is not signal.SIG_IGN
@@ -36,7 +36,7 @@ def guarded(arguments: list[str]) -> int:
             signal.signal(signal_number, _stop)
     try:
         if will_run(arguments):
-            with contextlib.suppress(OSError):  # said when the run itself cannot start
+            with contextlib.suppress(OSError):  # the run itself reports it if it cannot start
                 start_ahead()
         return run(arguments)
     except BrokenPipeError:
@@ -44,19 +44,19 @@ def guarded(arguments: list[str]) -> int:
     except InterruptedRun as interruption:
         if interruption.status is Status.CLOSED_STDOUT:
             return _closed()
-        _say(interruption)
+        _print_interruption(interruption)
         return interruption.status
     finally:
         end_unused()
         for signal_number in _STATUS:
             if (
                 signal.getsignal(signal_number) is _stop
-            ):  # nobody is left to catch it, and all is done
+            ):  # the command has ended: nothing would catch the interruption
                 signal.signal(signal_number, signal.SIG_IGN)
 
 
 def leave(status: int) -> NoReturn:
-    """End the process without taking every module apart, which takes as long as a short command."""
+    """Exit without Python's clean-up of modules, which takes as long as a short command."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
@@ -64,15 +64,15 @@ def leave(status: int) -> NoReturn:
 
 
 def _fill_standard_streams() -> None:
-    """Put nothing where a standard stream is closed, lest a pipe of ours get its number."""
+    """Open /dev/null for closed standard streams, so that no pipe of ours gets their numbers."""
     for fd in range(3):
         try:
             os.fstat(fd)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is fd
 
 
-def _say(interruption: InterruptedRun) -> None:
+def _print_interruption(interruption: InterruptedRun) -> None:
     from hookcli.console import escape
 
     word = "interrupted" if interruption.status is Status.INTERRUPTED else "terminated"
@@ -85,7 +85,7 @@ def _say(interruption: InterruptedRun) -> None:
 
 
 def _closed() -> int:
-    """Silently: nobody reads. What is buffered goes nowhere, lest Python complain at exit."""
+    """End silently. Buffered output is discarded, so that Python does not complain at exit."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return Status.CLOSED_STDOUT

@@ -1,4 +1,4 @@
-"""Formats and files: what goes to stdout, what to disk, whole or not at all."""
+"""Formats and output files. A file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -28,25 +28,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A format and the file it goes to; None is stdout."""
+    """A format and its file; None is stdout."""
 
     format: str
     file: Path | None
 
 
 def has_stdout(targets: Sequence[Target]) -> bool:
-    """Whether one of the targets is stdout."""
+    """Return whether one of the targets is stdout."""
     return any(target.file is None for target in targets)
 
 
 def parse_targets(flags: OutputFlags, *, read: Sequence[str]) -> tuple[Target, ...]:
-    """What `-f` and `-o` ask for, checked so that a run is not for nothing.
+    """Return the targets of `-f` and `-o`, checked before the run.
 
-    `read` are the files that the command reads: none of them is written. "-" is stdout.
+    `read` are the files that the command reads; none of them may be written. "-" is stdout.
 
     Raises
     ------
-    RequestError : an unknown format, two for stdout, a file that cannot or must not be written.
+    RequestError : a format is unknown, two formats have the same target, or a file cannot or must
+        not be written.
 
     """
     formats, output = flags.formats, flags.output
@@ -54,23 +55,23 @@ def parse_targets(flags: OutputFlags, *, read: Sequence[str]) -> tuple[Target, .
     if output is not None:
         if len(targets) > 1 or targets[0].file is not None:
             raise RequestError(
-                "-o names the file of a single format",
+                "-o cannot be combined with several formats or with `-f FORMAT=FILE`",
                 place=f"-o {output}",
-                hint="name each format's file with it: -f json=report.json -f table",
+                hint="write the file after its format: `-f json=report.json -f table`",
             )
         targets = [Target(targets[0].format, _file(output))]
     if sum(target.file is None for target in targets) > 1:
         raise RequestError(
             "two formats cannot share stdout",
             place=" ".join(f"-f {text}" for text in formats),
-            hint="give all but one a file: -f json=report.json",
+            hint="give all formats but one a file: `-f json=report.json`",
         )
     files = [os.path.realpath(target.file) for target in targets if target.file is not None]
     if len(set(files)) < len(files):
         raise RequestError(
             "two formats cannot share a file",
             place=" ".join(f"-f {text}" for text in formats),
-            hint="give each a file of its own",
+            hint="give each format a separate file",
         )
     for target in targets:
         if target.file is not None:
@@ -84,13 +85,13 @@ def _target(text: str) -> Target:
     if name not in FORMATS:
         guess = nearest(name, FORMATS)
         raise RequestError(
-            f"there is no format '{name}'",
+            f"unknown format '{name}'",
             place=f"-f {text}",
-            hint=try_instead(guess, f"formats are {', '.join(FORMATS)}"),
+            hint=try_instead(guess, f"choose from {', '.join(FORMATS)}"),
         )
     if given and not file:
         raise RequestError(
-            "the file's name is missing", place=f"-f {text}", hint=f"write -f {name}=FILE"
+            "the name of the file is missing", place=f"-f {text}", hint=f"write `-f {name}=FILE`"
         )
     return Target(name, _file(file) if file else None)
 
@@ -101,12 +102,14 @@ def _file(text: str) -> Path | None:
 
 def _unwritable(file: Path, why: str) -> RequestError:
     return RequestError(
-        f"{file} cannot be written: {why}", place=str(file), hint="name a file in a folder of yours"
+        f"cannot write {file}: {why}",
+        place=str(file),
+        hint="choose a file in a folder that you can write to",
     )
 
 
 def check_writable(file: Path) -> None:
-    """Check that a file can be made, or written over.
+    """Check that a file can be created or overwritten.
 
     Raises
     ------
@@ -116,59 +119,74 @@ def check_writable(file: Path) -> None:
     folder = file.parent
     try:
         if not folder.is_dir():
-            raise _unwritable(file, f"there is no folder {folder}")
+            raise _unwritable(file, f"folder not found: {folder}")
         mode = file.stat().st_mode
     except FileNotFoundError:
         mode = None
     except OSError as error:  # a name that is too long, a loop of links
         raise _unwritable(file, error.strerror or str(error)) from None
     if mode is not None and stat.S_ISDIR(mode):
-        raise _unwritable(file, "it is a directory")
+        raise _unwritable(file, "is a directory")
     if mode is not None and not stat.S_ISREG(mode):
         return  # a device or a pipe, such as /dev/null: written in place
     if not os.access(folder, os.W_OK) or (mode is not None and not os.access(file, os.W_OK)):
         raise _unwritable(file, "permission denied")
 
 
-def check_stream(name: str | None, targets: Sequence[Target], read: Sequence[str]) -> None:
-    """Check the file that events are written to as they happen.
+def check_new(file: Path, hint: str) -> None:
+    """Check that a file can be created and does not exist.
 
     Raises
     ------
-    RequestError : it cannot be written, the command reads it, or a format goes there too.
+    RequestError : it cannot be created, or exists; then `hint` is the error's.
+
+    """
+    check_writable(file)
+    if file.is_file() or file.is_symlink():
+        raise RequestError(f"{file} already exists", place=f"-o {file}", hint=hint)
+
+
+def check_stream(name: str | None, targets: Sequence[Target], read: Sequence[str]) -> None:
+    """Check the file of --stream.
+
+    Raises
+    ------
+    RequestError : it cannot be written, the command reads it, or it is also a format's file.
 
     """
     if name is None:
         return
     if name == "-":
         raise RequestError(
-            "events cannot go to stdout, where the report goes",
+            "--stream cannot write to stdout, which gets the report",
             place="--stream -",
-            hint="name a file, or leave --stream out and take -f json",
+            hint="give a file, or use `-f json` instead",
         )
     file = Path(name)
     check_writable(file)
     _check_not_read(file, read)
     files = [target.file for target in targets if target.file is not None]
     if any(os.path.realpath(other_file) == os.path.realpath(file) for other_file in files):
-        raise _unwritable(file, "a format goes there too")
+        raise _unwritable(file, "a format has the same file")
 
 
 def _check_not_read(file: Path, read: Sequence[str]) -> None:
     for name in read:
         same = False
-        with contextlib.suppress(OSError):  # one of the two is not there
+        with contextlib.suppress(OSError):  # one of the two does not exist
             same = file.samefile(name)
         if same:
-            raise _unwritable(file, f"the command reads {name}, which is the same file")
+            raise _unwritable(file, f"it is the same file as {name}, which the command reads")
 
 
 def write_file(file: Path, text: str) -> None:
-    """Write a file whole: beside it first, then in its place. What stood there stays on failure.
+    """Write a file completely: a temporary file in the same folder replaces it at the end.
+
+    If that fails, an existing file is unchanged.
 
     Raises
     ------
-    RequestError : it cannot be written.
+    RequestError : the file cannot be written.
 
     """
     data = text.encode("utf-8", "backslashreplace")
@@ -176,7 +194,7 @@ def write_file(file: Path, text: str) -> None:
         if file.exists() and not file.is_file():
             file.write_bytes(data)
             return
-        target = Path(os.path.realpath(file))  # a link keeps its place; what it names changes
+        target = Path(os.path.realpath(file))  # keep a link, replace its file
         handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
     except OSError as error:
         raise _unwritable(file, error.strerror or str(error)) from None
@@ -201,9 +219,9 @@ def _umask() -> int:
 
 
 def deliver(report: Report, targets: tuple[Target, ...], view: View, console: Console) -> None:
-    """Render each format and put it where it goes: files first, stdout last.
+    """Render each format and write it: files first, stdout last.
 
-    What has a summary for a CI step too adds it where the CI runner wants it.
+    A format with a summary for a CI step also appends that to the file that the CI runner names.
     """
     status = exit_status(verdict_of(report, view.fail_on))
     view = dataclasses.replace(view, exit_status=int(status))
@@ -215,7 +233,7 @@ def deliver(report: Report, targets: tuple[Target, ...], view: View, console: Co
 
 
 def write_files(rendered: Sequence[tuple[Target, str]]) -> None:
-    """Write the texts whose targets are files.
+    """Write the text of each target that is a file.
 
     Raises
     ------
@@ -228,7 +246,7 @@ def write_files(rendered: Sequence[tuple[Target, str]]) -> None:
 
 
 def print_texts(rendered: Sequence[tuple[Target, str]], console: Console) -> None:
-    """Write the text whose target is stdout there."""
+    """Write the text of the target that is stdout."""
     for target, text in rendered:
         if target.file is None:
             console.out(text)

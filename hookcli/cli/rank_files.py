@@ -1,4 +1,4 @@
-"""The files of the ranks after the first: the report that each left, also a dead one."""
+"""The report files of the ranks after the first, also of ranks that died."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from hookcli.report.report import Report
     from hookcli.worker.attempts import WorkerResult
 
-_GRACE = 8.0  # seconds for rank 0 to say what it saw: torchrun ends all once one has failed
+_GRACE = 8.0  # seconds for rank 0 to print: torchrun ends all ranks after one has failed
 
 
 def write_others(ran: WorkerResult, targets: Sequence[Target]) -> None:
-    """Beside each file of a format that has them one for every other rank: report.rank1.json."""
+    """Write a file for each other rank, such as report.rank1.json, if the format has such files."""
     for number, report in sorted(ran.others.items()):
         _write(report, number, targets)
 
 
 def only_this_rank(ran: WorkerResult, targets: Sequence[Target], console: Console) -> int:
-    """Under torchrun, on a rank that is not the first: its own file; rank 0 says the rest."""
+    """Write the file of a rank of torchrun that is not the first. Rank 0 prints the rest."""
     _write(ran.report, ran.rank, targets)
     if ran.report.error is None:
         return Status.FINE

@@ -1,8 +1,9 @@
-"""Flags and a configuration → what to run, how to show it, and what counts as a failure."""
+"""From flags and a configuration to what to run, how to show it, and what counts as failure."""
 
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ from hookcli.spec.request import Command, Spec
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One command line, checked as far as that needs no torch."""
+    """A command line, checked as far as possible without torch."""
 
     spec: Spec
     targets: tuple[Target, ...]
@@ -42,11 +43,11 @@ def request_of(
     console: Console,
     read: Sequence[str | None] = (),
 ) -> Request:
-    """What a command's flags ask for; `read` are files that it reads beside those of the request.
+    """Return the request of a command's flags. `read` are other files that the command reads.
 
     Raises
     ------
-    RequestError : it cannot be. Of a configuration all problems are said at once.
+    RequestError : the request is wrong; for a configuration with all its errors.
 
     """
     config = config_of(flags.model)
@@ -59,22 +60,22 @@ def request_of(
     _check_gradients(spec, flags.model.config)
     timed = [target.format for target in targets if FORMATS[target.format].needs_timings]
     if timed:
-        asked = flags.run.tensors is not None or "tensors" in config.run
-        spec = _timed(spec, timed[0], asked=asked)
+        explicit = flags.run.tensors is not None or "tensors" in config.run
+        spec = _timed(spec, timed[0], keep_tensors=explicit)
     level = flags.gate.fail_on or config.fail_on or ("error" if command == "check" else "never")
     return Request(spec, targets, shown, level)
 
 
 def config_of(flags: ModelFlags) -> Config:
-    """What the configuration says that the flags name; nothing without one.
+    """Return the configuration of --config, or an empty one.
 
     Raises
     ------
-    RequestError, ProblemsError : it is wrong, or --data-only refuses what it says.
+    RequestError, ProblemsError : the configuration is wrong, or --data-only refuses it.
     """
     if flags.config is None:
         return Config()
-    from hookcli.config.load import read_config  # pydantic is for those who have a file
+    from hookcli.config.load import read_config  # imports pydantic
 
     if not flags.data_only:
         return read_config(flags.config)
@@ -101,22 +102,25 @@ def _flags(flags: RequestFlags) -> Flags:
     )
 
 
-def _timed(spec: Spec, form: str, *, asked: bool) -> Spec:
-    """The request with timings; real tensors unless others were asked for: fake ones take none."""
+def _timed(spec: Spec, form: str, *, keep_tensors: bool) -> Spec:
+    """Return the request with timings, and with real tensors unless --tensors or a file sets them.
+
+    Operators on fake tensors take no time.
+    """
     if spec.command == "inspect":
         raise RequestError(
-            "a timeline shows events, and inspect has none",
+            f"inspect does not support format '{form}', which shows events",
             place=f"-f {form}",
-            hint=f"write hookcli trace {spec.model.source} -f {form}=trace.json",
+            hint=f"run `hookcli trace {shlex.quote(spec.model.source)} -f {form}=trace.json`",
         )
-    run = spec.run if asked else dataclasses.replace(spec.run, tensors="real")
+    run = spec.run if keep_tensors else dataclasses.replace(spec.run, tensors="real")
     return dataclasses.replace(spec, run=run, timings=True)
 
 
 def _check_gradients(spec: Spec, config: str | None) -> None:
     if spec.command == "grads" and not spec.run.grad:
         raise RequestError(
-            "without autograd there are no gradients",
+            "grads requires autograd, which --no-grad disables",
             place="--no-grad" if config is None else f"--no-grad, or run.grad in {config}",
-            hint="leave it out, or see the forward alone with hookcli inspect",
+            hint="remove `--no-grad`, or use `hookcli inspect` for the forward",
         )

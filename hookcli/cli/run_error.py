@@ -1,4 +1,4 @@
-"""A partial report's error → the three lines."""
+"""The three lines for the error of a partial report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _row(report: Report, error: ErrorInfo) -> LayerRow | None:
 
 
 def _weights(report: Report, layer: str) -> str:
-    """The shapes of the layer's own parameters: "weight [10, 4], bias [10]"."""
+    """Return the shapes of the layer's own parameters: "weight [10, 4], bias [10]"."""
     prefix = f"{layer}." if layer else ""
     own = [
         (name.removeprefix(prefix), parameter.shape)
@@ -41,10 +41,10 @@ def _weights(report: Report, layer: str) -> str:
 
 
 def run_error(report: Report) -> ModelError:
-    """What went wrong, in which layer, given what."""
+    """Return the error of a failed run: what failed, in which layer, with which inputs."""
     error = report.error
     if error is None:
-        raise ValueError("the report is complete")
+        raise ValueError("the report has no error")
     where = f"in {error.phase}"
     if error.layer is not None:
         row = _row(report, error)
@@ -63,31 +63,34 @@ def run_error(report: Report) -> ModelError:
     )
 
 
-_CHANGED = "modified by an inplace operation"  # torch's words
+_CHANGED = "modified by an inplace operation"  # in the message of torch
 
 
 def _hint(report: Report, error: ErrorInfo) -> str:
     if report.run.tensors == "fake" and error.type in _FAKE_LIMITS:
-        return "fake tensors have no values to decide by: leave --tensors fake out"
+        return "remove `--tensors fake`: this model needs the values of its tensors"
     if error.phase == "loss" and error.type == ModelError.__name__:
         return (
-            "is all frozen, or does forward detach its output or run under no_grad? --loss "
-            "names another start: output:PATH, file.py:function"
+            "check for frozen parameters, detach() and no_grad() in the model, or choose another "
+            "loss: `--loss output:PATH`, `--loss file.py:function`"
         )
     if error.phase == "backward" and _CHANGED in error.message:
         return (
-            "a tensor that this layer's backward needs is changed in place after it: look for "
-            "+=, mul_() and the like, or inplace=True, on what the layer took or gave"
+            "look for in-place changes of this layer's inputs or outputs, which its backward "
+            "needs: +=, mul_(), inplace=True"
         )
     if error.phase == "package" and error.type == ModelError.__name__:
         return (
-            "take out of it what pickle refuses, a lambda, a local class, an open file, or give "
-            "its class a __getstate__"
+            "remove what pickle refuses (a lambda, a local class, an open file), or define "
+            "__getstate__ in its class"
         )
     if not error.inputs or error.phase != "forward":
-        return "run with -v for the traceback"
-    got = f"it got {leaves_full(error.inputs, inputs=True)}"
-    own = _weights(report, error.layer) if error.layer is not None else ""
-    text = f"{got}; its parameters are {own}" if own else got
+        return "run with `-v` for the traceback"
+    inputs = leaves_full(error.inputs, inputs=True)
+    parameters = _weights(report, error.layer) if error.layer is not None else ""
+    against = f" with the parameters {parameters}" if parameters else ""
     origin = report.inputs.origin if report.inputs is not None else "given"
-    return f"{text} (the batch was {origin}: --input gives another)"
+    return (
+        f"compare the layer's inputs {inputs}{against}; "
+        f"the batch was {origin}, pass another one with `--input`"
+    )

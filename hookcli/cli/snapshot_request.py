@@ -1,4 +1,4 @@
-"""The flags of a snapshot as the configuration that asks for the same run."""
+"""The configuration that makes the same run as the flags of a snapshot."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from hookcli.spec.request import Argument
 
 
-def kept(flags: RequestFlags, folder: Path) -> dict[str, Any]:
-    """`extends`, `model`, `inputs` and `run` as they stand in a file of that folder.
+def kept_request(flags: RequestFlags, folder: Path) -> dict[str, Any]:
+    """Return `extends`, `model`, `inputs` and `run` for a configuration in that folder.
 
     Raises
     ------
-    RequestError : no configuration can say it: arguments by position and by name at once, or
-        another model in place of one that a configuration gives arguments or weights.
+    RequestError : a configuration cannot express the flags: arguments both by position and by
+        name, or another model than the one whose arguments or weights a configuration has.
 
     """
     document: dict[str, Any] = {}
@@ -42,7 +42,7 @@ def kept(flags: RequestFlags, folder: Path) -> dict[str, Any]:
 
 
 def _run(flags: RequestFlags, folder: Path) -> dict[str, Any]:
-    """`run`: its keys are the names of the flags, which are those of the command line."""
+    """Return `run`, whose keys have the names of the flags."""
     run: dict[str, Any] = {}
     for group in (flags.run, flags.model, flags.limits, flags.cost):
         run |= {name: value for name, _, value in run_options(group)}
@@ -54,12 +54,12 @@ def _run(flags: RequestFlags, folder: Path) -> dict[str, Any]:
     return run
 
 
-def as_run(request: Mapping[str, Any], report: Report) -> dict[str, Any]:
-    """The same with the mode and the seed that the run had, where nothing else says them."""
+def with_run(request: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    """Return the request with the mode and the seed of the run, if it does not set them."""
     if "extends" in request:
         return dict(request)
-    had: dict[str, Any] = {} if report.run.mode == "as-is" else {"mode": report.run.mode}
-    run = {**had, "seed": report.run.seed, **request.get("run", {})}
+    mode: dict[str, Any] = {} if report.run.mode == "as-is" else {"mode": report.run.mode}
+    run = {**mode, "seed": report.run.seed, **request.get("run", {})}
     return {**request, "run": run}
 
 
@@ -85,15 +85,15 @@ def _arguments(args: tuple[Argument, ...], folder: Path) -> Any:
     }
     if positional and named:
         raise RequestError(
-            "a configuration holds arguments by position or by name, and not both",
+            "a snapshot cannot contain arguments both by position and by name",
             place=" ".join(f"--arg {argument.text}" for argument in args),
-            hint="name all of them: --arg name=value",
+            hint="name all of them: `--arg NAME=VALUE`",
         )
     return named or positional
 
 
 def _input(text: str, folder: Path) -> str:
-    """An input's text, with its file as the folder sees it."""
+    """Return the text of an input, with its file relative to the folder."""
     from hookcli.spec.inputs import FileSpec, FunctionSpec, parse_inputs
 
     (input_spec,) = parse_inputs((text,))
@@ -106,7 +106,7 @@ def _input(text: str, folder: Path) -> str:
 
 
 def _check_model(flags: ModelFlags) -> None:
-    """Of two models, the arguments of one must not become the other's."""
+    """Refuse a model that would get the arguments or weights of another one."""
     model = flags.model
     if model is None:
         return
@@ -117,16 +117,16 @@ def _check_model(flags: ModelFlags) -> None:
         return
     if os.path.abspath(model) != base.source and model != base.source:  # noqa: PTH100
         raise RequestError(
-            f"the configuration gives arguments or weights to another model, {base.source}",
+            f"the configuration has arguments or weights for another model: {base.source}",
             place=model,
-            hint=f"leave -c {flags.config} out, or the model",
+            hint=f"remove `-c {flags.config}`, or the model",
         )
 
 
 def seen_from(folder: Path, source: str) -> str:
-    """`path.py:attr` as a file in the folder says it: paths in a configuration are relative to it.
+    """Return `path.py:attr` relative to the folder, as paths in a configuration are.
 
-    What is no file, and an absolute path, stays as it is.
+    An absolute path, and a name that is not a file, are unchanged.
     """
     path, colon, attr = (source, "", "") if Path(source).exists() else source.rpartition(":")
     if not Path(path).is_file() or Path(path).is_absolute():
@@ -135,7 +135,7 @@ def seen_from(folder: Path, source: str) -> str:
 
 
 def value_from(folder: Path, value: Any) -> Any:
-    """A constructor argument, with the files of `{call: …}` as the folder sees them."""
+    """Return a constructor argument, with the files of `{call: …}` relative to the folder."""
     if isinstance(value, list):
         return [value_from(folder, item) for item in value]
     if not isinstance(value, dict):

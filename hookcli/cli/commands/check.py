@@ -1,12 +1,10 @@
-"""`hookcli check`: rules judge a run, or a saved report; the status says how it went."""
+"""`hookcli check`: rules applied to a run or a saved report; the exit status is the verdict."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from hookcli.cli.baseline import known as known_findings, write_baseline
 from hookcli.cli.errors import reporting
@@ -30,25 +28,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownFlags:
-    """What is known already: findings, and a report."""
+    """Known findings, and a saved report."""
 
     baseline: str | None = option(
-        "--baseline", metavar="FILE", text="Findings listed there do not count."
+        "--baseline",
+        metavar="FILE",
+        text="Ignore the findings that FILE lists.",
+        section="Checks",
     )
     update_baseline: bool = option(
-        "--update-baseline", text="Write today's findings to the baseline.", unset=False
+        "--update-baseline",
+        text="Write the findings of this run to the file of --baseline.",
+        section="Checks",
+        unset=False,
     )
     against: str | None = option(
         "--against",
         metavar="REPORT",
-        text="A saved report that the run must be the same as; without MODEL, the report "
-        "that is judged.",
+        text="Compare the run with a saved report (rule same_as). Without MODEL, check the saved "
+        "report itself.",
+        section="Checks",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Flags:
-    """All flags of the command but the console's."""
+    """All flags of the command except those of the console."""
 
     request: RequestFlags
     known: KnownFlags
@@ -56,8 +61,21 @@ class _Flags:
     output: OutputFlags
 
 
+EXAMPLES = (
+    ("the default rules; `hookcli list rules` lists all", "hookcli check model.py"),
+    (
+        "the findings as tests, for CI",
+        "hookcli check model.py -f table -f junit=hookcli.xml",
+    ),
+    (
+        "accept today's findings, and fail only on new ones",
+        "hookcli check model.py --baseline known.json --update-baseline\n"
+        "hookcli check model.py --baseline known.json",
+    ),
+)
+
+
 def check(
-    context: typer.Context,
     flags: Annotated[
         RequestFlags,
         lacks("tensors", "hooks"),
@@ -69,51 +87,51 @@ def check(
     output: OutputFlags,
     messages: ConsoleFlags,
 ) -> int:
-    """Judge a model by rules: a gate for CI.
+    """Check a model against rules, for CI.
 
-    Without a configuration the safe set is judged: hookcli list rules shows it. The status is 1
-    where a rule failed.
+    Without a configuration the safe set of rules applies; `hookcli list rules` shows it. The exit
+    status is 1 if a rule fails.
     """
-    if known.against is None:
-        need_model(context, flags.model)
     console = messages.console()
-    every = _Flags(request=flags, known=known, view=view, output=output)
-    return reporting(console, lambda: _run(every, console))
+    all_flags = _Flags(request=flags, known=known, view=view, output=output)
+    return reporting(console, lambda: _run(all_flags, console))
 
 
 def _run(flags: _Flags, console: Console) -> int:
+    if flags.known.against is None:
+        need_model(flags.request.model)
     file, update = flags.known.baseline, flags.known.update_baseline
     if update and file is None:
         raise RequestError(
-            "there is no baseline to update",
+            "--update-baseline requires --baseline",
             place="--update-baseline",
-            hint="name its file: --baseline known.json --update-baseline",
+            hint="add the file to write, as in `--baseline known.json`",
         )
     accepted = frozenset() if file is None or update else known_findings(file)
     against = _report_alone(flags)
-    asked = _of_run(flags, console) if against is None else _of_report(against, flags, console)
-    if asked.ran is not None and asked.ran.rank:
-        return only_this_rank(asked.ran, asked.targets, console)
+    inputs = _of_run(flags, console) if against is None else _of_report(against, flags, console)
+    if inputs.ran is not None and inputs.ran.rank:
+        return only_this_rank(inputs.ran, inputs.targets, console)
     from hookcli.rules.judge import judge_report
 
-    checks = tuple(with_saved(check_spec) for check_spec in asked.checks)
-    report = judge_report(asked.report, checks, asked.suppressions, accepted)
+    checks = tuple(with_saved(check_spec) for check_spec in inputs.checks)
+    report = judge_report(inputs.report, checks, inputs.suppressions, accepted)
     if console.verbose:
         from hookcli.formats.check.table import performed
 
         console.note(performed(report))
-    view = dataclasses.replace(asked.view, fail_on=asked.fail_on)
-    deliver(report, asked.targets, view, console)
+    view = dataclasses.replace(inputs.view, fail_on=inputs.fail_on)
+    deliver(report, inputs.targets, view, console)
     if update and file is not None:
         write_baseline(file, report)
-        console.note(f"{file} holds today's findings: they do not count from now on")
+        console.note(f"wrote the findings to {file}; later checks with this baseline ignore them")
         return report_status(report, "never", console)
-    return report_status(report, asked.fail_on, console)
+    return report_status(report, inputs.fail_on, console)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A report, by what to judge it, and where that goes."""
+class _CheckInput:
+    """A report, the checks to apply to it, and where the result is written."""
 
     report: Report
     checks: tuple[CheckSpec, ...]
@@ -125,7 +143,7 @@ class _Asked:
 
 
 def _report_alone(flags: _Flags) -> str | None:
-    """The saved report where that alone is named, perhaps with a configuration without a model."""
+    """Return the report of --against if no model is named, not even in the configuration."""
     if flags.request.model.model is not None or flags.known.against is None:
         return None
     config = flags.request.model.config
@@ -137,8 +155,8 @@ def _report_alone(flags: _Flags) -> str | None:
     return flags.known.against
 
 
-def _of_report(against: str, flags: _Flags, console: Console) -> _Asked:
-    """A saved report, judged again. Nothing is run."""
+def _of_report(against: str, flags: _Flags, console: Console) -> _CheckInput:
+    """Return a saved report to check again. No model runs."""
     from hookcli.cli.requests import config_of
     from hookcli.rules.catalogue import with_safe_set
 
@@ -146,7 +164,7 @@ def _of_report(against: str, flags: _Flags, console: Console) -> _Asked:
     read = [name for name in (against, file, flags.known.baseline) if name]
     targets = parse_targets(flags.output, read=read)
     report = read_report(against)
-    return _Asked(
+    return _CheckInput(
         report,
         with_safe_set(config.checks, together=report.run.world_size > 1),
         config.suppress,
@@ -156,7 +174,7 @@ def _of_report(against: str, flags: _Flags, console: Console) -> _Asked:
     )
 
 
-def _of_run(flags: _Flags, console: Console) -> _Asked:
+def _of_run(flags: _Flags, console: Console) -> _CheckInput:
     from hookcli.cli.requests import request_of
     from hookcli.spec.checks import CheckSpec
 
@@ -173,12 +191,10 @@ def _of_run(flags: _Flags, console: Console) -> _Asked:
     checks = spec.checks
     if against is not None:
         checks = (*checks, CheckSpec("same_as", {"report": against}, "--against"))
-    checks = tuple(
-        with_saved(check_spec) for check_spec in checks
-    )  # before the run, which may take long
+    checks = tuple(with_saved(check_spec) for check_spec in checks)  # before a long run
     ran = run_in_worker(spec, console, request.targets)
     write_others(ran, request.targets if not ran.rank else ())
-    return _Asked(
+    return _CheckInput(
         ran.report,
         checks,
         spec.suppressions,

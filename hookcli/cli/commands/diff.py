@@ -1,4 +1,4 @@
-"""`hookcli diff`: two models, with one batch and one set of weights, held side by side."""
+"""`hookcli diff`: two models compared, with the same batch and weights."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from hookcli.cli.diff_sides import SideRequest, SideText, parse_side, prefix_side, side_request
 from hookcli.cli.errors import reporting
 from hookcli.cli.execute import while_watched
+from hookcli.cli.flags import completions
 from hookcli.cli.flags.options import (
     ConsoleFlags,
     GateFlags,
@@ -37,44 +38,71 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideFlags:
-    """The two that are compared."""
+    """The two models or reports to compare."""
 
     a: str = argument(
-        "A source, with ?dtype=bfloat16&device=cpu&weights=FILE&arg=K=V; a .yaml; a saved .json.",
+        "A model, a configuration (.yaml) or a saved report (.json). A model may have settings: "
+        "model.py?dtype=bfloat16&device=cpu&mode=eval&weights=FILE&arg=K=V.",
         metavar="A",
+        complete=completions.models,
     )
-    b: str = argument("What to hold against it: the same.", metavar="B")
+    b: str = argument(
+        "The model to compare with A; same forms.", metavar="B", complete=completions.models
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareFlags:
-    """What is compared, and how."""
+    """What to compare, and how exactly."""
 
-    grads: bool = option("--grads", text="Go backward too, and compare gradients.", unset=False)
+    grads: bool = option(
+        "--grads",
+        text="Run backward too, and compare the gradients.",
+        section="Comparison",
+        unset=False,
+    )
     own_weights: bool = option(
-        "--own-weights", text="Leave B its weights: A's go in where names fit.", unset=False
+        "--own-weights",
+        text="Keep B's own weights; by default B gets A's, matched by name.",
+        section="Comparison",
+        unset=False,
     )
     tolerance: tuple[str, ...] = option(
         "--tolerance",
         metavar="[GLOB=]R",
-        text="How much of its norm a tensor may differ by, by name; repeat, the last counts.",
+        text="Largest difference, relative to the norm of the tensor, for names that match GLOB; "
+        "repeatable, the last match counts.",
+        section="Comparison",
         default="by dtype",
         unset=(),
     )
     save: str | None = option(
-        "--save", metavar="DIR", text="Keep both reports, and the tensors of the first call."
+        "--save",
+        metavar="DIR",
+        text="Write both reports, and the tensors of the first call that differs, to DIR.",
+        section="Output",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Flags:
-    """All flags of the command but the console's."""
+    """All flags of the command except those of the console."""
 
     sides: SideFlags
     compare: CompareFlags
     request: RequestFlags
     view: ViewFlags
     output: OutputFlags
+
+
+EXAMPLES = (
+    ("float32 against bfloat16", "hookcli diff model.py 'model.py?dtype=bfloat16'"),
+    ("train mode against eval mode", "hookcli diff 'model.py?mode=train' 'model.py?mode=eval'"),
+    (
+        "gradients too, with a larger tolerance",
+        "hookcli diff model.py 'model.py?dtype=bfloat16' --grads --tolerance 0.05",
+    ),
+)
 
 
 def diff(
@@ -89,15 +117,20 @@ def diff(
     limits: LimitFlags,
     gate: Annotated[
         GateFlags,
-        changes("fail_on", text="never: status 0 also where they differ.", default="error"),
+        changes(
+            "fail_on",
+            text="never: the exit status is 0 even if the models differ.",
+            default="error",
+        ),
     ],
     view: Annotated[ViewFlags, lacks("phase", "depth", "columns", "sort")],
     output: Annotated[OutputFlags, formats_of(DIFF_FORMATS)],
     messages: ConsoleFlags,
 ) -> int:
-    """Show where two models part: inputs agree, the output differs.
+    """Show the first layer where two models differ.
 
-    Each is run in a process of its own, with the same batch, seed and weights.
+    Its inputs agree and its output differs. Both models run in separate processes, with the same
+    batch, seed and weights. The exit status is 1 if they differ.
     """
     console = messages.console()
     request = RequestFlags(model=model, run=run, limits=limits, gate=gate)
@@ -119,11 +152,11 @@ def _run(flags: _Flags, console: Console) -> int:
 
 
 def parse_tolerances(texts: tuple[str, ...]) -> Tolerances:
-    """`GLOB=R`, or `R` for all names.
+    """Return the tolerances of `GLOB=R`, or of `R` for all names.
 
     Raises
     ------
-    RequestError : R is no number from 0 on.
+    RequestError : R is not a number, or is negative or infinite.
     """
     from hookcli.comparison.tolerance import Tolerances
 
@@ -136,9 +169,9 @@ def parse_tolerances(texts: tuple[str, ...]) -> Tolerances:
             rtol = -1.0
         if not 0 <= rtol < float("inf"):
             raise RequestError(
-                f"'{value}' is no tolerance",
+                f"--tolerance must be a number from 0 on, got '{value}'",
                 place=f"--tolerance {text}",
-                hint="write --tolerance 1e-3, or --tolerance 'layer4.*=1e-3'",
+                hint="pass `--tolerance 1e-3` or `--tolerance 'layer4.*=1e-3'`",
             )
         pairs.append((glob or "*", rtol))
     return Tolerances(tuple(pairs))
@@ -150,22 +183,22 @@ def _of_reports(
     flags: _Flags,
     console: Console,
 ) -> tuple[Diff, tuple[Target, ...], View]:
-    """Two saved reports, as far as they tell. Nothing is run."""
+    """Compare two saved reports. No model runs."""
     from hookcli.comparison.compare import Settings, compare
     from hookcli.report.files import read_report
 
     for side in sides:
         if not side.is_report or side.settings:
             raise RequestError(
-                "a saved report goes with another one: it holds no batch to run a model with",
+                "a saved report can only be compared with a saved report",
                 place=side.text,
-                hint="name two models, or two reports, without settings",
+                hint="give two models, or two reports without settings",
             )
     if flags.compare.save is not None:
         raise RequestError(
-            "there are no tensors in reports",
+            "--save cannot be combined with saved reports, which contain no tensors",
             place=f"--save {flags.compare.save}",
-            hint="leave it out",
+            hint="remove `--save`",
         )
     targets = _targets(flags.output, tuple(side.source for side in sides))
     view = view_of("inspect", flags.view, console)
@@ -173,7 +206,9 @@ def _of_reports(
     for name, report, side in (("A", a, sides[0]), ("B", b, sides[1])):
         if report.error is not None:
             raise RequestError(
-                f"{name}: this report is of a run that failed", place=side.text, hint="run it again"
+                f"{name}: the run of this report failed",
+                place=side.text,
+                hint="run the model again and save a new report",
             )
     return compare(a, b, Settings(tolerances)), targets, view
 
@@ -192,7 +227,7 @@ def _of_models(
     )
     targets = _targets(flags.output, (*a.read, *b.read))
     if b.request.spec.inputs and not flags.request.model.inputs:
-        console.note("B's own inputs are not used: both sides get A's batch")
+        console.note("the inputs of B are not used: both models get the batch of A")
     request = PairRequest(
         a.request.spec,
         b.request.spec,
@@ -214,7 +249,7 @@ def _of_models(
 
 
 def _folder(name: str | None) -> Path | None:
-    """The folder of --save, made now: a run should not be for nothing."""
+    """Return the folder of --save, created now, so that an error comes before the run."""
     if name is None:
         return None
     folder = Path(name)
@@ -223,9 +258,9 @@ def _folder(name: str | None) -> Path | None:
         check_writable(folder / "a.json")
     except OSError as error:
         raise RequestError(
-            f"{name} cannot be made: {error.strerror}",
+            f"cannot create {name}: {error.strerror}",
             place=f"--save {name}",
-            hint="name a folder of yours",
+            hint="choose a folder that you can write to",
         ) from None
     return folder
 
@@ -249,15 +284,15 @@ def _targets(flags: OutputFlags, read: tuple[str, ...]) -> tuple[Target, ...]:
     for target in targets:
         if target.format not in DIFF_FORMATS:
             raise RequestError(
-                f"diff has no format {target.format}",
+                f"diff does not support format '{target.format}'",
                 place=f"-f {target.format}",
-                hint=f"its formats are {', '.join(DIFF_FORMATS)}",
+                hint=f"choose from {', '.join(DIFF_FORMATS)}",
             )
     return targets
 
 
 def deliver_diff(result: Diff, targets: tuple[Target, ...], view: View, console: Console) -> None:
-    """Render each format and put it where it goes: files first, stdout last."""
+    """Render each format and write it: files first, stdout last."""
     rendered = [
         (target, DIFF_FORMATS[target.format].render_diff(result, view)) for target in targets
     ]

@@ -1,32 +1,42 @@
-"""`hookcli explain`: all that is known of one kind of hook, action, rule, or format."""
+"""`hookcli explain`: a page about one hook kind, action, rule or format."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from hookcli.cli.errors import reporting
+from hookcli.cli.flags import completions
 from hookcli.cli.flags.signatures import argument
 from hookcli.console import Console
 from hookcli.errors import RequestError, Status
-from hookcli.text import nearest, try_instead
+from hookcli.text import join_or, nearest, try_instead
 
 _WIDEST = 80  # columns: longer lines are hard to read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainFlags:
-    """What to explain."""
+    """The topic to explain."""
 
     what: str = argument(
-        "hook:full_backward, action:scale, rule:finite, format:sarif, or the name.",
+        "The name, such as finite, or with its family: hook:full_backward, action:scale, "
+        "rule:finite, format:sarif.",
         metavar="NAME",
+        complete=completions.topics,
     )
 
 
-def explain(flags: ExplainFlags) -> int:
-    """Explain a kind of hook, an action, a rule, or a format.
+EXAMPLES = (
+    ("when a hook fires, what it gets and may return", "hookcli explain full_backward"),
+    ("what a rule computes, and its options", "hookcli explain rule:finite"),
+    ("which programs read a format", "hookcli explain format:sarif"),
+)
 
-    When it fires, what it is given, what it may change, or judges, and what to know of it.
+
+def explain(flags: ExplainFlags) -> int:
+    """Explain a hook kind, an action, a rule or a format.
+
+    `hookcli list` lists the names.
     """
     console = Console()
 
@@ -38,11 +48,11 @@ def explain(flags: ExplainFlags) -> int:
 
 
 def _page(text: str, width: int) -> str:
-    """The page of `hook:NAME`, `action:NAME`, `rule:NAME`, `format:NAME` or NAME.
+    """Return the page of `hook:NAME`, `action:NAME`, `rule:NAME`, `format:NAME` or NAME.
 
     Raises
     ------
-    RequestError : there is no such name; a near one is suggested.
+    RequestError : the name is unknown; the hint names a similar one.
 
     """
     from hookcli.reference.families import FAMILIES
@@ -57,9 +67,12 @@ def _page(text: str, width: int) -> str:
         for family in families
         for member in family.members
     ]
-    guess = nearest(text, known)
+    guess = next((name for name in known if name.startswith(text)), None) or nearest(text, known)
     raise RequestError(
-        f"there is no hook kind, action, rule or format '{text}'",
+        f"unknown hook kind, action, rule or format '{text}'",
         place=f"hookcli explain {text}",
-        hint=try_instead(guess, "see hookcli list --help"),
+        hint=try_instead(
+            guess and f"hookcli explain {guess}",
+            "run " + join_or([f"`hookcli list {family}`" for family in FAMILIES]),
+        ),
     )

@@ -1,27 +1,29 @@
-"""`hookcli grads`: the gradient that reached every parameter and every layer."""
+"""`hookcli grads`: the gradient of every parameter and every layer."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from hookcli.cli.execute import run_and_report
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags, rows_of
 from hookcli.cli.flags.signatures import changes, lacks
 
+EXAMPLES = (
+    ("the gradient norm of every parameter", "hookcli grads model.py"),
+    ("sorted by the norm of the gradient", "hookcli grads model.py --sort norm"),
+    ("another loss: the mean of the outputs", "hookcli grads model.py --loss mean"),
+    ("two ranks in DistributedDataParallel", "hookcli grads model.py --nproc 2"),
+)
+
 
 def grads(
-    context: typer.Context,
     flags: Annotated[RequestFlags, lacks("tensors", "hooks"), changes("mode", default="train")],
-    view: Annotated[ViewFlags, lacks("phase"), rows_of("grads", sort="How to order the rows.")],
+    view: Annotated[ViewFlags, lacks("phase"), rows_of("grads")],
     output: OutputFlags,
     console: ConsoleFlags,
 ) -> int:
-    """Show the gradient that reached every parameter.
+    """Show the gradient of every parameter.
 
-    The model is built and run forward and backward, on real tensors, in a process of its own.
+    The model is built and runs forward and backward with real tensors, in a separate process.
     """
-    return run_and_report(
-        context, "grads", flags, view=view, output=output, console=console.console()
-    )
+    return run_and_report("grads", flags, view=view, output=output, console=console.console())

@@ -1,4 +1,4 @@
-"""`hookcli init`: a preset as YAML to start from."""
+"""`hookcli init`: a configuration to start from."""
 
 from __future__ import annotations
 
@@ -7,26 +7,47 @@ from pathlib import Path
 from typing import Literal
 
 from hookcli.cli.errors import reporting
+from hookcli.cli.flags import completions
 from hookcli.cli.flags.options import new_file
 from hookcli.cli.flags.signatures import argument, option
 from hookcli.cli.snapshot_request import seen_from
 from hookcli.console import Console
-from hookcli.errors import RequestError, Status
+from hookcli.errors import Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitFlags:
-    """What to start from, and where to write it."""
+    """The model, the preset and the file."""
 
-    model: str = argument("path.py, path.py:Net or package.module:Net.", metavar="MODEL")
+    model: str = argument(
+        "A model: path.py, path.py:Net or package.module:Net.",
+        metavar="MODEL",
+        complete=completions.models,
+    )
     preset: Literal["inspect", "grads", "trace"] = option(
-        "--preset", text="The command whose hooks to start from.", unset="trace"
+        "--preset",
+        text="Write the hooks that this command attaches.",
+        section="Hooks",
+        unset="trace",
     )
     output: str | None = new_file()
 
 
+EXAMPLES = (
+    ("a configuration on stdout", "hookcli init model.py"),
+    (
+        "a file with the hooks of `hookcli grads`",
+        "hookcli init model.py --preset grads -o hooks.yaml",
+    ),
+    ("run it", "hookcli trace -c hooks.yaml"),
+)
+
+
 def init(flags: InitFlags) -> int:
-    """Write a configuration to start from: a preset, as YAML."""
+    """Write a configuration (YAML) to start from.
+
+    It contains the hooks of a preset, and examples as comments.
+    """
     console = Console()
 
     def command() -> int:
@@ -37,16 +58,10 @@ def init(flags: InitFlags) -> int:
         if flags.output is None or flags.output == "-":
             console.out(initial_text(flags.model, flags.preset))
             return Status.FINE
-        from hookcli.cli.output import check_writable, write_file
+        from hookcli.cli.output import check_new, write_file
 
         file = Path(flags.output)
-        check_writable(file)
-        if file.is_file() or file.is_symlink():
-            raise RequestError(
-                f"{file} is there already",
-                place=f"-o {flags.output}",
-                hint="name another file, or remove it first",
-            )
+        check_new(file, "choose another file, or remove this one first")
         write_file(file, initial_text(seen_from(file.parent, flags.model), flags.preset))
         return Status.FINE
 

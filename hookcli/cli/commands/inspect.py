@@ -1,33 +1,38 @@
-"""`hookcli inspect`: every module's forward, observed."""
+"""`hookcli inspect`: the forward of every module."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from hookcli.cli.execute import run_and_report
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags, rows_of
 from hookcli.cli.flags.signatures import changes, lacks
 
+EXAMPLES = (
+    ("every layer: shapes, parameters, mult-adds", "hookcli inspect model.py"),
+    ("another batch size", "hookcli inspect model.py --batch-size 8"),
+    (
+        "other columns, the layers with the most parameters first",
+        "hookcli inspect model.py --columns layer,params,macs --sort params",
+    ),
+    ("a table on stdout, JSON in a file", "hookcli inspect model.py -f table -f json=report.json"),
+)
+
 
 def inspect(
-    context: typer.Context,
     flags: Annotated[
         RequestFlags, lacks("hooks", "cost", "ranks"), changes("mode", default="eval")
     ],
     view: Annotated[
         ViewFlags,
         lacks("phase"),
-        rows_of("inspect", sort="Show rows by themselves, the largest first."),
+        rows_of("inspect", sort="Show rows without the tree, the largest first."),
     ],
     output: OutputFlags,
     console: ConsoleFlags,
 ) -> int:
-    """Show every layer: shapes, parameters, order, who called whom.
+    """Show every layer: shapes, parameters, cost and order of calls.
 
-    The model is built and run once, forward only, in a process of its own.
+    The model is built and its forward runs once, in a separate process.
     """
-    return run_and_report(
-        context, "inspect", flags, view=view, output=output, console=console.console()
-    )
+    return run_and_report("inspect", flags, view=view, output=output, console=console.console())

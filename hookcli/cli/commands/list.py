@@ -1,4 +1,4 @@
-"""`hookcli list`: what there is to choose from."""
+"""`hookcli list`: the hook kinds, actions, rules and formats."""
 
 from __future__ import annotations
 
@@ -15,16 +15,23 @@ from hookcli.reference.families import FAMILIES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListFlags:
-    """What to list, and how."""
+    """The family to list, and the format."""
 
-    what: str = argument("What to list.", choices=tuple(FAMILIES))
+    what: str = argument("The family to list.", choices=tuple(FAMILIES))
     format_: Literal["table", "json"] = option(
-        "-f", "--format", text="How to print it.", unset="table"
+        "-f", "--format", text="Output format.", section="Output", unset="table"
     )
 
 
+EXAMPLES = (
+    ("all kinds of hooks", "hookcli list hooks"),
+    ("what a hook can do when it fires", "hookcli list actions"),
+    ("all rules of `hookcli check`, as JSON", "hookcli list rules -f json"),
+)
+
+
 def list_(flags: ListFlags) -> int:
-    """List what there is to choose from."""
+    """List the hook kinds, actions, rules or formats."""
     console = Console()
     family = FAMILIES[flags.what]()
 

@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from hookcli.cli.errors import reporting
+from hookcli.cli.flags import completions
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, ViewFlags
 from hookcli.cli.flags.signatures import argument, option
 from hookcli.cli.flags.values import view_of
@@ -16,16 +17,27 @@ from hookcli.report.files import read_report
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedFlags:
-    """Which report, and which of its events."""
+    """The saved report, and which of its events to show."""
 
-    report: str = argument("A saved report; - is stdin.", metavar="REPORT.json")
+    report: str = argument("A saved report; - reads stdin.", metavar="REPORT.json")
     kinds: str | None = option(
-        "--kinds", metavar="K,K|all", text="Show only events of these kinds of hooks."
+        "--kinds",
+        metavar="K,K|all",
+        text="Show only events of these kinds of hooks.",
+        section="Output",
+        complete=completions.kinds,
     )
 
 
+EXAMPLES = (
+    ("save a report, then show it again", "hookcli inspect model.py -f json=report.json"),
+    ("as a table, the outer modules only", "hookcli render report.json --depth 1"),
+    ("as Markdown, in a file", "hookcli render report.json -f markdown -o report.md"),
+)
+
+
 def render(saved: SavedFlags, view: ViewFlags, output: OutputFlags, messages: ConsoleFlags) -> int:
-    """Show a saved report again, in any format. Nothing is run."""
+    """Show a saved report again, in any format. No model runs."""
     console = messages.console()
 
     def command() -> int:
@@ -33,7 +45,7 @@ def render(saved: SavedFlags, view: ViewFlags, output: OutputFlags, messages: Co
         report = read_report(saved.report)
         shown = dataclasses.replace(
             view_of(None, view, console, kinds=saved.kinds),
-            fail_on="error" if report.command == "check" else "never",  # as the command has it
+            fail_on="error" if report.command == "check" else "never",  # the default of the command
         )
         deliver(report, targets, shown, console)
         return Status.FINE

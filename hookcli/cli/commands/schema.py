@@ -1,4 +1,4 @@
-"""`hookcli schema`: JSON Schemas of what hookcli reads and writes."""
+"""`hookcli schema`: the JSON Schemas of configurations, reports and diffs."""
 
 from __future__ import annotations
 
@@ -40,13 +40,19 @@ _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaFlags:
-    """Which schema."""
+    """The kind of document."""
 
-    what: str = argument("Whose schema.", choices=tuple(_SCHEMAS))
+    what: str = argument("The kind of document.", choices=tuple(_SCHEMAS))
+
+
+EXAMPLES = (
+    ("a schema for an editor that completes YAML", "hookcli schema config"),
+    ("the schema of `-f json`", "hookcli schema report"),
+)
 
 
 def schema(flags: SchemaFlags) -> int:
-    """Print the JSON Schema (2020-12) of a document."""
+    """Print the JSON Schema (2020-12) of a kind of document."""
     console = Console()
 
     def command() -> int:

@@ -1,4 +1,4 @@
-"""`hookcli snapshot`: what a model is today, as checks that it passes."""
+"""`hookcli snapshot`: a configuration of checks that a model passes today."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from hookcli.cli.errors import reporting
 from hookcli.cli.execute import need_model, report_status, run_in_worker
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags, new_file
 from hookcli.cli.flags.signatures import changes, lacks, option
 from hookcli.console import Console
-from hookcli.errors import RequestError, Status
+from hookcli.errors import Status
 
 if TYPE_CHECKING:
     from hookcli.cli.output import Target
@@ -26,40 +24,52 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFlags:
-    """What to write, and where."""
+    """Which layers to describe, and the file."""
 
     depth: int | None = option(
         "--depth",
         least=0,
         metavar="N",
-        text="Layers down to this depth.",
-        default="as deep as some forty lines go",
+        text="Describe modules down to this depth.",
+        section="Checks",
+        default="as deep as about forty lines allow",
     )
     output: str | None = new_file()
-    force: bool = option("--force", text="Replace FILE, if it is there.", unset=False)
+    force: bool = option(
+        "--force", text="Overwrite FILE if it exists.", section="Output", unset=False
+    )
+
+
+EXAMPLES = (
+    (
+        "write checks of shapes, order, size and cost",
+        "hookcli snapshot model.py -o checks.yaml",
+    ),
+    ("later: which of them fail, and what changed", "hookcli check -c checks.yaml"),
+    ("accept the changes", "hookcli snapshot model.py -o checks.yaml --force"),
+)
 
 
 def snapshot(
-    context: typer.Context,
     flags: Annotated[
         RequestFlags, lacks("tensors", "hooks", "cost", "gate"), changes("mode", default="train")
     ],
     file: FileFlags,
     messages: ConsoleFlags,
 ) -> int:
-    """Write a file of checks that a model passes today.
+    """Write checks that a model passes today.
 
-    Shapes, dtypes, the order of calls, size and cost, what learns. hookcli check -c FILE judges
-    the model by it later, and says what changed, from what to what.
+    They cover shapes, dtypes, the order of calls, size, cost and which parameters learn.
+    `hookcli check -c FILE` later reports what changed.
     """
-    need_model(context, flags.model)
     console = messages.console()
     return reporting(console, lambda: _run(flags, file, console))
 
 
 def _run(flags: RequestFlags, written: FileFlags, console: Console) -> int:
+    need_model(flags.model)
     from hookcli.cli.requests import request_of
-    from hookcli.cli.snapshot_request import as_run, kept
+    from hookcli.cli.snapshot_request import kept_request, with_run
 
     file = _file(written)
     request = request_of(
@@ -69,53 +79,50 @@ def _run(flags: RequestFlags, written: FileFlags, console: Console) -> int:
         output=OutputFlags(output=written.output),
         console=console,
     )
-    asked = kept(flags, Path() if file is None else file.parent)  # the run may take long
+    kept = kept_request(flags, Path() if file is None else file.parent)  # before a long run
     report = _report(request.spec, console, request.targets)
     if report.error is not None:
         return report_status(report, "never", console)
     from hookcli.report.files import with_saved
-    from hookcli.snapshot.snapshot import snapshot as made
+    from hookcli.snapshot.snapshot import snapshot as make_snapshot
     from hookcli.snapshot.yaml_text import text
 
     base = tuple(with_saved(check) for check in request.spec.checks if check.place)
-    result = made(report, base, request.spec.suppressions, depth=written.depth)
-    lines = text(result, _head(report, file, trust=flags.model.trust), as_run(asked, report))
+    result = make_snapshot(report, base, request.spec.suppressions, depth=written.depth)
+    lines = text(result, _head(report, file, trust=flags.model.trust), with_run(kept, report))
     if file is None:
         console.out(lines)
     else:
         from hookcli.cli.output import write_file
 
         write_file(file, lines)
-    _tell(result, file, console)
+    _print_notes(result, file, console)
     return Status.FINE
 
 
 def _file(flags: FileFlags) -> Path | None:
-    """Where to write; None is stdout.
+    """Return the file to write; None is stdout.
 
     Raises
     ------
-    RequestError : it cannot be written, or is there already and --force is not given.
+    RequestError : the file cannot be written, or exists and --force is not given.
 
     """
     output = flags.output
     if output is None or output == "-":
         return None
-    from hookcli.cli.output import check_writable
+    from hookcli.cli.output import check_new, check_writable
 
     file = Path(output)
-    check_writable(file)
-    if not flags.force and (file.is_file() or file.is_symlink()):
-        raise RequestError(
-            f"{file} is there already",
-            place=f"-o {output}",
-            hint="name another file, or add --force to replace it",
-        )
+    if flags.force:
+        check_writable(file)
+    else:
+        check_new(file, "choose another file, or add `--force` to overwrite this one")
     return file
 
 
 def _report(spec: Spec, console: Console, targets: Sequence[Target]) -> Report:
-    """The run that a check would make, with what a snapshot wants beside."""
+    """Return the report of a run as for `check`, with the additional probes of a snapshot."""
     from hookcli.snapshot.snapshot import PROBES
 
     more = [probe for probe in PROBES if spec.run.grad or probe != "step"]
@@ -124,7 +131,7 @@ def _report(spec: Spec, console: Console, targets: Sequence[Target]) -> Report:
 
 
 def _head(report: Report, file: Path | None, *, trust: bool) -> list[str]:
-    """The first lines: what this is, how it is used, and with which batch it was made."""
+    """Return the first lines of the file: what it is, how to use it, and the batch of the run."""
     from hookcli.console import escape
     from hookcli.formats.parts.summary import batch
 
@@ -133,21 +140,21 @@ def _head(report: Report, file: Path | None, *, trust: bool) -> list[str]:
     shown = "THIS_FILE" if file is None else escape(file.name)
     given_to = "" if report.inputs is None else " ".join(batch(report.inputs).split())
     return [
-        f"What {name} is today. hookcli check -c {shown}{flag} tells what changed since.",
-        "Where a change is meant, change the line here with it, and both are reviewed together.",
-        f"The batch: {given_to}",
+        f"Checks that {name} passes. `hookcli check -c {shown}{flag}` reports what has changed.",
+        "If a change is intended, update the line here in the same commit.",
+        f"Batch: {given_to}",
     ]
 
 
-def _tell(result: Snapshot, file: Path | None, console: Console) -> None:
+def _print_notes(result: Snapshot, file: Path | None, console: Console) -> None:
     from hookcli.formats.check.rows import sentence, target
     from hookcli.text import counted
 
     count = sum(len(section.checks) for section in result.sections)
     where = "the snapshot" if file is None else str(file)
     suppressed = counted(len(result.found), "finding")
-    console.note(f"{where} holds {counted(count, 'check')}, and suppresses {suppressed}")
+    console.note(f"{where} contains {counted(count, 'check')} and suppresses {suppressed}")
     for row in result.found:
         if row.severity == "error" and row.rule in {"finite", "deterministic"}:
             message = f"{row.rule}, {target(row)}: {sentence(row)}"
-            console.note(f"this fails today, and is suppressed there: {message}")
+            console.note(f"a check fails today and is suppressed in the file: {message}")

@@ -1,29 +1,35 @@
-"""`hookcli trace`: every hook that fired, in its order."""
+"""`hookcli trace`: every hook that fires, in order."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from hookcli.cli.execute import run_and_report
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags, rows_of
 from hookcli.cli.flags.signatures import changes
 
+EXAMPLES = (
+    ("every hook that fires, in order", "hookcli trace model.py"),
+    ("only the backward phase", "hookcli trace model.py --phase backward"),
+    (
+        "other kinds of hooks; `hookcli list hooks` lists them",
+        "hookcli trace model.py --kinds forward_pre,forward,tensor",
+    ),
+    ("a timeline for ui.perfetto.dev", "hookcli trace model.py -f perfetto=trace.json"),
+)
+
 
 def trace(
-    context: typer.Context,
     flags: Annotated[
-        RequestFlags, changes("mode", default="train where it goes backward, else eval")
+        RequestFlags, changes("mode", default="train if a hook needs backward, else eval")
     ],
-    view: Annotated[ViewFlags, rows_of("trace", sort="How to order the rows.")],
+    view: Annotated[ViewFlags, rows_of("trace")],
     output: OutputFlags,
     console: ConsoleFlags,
 ) -> int:
-    """Show every hook that fires, in the order in which they fire.
+    """Show every hook that fires, in order.
 
-    The model is built and run as far as its hooks' kinds need, in a process of its own.
+    The model is built and runs in a separate process: forward, then backward and an optimizer
+    step if the hooks need them.
     """
-    return run_and_report(
-        context, "trace", flags, view=view, output=output, console=console.console()
-    )
+    return run_and_report("trace", flags, view=view, output=output, console=console.console())

@@ -1,1 +1,1 @@
-"""The option table, and what is made of it: parameters for typer, typed groups of values."""
+"""The option table, the parameters that typer reads of it, and the checks of its values."""

@@ -1,7 +1,7 @@
-"""The option table: what may be given to the commands, a field of a group of flags each.
+"""The option table: each option of the commands is a field of a group of flags.
 
-Where the help tells a default, None is "not given": the configuration decides then. An option
-reaches the commands that have its group and do not say that they lack it.
+If the help names a default, None means "not given": the configuration decides then. A command has
+an option if it has the option's group and does not list the option in `lacks`.
 """
 
 # ruff: noqa: RUF009  # option() makes a field of a dataclass, as dataclasses.field() does
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hookcli.catalogue.kind import Phase
-from hookcli.cli.flags import values as flag_values
+from hookcli.cli.flags import completions, values as flag_values
 from hookcli.cli.flags.signatures import Variation, changes, option, run_option, run_options
 from hookcli.cli.flags.values import gigabytes, parse_device, parse_dtype, parse_loss, seconds
 from hookcli.console import ColorOption, Console
@@ -26,161 +26,225 @@ from hookcli.spec.request import Mode, Parallel, TensorsOption
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFlags:
-    """What to run."""
+    """The model and its batch."""
 
     model: str | None = option(
-        text="path.py, path.py:Net, package.module:Net or a file.pt.",
+        text="A model: path.py, path.py:Net, package.module:Net or file.pt.",
         metavar="MODEL",
-        default="the configuration's",
+        default="the model of --config",
+        complete=completions.models,
     )
     config: str | None = option(
-        "-c", "--config", metavar="FILE", text="A configuration; flags override it."
+        "-c",
+        "--config",
+        metavar="FILE",
+        text="Read the configuration from FILE; flags override it.",
+        section="Model",
     )
     arg: tuple[str, ...] = option(
-        "--arg", metavar="[K=]V", text="A constructor argument, as YAML; repeat.", unset=()
+        "--arg",
+        metavar="[K=]V",
+        text="Pass an argument to the model's constructor. V is YAML; repeatable.",
+        section="Model",
+        unset=(),
     )
     weights: str | None = option(
-        "--weights", metavar="FILE", text="A state dict: .safetensors, .pt."
+        "--weights",
+        metavar="FILE",
+        text="Load a state dict from FILE (.safetensors or .pt).",
+        section="Model",
     )
     trust: bool = option(
         "--trust",
-        text="Open a file that can run code: a package, a pickled module, some .pt2.",
+        text="Open a model file even if that can run code: a torch.package archive, a pickled "
+        "module, some .pt2.",
+        section="Model",
         unset=False,
     )
     data_only: bool = option(
         "--data-only",
-        text="Refuse a configuration that names code of its own or writes outside this folder.",
+        text="Refuse a configuration that names its own code or writes outside the current folder.",
+        section="Model",
         unset=False,
     )
     inputs: tuple[str, ...] = option(
         "-i",
         "--input",
         metavar="SPEC",
-        text="2x3x224x224, 2x16:int64:0..50257, name=SPEC, value:true, batch.pt, "
-        "batch.py:function; repeat for several arguments.",
+        text="One input of the model: 2x3x224x224, 2x16:int64:0..50257, name=SPEC, value:true, "
+        "batch.pt or batch.py:function; repeatable.",
+        section="Batch",
         unset=(),
     )
     batch_size: int | None = run_option(
         "--batch-size",
         least=1,
         metavar="N",
-        text="Samples in an inferred batch.",
+        text="Number of samples, if the batch is inferred.",
+        section="Batch",
         default="2",
         parse=flag_values.batch_size,
     )
     device: str | None = run_option(
-        "--device", text="Where to run.", default="cpu", parse=parse_device
+        "--device",
+        metavar="DEVICE",
+        text="Device to run on: cpu, cuda, cuda:1, mps, xpu.",
+        section="Run",
+        default="cpu",
+        parse=parse_device,
+        complete=completions.devices,
     )
     dtype: str | None = run_option(
-        "--dtype", text="Cast the model to a floating dtype.", parse=parse_dtype
+        "--dtype",
+        metavar="DTYPE",
+        text="Cast the model to a floating-point dtype, such as bfloat16.",
+        section="Run",
+        parse=parse_dtype,
+        complete=completions.dtypes,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFlags:
-    """How to run it."""
+    """How the model runs."""
 
     tensors: TensorsOption | None = run_option(
         "--tensors",
-        text="fake: shapes without numbers; auto: real where it fails.",
+        text="Kind of tensors. fake: shapes without values; real: with values; auto: fake, and "
+        "real if that fails.",
+        section="Run",
         default="auto",
     )
-    mode: Mode | None = run_option("--mode", text="The mode to run in.")
+    mode: Mode | None = run_option(
+        "--mode",
+        text="Mode of the model: train(), eval(), or as it was constructed.",
+        section="Run",
+    )
     seed: int | None = run_option(
-        "--seed", least=0, most=2**63 - 1, text="Of torch, random and numpy.", default="0"
+        "--seed",
+        least=0,
+        metavar="N",
+        text="Seed of torch, random and numpy.",
+        section="Run",
+        default="0",
+        parse=flag_values.seed,
     )
     loss: str | None = run_option(
         "--loss",
-        metavar="L",
-        text="What to go backward from: probe, sum, mean, output:PATH, file.py:function.",
-        default="probe, or the output named loss",
+        metavar="LOSS",
+        text="Loss to differentiate: probe, sum, mean, output:PATH or file.py:function.",
+        section="Run",
+        default="the output named loss, else probe",
         parse=parse_loss,
+        complete=completions.losses,
     )
     steps: int | None = run_option(
         "--steps",
         least=1,
         metavar="N",
-        text="Forwards, backwards and optimizer steps (SGD, or run.optimizer).",
+        text="Number of steps: forward, backward and an optimizer step (SGD, or run.optimizer of "
+        "the configuration).",
+        section="Run",
         default="1",
         parse=flag_values.steps,
     )
     no_grad: bool | None = run_option(
-        "--no-grad", text="Run without autograd.", sets="grad", parse=operator.not_
+        "--no-grad",
+        text="Run without autograd.",
+        section="Run",
+        sets="grad",
+        parse=operator.not_,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitFlags:
-    """How long it may take, and how much memory."""
+    """Limits of time and memory."""
 
     timeout: float | None = run_option(
         "--timeout",
-        metavar="S",
-        text="Seconds for the whole command.",
+        metavar="SECONDS",
+        text="Time limit of the whole command.",
+        section="Run",
         default="600",
         parse=seconds,
     )
     max_memory: float | None = run_option(
         "--max-memory",
         metavar="GB",
-        text="Most memory of the model's processes.",
+        text="Memory limit of the model's processes, in gigabytes.",
+        section="Run",
         parse=gigabytes,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookFlags:
-    """What to trace."""
+    """Which hooks to attach."""
 
     kinds: str | None = option(
-        "--kinds", metavar="K,K|all", text="Hook kinds: see hookcli list hooks."
+        "--kinds",
+        metavar="K,K|all",
+        text="Kinds of hooks to attach; `hookcli list hooks` lists them.",
+        section="Hooks",
+        complete=completions.kinds,
     )
     stream: str | None = option(
-        "--stream", metavar="FILE", text="Write events there as they happen."
+        "--stream",
+        metavar="FILE",
+        text="Write each event to FILE when it happens, as a line of JSON.",
+        section="Output",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostFlags:
-    """What to find out beside, at a cost."""
+    """Additional measurements, which take time."""
 
-    flops: bool | None = run_option("--flops", text="Count the operators' cost.")
+    flops: bool | None = run_option("--flops", text="Count the FLOPs of each layer.", section="Run")
     verify_neutral: bool | None = run_option(
-        "--verify-neutral", text="Run without hooks too, and compare bit by bit."
+        "--verify-neutral",
+        text="Run again without hooks, and compare outputs and gradients bit by bit.",
+        section="Hooks",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankFlags:
-    """How many processes run the model together, and what wraps it."""
+    """The ranks of a distributed run."""
 
     nproc: int | None = option(
         "--nproc",
         least=1,
         most=1024,
         metavar="N",
-        text="Local ranks that run the model together.",
+        text="Number of local ranks that run the model together.",
+        section="Distributed",
         default="1",
     )
     parallel: Parallel | None = option(
         "--parallel",
-        text="What wraps the model: DistributedDataParallel, or FSDP2.",
+        text="Wrapper of the model: DistributedDataParallel or FSDP2.",
+        section="Distributed",
         default="ddp",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateFlags:
-    """What makes the command fail."""
+    """Which findings make the command fail."""
 
     fail_on: FailOn | None = option(
-        "--fail-on", text="The findings that make the status 1.", default="never"
+        "--fail-on",
+        text="Least severity of a finding that makes the exit status 1.",
+        section="Checks",
+        default="never",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestFlags:
-    """All flags of a command that runs a model, but for those of what is shown."""
+    """All flags of a command that runs a model, except those of its output."""
 
     model: ModelFlags = field(default_factory=ModelFlags)
     run: RunFlags = field(default_factory=RunFlags)
@@ -191,7 +255,7 @@ class RequestFlags:
     gate: GateFlags = field(default_factory=GateFlags)
 
     def run_fields(self) -> dict[str, Any]:
-        """The fields of RunSpec that the flags set.
+        """Return the fields of RunSpec that the flags set.
 
         Raises
         ------
@@ -205,68 +269,107 @@ class RequestFlags:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewFlags:
-    """What to show."""
+    """Which rows to show, and how."""
 
-    phase: Phase | None = option("--phase", text="Show only events of this phase.")
+    phase: Phase | None = option(
+        "--phase", text="Show only events of this phase.", section="Output"
+    )
     depth: int | None = option(
-        "--depth", least=0, metavar="N", text="Show calls down to this depth."
+        "--depth",
+        least=0,
+        metavar="N",
+        text="Show modules down to this depth.",
+        section="Output",
     )
     only: str | None = option(
-        "--only", metavar="GLOB", text="Show only modules whose name matches."
+        "--only",
+        metavar="GLOB",
+        text="Show only modules whose name matches GLOB.",
+        section="Output",
     )
     columns: str | None = option(
-        "--columns", metavar="A,B", text="Columns, those of the command that ran."
+        "--columns",
+        metavar="A,B",
+        text="Columns to show; see --help of the command that wrote the report.",
+        section="Output",
+        complete=completions.columns(None),
     )
-    sort: str | None = option("--sort", text="As the command that ran has it.", choices=SORTS)
+    sort: str | None = option(
+        "--sort",
+        text="Order of the rows; see --help of the command that wrote the report.",
+        section="Output",
+        choices=SORTS,
+    )
 
 
-def rows_of(command: str, *, sort: str) -> Variation:
-    """The columns and the sorts of a command's own rows; `sort` is the help of --sort."""
-    return changes("columns", text=f"Columns: {', '.join(columns_of(command))}.") | changes(
-        "sort", text=sort, choices=sorts_of(command)
-    )
+def rows_of(command: str, *, sort: str = "Order of the rows.") -> Variation:
+    """Return the variation for the columns and sorts of a command; `sort` is the help of --sort."""
+    return changes(
+        "columns",
+        text=f"Columns to show: {', '.join(columns_of(command))}.",
+        complete=completions.columns(command),
+    ) | changes("sort", text=sort, choices=sorts_of(command))
 
 
 def _formats_text(names: Iterable[str]) -> str:
-    return f"{', '.join(names)}; may be repeated, with files."
+    return f"Output format: {', '.join(names)}; repeatable if each has a FILE."
 
 
 def formats_of(names: Iterable[str]) -> Variation:
-    """A command that has these formats only."""
-    return changes("formats", text=_formats_text(names))
+    """Return the variation for a command that has only these formats."""
+    return changes("formats", text=_formats_text(names), complete=completions.formats(names))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputFlags:
-    """Where to."""
+    """In which formats to write, and where."""
 
     formats: tuple[str, ...] = option(
         "-f",
         "--format",
         metavar="FORMAT[=FILE]",
         text=_formats_text(FORMATS),
+        section="Output",
         unset=(),
+        complete=completions.formats(FORMATS),
     )
     output: str | None = option(
-        "-o", "--output", metavar="FILE", text="Write the single format to this file."
+        "-o",
+        "--output",
+        metavar="FILE",
+        text="Write the report to FILE, if there is one format.",
+        section="Output",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsoleFlags:
-    """What is said beside."""
+    """What is printed in addition to the report."""
 
-    quiet: bool = option("-q", "--quiet", text="No notes on stderr.", unset=False)
-    verbose: bool = option("-v", "--verbose", text="Add tracebacks to errors.", unset=False)
+    quiet: bool = option(
+        "-q", "--quiet", text="Print no notes on stderr.", section="General", unset=False
+    )
+    verbose: bool = option(
+        "-v", "--verbose", text="Print tracebacks with errors.", section="General", unset=False
+    )
     color: ColorOption = option(
-        "--color", text="Colour: auto is on a terminal without NO_COLOR.", unset="auto"
+        "--color",
+        text="Use colour. auto: on a terminal, unless NO_COLOR is set; FORCE_COLOR is respected.",
+        section="General",
+        unset="auto",
     )
 
     def console(self) -> Console:
-        """The console that they ask for."""
+        """Return the console for these flags."""
         return Console(color=self.color, quiet=self.quiet, verbose=self.verbose)
 
 
 def new_file() -> Any:
-    """The option of a file that is written only if it is not there yet."""
-    return option("-o", "--output", metavar="FILE", text="Write it there; nothing is replaced.")
+    """Return the option of a file that must not exist yet."""
+    return option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        text="Write to FILE, which must not exist, instead of stdout.",
+        section="Output",
+    )

@@ -1,8 +1,8 @@
 """Options as fields of frozen dataclasses, and the parameters of a command that typer reads.
 
-A command's parameter that is annotated with such a dataclass, a group of flags, stands for all of
-the group's options: in the order of its fields, groups within it included. `lacks` and `changes`
-beside it in `Annotated` say in what the command differs.
+A parameter of a command that is annotated with such a dataclass, a group of flags, adds all
+options of the group, in the order of its fields; groups may contain groups. `lacks` and `changes`
+in its `Annotated` declare how the command's options differ from the group's.
 """
 
 from __future__ import annotations
@@ -11,11 +11,17 @@ import dataclasses
 import functools
 import inspect
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import typer
+
+# The sections of a help page, in their order. The last one also has --help.
+Section: TypeAlias = Literal[
+    "Model", "Batch", "Run", "Hooks", "Checks", "Comparison", "Distributed", "Output", "General"
+]
+SECTIONS: tuple[Section, ...] = get_args(Section)
 
 _OPTION = "option"  # the key of a field's metadata
 _REPEATED = tuple[str, ...]  # the type of an option that may be repeated
@@ -24,17 +30,19 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 @dataclass(frozen=True, slots=True)
 class RunField:
-    """The field of RunSpec that an option sets, and what makes its value of the typed one."""
+    """The field of RunSpec that an option sets, and the function that converts the typed value."""
 
-    name: str | None  # None: the option's own
+    name: str | None  # None: the option's own name
     parse: Callable[[Any], Any] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option, or an argument where it has no names.
+    """One option, or an argument if it has no names.
 
-    `default` is told by the help where the value itself does not say: None is "not given" then.
+    `default` is the default that the help shows if the value itself is None, "not given".
+    `section` is where the help shows it. `complete` gets an incomplete value and returns the values
+    that a shell may offer; choices need none.
     """
 
     names: tuple[str, ...]
@@ -45,19 +53,27 @@ class Option:
     least: float | None = None
     most: float | None = None
     run: RunField | None = None
+    section: Section | None = None
+    complete: Callable[[str], Iterable[Any]] | None = None
 
     def parameter(self) -> Any:
-        """What typer reads of it."""
+        """Return typer's description of the parameter."""
         text = self.text if self.default is None else f"{self.text}  [default: {self.default}]"
         if not self.names:
-            return typer.Argument(metavar=self.metavar, help=text)
+            return typer.Argument(metavar=self.metavar, help=text, autocompletion=self.complete)
         return typer.Option(
-            *self.names, metavar=self.metavar, help=text, min=self.least, max=self.most
+            *self.names,
+            metavar=self.metavar,
+            help=text,
+            min=self.least,
+            max=self.most,
+            rich_help_panel=self.section,
+            autocompletion=self.complete,
         )
 
 
 def option(*names: str, text: str, unset: Any = None, **more: Any) -> Any:
-    """A field of a group of flags: an option of these names, `unset` where it is not given."""
+    """Return a field of a group of flags: an option, whose value is `unset` if it is not given."""
     return field(default=unset, metadata={_OPTION: Option(names, text, **more)})
 
 
@@ -68,21 +84,22 @@ def run_option(
     parse: Callable[[Any], Any] | None = None,
     **more: Any,
 ) -> Any:
-    """An option that sets the field of RunSpec of its own name, or `sets`, with what it parses to.
+    """Return an option that sets the field of RunSpec of its own name, or of the name `sets`.
 
-    None is "not given": the configuration decides then, and RunSpec's default after it.
+    `parse` converts the value. None is "not given": the configuration decides then, or else the
+    default of RunSpec.
     """
     return option(*names, text=text, run=RunField(sets, parse), **more)
 
 
 def argument(text: str, **more: Any) -> Any:
-    """A field of a group of flags: an argument that must be given."""
+    """Return a field of a group of flags: a required argument."""
     return field(metadata={_OPTION: Option((), text, **more)})
 
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """In what a command's flags differ from their group's."""
+    """How a command's flags differ from those of their group."""
 
     lacks: frozenset[str] = frozenset()
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -92,17 +109,17 @@ class Variation:
 
 
 def lacks(*names: str) -> Variation:
-    """A command without these options, or groups, by the names of their fields."""
+    """Return the variation of a command without these options or groups, named by their fields."""
     return Variation(lacks=frozenset(names))
 
 
 def changes(name: str, **values: Any) -> Variation:
-    """A command whose option of this field has other values of `Option`."""
+    """Return the variation of a command whose option of this field has other values of `Option`."""
     return Variation(changes={name: values})
 
 
 def flattened(command: Callable[..., int]) -> Callable[..., int]:
-    """The command with a parameter for each option, in place of those for groups of flags.
+    """Return the command with a parameter for each option instead of one for each group.
 
     Raises
     ------
@@ -137,7 +154,7 @@ def _parameters(group: type, variation: Variation) -> Iterator[inspect.Parameter
         name for row in rows for name in row.path
     }
     if unknown:
-        raise LookupError(f"{group.__name__} has no option {', '.join(sorted(unknown))}")
+        raise LookupError(f"unknown options of {group.__name__}: {', '.join(sorted(unknown))}")
     for row in rows:
         if variation.lacks.isdisjoint(row.path):
             yield row.parameter(variation.changes.get(row.name, {}))
@@ -145,7 +162,7 @@ def _parameters(group: type, variation: Variation) -> Iterator[inspect.Parameter
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """An option, its type, and the names of the fields that lead to it."""
+    """An option with its type, its default and the names of the fields that lead to it."""
 
     path: tuple[str, ...]
     type: Any
@@ -157,10 +174,10 @@ class _Row:
         return self.path[-1]
 
     def parameter(self, changed: Mapping[str, Any]) -> inspect.Parameter:
-        """The parameter that typer reads."""
+        """Return the parameter of the function that typer reads."""
         option, hint, default = dataclasses.replace(self.option, **changed), self.type, self.default
         if option.choices is not None:
-            choices: Any = Literal.__getitem__(option.choices)  # known at run time only
+            choices: Any = Literal.__getitem__(option.choices)  # only known at run time
             hint = choices | None if default is None else choices
         elif hint == _REPEATED:
             hint, default = list[str] | None, None
@@ -169,7 +186,7 @@ class _Row:
 
 
 def _options(group: type, path: tuple[str, ...] = ()) -> Iterator[_Row]:
-    """The options of a group, those of groups within it in their place."""
+    """Yield the options of a group and of the groups in it, in the order of the fields."""
     hints = get_type_hints(group)
     for dataclass_field in dataclasses.fields(group):
         hint, here = hints[dataclass_field.name], (*path, dataclass_field.name)
@@ -185,7 +202,7 @@ def _options(group: type, path: tuple[str, ...] = ()) -> Iterator[_Row]:
 
 
 def _made(group: type, values: Mapping[str, Any]) -> Any:
-    """The flags of a group, from the values that typer read; of options that it lacks, unset."""
+    """Return the flags of a group from typer's values; options that the command lacks are unset."""
     hints = get_type_hints(group)
     flags: dict[str, Any] = {}
     for dataclass_field in dataclasses.fields(group):
@@ -200,7 +217,7 @@ def _made(group: type, values: Mapping[str, Any]) -> Any:
 
 
 def run_options(flags: Any) -> Iterator[tuple[str, RunField, Any]]:
-    """(name, field of RunSpec, typed value) of each option that sets such a field and is given."""
+    """Yield (name, field of RunSpec, typed value) of each given option that sets such a field."""
     for dataclass_field in dataclasses.fields(flags):
         value = getattr(flags, dataclass_field.name)
         if _OPTION not in dataclass_field.metadata:

@@ -1,9 +1,9 @@
-"""The values of flags, checked: each mistake is said with the flag as it was typed."""
+"""Checks of the values of flags. The place of each error is the flag as it was typed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from hookcli.cli.ci import source_root
 from hookcli.console import Console
@@ -18,28 +18,30 @@ if TYPE_CHECKING:
 
 
 def parse_columns(text: str | None, command: str | None) -> tuple[str, ...]:
-    """The columns asked for; with command None those of any.
+    """Return the columns of --columns; with command None a column of any command is valid.
 
     Raises
     ------
-    RequestError : one is unknown; a near name is suggested.
+    RequestError : a column is unknown; the hint names a similar one.
 
     """
     if text is None:
         return DEFAULT_COLUMNS
+    return _names(text, known_columns(command), flag="--columns", noun="column")
+
+
+def known_columns(command: str | None) -> tuple[str, ...]:
+    """Return the columns of a command's reports; with command None those of all commands."""
     commands = ("inspect", "grads", "trace") if command is None else (command,)
-    known = {
-        name: title for command_name in commands for name, title in columns_of(command_name).items()
-    }
-    return _names(text, known, flag="--columns", noun="column", nouns="columns")
+    return tuple(dict.fromkeys(name for each in commands for name in columns_of(each)))
 
 
 def parse_kinds(text: str | None) -> tuple[str, ...] | None:
-    """The kinds of hooks asked for: ("all",) is every one.
+    """Return the kinds of --kinds; ("all",) stands for every kind.
 
     Raises
     ------
-    RequestError : one is unknown; a near name is suggested.
+    RequestError : a kind is unknown; the hint names a similar one.
 
     """
     if text is None:
@@ -48,71 +50,69 @@ def parse_kinds(text: str | None) -> tuple[str, ...] | None:
         return ("all",)
     from hookcli.catalogue.kinds import CATALOGUE
 
-    return _names(text, CATALOGUE, flag="--kinds", noun="kind of hook", nouns="kinds of hooks")
+    return _names(text, CATALOGUE, flag="--kinds", noun="kind")
 
 
-def _names(
-    text: str, known: Mapping[str, Any], *, flag: str, noun: str, nouns: str
-) -> tuple[str, ...]:
-    """Names between commas, each once."""
-    listed = f"{nouns} are {', '.join(known)}"
+def _names(text: str, known: Collection[str], *, flag: str, noun: str) -> tuple[str, ...]:
+    """Return the names between commas, without duplicates."""
+    listed = f"choose from {', '.join(known)}"
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     for name in names:
         if name not in known:
             guess = nearest(name, known)
             raise RequestError(
-                f"there is no {noun} '{name}'",
+                f"unknown {noun} '{name}'",
                 place=f"{flag} {text}",
                 hint=try_instead(guess, listed),
             )
     if not names:
-        raise RequestError(f"no {noun} is named", place=flag, hint=listed)
+        raise RequestError(f"{flag} requires a {noun}", place=flag, hint=listed)
     return names
 
 
 def parse_device(text: str) -> str:
-    """A device of torch's: "cpu", "cuda:1".
+    """Return the name of a device as torch has it: "cpu", "cuda:1".
 
     Raises
     ------
-    RequestError : there is no such device.
+    RequestError : the device is unknown.
 
     """
     if not is_device(text):
         kind = text.partition(":")[0]
         guess = "cuda" if kind == "gpu" else nearest(kind, DEVICES)
         raise RequestError(
-            f"'{text}' is no device",
+            f"unknown device '{text}'",
             place=f"--device {text}",
-            hint=try_instead(guess, f"devices are {', '.join(DEVICES)}, cuda:1"),
+            hint=try_instead(guess, f"choose from {', '.join(DEVICES)}, cuda:1"),
         )
     return text
 
 
 def parse_loss(text: str) -> str:
-    """What backward starts from: a word, output:PATH, or a function, which the run finds.
+    """Return the loss: a name, output:PATH, or a function, which is imported in the run.
 
     Raises
     ------
-    RequestError : it is none of them.
+    RequestError : the loss is none of these.
 
     """
     if text in LOSSES or ":" in text or text.startswith("torch.ops."):
         return text
     guess = nearest(text, LOSSES)
     raise RequestError(
-        f"'{text}' is no loss",
+        f"unknown loss '{text}'",
         place=f"--loss {text}",
         hint=try_instead(guess, LOSS_HINT),
     )
 
 
 def parse_dtype(text: str) -> str:
-    """A floating dtype by torch's own name.
+    """Return a floating-point dtype by torch's own name.
 
     Raises
     ------
-    RequestError : there is no such dtype, or a model has none of it.
+    RequestError : the dtype is unknown, or is not a floating-point dtype.
 
     """
     from hookcli.spec.inputs import FLOATING, canonical_dtype
@@ -121,31 +121,41 @@ def parse_dtype(text: str) -> str:
     if dtype not in FLOATING:
         guess = nearest(text, FLOATING)
         raise RequestError(
-            f"'{text}' is no floating dtype",
+            f"'{text}' is not a floating-point dtype",
             place=f"--dtype {text}",
-            hint=try_instead(guess, "dtypes are float32, float16, bfloat16"),
+            hint=try_instead(guess, f"choose from {', '.join(FLOATING)}"),
         )
     return dtype
 
 
 def batch_size(value: int) -> int:
-    """The samples of --batch-size.
+    """Return the number of samples of --batch-size.
 
     Raises
     ------
-    RequestError : it is more than torch counts.
+    RequestError : the number is larger than the largest int64.
     """
     return _counted(value, "--batch-size")
 
 
 def steps(value: int) -> int:
-    """The number of --steps.
+    """Return the number of steps of --steps.
 
     Raises
     ------
-    RequestError : it is more than torch counts.
+    RequestError : the number is larger than the largest int64.
     """
     return _counted(value, "--steps")
+
+
+def seed(value: int) -> int:
+    """Return the seed of --seed.
+
+    Raises
+    ------
+    RequestError : the number is larger than the largest int64.
+    """
+    return _counted(value, "--seed")
 
 
 def _counted(value: int, flag: str) -> int:
@@ -153,28 +163,30 @@ def _counted(value: int, flag: str) -> int:
 
     if value > LARGEST:
         raise RequestError(
-            f"{flag} must be at most {LARGEST}", place=f"{flag} {value}", hint=f"write {flag} 2"
+            f"{flag} must be at most {LARGEST}, got {value}",
+            place=f"{flag} {value}",
+            hint=f"pass a smaller number, as in `{flag} 2`",
         )
     return value
 
 
 def seconds(value: float) -> float:
-    """The seconds of --timeout.
+    """Return the seconds of --timeout.
 
     Raises
     ------
-    RequestError : they are not above 0, or beyond all measure.
+    RequestError : the number is not above 0, or too large.
 
     """
     return _positive(value, "--timeout")
 
 
 def gigabytes(value: float) -> int:
-    """The gigabytes of --max-memory, in bytes.
+    """Return the gigabytes of --max-memory in bytes.
 
     Raises
     ------
-    RequestError : they are not above 0, or beyond all measure.
+    RequestError : the number is not above 0, or too large.
 
     """
     return int(_positive(value, "--max-memory") * 1e9)
@@ -183,9 +195,9 @@ def gigabytes(value: float) -> int:
 def _positive(value: float, flag: str) -> float:
     if not 0 < value <= MOST:
         raise RequestError(
-            f"{flag} must be above 0 and at most {MOST:g}",
+            f"{flag} must be above 0 and at most {MOST:g}, got {value:g}",
             place=f"{flag} {value:g}",
-            hint=f"write {flag} 60",
+            hint=f"pass `{flag} 60`",
         )
     return value
 
@@ -193,14 +205,14 @@ def _positive(value: float, flag: str) -> float:
 def view_of(
     command: str | None, flags: ViewFlags, console: Console, *, kinds: str | None = None
 ) -> View:
-    """How to show a report.
+    """Return how to show a report.
 
-    `command` is the one that runs, None where a saved report is shown: there `kinds` picks the
-    events to show.
+    `command` is the command that runs, or None if a saved report is shown. `kinds` selects the
+    events of a saved report.
 
     Raises
     ------
-    RequestError : a column or a kind of hook is unknown.
+    RequestError : a column or a kind is unknown.
 
     """
     from hookcli.formats.view import View

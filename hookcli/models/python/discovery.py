@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import shlex
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -62,8 +62,15 @@ def attribute(module: ModuleType, path: str, source: str) -> Any:
                 f"'{step}' not found in {source.rpartition(':')[0] or source}",
                 place=source,
                 hint=hint,
+                instead=_instead(source, step, [near] if near else models),
             ) from None
     return value
+
+
+def _instead(source: str, step: str, names: Sequence[str]) -> list[str]:
+    """The names in place of the step that is not there; none inside a dotted path."""
+    front, _, path = source.rpartition(":")
+    return [f"{front}:{name}" for name in names] if path == step else []
 
 
 def _is_model_class(value: Any) -> bool:
@@ -104,12 +111,13 @@ def _rank(kind: type, stem: str, args: tuple[Argument, ...]) -> tuple[bool, bool
     )
 
 
-def _several(source: str, names: Iterable[str]) -> RequestError:
+def _several(source: str, names: Sequence[str]) -> RequestError:
     commands = [f"`hookcli inspect {shlex.quote(f'{source}:{name}')}`" for name in names]
     return RequestError(
         f"{source} defines several models",
         place=source,
         hint=f"run {join_or(commands)}",
+        instead=[f"{source}:{name}" for name in names],
     )
 
 

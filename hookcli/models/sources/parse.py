@@ -11,6 +11,7 @@ from typing import Literal, NoReturn, TypeAlias
 from hookcli.errors import ModelError, RequestError
 from hookcli.models.sources.content import Content, identify, identify_folder
 from hookcli.models.sources.file_errors import PYTHON_FILE, TRUST, file_not_found
+from hookcli.models.sources.model_files import model_files
 from hookcli.models.sources.package_resources import resources
 from hookcli.models.sources.refusals import refusal
 from hookcli.spec.request import ModelSpec
@@ -219,6 +220,7 @@ def _only(path: Path, names: Sequence[str], what: str, source: str) -> str:
         f"{path.as_posix()} contains {len(names)} {what}",
         place=source,
         hint=f"write {_commands(path, names[:6])}",
+        instead=[f"{path.as_posix()}:{name}" for name in names],
     )
 
 
@@ -229,6 +231,7 @@ def _nothing(path: Path, after: str, names: Sequence[str], source: str) -> NoRet
         f"'{after}' not found in {path.as_posix()}",
         place=source,
         hint=f"{'try' if near else 'write'} {_commands(path, shown)}",
+        instead=[f"{path.as_posix()}:{name}" for name in shown] or [path.as_posix()],
     )
 
 
@@ -243,7 +246,12 @@ def _folder(path: Path, source: str) -> RequestError | ModelError:
         return refusal(Content(kind), path.as_posix(), source)
     scripts = sorted(entry.name for entry in path.glob("*.py"))
     hint = f"pass a file in it: `{(path / scripts[0]).as_posix()}`" if scripts else PYTHON_FILE
-    return RequestError(f"{path.as_posix()} is a directory", place=source, hint=hint)
+    return RequestError(
+        f"{path.as_posix()} is a directory",
+        place=source,
+        hint=hint,
+        instead=[file.as_posix() for file in model_files(path)],
+    )
 
 
 def _missing(source: str, path: Path) -> RequestError:
@@ -255,4 +263,11 @@ def _missing(source: str, path: Path) -> RequestError:
         (path.parent / near).as_posix() if near else None,
         "write MODEL as `path.py`, `path.py:Net`, `package.module:Net` or `file.pt`",
     )
-    return file_not_found(path.as_posix(), source, hint)
+    error = file_not_found(path.as_posix(), source, hint)
+    if near:
+        match = _FILE.fullmatch(source)
+        attr = f":{match[2]}" if match and match[2] else ""
+        error.instead = ((path.parent / near).as_posix() + attr,)
+    else:
+        error.instead = tuple(file.as_posix() for file in model_files(path.parent))
+    return error

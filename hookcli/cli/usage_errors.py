@@ -1,0 +1,88 @@
+"""Errors of command lines that typer refused, in hookcli's words and with a command to run."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+from hookcli.cli.commands import COMMANDS
+from hookcli.cli.help.next_command import command_line, run_hint
+from hookcli.errors import RequestError
+from hookcli.text import nearest, try_instead
+
+# The messages of typer, and of pydantic in them, that are worded as hookcli's.
+_OTHERS = re.compile(r"\.? (?:\(Possible options: |\(?Did you mean:? )([^)?]+)[)?]+")
+_CHOICE = re.compile(r"Invalid value for (.+): .*'([^']*)' is not one of ('.*')")
+_MISSING_CHOICE = re.compile(r"(Missing argument '.*')\. Choose from: (.*)")
+_NUMBER = re.compile(r"Invalid value for ('.+'): Input should be ([^,]*)")
+_WORDS = (
+    (re.compile(r"No such option: (\S+)"), r"unknown option '\1'"),
+    (re.compile(r"Got unexpected extra argument\(s\) \((.*)\)"), r"unexpected argument '\1'"),
+    (re.compile(r"(Option '.*') requires an argument"), r"\1 requires a value"),
+    (re.compile(r"(Option '.*') does not take a value"), r"\1 does not accept a value"),
+    (re.compile(r"greater than or equal to"), "at least"),
+    (re.compile(r"less than or equal to"), "at most"),
+    (re.compile(r"a valid (integer|number)"), r"a \1"),
+    (re.compile(r"\ba integer"), "an integer"),
+)
+
+
+def usage_error(error: Any, arguments: list[str]) -> RequestError:
+    """Return the error of a command line that typer refused."""
+    message = " ".join(str(error.format_message()).split())
+    message, hint = _worded(message, arguments)
+    command = [argument for argument in arguments[:1] if argument in COMMANDS]
+    if not command and hint is None and (option := getattr(error, "option_name", None)):
+        hint = _with_inspect(option, arguments)
+        message = message if hint is None else "missing command"
+    return RequestError(
+        message[:1].lower() + message[1:],
+        place=command_line(arguments),
+        hint=hint or run_hint([command_line([*command, "--help"])]),
+    )
+
+
+def _worded(message: str, arguments: list[str]) -> tuple[str, str | None]:
+    """Return typer's message in hookcli's words, and the hint if the message leads to one."""
+    hint = None
+    if (choice := _CHOICE.fullmatch(message.rstrip("."))) is not None:
+        name, value, listed = choice.groups()
+        names = re.findall(r"'([^']*)'", listed)
+        hint = try_instead(nearest(value, names), f"choose from {', '.join(names)}")
+        return f"{name} must be one of {', '.join(names)}, got '{value}'", hint
+    if (missing := _MISSING_CHOICE.fullmatch(message)) is not None:
+        commands = [command_line([*arguments, name]) for name in missing[2].split(", ")]
+        return missing[1], run_hint(commands)
+    if (others := _OTHERS.search(message)) is not None:
+        named = [name.strip("' ") for name in others[1].split(",")]
+        word = re.split(r"[ :]+", message[: others.start()])[-1].strip("'.")
+        hint = try_instead(nearest(word, named) or named[0])
+        message = _OTHERS.sub("", message)
+    if (number := _NUMBER.match(message)) is not None:
+        message = f"{number[1]} must be {number[2]}{_given(number[1], arguments)}"
+    for pattern, words in _WORDS:
+        message = pattern.sub(words, message)
+    return message.rstrip("."), hint
+
+
+def _given(names: str, arguments: list[str]) -> str:
+    """Return ", got '-1'" for the last value of an option that was typed: `'-c' / '--config'`."""
+    options = re.findall(r"'([^']*)'", names)
+    values = [value for flag, value in itertools.pairwise(arguments) if flag in options]
+    values += [flag.partition("=")[2] for flag in arguments if flag.partition("=")[0] in options]
+    values = [value for value in values if value]
+    return f", got '{values[-1]}'" if values else ""
+
+
+def _with_inspect(option: str, arguments: list[str]) -> str | None:
+    """Return the hint to add a command if the option is one of a command, and not of the root."""
+    from typer.main import get_command
+
+    from hookcli.cli.application import application
+
+    root: Any = get_command(application(COMMANDS, called=COMMANDS))
+    for name, command in root.commands.items():
+        if any(option in parameter.opts for parameter in command.params):
+            return run_hint([command_line([name, *arguments])])
+    return None

@@ -12,7 +12,7 @@ import select
 import shutil
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -67,6 +67,15 @@ def _escaped(text: str) -> str:
 
 # A name is printed in many cells, and a hostile one may be a megabyte long.
 _escaped_long = lru_cache(maxsize=32)(_escaped)
+
+
+_settle: Callable[[], None] | None = None
+
+
+def settle_with(settle: Callable[[], None] | None) -> None:
+    """Call this before anything is printed, as a line of progress has to be erased first."""
+    global _settle  # noqa: PLW0603  # one for the process, as are its streams
+    _settle = settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +141,8 @@ class Console:
         stream = sys.stdout
         if stream is None:
             raise BrokenPipeError
+        if _settle is not None:
+            _settle()
         data = text.encode(getattr(stream, "encoding", None) or "utf-8", "backslashreplace")
         try:
             stream.flush()
@@ -149,6 +160,8 @@ class Console:
         stream = sys.stderr
         if stream is None:
             return
+        if _settle is not None:
+            _settle()
         try:
             encoding = getattr(stream, "encoding", None) or "utf-8"
             stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")

@@ -17,6 +17,7 @@ from hookcli.formats.registry import FORMATS
 from hookcli.rules.verdict import is_counted, verdict_of
 from hookcli.spec.request import Command
 from hookcli.text import counted
+from hookcli.worker.progress.screen import shown
 
 if TYPE_CHECKING:
     from hookcli.cli.flags.options import ModelFlags, OutputFlags, RequestFlags, ViewFlags
@@ -109,7 +110,7 @@ def while_watched(
     `check` ends the run after stdout was closed, if that is a target; `meanwhile` is called while
     the worker starts.
     """
-    with console.fenced():
+    with console.fenced(), shown(quiet=console.quiet):
         return run(watch_stdout if has_stdout(targets) else lambda: None, meanwhile)
 
 

@@ -11,6 +11,7 @@ from types import FrameType
 from hookcli.cli.app import run, will_run
 from hookcli.errors import InterruptedRun, Status
 from hookcli.worker.process import end_unused, start_ahead
+from hookcli.worker.progress import screen
 
 TYPE_CHECKING = False  # type checkers know this name; importing typing takes time
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def guarded(arguments: list[str]) -> int:
             signal.getsignal(signal_number) is not signal.SIG_IGN
         ):  # nohup, or a shell's background job
             signal.signal(signal_number, _stop)
+    encoding = getattr(sys.stderr, "encoding", None)
+    screen.allow(encoding, quiet=not {"-q", "--quiet"}.isdisjoint(arguments))
     try:
         if will_run(arguments):
             with contextlib.suppress(OSError):  # the run itself reports it if it cannot start
@@ -48,6 +51,7 @@ def guarded(arguments: list[str]) -> int:
         return interruption.status
     finally:
         end_unused()
+        screen.close()
         for signal_number in _STATUS:
             if (
                 signal.getsignal(signal_number) is _stop

@@ -1,4 +1,4 @@
-"""The reference of hooks and actions in Markdown. docs/hooks/reference.md is the output of this command.
+"""The reference of hooks and actions in Markdown. This command writes docs/hooks/reference.md:
 
 python -c "from hookcli.reference.markdown import hooks_reference; print(hooks_reference(), end='')"
 """

@@ -50,14 +50,24 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """Carries out one attempt. `progress` is told each phase and each call as it starts."""
+    """Carries out one attempt. `progress` is told each phase and each call as it starts.
 
-    def __init__(self, spec: Spec, attempt: Attempt, progress: Progress) -> None:
+    `doing` is told what comes in between, such as probes.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        attempt: Attempt,
+        progress: Progress,
+        doing: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._together = None if attempt.rank is None else self._among(spec, attempt.rank)
         spec = spec if attempt.rank is None else of_rank(spec, attempt.rank)
         self._spec = spec
         self._attempt = attempt
         self._progress = progress
+        self._doing = doing
         self._started = perf_counter()
         self._warnings = unjudged(spec)
         self._found = InferenceResult()
@@ -67,7 +77,7 @@ class Session:
         load_libraries(spec.libraries)
         self._sink: Sink = Kept() if spec.stream is None else StreamedSink(spec.stream)
         self._built = engine_for(spec, self._sink)
-        self._beside = RunExtras(spec, attempt)
+        self._beside = RunExtras(spec, attempt, doing)
 
     def run(self) -> Result:
         """The report of this attempt, partial where the model raised, and the batch it used.
@@ -187,9 +197,9 @@ class Session:
         set_mode(model, self._plan.mode)
         floating = floating_dtype(model.root, self._spec)
         self._found = (
-            found_beside(model, self._spec, floating)
+            found_beside(model, self._spec, floating, self._doing)
             if self._faker is None
-            else found_with(model, self._spec, self._faker, floating)
+            else found_with(model, self._spec, self._faker, floating, self._doing)
         )
         hypothesis = self._found.hypothesis
         if hypothesis is None:

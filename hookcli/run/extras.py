@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from torch import nn
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from hookcli.run.probes.probes import Probes
 
 
-def _probes(spec: Spec) -> Probes | None:
+def _probes(spec: Spec, doing: Callable[[str], None]) -> Probes | None:
     if not spec.probes:
         return None
     from hookcli.run.probes.probes import Probes  # for those that judge
 
-    return Probes(spec)
+    return Probes(spec, doing=doing)
 
 
 class RunExtras:
     """What a request asks for beside its run; nothing beside a fake one."""
 
-    def __init__(self, spec: Spec, attempt: Attempt) -> None:
+    def __init__(self, spec: Spec, attempt: Attempt, doing: Callable[[str], None]) -> None:
         real = attempt.tensors == "real"
         self._side = side_of(spec) if real else None
-        self._probes = _probes(spec) if real else None
+        self._probes = _probes(spec, doing) if real else None
 
     def exchange_weights(self, root: nn.Module) -> None:
         """Give the other side the weights, or take its own."""

@@ -22,6 +22,7 @@ from hookcli.spec.plan import plan
 from hookcli.spec.request import SideSpec, Spec
 from hookcli.worker.attempts import run_within
 from hookcli.worker.process import start_ahead
+from hookcli.worker.progress.screen import labelled
 from hookcli.worker.worker import Limits
 
 _Name = Literal["a", "b"]
@@ -104,7 +105,8 @@ class _Pair:
             run = dataclasses.replace(spec.run, mode=plan(spec).mode)
             spec = dataclasses.replace(spec, command="inspect", run=run)
         try:
-            return run_within(spec, self._limits, self._check, meanwhile).report
+            with labelled(f"{name.upper()} again" if keep else name.upper()):
+                return run_within(spec, self._limits, self._check, meanwhile).report
         except HookcliError as error:
             raise _named(error, name) from None
 

@@ -19,6 +19,7 @@ _SLOT = 2048
 _HEAD = struct.Struct("<H")
 _SIZE = 2 * _SLOT + 1
 _LONGEST = 900  # bytes of a layer's name or of a place, so that both fit into a slot
+_LONGEST_DOING = 100  # bytes
 _OF_CALL = 3  # fields: layer, call and place
 _DUMP_LIMIT = 1 << 16
 _DUMP = "Stack (most recent call first)"  # and not the C stack, which Python 3.14 adds
@@ -31,13 +32,17 @@ _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 @dataclass(frozen=True, slots=True)
 class LastEvent:
-    """Where the child had come. `layer` is a qualified name, or a type in angle brackets."""
+    """Where the child had come. `layer` is a qualified name, or a type in angle brackets.
+
+    `doing` is what it does within the phase that no layer and no step describes, such as a probe.
+    """
 
     phase: str
     layer: str | None
     call: int | None
     place: str | None
     step: int = 0
+    doing: str | None = None
 
     def sentence(self) -> str:
         """In words: "in forward, in layer1.0.conv (call 2)"."""
@@ -48,10 +53,10 @@ class LastEvent:
         return f"in {self.phase}, in {name}{call}"
 
 
-def _field(text: str) -> bytes:
+def _field(text: str, longest: int = _LONGEST) -> bytes:
     data = text.replace("\0", "").encode("utf-8", "replace")
-    if len(data) > _LONGEST:  # the end of a path says more than its start
-        data = b"..." + data[-_LONGEST:]
+    if len(data) > longest:  # the end of a path says more than its start
+        data = b"..." + data[-longest:]
     return data
 
 
@@ -67,7 +72,7 @@ class LastEventWriter:
         fields = [event.phase, str(event.step)]
         if event.layer is not None:
             fields += [event.layer, str(event.call or 0), event.place or ""]
-        data = b"\0".join(map(_field, fields))
+        data = b"\0".join((_field(event.doing or "", _LONGEST_DOING), *map(_field, fields)))
         start = self._slot * _SLOT
         self._map[start : start + 2] = _HEAD.pack(len(data))
         self._map[start + 2 : start + 2 + len(data)] = data
@@ -90,12 +95,13 @@ class LastEventReader:
         start = (1 if data[2 * _SLOT] else 0) * _SLOT
         (size,) = _HEAD.unpack_from(data, start)
         text = data[start + 2 : start + 2 + min(size, _SLOT - 2)].decode("utf-8", "replace")
-        phase, number, *rest = *text.split("\0"), ""
+        doing, phase, number, *rest = *text.split("\0"), "", ""
         step = int(number) if number.isdigit() else 0
         if len(rest) < _OF_CALL:
-            return LastEvent(phase, None, None, None, step)
+            return LastEvent(phase, None, None, None, step, doing or None)
         layer, call, place = rest[:_OF_CALL]
-        return LastEvent(phase, layer, int(call) if call.isdigit() else None, place or None, step)
+        index = int(call) if call.isdigit() else None
+        return LastEvent(phase, layer, index, place or None, step, doing or None)
 
     def dumped_place(self) -> str | None:
         """The user's line in the last dump, as soon as it is written whole."""

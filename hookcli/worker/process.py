@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+from hookcli.worker.progress.screen import worker_stream
+
 TYPE_CHECKING = False  # as type checkers know it: importing typing takes a while
 if TYPE_CHECKING:
     from hookcli.worker.spawn import ChildProcess, Spawn
@@ -53,7 +55,8 @@ def set_spawn(spawn: Spawn) -> None:
 class Process:
     """A child that waits for its job, with its pipes, and memory that outlives it.
 
-    It has the descriptors in `more` too, under the same numbers.
+    It has the descriptors in `more` too, under the same numbers. Where those are the user's
+    terminal, it writes to stderr itself, to keep the order of what both show.
 
     Attributes
     ----------
@@ -67,11 +70,12 @@ class Process:
         job, self.job = os.pipe()
         self.answer, answer = os.pipe()
         passed = (job, answer, self.events, self.dump)
+        stream = _error_stream(direct=bool(more))
         try:
             self.child = _spawn(
                 [_MAIN, *map(str, passed), _HOME],
-                stdout=_error_stream(),
-                stderr=_error_stream(),
+                stdout=stream,
+                stderr=stream,
                 pass_fds=(*passed, *more),
                 env=_environment(),
             )
@@ -128,10 +132,13 @@ def shared_memory() -> int:
         return os.dup(file.fileno())
 
 
-def _error_stream() -> int:
-    """The parent's stderr for the model's output, or nowhere where that is closed."""
+def _error_stream(*, direct: bool) -> int:
+    """The parent's stderr for the model's output, or nowhere if that is closed.
+
+    It is `direct`, or through the screen that shows progress.
+    """
     try:
         os.fstat(2)
     except OSError:
         return subprocess.DEVNULL
-    return 2
+    return 2 if direct else worker_stream()

@@ -17,6 +17,7 @@ from hookcli.report.report import Report
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Command, Spec
 from hookcli.text import join_names, pluralize
+from hookcli.worker.progress.screen import labelled
 
 PROBE = "digest"
 _SHOWN = 3
@@ -36,13 +37,18 @@ def bare(spec: Spec) -> Spec:
 
 def verified(spec: Spec, report: Report, again: Callable[[Spec], Report]) -> Report:
     """The report with a verdict on neutrality; `again` runs a request once more."""
-    first, second = (_digests(again(bare(spec)).measurements) for _ in range(2))
+    first, second = (_without_hooks(spec, again, number) for number in (1, 2))
     hooked = _digests(report.measurements)
     own = {name for name in first if first[name] != second.get(name)}
     names = [name for name in first if name not in own and hooked.get(name) != first[name]]
     row = _verdict(spec, report, names, len(first) - len(own), len(own))
     measurements = tuple(m for m in report.measurements if m.probe != PROBE)
     return dataclasses.replace(report, measurements=measurements, checks=(*report.checks, row))
+
+
+def _without_hooks(spec: Spec, again: Callable[[Spec], Report], number: int) -> dict[str, str]:
+    with labelled(f"run {number} of 2 without hooks"):
+        return _digests(again(bare(spec)).measurements)
 
 
 def _digests(measurements: tuple[Measurement, ...]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from hookcli.memory import available
 from hookcli.worker import processes
 from hookcli.worker.last_event import LastEvent, LastEventReader
 from hookcli.worker.process import Process, started
+from hookcli.worker.progress.screen import follow
 from hookcli.worker.protocol import PIPE_LOST, Answer, Crash, Inbox, Job, Reason, send_job
 
 TICK = 0.05  # seconds between looks at memory
@@ -68,6 +69,8 @@ class Worker:
             self._known.discard(self._child.pid)
         with contextlib.suppress(BrokenPipeError):
             send_job(self._process.job, job)
+        # The debugger asks at the terminal: no progress may be in its way.
+        self._unfollow = follow(job, self.last) if terminal is None else None
 
     def __enter__(self) -> Worker:
         return self
@@ -82,6 +85,8 @@ class Worker:
 
     def end(self) -> None:
         """Kill the process group and what left it, and free everything."""
+        if self._unfollow is not None:
+            self._unfollow()
         with processes.undisturbed():
             processes.end_group(self._child.pid)
             self._child.wait()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from pickle import dumps, loads  # now: a model may replace them
 from typing import Any
 
 import torch
 
 from hookcli.inputs.infer.search import Search, search
+from hookcli.inputs.infer.trial import Trial
 from hookcli.inputs.materialise import make_tensor
 from hookcli.models.batch import Batch, forward_signature
 from hookcli.models.fake.fake import Faker
@@ -27,7 +29,13 @@ from hookcli.text import counted
 _PATIENCE = 60.0  # seconds that a search beside the run may take
 
 
-def found_with(model: Model, spec: Spec, faker: Faker, floating: torch.dtype) -> InferenceResult:
+def found_with(
+    model: Model,
+    spec: Spec,
+    faker: Faker,
+    floating: torch.dtype,
+    doing: Callable[[str], None],
+) -> InferenceResult:
     """Search with a model that holds fake tensors."""
     search = infer(
         model,
@@ -36,21 +44,25 @@ def found_with(model: Model, spec: Spec, faker: Faker, floating: torch.dtype) ->
         floating=floating,
         around=lambda: faker.mode,
         fake=faker.tensor,
+        doing=doing,
     )
     if search is None:
         return InferenceResult()
     return InferenceResult(search.found, tried(search), lines(search))
 
 
-def found_beside(model: Model, spec: Spec, floating: torch.dtype) -> InferenceResult:
+def found_beside(
+    model: Model, spec: Spec, floating: torch.dtype, doing: Callable[[str], None]
+) -> InferenceResult:
     """Search for a model with values: in a fork, where it may be made fake."""
 
     def work() -> bytes:
         torch.set_num_threads(1)  # those of the pool did not come along
         faker = Faker(spec.run.device)
         faker.module(model.root)
-        return dumps(found_with(model, spec, faker, floating))
+        return dumps(found_with(model, spec, faker, floating, lambda _: None))
 
+    doing("inferring the batch")
     told = in_fork(work, patience=_PATIENCE)
     result = InferenceResult() if told is None else loads(told)  # from our own fork
     return result if isinstance(result, InferenceResult) else InferenceResult()
@@ -64,6 +76,7 @@ def infer(
     floating: torch.dtype,
     around: Callable[[], Any],
     fake: Callable[[torch.Tensor], torch.Tensor],
+    doing: Callable[[str], None],
 ) -> Search | None:
     """The search for a batch; None where forward's signature is not known.
 
@@ -88,9 +101,15 @@ def infer(
     def known(real: torch.Tensor, doubts: FakeTensorChecks) -> torch.Tensor:
         return doubts.knowing(real, fake(real))
 
-    attempt = trier(
+    try_one = trier(
         model, around, known, floating=floating, device=spec.run.device, grad=spec.run.grad
     )
+    numbers = count(1)
+
+    def attempt(hypothesis: Hypothesis) -> Trial:
+        doing(f"inferring the batch, trial {next(numbers)}")
+        return try_one(hypothesis)
+
     return search(model.root, signature, attempt, batch=spec.run.batch_size, given=given)
 
 

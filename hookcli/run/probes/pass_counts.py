@@ -29,14 +29,14 @@ class PassCounts:
 
 def passes_of(ran: Mapping[str, PassCounts], checks: Iterable[CheckSpec]) -> Iterator[Measurement]:
     """A measurement for each probe that ran the model, after that of the run itself."""
-    rules = _rules(checks)
+    rules = rules_of(checks)
     for probe, passes in ran.items():
         if passes.forwards:
             value = {**asdict(passes), "rules": rules.get(probe, [])}
             yield Measurement(PASSES, probe, None, value, None)
 
 
-def _rules(checks: Iterable[CheckSpec]) -> dict[str, list[str]]:
+def rules_of(checks: Iterable[CheckSpec]) -> dict[str, list[str]]:
     """The rules that look at each probe's outcome, in the order of the checks."""
     rules: dict[str, dict[str, None]] = {}
     for check in checks:

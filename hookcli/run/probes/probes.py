@@ -18,7 +18,7 @@ from hookcli.run.probes.batch_independence import samples
 from hookcli.run.probes.determinism import repeat
 from hookcli.run.probes.non_finite import Values
 from hookcli.run.probes.optimizer_step import step
-from hookcli.run.probes.pass_counts import RUN, PassCounts, passes_of
+from hookcli.run.probes.pass_counts import RUN, PassCounts, passes_of, rules_of
 from hookcli.run.probes.rerun import Rerun, copied, is_used_up
 from hookcli.spec.hooks import OptimizerSpec
 from hookcli.spec.plan import Plan
@@ -27,11 +27,18 @@ from hookcli.text import first_line
 
 
 class Probes:
-    """Performs what the rules of a request need."""
+    """Performs what the rules of a request need. `doing` is told of each probe as it starts."""
 
-    def __init__(self, spec: Spec, loss: Loss | None = None) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        loss: Loss | None = None,
+        *,
+        doing: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._spec = spec
         self._loss = loss  # in place of the request's
+        self._doing = doing
         self._wanted = spec.probes
         self._values: Values | None = None
         self._found: list[Measurement] = []
@@ -68,9 +75,11 @@ class Probes:
     def _performed(self, again: Rerun, ran: dict[str, PassCounts]) -> list[Measurement]:
         """What the probes that run the model again found, in their order."""
         measurements: list[Measurement] = []
-        used_up = is_used_up(self._batch)
+        used_up, rules = is_used_up(self._batch), rules_of(self._spec.checks)
         for probe in self._wanted:
             name, _, argument = probe.partition(":")
+            if name in rules:
+                self._doing(f"probe for {', '.join(rules[name])}")
             if used_up and name.startswith(("repeat_", "samples")):
                 why = {"why": "the batch contains an iterator, which one run exhausts"}
                 measurements.append(Measurement(name, "", None, why, None))

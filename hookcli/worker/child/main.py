@@ -58,6 +58,12 @@ class _Progress:
             self.last = LastEvent(phase, name, note.index, note.place, step)
         self._box.write(self.last)
 
+    def doing(self, text: str) -> None:
+        """Note what is done within the phase."""
+        if not self._outlet.is_fork:
+            self.last = replace(self.last, doing=text)
+            self._box.write(self.last)
+
 
 def _imports() -> BaseException | None:
     """Import torch and what runs a model, the longest part of many runs; what it raised."""
@@ -72,7 +78,7 @@ def _work(job: Job, progress: _Progress) -> ReportMessage:
     from hookcli.report.encode import to_json
     from hookcli.run.attempt import Session
 
-    outcome = Session(job.spec, job.attempt, progress).run()
+    outcome = Session(job.spec, job.attempt, progress, progress.doing).run()
     text = to_json(outcome.report)
     return ReportMessage(
         text,

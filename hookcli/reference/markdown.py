@@ -1,4 +1,4 @@
-"""The reference of hooks and actions in Markdown. This command writes docs/hooks/reference.md:
+"""The reference of hooks and actions in Markdown. docs/hooks/reference.md is what it prints.
 
 python -c "from hookcli.reference.markdown import hooks_reference; print(hooks_reference(), end='')"
 """

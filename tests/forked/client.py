@@ -48,16 +48,30 @@ class Server:
         `program` is "hookcli", or "python" with a file as its first argument.
         """
         with (
-            self._free,
             tempfile.TemporaryFile() as given,
             tempfile.TemporaryFile() as out,
             tempfile.TemporaryFile() as err,
         ):
             given.write((text or "").encode())
             given.seek(0)
+            status = self.run_with((given, out, err), args, cwd, env, timeout, program)
+            return status, *(_text(stream) for stream in (out, err))
+
+    def run_with(
+        self,
+        streams,
+        args: list[str],
+        cwd: Path,
+        env: dict[str, str],
+        timeout: int,
+        program: str = "hookcli",
+    ):
+        """The exit status of a command with these as its standard streams."""
+        with self._free:
             asked = {"program": program, "args": args, "cwd": str(cwd), "env": env}
             request = json.dumps(asked).encode()
-            socket.send_fds(self._socket, [request], [f.fileno() for f in (given, out, err)])
+            fds = [stream if isinstance(stream, int) else stream.fileno() for stream in streams]
+            socket.send_fds(self._socket, [request], fds)
             pid = int(self._socket.recv(32))
             self._socket.settimeout(timeout)
             try:
@@ -68,7 +82,7 @@ class Server:
                 self._socket.settimeout(10)
                 self._socket.recv(32)
                 raise subprocess.TimeoutExpired(args, timeout) from None
-            return status, *(_text(stream) for stream in (out, err))
+            return status
 
     def close(self) -> None:
         """End it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from unicodedata import east_asian_width
 
 from hookcli.console import escape
 from hookcli.spec.request import Attempt
@@ -50,7 +51,7 @@ def line(workers: Sequence[Running], label: str, seconds: int, width: int, encod
 
 def _activity(attempt: Attempt, event: LastEvent) -> list[str]:
     if attempt.for_batch and event.phase not in _BEFORE:
-        return ["inferring the batch"]
+        return [escape(event.doing or "inferring the batch")]
     what = escape(event.doing or _PHASES.get(event.phase, event.phase))
     if attempt.fallback is not None:
         return [what, "real run as the fake run failed"]
@@ -98,12 +99,12 @@ def fit(head: str, layer: str, width: int, encoding: str) -> str:
 
 
 def columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len  # only for names that are not ASCII
+    """Return how many columns of a terminal a text takes at the most.
 
-    return cell_len(text)
+    Combining characters count too: terminals do not agree on them, and a line that is too long
+    cannot be erased.
+    """
+    return len(text) + sum(east_asian_width(letter) in {"W", "F"} for letter in text)
 
 
 def _cut_end(text: str, width: int, mark: str) -> str:

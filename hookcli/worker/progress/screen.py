@@ -119,18 +119,24 @@ def _is_welcome() -> bool:
 class Screen:
     """The user's terminal, a pseudo-terminal for the worker, and the thread between them.
 
+    `started` is when the command did, in `time.monotonic` seconds; `tick` how many seconds the
+    thread sleeps at the most.
+
     Raises
     ------
     OSError : no pseudo-terminal can be opened.
 
     """
 
-    def __init__(self, started: float, encoding: str) -> None:
+    def __init__(
+        self, started: float, encoding: str, *, terminal: int = STDERR, tick: float = _TICK
+    ) -> None:
         from tty import setraw
 
         self._master, self.slave = os.openpty()
         setraw(self.slave)  # bytes arrive as they were written
         self._started, self._encoding = started, encoding
+        self._terminal, self._tick = terminal, tick
         self._workers: list[Running] = []
         self.label = ""
         self.shows = False
@@ -179,7 +185,7 @@ class Screen:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
         woken = self._poller()  # of its own: two threads must not use one at once
         while True:
-            woken.poll(_TICK * 1000)
+            woken.poll(self._tick * 1000)
             with self._lock:
                 if not self._open:
                     return
@@ -210,7 +216,7 @@ class Screen:
     def _copy_size(self) -> None:
         """Give the worker's terminal the size of the user's: models print tables and bars."""
         with contextlib.suppress(OSError):
-            size = os.get_terminal_size(STDERR)
+            size = os.get_terminal_size(self._terminal)
             if size != self._size:
                 import fcntl
                 import struct
@@ -230,7 +236,7 @@ class Screen:
         seconds = time.monotonic() - self._started
         if not (self.shows and self._workers and self._line_start) or seconds < _DELAY:
             return
-        if not _in_foreground():
+        if not self._in_foreground():
             return
         line = self._line(seconds)
         if line and line != self._drawn:
@@ -241,7 +247,7 @@ class Screen:
         from hookcli.worker.progress.line import line
 
         try:
-            width = os.get_terminal_size(STDERR).columns or 80
+            width = os.get_terminal_size(self._terminal).columns or 80
         except OSError:
             return b""
         if width < _NARROWEST:
@@ -253,16 +259,15 @@ class Screen:
         view = memoryview(data)
         while view:
             try:
-                view = view[os.write(STDERR, view) :]
+                view = view[os.write(self._terminal, view) :]
             except BlockingIOError:  # somebody made the terminal so
-                select.select([], [STDERR], [], _TICK)
+                select.select([], [self._terminal], [], self._tick)
             except OSError:  # it is gone
                 return
 
-
-def _in_foreground() -> bool:
-    """Whether the terminal is this job's: the line of one in the background would be in the way."""
-    try:
-        return os.tcgetpgrp(STDERR) == os.getpgrp()
-    except OSError:  # not the terminal of this session
-        return True
+    def _in_foreground(self) -> bool:
+        """Whether the terminal is this job's: a line of another one would be in the way."""
+        try:
+            return os.tcgetpgrp(self._terminal) == os.getpgrp()
+        except OSError:  # not the terminal of this session
+            return True

@@ -12,7 +12,7 @@ import torch
 from hookcli.actions.tools import Tools
 from hookcli.errors import RequestError
 from hookcli.models import places
-from hookcli.spec.working_folder import obstacle, parts_below
+from hookcli.spec.working_folder import WRITE_HINT, obstacle, parts_below, refused_folder
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -77,11 +77,7 @@ class ConfinedFolder:
             raise self._refusal(why) from None
 
     def _refusal(self, why: str) -> RequestError:
-        return RequestError(
-            f"--data-only does not write to {self._name}: {why}",
-            place=self._place,
-            hint="name a folder below the working folder: {save: taps/}",
-        )
+        return RequestError(refused_folder(self._name, why), place=self._place, hint=WRITE_HINT)
 
     def write(self, name: str, tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> None:
         """Write a new file.

@@ -1,4 +1,4 @@
-"""What a configuration file says, as plain data, before flags have their say."""
+"""A configuration file as plain data, before flags override it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Preset: TypeAlias = Literal["inspect", "grads", "trace", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One configuration, what it extends included. None, or a missing key: the file is silent.
+    """One configuration, merged with the files that it extends. None means that a key is missing.
 
-    `run` has the names of RunSpec's fields. Paths are absolute.
+    The keys of `run` are the names of RunSpec's fields. Paths are absolute.
     """
 
     path: str | None = None

@@ -1,4 +1,4 @@
-"""`--arg [KEY=]VALUE` → constructor arguments; VALUE is YAML."""
+"""Parses `--arg [KEY=]VALUE` into constructor arguments. VALUE is YAML."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _KEYED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
 def parse_arguments(texts: tuple[str, ...]) -> tuple[Argument, ...]:
-    """The arguments that the flags describe, in their order.
+    """Return the arguments that the flags describe, in their order.
 
     Raises
     ------
-    RequestError : a value is not YAML, or a name stands twice.
+    RequestError : a value is not YAML, or a name is given twice.
 
     """
     if not texts:
@@ -28,15 +28,15 @@ def parse_arguments(texts: tuple[str, ...]) -> tuple[Argument, ...]:
         name, body = (match[1], match[2]) if match else (None, text)
         if name is not None and any(argument.name == name for argument in arguments):
             raise RequestError(
-                f"'{name}' is given twice", place=f"--arg {text}", hint="give each name one --arg"
+                f"'{name}' is given twice", place=f"--arg {text}", hint="remove one of them"
             )
         try:
             value = load_value(body)
         except ValueError as error:
             raise RequestError(
-                f"the value is not YAML: {error}",
+                f"invalid YAML: {error}",
                 place=f"--arg {text}",
-                hint="write --arg depth=18 or --arg 'sizes=[1, 2]'; quote texts: 'name=\"a: b\"'",
+                hint="pass `--arg depth=18` or `--arg 'name=\"a: b\"'`, with strings in quotes",
             ) from None
         arguments.append(Argument(name, value, text))
     return tuple(arguments)

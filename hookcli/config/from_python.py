@@ -1,4 +1,4 @@
-"""A configuration that is given as data, in Python."""
+"""A configuration that is given as Python data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 
 def as_document(config: Any) -> dict[str, Any] | None:
-    """What a file would hold: of a list, its items are the checks. None of a file's name.
+    """Return the document that a file would contain; None if `config` is the name of a file.
+
+    A list contains the checks.
 
     >>> as_document(["finite"])
     {'checks': [{'rule': 'finite'}]}
@@ -22,7 +24,7 @@ def as_document(config: Any) -> dict[str, Any] | None:
 
 
 def _plain(value: Any) -> Any:
-    """Tuples as lists: YAML has no others."""
+    """Return tuples as lists, because YAML has only lists."""
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

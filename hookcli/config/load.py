@@ -1,4 +1,4 @@
-"""A configuration file → Config, or all that is wrong with it at once."""
+"""Reads a configuration file, and reports all its problems at once."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from hookcli.spec.working_folder import may_show
 
 
 def read_config(path: str, *, code: Judge | None = None) -> Config:
-    """What a configuration says, with what it extends. Paths come out absolute.
+    """Return a configuration, merged with the files that it extends. Paths are absolute.
 
-    With `code` it is a stranger's: every reference to code is a problem, and every folder to write
-    to that is not below the working folder; errors show no other files. `code` judges what a
-    model's source is, and gives None where that is none.
+    With `code` the configuration is of unknown origin. Then every reference to code is a problem,
+    and every folder to write to that is not below the working folder, and errors do not show other
+    files. `code` returns what a model's source is if it is code, else None.
 
     Raises
     ------
-    RequestError : it cannot be read, or one thing is wrong with it.
-    ProblemsError : several things are; all are said, in the order of the file.
+    RequestError : it cannot be read, or has one problem.
+    ProblemsError : it has several problems, in the order of the file.
 
     """
     problems = Problems() if code is None else Problems(lambda file: may_show(file, path))
@@ -37,15 +37,15 @@ def read_config(path: str, *, code: Judge | None = None) -> Config:
 
 
 def read_text(text: str, name: str) -> Config:
-    """The same for text that is at hand; `name` stands for the file in places.
+    """Return the configuration in `text`. `name` replaces the file's name in places.
 
-    Paths are relative to the working directory; `extends` is not followed. Raises as read_config.
+    Paths are relative to the working directory. `extends` has no effect. Raises as read_config.
     """
     problems = Problems()
     with problems.catching():
         return _config(read_document(text.encode(), name, Path.cwd(), 0, problems), problems, None)
     problems.settle()
-    raise AssertionError("a fault that was caught is a problem")
+    raise AssertionError("an error was caught but not noted as a problem")
 
 
 def _config(

@@ -1,4 +1,4 @@
-"""Flags over the configuration over the defaults → Spec."""
+"""Merges flags, configuration and defaults into a Spec."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from hookcli.spec.request import (
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """What the command line says; None where a flag was not given.
+    """The flags of the command line. None means that a flag was not given.
 
-    `run` has the names of RunSpec's fields; None, or a missing key, is "not given" there too.
-    `kinds` is the text of --kinds: names of kinds between commas, or "all".
+    The keys of `run` are the names of RunSpec's fields; None, or a missing key, means "not given"
+    there too. `kinds` is the value of --kinds: names of kinds between commas, or "all".
     """
 
     model: str | None = None
@@ -48,14 +48,14 @@ class Flags:
 
 
 def spec_of(command: Command, config: Config | None, flags: Flags) -> Spec:
-    """The whole request: a flag wins over the file, the file over the default.
+    """Return the whole request. A flag overrides the file, and the file overrides the default.
 
-    The hooks are the file's, then the preset's, or --kinds' in its place; `index` runs on.
+    The hooks are those of the file, then those of the preset or of --kinds, numbered in this order.
 
     Raises
     ------
-    RequestError : no model is named; --kinds names none or unknown ones; two hooks of which each
-        would do cannot stand together; fake tensors are asked for and an action needs values.
+    RequestError : MODEL is missing; --kinds is empty or names unknown kinds; two hooks exclude each
+        other; fake tensors are requested and an action needs values.
 
     """
     config = config or Config()
@@ -84,26 +84,26 @@ def _run(config: Config, flags: Flags) -> RunSpec:
 
 
 def _distributed(base: DistributedSpec | None, flags: Flags) -> DistributedSpec | None:
-    """The file's, with what the flags say; options of the other way of wrapping fall away."""
+    """Return the file's options, overridden by flags. --parallel drops the options of the other."""
     if flags.nproc is None and flags.parallel is None:
         return base
     base = base or DistributedSpec()
-    way = flags.parallel or base.parallel
-    if way != base.parallel:
-        base = DistributedSpec(nproc=base.nproc, parallel=way, backend=base.backend)
+    parallel = flags.parallel or base.parallel
+    if parallel != base.parallel:
+        base = DistributedSpec(nproc=base.nproc, parallel=parallel, backend=base.backend)
     return replace(base, nproc=flags.nproc or base.nproc, place="--nproc")
 
 
 def _model(command: str, config: Config, flags: Flags) -> ModelSpec:
-    """The model; the file's arguments and weights go with the file's model only."""
+    """Return the model. The file's arguments and weights apply only to the file's model."""
     base = config.model and replace(config.model, source=_from_here(config.model.source))
     if flags.model is not None and (base is None or not _same(flags.model, base.source)):
         base = ModelSpec(flags.model)
     if base is None:
         raise RequestError(
-            "no model is named",
+            "missing MODEL",
             place=f"hookcli {command}" if config.path is None else config.path,
-            hint=f"write hookcli {command} MODEL, or model: path.py:Net in the configuration",
+            hint=f"run `hookcli {command} MODEL`, or add `model: path.py:Net` to the configuration",
         )
     return replace(
         base,
@@ -114,7 +114,7 @@ def _model(command: str, config: Config, flags: Flags) -> ModelSpec:
 
 
 def _from_here(source: str) -> str:
-    """A path as it would be typed here: reports then do not tell where the folder lies."""
+    """Return a path relative to the working folder, so that reports do not contain its location."""
     here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118  # source may end in :attr
     return source.removeprefix(here)
 
@@ -124,8 +124,8 @@ def _same(source: str, other: str) -> bool:
 
 
 def _arguments(base: tuple[Argument, ...], given: tuple[Argument, ...]) -> tuple[Argument, ...]:
-    """The flags' arguments over the file's: by name, and positional ones all together."""
-    names = {argument.name for argument in given}  # None among them where one is positional
+    """Return the flags' arguments merged over the file's, by name; positional ones as a whole."""
+    names = {argument.name for argument in given}  # contains None if one is positional
     return (*(argument for argument in base if argument.name not in names), *given)
 
 
@@ -146,7 +146,7 @@ def _hooks(command: Command, config: Config, flags: Flags) -> tuple[HookSpec, ..
 def _checks(
     command: Command, config: Config, *, together: bool
 ) -> tuple[tuple[CheckSpec, ...], tuple[str, ...]]:
-    """What is to be judged, and what that needs; other commands than check judge nothing."""
+    """Return the checks, and the probes that they need. Only `check` evaluates checks."""
     if command != "check":
         return config.checks, ()
     from hookcli.rules.catalogue import probes_of, with_safe_set
@@ -171,7 +171,7 @@ def _check_values(run: RunSpec, hooks: tuple[HookSpec, ...]) -> None:
         for action in hook.actions:
             if ACTIONS[action.name].needs_values:
                 raise RequestError(
-                    f"{action.name} needs values, and fake tensors have none",
+                    f"{action.name} requires values, which fake tensors do not have",
                     place=action.place,
-                    hint="leave --tensors fake and run.tensors out, or take record",
+                    hint="remove `--tensors fake` or `run.tensors`, or use action record",
                 )

@@ -1,4 +1,4 @@
-"""JSON Schema of a configuration, for editors: made of the shapes that read it."""
+"""JSON Schema of a configuration, for editors. The validators that read it describe themselves."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ SCHEMA = "hookcli.config/1"
 
 
 def config_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) that every configuration satisfies.
+    """Return a JSON Schema (draft 2020-12) that every valid configuration satisfies.
 
-    It holds structure: keys, types, names of kinds, actions and options. Files that must exist,
-    hooks that exclude each other and the like are found by reading.
+    It describes structure: keys, types, names of kinds, actions and options. Only reading finds
+    missing files, hooks that exclude each other, and similar problems.
     """
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

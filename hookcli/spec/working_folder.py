@@ -9,6 +9,7 @@ import os
 import stat
 from pathlib import Path
 
+WRITE_HINT = "use a folder below the working folder, as in `{save: taps/}`"
 SHOWN = (".yaml", ".yml")  # of the files that a stranger's configuration extends
 
 
@@ -65,3 +66,8 @@ def may_show(file: str, named: str) -> bool:
         return True
     below = real.relative_to(here).parts
     return real.suffix in SHOWN and not any(part.startswith(".") for part in below)
+
+
+def refused_folder(name: str, why: str) -> str:
+    """Return the message for a folder that --data-only does not allow writing to."""
+    return f"--data-only does not allow writing to {name}: {why}"

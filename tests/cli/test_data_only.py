@@ -28,7 +28,7 @@ def test_a_model_in_the_configuration_must_be_data(folder, line, asked):
         return status, err.splitlines()[0]
 
     arguments = command(folder, "model: net.py\n")
-    assert said() == (2, "error: --data-only refuses code, and this names a Python model: net.py")
+    assert said() == (2, "error: --data-only does not allow code, and net.py names a Python model")
     torch.save(nn.Linear(2, 2), folder / "m.pt")
     arguments = command(folder, "model: m.pt\n")
     assert said("--trust")[0] == 2

@@ -105,7 +105,7 @@ def test_where_it_may_not_write_is_told_before_the_run_with_its_line(folder):
     ways = ("../outside", str(folder.parent / "outside"), "link/x", "real/up", "file", "fifo/x")
     for way in ways:
         (told,) = problems(HOOK.format(way))
-        assert told.message.startswith(f"--data-only does not write to {way}: ")
+        assert told.message.startswith(f"--data-only does not allow writing to {way}: ")
         assert told.place.startswith("c.yaml:2: hooks[0].do.save  |  ")
         read_config("c.yaml")  # without the flag it is the user's own
 

@@ -46,36 +46,36 @@ def test_paths_and_functions_come_out_absolute(argument, folder):
 @pytest.mark.parametrize(
     ("action", "message", "path"),
     [
-        ("clmp", "there is no action 'clmp'", "do"),
-        ("{clmp: 1}", "there is no action 'clmp'", "do"),
-        ("[stats, 1]", "do[1] wants an action: its name, or {name: argument}, not the number 1", "do[1]"),
-        ("[]", "do is an empty list", "do"),
-        ("", "do wants an action: its name, or {name: argument}, not nothing", "do"),
-        ("{stats: 1}", "stats wants one of norm, not the number 1", "do.stats"),
-        ("{stats: norms}", "stats wants one of norm, not the text 'norms'", "do.stats"),
-        ("{record: }", "record takes no argument", "do.record"),
-        ("scale", "scale wants a number", "do"),
-        ("{scale: '1'}", "scale wants a number, not the text '1'", "do.scale"),
-        ("{scale: true}", "scale wants a number, not true", "do.scale"),
-        ("{add_noise: 0}", "add_noise wants a number above 0, not the number 0", "do.add_noise"),
-        ("{clip_norm: .inf}", "clip_norm wants a number above 0, not the number .inf", "do.clip_norm"),
-        ("{clamp: 1}", "clamp wants two numbers [low, high], the low one first, not the number 1",
+        ("clmp", "unknown action 'clmp'", "do"),
+        ("{clmp: 1}", "unknown action 'clmp'", "do"),
+        ("[stats, 1]", "do[1] must be an action: its name, or {name: argument}, got 1", "do[1]"),
+        ("[]", "do must not be empty", "do"),
+        ("", "do must be an action: its name, or {name: argument}, got null", "do"),
+        ("{stats: 1}", "stats must be norm, got 1", "do.stats"),
+        ("{stats: norms}", "stats must be norm, got 'norms'", "do.stats"),
+        ("{record: }", "record does not accept an argument", "do.record"),
+        ("scale", "scale requires a number", "do"),
+        ("{scale: '1'}", "scale must be a number, got '1'", "do.scale"),
+        ("{scale: true}", "scale must be a number, got true", "do.scale"),
+        ("{add_noise: 0}", "add_noise must be a number greater than 0, got 0", "do.add_noise"),
+        ("{clip_norm: .inf}", "clip_norm must be a number greater than 0, got .inf", "do.clip_norm"),
+        ("{clamp: 1}", "clamp must be [low, high], two numbers with low <= high, got 1",
          "do.clamp"),
         ("{clamp: [1, -1]}",
-         "clamp wants two numbers [low, high], the low one first, not the list [1, -1]", "do.clamp"),
+         "clamp must be [low, high], two numbers with low <= high, got [1, -1]", "do.clamp"),
         ("{clamp: [.nan, 1]}",
-         "clamp wants two numbers [low, high], the low one first, not the list [.nan, 1]", "do.clamp"),
-        ("{scale: 1, clip_norm: 1}", "an action is one key, and here are 2", "do"),
-        ("{save: 1}", "save wants a directory, not the number 1", "do.save"),
-        ("{replace: none.pt}", "there is no file none.pt", "do.replace"),
-        ("{replace: f.py}", "f.py is no file of tensors", "do.replace"),
-        ("{replace: 'mask.safetensors#'}", "the tensor's name is missing", "do.replace"),
-        ("{call: halve}", "'halve' names no function", "do.call"),
-        ("{call: 'my_hoks.py:halve'}", "there is no file my_hoks.py", "do.call"),
-        ("{call: {fn: 'f.py:h', sig: event}}", "there is no key 'sig' here", "do.call.sig"),
-        ("{call: {signature: event}}", "call has no 'fn'", "do.call"),
-        ("{call: {pack: a:p, unpack: a:u}}", "kind forward calls one function, not a pair", "do"),
-        ("{comm: noop}", "comm averages buckets, and kind forward has none", "do"),
+         "clamp must be [low, high], two numbers with low <= high, got [.nan, 1]", "do.clamp"),
+        ("{scale: 1, clip_norm: 1}", "an action must be a mapping with one key, got 2 keys", "do"),
+        ("{save: 1}", "save must be a directory, got 1", "do.save"),
+        ("{replace: none.pt}", "file not found: none.pt", "do.replace"),
+        ("{replace: f.py}", "f.py is not a file of tensors", "do.replace"),
+        ("{replace: 'mask.safetensors#'}", "missing name of the tensor after #", "do.replace"),
+        ("{call: halve}", "'halve' is not a reference to a function", "do.call"),
+        ("{call: 'my_hoks.py:halve'}", "file not found: my_hoks.py", "do.call"),
+        ("{call: {fn: 'f.py:h', sig: event}}", "unknown key 'sig'", "do.call.sig"),
+        ("{call: {signature: event}}", "missing key 'fn'", "do.call"),
+        ("{call: {pack: a:p, unpack: a:u}}", "kind forward requires one function, got a pair", "do"),
+        ("{comm: noop}", "kind forward does not support comm: it has no buckets to average", "do"),
     ],
 )  # fmt: skip
 def test_a_malformed_action_is_refused(refused, action, message, path):
@@ -101,8 +101,8 @@ def test_a_new_value_where_none_is_taken_is_refused_with_both_lines(problem, kin
     message, _, line, _ = problem(
         f"hooks:\n  - kind: {kind.replace(', at', f'{chr(10)}    at')}\n    do: {action}\n"
     )
-    assert "gives a new value, and kind " in message
-    assert "(line 2) takes none" in message
+    assert "changes the value, which kind " in message
+    assert "(line 2) does not support" in message
     assert line == f"do: {action}"
 
 
@@ -113,6 +113,6 @@ def test_a_function_may_look_where_no_value_is_taken(hook, kind):
 
 def test_saved_tensors_calls_a_pair(refused):
     assert refused("{kind: saved_tensors, do: {call: a:b}}")[0] == (
-        "kind saved_tensors calls a pair of functions"
+        "kind saved_tensors requires a pair of functions"
     )
-    assert refused("{kind: saved_tensors, do: {call: {pack: a:b}}}")[0] == "call has no 'unpack'"
+    assert refused("{kind: saved_tensors, do: {call: {pack: a:b}}}")[0] == "missing key 'unpack'"

@@ -70,8 +70,8 @@ def test_all_problems_are_said_at_once_in_the_file_s_order(problems):
         "hooks.yaml:27: run",
     ]
     assert rows[3] == (
-        "seed wants a whole number from 0 to 9223372036854775807, not the number -1",
-        "hooks.yaml:5: run.seed", "seed: -1", "write a whole number such as 1",
+        "seed must be an integer between 0 and 9223372036854775807, got -1",
+        "hooks.yaml:5: run.seed", "seed: -1", "write an integer such as 1",
     )  # fmt: skip
 
 
@@ -80,12 +80,12 @@ def test_each_is_three_lines_on_stderr(read, capsys):
         read("preset: tarce\nfail_on: x\n")
     Console(color="never").error(caught.value)
     assert capsys.readouterr().err.splitlines() == [
-        "error: preset wants one of trace, grads, inspect, none, not the text 'tarce'",
+        "error: preset must be one of trace, grads, inspect, none, got 'tarce'",
         "  --> hooks.yaml:1: preset  |  preset: tarce",
         "hint: try `trace`",
-        "error: fail_on wants one of error, warning, never, not the text 'x'",
+        "error: fail_on must be one of error, warning, never, got 'x'",
         "  --> hooks.yaml:2: fail_on  |  fail_on: x",
-        "hint: write one of error, warning, never",
+        "hint: choose from error, warning, never",
     ]
 
 

@@ -52,31 +52,31 @@ def test_values_operators_and_nodes(hook):
 @pytest.mark.parametrize(
     ("at", "message", "path", "hint"),
     [
-        ("1", "at wants a pattern, a mapping of conditions, or a list of these, not the number 1",
-         "at", "write at:"),
-        ("[]", "at is an empty list", "at", "write at:"),
-        ("{}", "at has no condition", "at", "write at:"),
-        ("{typ: A}", "there is no key 'typ' here", "at.typ", "try `type`"),
-        ('{pattern: "a.*"}', "there is no key 'pattern' here", "at.pattern", "write the pattern alone"),
-        ("{depth: one}", "depth wants a whole number from 0, not the text 'one'", "at.depth", "1"),
-        ("{leaf: 1}", "leaf wants true or false, not the number 1", "at.leaf", "without quotes"),
-        ('{regex: "("}', "this regex is malformed: missing ), unterminated subpattern at position 0",
-         "at.regex", "full match"),
-        ('{regex: "(a"}', "this regex is malformed: missing ), unterminated subpattern at position 0",
-         "at.regex", "full match"),
+        ("1", "at must be a pattern, a mapping of conditions, or a list of these, got 1",
+         "at", "write `at:"),
+        ("[]", "at must not be empty", "at", "write `at:"),
+        ("{}", "at must not be empty", "at", "write `at:"),
+        ("{typ: A}", "unknown key 'typ'", "at.typ", "try `type`"),
+        ('{pattern: "a.*"}', "unknown key 'pattern'", "at.pattern", "write the pattern as a string"),
+        ("{depth: one}", "depth must be an integer of at least 0, got 'one'", "at.depth", "1"),
+        ("{leaf: 1}", "leaf must be true or false, got 1", "at.leaf", "without quotes"),
+        ('{regex: "("}', "invalid regular expression: missing ), unterminated subpattern at position 0",
+         "at.regex", "whole name must match"),
+        ('{regex: "(a"}', "invalid regular expression: missing ), unterminated subpattern at position 0",
+         "at.regex", "whole name must match"),
         ("{part: outputs, name: a}", "'outputs' is no part of a module's call", "at.part",
          "try `output`"),
-        ("{in: a}", "'in' goes with op or node", "at.in", "op: aten.add"),
-        ("{call: 0, name: a}", "'call' goes with op or node", "at.call", "op: aten.add"),
-        ("{op: aten.add, node: B}", "op and node are two ways to say where", "at", "leave one out"),
-        ("{op: aten.add, type: B}", "an operator or a node goes with in and call alone", "at",
+        ("{in: a}", "'in' requires 'op' or 'node'", "at.in", "op: aten.add"),
+        ("{call: 0, name: a}", "'call' requires 'op' or 'node'", "at.call", "op: aten.add"),
+        ("{op: aten.add, node: B}", "'op' cannot be combined with 'node'", "at", "remove one"),
+        ("{op: aten.add, type: B}", "'op' and 'node' can be combined only with 'in' and 'call'", "at",
          "{op: aten.add, in: {type: Block}}"),
-        ("{op: add}", "'add' is no operator's name", "at.op", "write aten.add"),
-        ('{not: "fc:output"}', "not chooses modules or parameters by name", "at.not", "alone"),
+        ("{op: add}", "'add' is not the name of an operator", "at.op", "such as `aten.add`"),
+        ('{not: "fc:output"}', "'not' can select only modules or parameters", "at.not", "remove the part"),
         ('"fc:outptu"', "'outptu' after the colon is neither input nor output", "at",
          "try `fc:output`"),
-        ("[a, 1]", "at[1] wants a pattern, a mapping of conditions, or a list of these, "
-         "not the number 1", "at[1]", "write at:"),
+        ("[a, 1]", "at[1] must be a pattern, a mapping of conditions, or a list of these, "
+         "got 1", "at[1]", "write `at:"),
     ],
 )  # fmt: skip
 def test_a_malformed_at_is_refused(refused, at, message, path, hint):
@@ -89,26 +89,26 @@ def test_a_malformed_at_is_refused(refused, at, message, path, hint):
     ("kind", "at", "message"),
     [
         ("forward", '"fc:output"',
-         "kind forward hooks modules, and this is an output of a module's call"),
-        ("forward", "{op: aten.add}", "kind forward hooks modules, and this is an operator"),
-        ("forward", "{node: B}", "kind forward hooks modules, and this is an autograd node"),
-        ("tensor", "{node: B}", "kind tensor hooks parameters, and this is an autograd node"),
-        ("tensor", "{type: Linear}", "kind tensor hooks parameters, which have no type"),
+         "kind forward cannot be attached to an output of a module's call"),
+        ("forward", "{op: aten.add}", "kind forward cannot be attached to an operator"),
+        ("forward", "{node: B}", "kind forward cannot be attached to an autograd node"),
+        ("tensor", "{node: B}", "kind tensor cannot be attached to an autograd node"),
+        ("tensor", "{type: Linear}", "'type' selects modules, but kind tensor selects parameters"),
         ("tensor", "{name: fc.weight, not: {depth: 1}}",
-         "kind tensor hooks parameters, which have no depth"),
+         "'depth' selects modules, but kind tensor selects parameters"),
         ("post_accumulate_grad", '"fc:output"',
-         "kind post_accumulate_grad hooks parameters, and this is an output of a module's call"),
+         "kind post_accumulate_grad cannot be attached to an output of a module's call"),
         ("accumulate_grad", '"fc:input"',
-         "kind accumulate_grad hooks parameters, and this is an input of a module's call"),
-        ("multi_grad", "{op: aten.add}", "kind multi_grad hooks parameters, and this is an operator"),
-        ("node", '"fc:output"', "kind node hooks modules, and this is an output of a module's call"),
+         "kind accumulate_grad cannot be attached to an input of a module's call"),
+        ("multi_grad", "{op: aten.add}", "kind multi_grad cannot be attached to an operator"),
+        ("node", '"fc:output"', "kind node cannot be attached to an output of a module's call"),
         ("node_pre", '"fc:input"',
-         "kind node_pre hooks modules, and this is an input of a module's call"),
-        ("op", '"fc:output"', "kind op hooks modules, and this is an output of a module's call"),
+         "kind node_pre cannot be attached to an input of a module's call"),
+        ("op", '"fc:output"', "kind op cannot be attached to an output of a module's call"),
         ("saved_tensors", "{op: aten.add}",
-         "kind saved_tensors hooks modules, and this is an operator"),
+         "kind saved_tensors cannot be attached to an operator"),
         ("state_dict_post", '"fc:input"',
-         "kind state_dict_post hooks modules, and this is an input of a module's call"),
+         "kind state_dict_post cannot be attached to an input of a module's call"),
     ],
 )  # fmt: skip
 def test_the_kind_decides_what_at_may_be(refused, kind, at, message):
@@ -119,7 +119,7 @@ def test_the_kind_decides_what_at_may_be(refused, kind, at, message):
 def test_the_condition_that_does_not_fit_is_named(refused):
     message, path, _ = refused('{kind: forward, at: [a, "b:output"]}')
     assert (message, path) == (
-        "kind forward hooks modules, and this is an output of a module's call", "at[1]",
+        "kind forward cannot be attached to an output of a module's call", "at[1]",
     )  # fmt: skip
 
 
@@ -133,7 +133,7 @@ def test_the_condition_that_does_not_fit_is_named(refused):
 )  # fmt: skip
 def test_kinds_with_a_target_need_at(refused, kind):
     message, path, hint = refused(f"{{kind: {kind}}}")
-    assert (message, path) == (f"kind {kind} has no 'at'", "")
+    assert (message, path) == (f"kind {kind} requires 'at'", "")
     assert CATALOGUE[kind].example in hint
 
 

@@ -63,22 +63,22 @@ def test_the_states_are_torch_s_own():
 @pytest.mark.parametrize(
     ("action", "message", "hint"),
     [
-        ("{comm: fp16_hook}", "there is no communication hook 'fp16_hook'", "fp16_compress, bf16"),
-        ("{comm: powerSGD_hook}", "there is no communication hook 'powerSGD_hook'", "`power_sgd`"),
-        ("{comm: {random_seed: 1}}", "comm has no 'name'", "power_sgd"),
-        ("{comm: {name: noop, random_seed: 1}}", "there is no key 'random_seed' here", "name"),
-        ("{comm: post_local_sgd}", "post_local_sgd needs 'start_localSGD_iter'", "{name:"),
-        ("{comm: 1}", "comm wants the name of a communication hook, or {name: power_sgd, …}, "
-         "not the number 1", "fp16_compress"),
-        ("{comm: fp16_compress_wrapper}", "fp16_compress_wrapper stands around another hook",
+        ("{comm: fp16_hook}", "unknown communication hook 'fp16_hook'", "fp16_compress, bf16"),
+        ("{comm: powerSGD_hook}", "unknown communication hook 'powerSGD_hook'", "`power_sgd`"),
+        ("{comm: {random_seed: 1}}", "missing key 'name'", "power_sgd"),
+        ("{comm: {name: noop, random_seed: 1}}", "unknown key 'random_seed'", "name"),
+        ("{comm: post_local_sgd}", "post_local_sgd requires 'start_localSGD_iter'", "{name:"),
+        ("{comm: 1}", "comm must be the name of a communication hook, or {name: power_sgd, …}, "
+         "got 1", "fp16_compress"),
+        ("{comm: fp16_compress_wrapper}", "fp16_compress_wrapper requires 'around'",
          "around: power_sgd"),
-        ("{comm: {name: fp16_compress_wrapper}}", "fp16_compress_wrapper stands around another "
-         "hook", "around: power_sgd"),
+        ("{comm: {name: fp16_compress_wrapper}}", "fp16_compress_wrapper requires "
+         "'around'", "around: power_sgd"),
         ("{comm: {name: fp16_compress_wrapper, around: noop, random_seed: 1}}",
-         "fp16_compress_wrapper has no key 'random_seed'", "name and around"),
+         "unknown key 'random_seed'", "choose from name, around"),
         ("{comm: {name: fp16_compress_wrapper, around: powerSDG}}",
-         "there is no communication hook 'powerSDG'", "`power_sgd`"),
-        ("[{comm: noop}, {call: a:b}]", "two actions average the bucket", "leave one"),
+         "unknown communication hook 'powerSDG'", "`power_sgd`"),
+        ("[{comm: noop}, {call: a:b}]", "two actions average the bucket", "remove one"),
     ],
 )  # fmt: skip
 def test_a_malformed_communication_hook_is_refused(problems, action, message, hint):

@@ -56,23 +56,23 @@ def refused(text, folder, judge=lambda _: "a Python model"):
 
 def test_each_is_told_with_its_line_and_what_it_is(folder):
     told = [
-        (one.place.partition("  |")[0].partition(": ")[0], one.message.partition("names ")[2])
+        (one.place.partition("  |")[0].partition(": ")[0], one.message.partition(", and ")[2])
         for one in refused(ALL, folder)
     ]
     assert told == [
-        ("c.yaml:3", "a Python model: net.py:Net"),
-        ("c.yaml:4", "a function: package.module:attr"),
-        ("c.yaml:4", "a function: net.py:make"),
-        ("c.yaml:5", "a function: net.py:batch"),
-        ("c.yaml:5", "a function: net.py:batch"),
-        ("c.yaml:6", "a function: net.py:loss"),
-        ("c.yaml:8", "a function: net.py:hook"),
-        ("c.yaml:9", "a function: package.module:f"),
-        ("c.yaml:10", "a function: torch.ops.mine.clip"),
-        ("c.yaml:11", "a function: net.py:p"),
-        ("c.yaml:11", "a function: net.py:u"),
-        ("base.yaml:1", "a library: lib.so"),
-        ("base.yaml:3", "a function: net.py:first"),
+        ("c.yaml:3", "net.py:Net names a Python model"),
+        ("c.yaml:4", "package.module:attr names a function"),
+        ("c.yaml:4", "net.py:make names a function"),
+        ("c.yaml:5", "net.py:batch names a function"),
+        ("c.yaml:5", "net.py:batch names a function"),
+        ("c.yaml:6", "net.py:loss names a function"),
+        ("c.yaml:8", "net.py:hook names a function"),
+        ("c.yaml:9", "package.module:f names a function"),
+        ("c.yaml:10", "torch.ops.mine.clip names a function"),
+        ("c.yaml:11", "net.py:p names a function"),
+        ("c.yaml:11", "net.py:u names a function"),
+        ("base.yaml:1", "lib.so names a library"),
+        ("base.yaml:3", "net.py:first names a function"),
     ]
 
 
@@ -100,5 +100,5 @@ def test_without_the_flag_code_is_plain_text(folder):
 
 def test_trust_is_not_for_a_configuration_to_say(folder):
     (message,) = refused("model: {source: net.py, trust: true}\n", folder, lambda _: None)
-    assert message.message == "there is no key 'trust' here"
+    assert message.message == "unknown key 'trust'"
     assert "--trust" in message.hint

@@ -21,8 +21,8 @@ PAGE = REPOSITORY / "docs" / "reference" / "configuration.md"
 
 def keys(shape):
     return table(
-        ["key", "is", "wants"],
-        [[f"`{name}`", key.does, key.shape.wants] for name, key in shape.keys.items()],
+        ["key", "meaning", "value"],
+        [[f"`{name}`", key.does, key.shape.expected] for name, key in shape.keys.items()],
     )
 
 
@@ -42,7 +42,7 @@ def of_actions():
     def wants(action):
         if action.argument == "none":
             return ""
-        said = ARGUMENTS[action.argument].wants
+        said = ARGUMENTS[action.argument].expected
         return f"{said}; may be left out" if action.optional else said
 
     return table(

@@ -53,46 +53,46 @@ def test_every_kind_is_known(kind, read):
         ("register_forward_hook", "try `forward`"),
         ("register_module_full_backward_hook", "try `full_backward`"),
         ("Forward", "try `forward`"),
-        ("zzz", "hookcli list hooks shows them"),
+        ("zzz", "run `hookcli list hooks`"),
     ],
 )
 def test_an_unknown_kind_is_answered_with_a_near_one(refused, kind, hint):
     assert refused(f"{{kind: {kind}, at: fc}}") == (
-        f"there is no kind of hook '{kind}'",
+        f"unknown kind '{kind}'",
         "kind",
         hint,
     )
 
 
 def test_a_kind_stands_once(refused):
-    assert refused("{kind: [forward, forward], at: fc}")[0] == "forward stands twice"
+    assert refused("{kind: [forward, forward], at: fc}")[0] == "'forward' is given twice"
 
 
 def test_options_are_those_of_the_kind(hook, refused):
     assert hook("{kind: forward, at: a, options: {prepend: true}}").options == {"prepend": True}
     assert hook("{kind: multi_grad, at: a, options: {mode: any}}").options == {"mode": "any"}
     assert refused("{kind: forward_pre, at: a, options: {always_call: true}}") == (
-        "kind forward_pre has no option 'always_call'", "options.always_call",
-        "it takes prepend, with_kwargs",
+        "kind forward_pre does not support option 'always_call'", "options.always_call",
+        "choose from prepend, with_kwargs",
     )  # fmt: skip
     assert refused("{kind: [forward, node], at: a, options: {prepend: true}}") == (
-        "kind node has no option 'prepend'", "options.prepend", "leave options out",
+        "kind node does not support option 'prepend'", "options.prepend", "remove `options`",
     )  # fmt: skip
     assert refused("{kind: forward, at: a, options: {prependd: true}}")[2] == "try `prepend`"
     assert refused("{kind: forward, at: a, options: {prepend: 1}}")[0] == (
-        "prepend wants true or false, not the number 1"
+        "prepend must be true or false, got 1"
     )
 
 
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("calls: -1", "calls wants a whole number from 0, not the number -1"),
-        ("calls: []", "calls is an empty list"),
-        ("calls: [0, true]", "calls[1] wants a whole number from 0, not true"),
-        ("steps: x", "steps wants a whole number from 0, not the text 'x'"),
-        ("every: 0", "every wants a whole number from 1, not the number 0"),
-        ("action: stats", "there is no key 'action' here"),
+        ("calls: -1", "calls must be an integer of at least 0, got -1"),
+        ("calls: []", "calls must not be empty"),
+        ("calls: [0, true]", "calls[1] must be an integer of at least 0, got true"),
+        ("steps: x", "steps must be an integer of at least 0, got 'x'"),
+        ("every: 0", "every must be an integer of at least 1, got 0"),
+        ("action: stats", "unknown key 'action'"),
     ],
 )
 def test_when_it_acts(refused, key, message):
@@ -110,7 +110,7 @@ def test_when_it_acts(refused, key, message):
 def test_calls_are_refused_where_nothing_fires_in_a_call(refused, kind):
     message, path, hint = refused(f"{{kind: {kind}, calls: 0}}")
     assert message.endswith("does not fire in a module's call")
-    assert (path, hint) == ("calls", "take steps or every, or leave it out")
+    assert (path, hint) == ("calls", "use `steps` or `every`, or remove it")
 
 
 @pytest.mark.parametrize(

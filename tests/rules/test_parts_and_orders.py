@@ -188,7 +188,7 @@ def test_what_cannot_be_judged(check, said, judged):
         ("{rule: output_shape, shape: [2], path: logits}", "'logits' is no path within a value",
          "path"),
         ("{rule: firing_order, order: [a], kind: forwards}",
-         "there is no kind of hook 'forwards'", "kind"),
+         "unknown kind 'forwards'", "kind"),
         ("{rul: finite}", "there is no key 'rul' here", "rul"),
         ("{rule: budget, at: 3, flops: 2}", "at wants a glob of qualified names, not the number 3",
          "at"),

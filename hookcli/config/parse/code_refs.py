@@ -1,6 +1,6 @@
-"""What a stranger's configuration must not say: marked where it is read, refused with --data-only.
+"""What --data-only refuses in a configuration of unknown origin. Readers mark it as they read it.
 
-That is references to code, and folders to write to that are not below the working folder.
+These are references to code, and folders to write to that are not below the working folder.
 """
 
 from __future__ import annotations
@@ -10,33 +10,32 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from hookcli.config.parse.nodes import Node, Problems, shown
-from hookcli.spec.working_folder import obstacle, parts_below
+from hookcli.config.parse.nodes import Node, Problems, excerpt
+from hookcli.spec.working_folder import WRITE_HINT, obstacle, parts_below, refused_folder
 
 What: TypeAlias = Literal["a function", "a library", "a model"]
 Judge: TypeAlias = Callable[[str], str | None]
 
-_HINT = "leave --data-only out if you know who wrote this file"
-_WRITE_HINT = "name a folder below the working folder: {save: taps/}"
+_HINT = "omit `--data-only` if you trust the author of this file"
 
 
 class _Marked(str):
-    """A text with its place. In a pickle it is the text alone."""
+    """A string with its place. A pickle contains only the string."""
 
     item: Node
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        """Forget the place: the document is not to go along."""
+        """Drop the place, so that the document is not pickled too."""
         return str, (str(self),)
 
 
 class Code(_Marked):
-    """A text that names code."""
+    """A string that refers to code."""
 
     what: What
 
     def __new__(cls, text: str, item: Node, what: What) -> Code:
-        """Mark a text."""
+        """Mark a string."""
         made = super().__new__(cls, text)
         made.item, made.what = item, what
         return made
@@ -46,34 +45,32 @@ class Written(_Marked):
     """The absolute path of a folder that files are written to."""
 
     def __new__(cls, text: str, item: Node) -> Written:
-        """Mark a text."""
+        """Mark a string."""
         made = super().__new__(cls, text)
         made.item = item
         return made
 
 
 def refuse(value: Any, judge: Judge, problems: Problems) -> None:
-    """Note every reference to code in what was read, and every folder that is not to be written to.
+    """Note every reference to code in a value, and every folder that must not be written to.
 
-    `judge` says what a model's source is, where that is code, else None.
+    `judge` returns what a model's source is if it is code, else None.
     """
-    told: set[int] = set()
+    noted: set[int] = set()
     for marked in _marked(value):
-        if id(marked.item) in told:
+        if id(marked.item) in noted:
             continue  # a hook of several kinds is read several times
-        told.add(id(marked.item))
-        text = shown(str(marked.item.value))
+        noted.add(id(marked.item))
+        text = excerpt(str(marked.item.value))
         if isinstance(marked, Code):
             what = judge(marked) if marked.what == "a model" else marked.what
             if what is not None:
-                message = f"--data-only refuses code, and this names {what}: {text}"
+                message = f"--data-only does not allow code, and {text} names {what}"
                 problems.add(marked.item, message, _HINT)
         elif isinstance(marked, Written):
             why = _why_not_written(marked)
             if why is not None:
-                problems.add(
-                    marked.item, f"--data-only does not write to {text}: {why}", _WRITE_HINT
-                )
+                problems.add(marked.item, refused_folder(text, why), WRITE_HINT)
 
 
 def _why_not_written(folder: Written) -> str | None:

@@ -1,36 +1,37 @@
-"""Shapes that hold others: lists, mappings, and one of several by type."""
+"""Validators of lists, of mappings, and of values that may have one of several types."""
 
-# ruff: noqa: D102  # Shape says what `wants`, `read` and `schema` are, for all of them
+# ruff: noqa: D102  # Validator documents `expected`, `read` and `schema` for all of them
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError, suggestion
-from hookcli.config.parse.scalars import Schema, Validator, misfit
+from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError, suggest
+from hookcli.config.parse.scalars import Schema, Validator, must_not_be_empty, reject
+from hookcli.spec.yaml import flow
 
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list; with `one`, also a single one without the brackets. Gives a tuple."""
+    """A list; with `one` also a single item without brackets. It is read as a tuple."""
 
     of: Validator
     one: bool = False
     least: int = 0
 
     @property
-    def wants(self) -> str:
-        return f"{self.of.wants}, or a list of these" if self.one else "a list"
+    def expected(self) -> str:
+        return f"{self.of.expected}, or a list of these" if self.one else "a list"
 
     def read(self, item: Node, problems: Problems) -> tuple[Any, ...]:
         if not isinstance(item.value, list):
             if self.one:
                 return (self.of.read(item, problems),)
-            misfit(item, self.wants, "write a list: [a, b]")
+            reject(item, self.expected, "write a list: [a, b]")
         if len(item.value) < self.least:
-            raise NodeError(item, f"{item.label} is an empty list", "fill it, or leave it out")
+            raise must_not_be_empty(item, "add an item, or remove the key")
         before, values = len(problems), []
         for inner in item.value:
             with problems.catching():
@@ -48,28 +49,40 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class ByType:
-    """A shape for each type of value that may stand there, by YAML's types."""
+    """A validator for each type of value that is allowed, by YAML's types."""
 
     shapes: Mapping[type, Validator]
-    wants: str
+    expected: str
     hint: str
 
     def read(self, item: Node, problems: Problems) -> Any:
         shape = self.shapes.get(type(item.value))
         if shape is None:
-            misfit(item, self.wants, self.hint)
+            reject(item, self.expected, self.hint)
         return shape.read(item, problems)
 
     def schema(self) -> Schema:
         return {"anyOf": [shape.schema() for shape in self.shapes.values()]}
 
 
-_EVERYWHERE = {"<<": "there are no merge keys in YAML 1.2: extends: base.yaml includes a file"}
+def not_a_string(item: Node, key: object) -> NodeError:
+    """Return the error for a key that is not a string."""
+    return NodeError(item, f"a key must be a string, got {flow(key)}", "put the key in quotes")
+
+
+def unknown_key(
+    item: Node, key: object, known: Iterable[str], hint: str | None = None
+) -> NodeError:
+    """Return the error for an unknown key. Without a hint, it suggests known keys."""
+    return NodeError(item, f"unknown key '{key}'", hint or suggest(str(key), known))
+
+
+_EVERYWHERE = {"<<": "use `extends: base.yaml`: YAML 1.2 has no merge keys"}
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a mapping: what may stand there, and what it is for."""
+    """A key of a mapping: the validator of its value, and what it is for."""
 
     shape: Validator
     does: str
@@ -78,12 +91,12 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A mapping with keys of known names; with `rest`, others have that shape."""
+    """A mapping with known keys. With `rest`, other keys are allowed, and it reads their values."""
 
     keys: Mapping[str, Key]
-    wants: str = "a mapping"
+    expected: str = "a mapping"
     hint: str = "write a mapping: {key: value}"
-    hints: Mapping[str, str] = field(default_factory=dict)  # for keys that are not taken
+    hints: Mapping[str, str] = field(default_factory=dict)  # for certain unknown keys
     rest: Validator | None = None
 
     def read(self, item: Node, problems: Problems) -> dict[str, Any]:
@@ -94,27 +107,27 @@ class Fields:
         return values
 
     def partly(self, item: Node, problems: Problems) -> dict[str, Any]:
-        """What could be read; the faults are noted."""
+        """Return the values that could be read. Problems are noted."""
         if not isinstance(item.value, dict):
-            misfit(item, self.wants, self.hint)
+            reject(item, self.expected, self.hint)
         values: dict[str, Any] = {}
         for key, child in item.value.items():
             with problems.catching():
                 values[key] = self._shape(key, child).read(child, problems)
         for key, known in self.keys.items():
             if known.required and key not in item.value:
-                hint = f"add {key}: {known.does}"
-                problems.add(item, f"{item.label} has no '{key}'", hint)
+                problems.add(item, f"missing key '{key}'", f"add `{key}` ({known.does})")
         return values
 
     def _shape(self, key: object, node: Node) -> Validator:
         if isinstance(key, str) and key in self.keys:
             return self.keys[key].shape
-        if self.rest is not None and isinstance(key, str):
+        if self.rest is not None:
+            if not isinstance(key, str):
+                raise not_a_string(node, key)
             return self.rest
         hints = {**_EVERYWHERE, **self.hints}
-        hint = hints.get(str(key)) or suggestion(str(key), self.keys, "keys are")
-        raise NodeError(node, f"there is no key '{key}' here", hint)
+        raise unknown_key(node, key, self.keys, hints.get(str(key)))
 
     def schema(self) -> Schema:
         properties = {

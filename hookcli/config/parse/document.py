@@ -1,4 +1,4 @@
-"""A YAML file → items: the 1.2 core schema, with limits that no honest file meets."""
+"""Reads a YAML file into nodes: the 1.2 core schema, with limits against hostile files."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 import yaml
 
-from hookcli.config.parse.nodes import Mark, Node, NodeError, Problems, below, shown
+from hookcli.config.parse.nodes import Mark, Node, NodeError, Problems, below, excerpt
 from hookcli.spec.yaml import DEEPEST, NESTED, CoreLoader
 
+INIT_HINT = "run `hookcli init MODEL` to create one"
 LARGEST = 256 * 1024  # bytes of a file
-EXPANDED = 10_000  # values that aliases may stand for
+EXPANDED = 10_000  # values that aliases may expand to
 _TAGS = {
     f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "map", "seq")
 }
@@ -21,39 +22,39 @@ _COLLECTIONS: dict[type, str] = {
     yaml.SequenceNode: "tag:yaml.org,2002:seq",
 }
 _SYNTAX = (
-    (r"'\t'", "a tab stands where YAML wants spaces", "indent with spaces"),
+    (r"'\t'", "a tab is used for indentation", "indent with spaces"),
     (
         "expected alphabetic or numeric character, but found",
-        "a text that begins with * or & is an alias or an anchor in YAML",
-        'quote it: at: "*.conv1"',
+        "a string that begins with * or & must be quoted",
+        'write quotes, as in `at: "*.conv1"`',
     ),
     (
         "found undefined alias",
-        "a text that begins with * is an alias in YAML, and there is no such anchor",
-        'quote it: at: "*.conv1"',
+        "undefined alias: a string that begins with * must be quoted",
+        'write quotes, as in `at: "*.conv1"`',
     ),
     (
         "expected a single document",
-        "a second document begins here",
-        "one file holds one configuration: leave the --- out",
+        "the file contains more than one document",
+        "remove the `---`: a file contains one configuration",
     ),
-    ("mapping values are not allowed here", "a second colon stands on this line",
-     "quote texts that hold ': ', and check the indentation"),
+    ("mapping values are not allowed here", "unexpected second colon on this line",
+     "quote strings that contain ': ', and check the indentation"),
     (
         "but got '['",
-        "a bracket within { } or [ ] begins a list in YAML",
-        'quote patterns with brackets: at: "layer[1-4].*"',
+        "an unquoted [ inside { } or [ ] begins a list",
+        'quote patterns with brackets, as in `at: "layer[1-4].*"`',
     ),
-    (NESTED, f"this is nested deeper than {DEEPEST} levels", "write it flatter"),
+    (NESTED, f"the value is nested deeper than {DEEPEST} levels", "use fewer levels"),
 )  # fmt: skip
 
 
 def read_document(data: bytes, file: str, folder: Path, order: int, problems: Problems) -> Node:
-    """The document in a file; keys that stand twice are noted.
+    """Return the document in a file. Duplicate keys are noted as problems.
 
     Raises
     ------
-    FaultError : it is no YAML, or holds what no configuration holds.
+    NodeError : it is not YAML, or contains something that no configuration may contain.
 
     """
     return _Document(data, file, folder, order, problems).read()
@@ -70,7 +71,7 @@ class _Document:
         self._margins: list[int] = []
         self._lines: list[str] = []
         self._text = self._decoded(data)
-        # Stripped once: a file of one line shows a piece of it for each of its values.
+        # Stripped once, because each value of a long line shows an excerpt of that line.
         lines = self._text.splitlines()
         self._margins = [len(line) - len(line.lstrip()) for line in lines]
         self._lines = [line.strip() for line in lines]
@@ -83,7 +84,7 @@ class _Document:
             raise NodeError(
                 self._top,
                 f"the file is larger than {LARGEST // 1024} KiB",
-                "is it a configuration? --config takes YAML",
+                "pass a YAML configuration to `--config`",
             )
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise NodeError(self._top, "the file is UTF-16, not UTF-8", "save it as UTF-8")
@@ -93,7 +94,7 @@ class _Document:
             line = data.count(b"\n", 0, error.start) + 1
             raise NodeError(
                 self._at(line, 0),
-                f"the file is not UTF-8: there is a byte 0x{data[error.start]:02x}",
+                f"the file is not UTF-8: invalid byte 0x{data[error.start]:02x}",
                 "save it as UTF-8",
             ) from None
 
@@ -101,7 +102,7 @@ class _Document:
         top = self._top.mark
         text = ""
         if line <= len(self._lines):
-            text = shown(self._lines[line - 1], column - self._margins[line - 1])
+            text = excerpt(self._lines[line - 1], column - self._margins[line - 1])
         return Node(None, Mark(top.file, top.folder, top.order, line, column, text), path)
 
     def read(self) -> Node:
@@ -113,15 +114,13 @@ class _Document:
                 root = self._item(node, node.start_mark, "", loader)
                 if root.value not in (None, {}):
                     return root
-            raise NodeError(
-                self._top, "the file says nothing", "hookcli init MODEL writes one to start from"
-            )
+            raise NodeError(self._top, "the file is empty", INIT_HINT)
         except yaml.reader.ReaderError as error:
             line = self._text.count("\n", 0, error.position) + 1
             raise NodeError(
                 self._at(line, 0),
-                f"the file holds a control character, U+{error.character:04X}",
-                'is it a text file? write such characters as "\\x00" in double quotes',
+                f"the file contains a control character, U+{error.character:04X}",
+                'write such characters as "\\x00" in double quotes',
             ) from None
         except yaml.MarkedYAMLError as error:
             raise self._malformed(error) from None
@@ -132,28 +131,28 @@ class _Document:
     def _malformed(self, error: yaml.MarkedYAMLError) -> NodeError:
         mark = error.problem_mark or error.context_mark
         item = self._top if mark is None else self._at(mark.line + 1, mark.column)
-        problem = error.problem or error.context or "it cannot be read"
+        problem = error.problem or error.context or "unknown problem"
         for part, message, hint in _SYNTAX:
             if part in problem or part in (error.context or ""):
                 return NodeError(item, message, hint)
         context = f" {error.context}" if error.context else ""
         return NodeError(
             item,
-            f"this is no YAML{context}: {problem}",
-            "check the indentation here and above; quote texts with special characters",
+            f"invalid YAML{context}: {problem}",
+            "check the indentation, and quote strings with special characters",
         )
 
     def _item(self, node: yaml.Node, mark: Any, path: str, loader: CoreLoader) -> Node:
         item = self._at(mark.line + 1, mark.column, path)
         if id(node) in self._above:
-            raise NodeError(item, "this alias stands for a value that holds it", "write it out")
+            raise NodeError(item, "recursive alias", "write the value instead of the alias")
         if id(node) in self._seen:
             self._expanded += 1
             if self._expanded > EXPANDED:
                 raise NodeError(
                     item,
-                    f"the aliases stand for more than {EXPANDED} values",
-                    "write fewer; lists of patterns are often one pattern",
+                    f"the aliases expand to more than {EXPANDED} values",
+                    "use fewer aliases: one pattern can often replace a list",
                 )
         _check_tag(node, item)
         self._seen.add(id(node))
@@ -180,15 +179,19 @@ class _Document:
             mark = key_node.start_mark
             at = self._at(mark.line + 1, mark.column, item.path)
             if not isinstance(key_node, yaml.ScalarNode):
-                raise NodeError(at, "a key is a list or a mapping", "write a text before the colon")
+                raise NodeError(
+                    at,
+                    "a key must be a string, got a list or a mapping",
+                    "write a string before the colon",
+                )
             _check_tag(key_node, at)
             key: Hashable = self._scalar(key_node, at, loader)
             child = self._item(value_node, mark, below(item.path, key), loader)
             if key in entries:
                 self._problems.add(
                     child,
-                    f"'{key}' stands twice",
-                    f"it stands on line {entries[key].mark.line} already: leave one out",
+                    f"duplicate key '{key}' (first on line {entries[key].mark.line})",
+                    "remove one of them",
                 )
             else:
                 entries[key] = child
@@ -199,12 +202,10 @@ class _Document:
             return loader.construct_object(node)
         except yaml.constructor.ConstructorError as error:
             hint = error.note or "remove the tag"
-            raise NodeError(item, error.problem or "this cannot be read", hint) from None
+            raise NodeError(item, error.problem or "invalid value", hint) from None
 
 
 def _check_tag(node: yaml.Node, item: Node) -> None:
-    """Refuse other tags than the core schema's; constructors check those of scalars."""
+    """Refuse tags that are not in the core schema. Constructors check the tags of scalars."""
     if node.tag not in _TAGS or node.tag != _COLLECTIONS.get(type(node), node.tag):
-        raise NodeError(
-            item, f"the tag {shown(node.tag)} is not taken", "write plain texts and numbers"
-        )
+        raise NodeError(item, f"unsupported tag {excerpt(node.tag)}", "remove the tag")

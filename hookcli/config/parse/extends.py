@@ -1,4 +1,4 @@
-"""A configuration with what it extends, as one document."""
+"""A configuration merged with the files that it extends, as one document."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 
 from hookcli.config.parse import paths
-from hookcli.config.parse.document import LARGEST, read_document
-from hookcli.config.parse.nodes import Mark, Node, NodeError, Problems, said, with_value
+from hookcli.config.parse.document import INIT_HINT, LARGEST, read_document
+from hookcli.config.parse.nodes import Mark, Node, NodeError, Problems, with_value
+from hookcli.config.parse.scalars import reject
 from hookcli.plain_files import read_bytes
 
 _LISTS = ("hooks", "checks", "suppress", "libraries")  # the base's first, then the file's own
@@ -15,10 +16,10 @@ _MOST = 16  # files in a chain
 
 
 def read_layers(path: str, problems: Problems) -> Node:
-    """The document at `path`, merged over those that it extends; an empty one where it is broken.
+    """Return the document at `path`, merged over those that it extends; if broken, an empty one.
 
-    Mappings merge key by key; `hooks`, `checks`, `suppress` and `libraries` are the base's, then
-    the file's own; all else is the file's own where it says it.
+    Mappings merge key by key. The lists `hooks`, `checks`, `suppress` and `libraries` have the
+    base's items first, then the file's own. Any other value of the file replaces the base's.
     """
     top = Node({}, Mark(path, Path(path).absolute().parent, 0, 1, 0, ""), "")
     with problems.catching():
@@ -26,14 +27,14 @@ def read_layers(path: str, problems: Problems) -> Node:
     return top
 
 
-def _layer(asked: Node, path: str, above: tuple[str, ...], problems: Problems) -> Node:
-    data = _bytes(asked, path)
+def _layer(named: Node, path: str, above: tuple[str, ...], problems: Problems) -> Node:
+    data = _bytes(named, path)
     real = os.path.realpath(path)
     if real in above:
         chain = " → ".join(Path(item).name for item in (*above[above.index(real) :], real))
-        raise NodeError(asked, f"the files extend each other: {chain}", "take one extends out")
+        raise NodeError(named, f"circular extends: {chain}", "remove one `extends`")
     if len(above) >= _MOST:
-        raise NodeError(asked, f"more than {_MOST} files extend each other", "merge some")
+        raise NodeError(named, f"more than {_MOST} files in a chain of extends", "merge some files")
     own = read_document(data, path, Path(path).absolute().parent, len(above), problems)
     extends = own.get("extends")
     if extends is None:
@@ -41,28 +42,25 @@ def _layer(asked: Node, path: str, above: tuple[str, ...], problems: Problems) -
     own = with_value(own, {key: item for key, item in own.value.items() if key != "extends"})
     with problems.catching():
         if not isinstance(extends.value, str):
-            hint = "write extends: base.yaml; a base may extend another"
-            raise NodeError(extends, f"extends wants a file's name, not {said(extends)}", hint)
+            reject(extends, "the name of a file", "write `extends: base.yaml`")
         paths.existing(extends, extends.value)
         base = os.path.normpath(Path(path).parent / extends.value)
         return _merged(_layer(extends, base, (*above, real), problems), own)
     return own
 
 
-def _bytes(asked: Node, path: str) -> bytes:
+def _bytes(named: Node, path: str) -> bytes:
     try:
         return read_bytes(path, LARGEST)
     except FileNotFoundError:
-        raise NodeError(
-            asked, f"there is no file {path}", "hookcli init MODEL writes one to start from"
-        ) from None
+        raise NodeError(named, f"file not found: {path}", INIT_HINT) from None
     except OSError as error:  # a directory, no permission; a NUL in the name
         why = error.strerror or str(error)
-        raise NodeError(asked, f"{path} cannot be read: {why}", "name a YAML file") from None
+        raise NodeError(named, f"cannot read {path}: {why}", "pass a YAML file") from None
 
 
 def _merged(base: Node, own: Node) -> Node:
-    """The file's own document over that of its base."""
+    """Return the file's own document merged over that of its base."""
     if not (isinstance(base.value, dict) and isinstance(own.value, dict)):
         return own
     base = with_value(base, {**base.value, **_model_as_mapping(base, own)})
@@ -75,13 +73,13 @@ def _merged(base: Node, own: Node) -> Node:
 
 
 def _joined(base: Node, own: Node) -> Node:
-    """Both lists; what is none stays alone, so that it is said."""
+    """Return both lists as one, or the value that is not a list, so that it is reported."""
     wrong = [node for node in (base, own) if not isinstance(node.value, list)]
     return wrong[0] if wrong else with_value(own, [*base.value, *own.value])
 
 
 def _over(base: Node, own: Node) -> Node:
-    """Mappings key by key; anything else replaces what the base has."""
+    """Return mappings merged key by key. Any other value replaces the base's."""
     if not (isinstance(base.value, dict) and isinstance(own.value, dict)):
         return own
     merged = dict(base.value)
@@ -91,7 +89,7 @@ def _over(base: Node, own: Node) -> Node:
 
 
 def _model_as_mapping(base: Node, own: Node) -> dict[str, Node]:
-    """A base's `model: X` as {source: X}, where the file's own is a mapping."""
+    """Return a base's `model: X` as {source: X}, if the file's own `model` is a mapping."""
     model, mine = base.get("model"), own.get("model")
     if model is None or mine is None or not isinstance(mine.value, dict):
         return {}

@@ -1,4 +1,4 @@
-"""The values of a document with where each stands, and the problems that are found in them."""
+"""The values of a document with their places, and the problems that are found in them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from hookcli.text import nearest, shorten, try_instead
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _LONGEST = 80  # characters of a source line that an error shows
 _SENTENCE = 300  # characters of a message, a hint or a place
-_WITHHELD = "this file is not a valid configuration, and --data-only does not show what is in it"
+_WITHHELD = "invalid configuration (--data-only hides its content)"
+PATH_HINT = "check the path: it is relative to the configuration file"
 _WITHHELD_HINT = "extend a .yaml file below the working folder that is not hidden"
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A place in a file. `file` is as the user typed it, `folder` what its paths are relative to.
+    """A place in a file. `file` is as the user typed it; paths are relative to `folder`.
 
-    `order` counts the files that were read, `line` from 1; `text` is the line, for showing.
+    `order` counts the files that were read. `line` counts from 1. `text` is the line as shown.
     """
 
     file: str
@@ -40,9 +41,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One value: a scalar, a list of items, or a dict of items, and its key path.
+    """One value with its key path: a scalar, a list of nodes, or a dict of nodes.
 
-    The mark of a mapping's value is that of its key: there a reader looks first.
+    The mark of a mapping's value is that of its key, because a reader looks there first.
     """
 
     value: Any
@@ -51,22 +52,22 @@ class Node:
 
     @property
     def place(self) -> str:
-        """Where it stands: "hooks.yaml:14: hooks[2].at"."""
+        """The place for errors: "hooks.yaml:14: hooks[2].at"."""
         return f"{self.mark}: {self.path}" if self.path else str(self.mark)
 
     @property
     def label(self) -> str:
-        """What to call it in a sentence: its own key."""
-        return self.path.rpartition(".")[2] if self.path else "a configuration"
+        """The name of the value in a message: its key."""
+        return self.path.rpartition(".")[2] if self.path else "the configuration"
 
     def get(self, key: str) -> Node | None:
-        """A mapping's value, or None without one, or where this is no mapping."""
+        """Return a mapping's value, or None if it is missing or this is not a mapping."""
         child = self.value.get(key) if isinstance(self.value, dict) else None
         return child if isinstance(child, Node) else None
 
 
 class NodeError(Exception):
-    """A value cannot be read. Whoever reads the values around it notes it and goes on.
+    """A value cannot be read. The reader of the enclosing value notes the problem and continues.
 
     `listed` is the folder whose files the hint names, if it names any.
     """
@@ -84,10 +85,10 @@ class ReportedError(Exception):
 
 
 class Problems:
-    """All that is wrong with a configuration.
+    """All problems of a configuration.
 
-    `may_show` says of a file's name whether errors may show what is in the file, and of a folder's
-    whether they may name its files; by default they may.
+    `may_show` tells for a path whether errors may show the content of that file, or the names of
+    the files in that folder. By default they may.
     """
 
     def __init__(self, may_show: Callable[[str], bool] = lambda _: True) -> None:
@@ -98,9 +99,9 @@ class Problems:
         return len(self._found)
 
     def add(self, item: Node, message: str, hint: str, *, listed: Path | None = None) -> None:
-        """Note one: the place says the file, the line, the key path, and shows the line.
+        """Note a problem. Its place is the file, the line number, the key path and the line itself.
 
-        Of a file that errors may not show they say that something is wrong with it.
+        For a file that errors may not show, the problem tells only that the file is invalid.
         """
         mark = item.mark
         if not self._may_show(mark.file):
@@ -108,22 +109,22 @@ class Problems:
             self._found.append(((mark.order, 0, 0), error))
             return
         if listed is not None and not self._may_show(str(listed / "any.yaml")):
-            hint = "paths are relative to the configuration that names them"
+            hint = PATH_HINT
         place = _sentence(item.place) + (f"  |  {mark.text}" if mark.text else "")
         error = RequestError(_sentence(message), place=place, hint=_sentence(hint))
         self._found.append(((mark.order, mark.line, mark.column), error))
 
     def catching(self) -> Catching:
-        """Note what is raised inside a `with`, and go on after it."""
+        """Return a context that notes an error raised inside it, and continues after it."""
         return Catching(self)
 
     def settle(self) -> None:
-        """Go on where there are none.
+        """Raise the problems, if there are any.
 
         Raises
         ------
-        RequestError : there is one.
-        ProblemsError : there are several; the file's own in its order, then those it extends.
+        RequestError : there is one problem.
+        ProblemsError : there are several: those of the file in its order, then those of its bases.
 
         """
         all_errors = [error for _, error in sorted(self._found, key=lambda item: item[0])]
@@ -140,23 +141,23 @@ class Problems:
 
 
 class Catching:
-    """What `Problems.catching` gives."""
+    """The context of `Problems.catching`."""
 
     def __init__(self, problems: Problems) -> None:
         self._problems = problems
 
     def __enter__(self) -> None:
-        """Nothing to begin with."""
+        """Do nothing."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        """Note a fault."""
+        """Note a NodeError; suppress it and ReportedError."""
         if isinstance(error, NodeError):
             self._problems.add(error.item, error.message, error.hint, listed=error.listed)
         return isinstance(error, NodeError | ReportedError)
 
 
-def shown(line: str, column: int = 0) -> str:
-    """A source line as errors show it: cut, where it is long, to what is around the column."""
+def excerpt(line: str, column: int = 0) -> str:
+    """Return a source line as errors show it: a long line is cut to the part around the column."""
     column -= len(line) - len(line.lstrip())
     line = line.strip()
     if len(line) <= _LONGEST:
@@ -166,35 +167,27 @@ def shown(line: str, column: int = 0) -> str:
 
 
 def _sentence(text: str) -> str:
-    """On one line, and no longer than anyone reads: a name may be a page long."""
+    """Return the text on one line, cut in the middle if it is long: a name may fill a page."""
     text = " ".join(text.split())
     half = _SENTENCE // 2
     return text if len(text) <= _SENTENCE else f"{text[:half]}…{text[1 - half :]}"
 
 
 def below(path: str, key: object) -> str:
-    """The key path of a mapping's value or, for an int, of a list's item."""
+    """Return the key path of a mapping's value or, for an int, of a list's item."""
     if isinstance(key, str) and _WORD.fullmatch(key):
         return f"{path}.{key}" if path else key
     return f"{path}[{key!r}]"
 
 
-def said(item: Node) -> str:
-    """What stands there, for a sentence: "the text 'abc'"."""
+def describe(item: Node) -> str:
+    """Return the value as a message shows it: `'abc'`, `3`, `{a: 1}`."""
     value = item.value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return f"the text '{shown(value)}'"
-    if isinstance(value, int | float):
-        return f"the number {flow(value)}"
-    if isinstance(value, dict | list):
-        return f"the {'mapping' if isinstance(value, dict) else 'list'} {shown(flow(plain(item)))}"
-    return "nothing"
+    return f"'{excerpt(value)}'" if isinstance(value, str) else excerpt(flow(plain(item)))
 
 
 def plain(item: Node) -> Any:
-    """The value without its places."""
+    """Return the value without its places."""
     value = item.value
     if isinstance(value, dict):
         return {key: plain(child) for key, child in value.items()}
@@ -203,13 +196,13 @@ def plain(item: Node) -> Any:
     return value
 
 
-def suggestion(word: str, known: Iterable[str], what: str) -> str:
-    """A hint: the near name, or all of them."""
+def suggest(word: str, known: Iterable[str]) -> str:
+    """Return the hint for an unknown word: the nearest known one, or all of them."""
     names = list(known)
-    near = nearest(word, names, ignore_case=True)
-    return try_instead(near, f"{what} {', '.join(names)}")
+    guess = nearest(word, names, ignore_case=True)
+    return try_instead(guess, f"choose from {', '.join(names)}")
 
 
 def with_value(item: Node, value: Any) -> Node:
-    """Another value in the same place."""
+    """Return a node with another value in the same place."""
     return replace(item, value=value)

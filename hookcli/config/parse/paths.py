@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from hookcli.config.parse.code_refs import Code, Written
-from hookcli.config.parse.nodes import Node, NodeError
+from hookcli.config.parse.nodes import PATH_HINT, Node, NodeError
 from hookcli.spec.hooks import FunctionRef
 from hookcli.text import nearest, try_instead
 
@@ -16,23 +16,23 @@ _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _SOURCE = re.compile(r"(.+\.py):([^\W\d]\w*(?:\.[^\W\d]\w*)*)", re.DOTALL)
 _OPERATOR = re.compile(r"torch\.ops(?:\.[^\W\d]\w*){2,3}")
 _KERNEL = ("/proc/", "/sys/")
-_FUNCTION_HINT = 'write "my_hooks.py:halve", "package.module:attr" or "torch.ops.namespace.name"'
+_FUNCTION_HINT = "write `my_hooks.py:halve`, `package.module:attr` or `torch.ops.namespace.name`"
 
 
 def absolute(item: Node, text: str) -> str:
-    """A path as an absolute one; raises FaultError where no file can have that name."""
+    """Return an absolute path. Raises NodeError if no file can have that name."""
     if "\0" in text:
-        raise NodeError(item, f"'{text}' is no file's name: it holds a NUL", "name a file")
+        raise NodeError(item, f"'{text}' contains a NUL character", "give the name of a file")
     return os.path.normpath(item.mark.folder / text)
 
 
 def written(item: Node, text: str) -> Written:
-    """A folder that files are written to, as an absolute path."""
+    """Return the absolute path of a folder that files are written to."""
     return Written(absolute(item, text), item)
 
 
 def existing(item: Node, text: str) -> str:
-    """The absolute path of a file that is there; raises FaultError where none is."""
+    """Return the absolute path of an existing file. Raises NodeError if it does not exist."""
     path = Path(absolute(item, text))
     try:
         if path.is_file():
@@ -41,33 +41,35 @@ def existing(item: Node, text: str) -> str:
         here = path.is_dir()
     except OSError as error:  # a name that is too long
         raise NodeError(
-            item, f"'{text}' is no file's name: {error}", "name a file that is there"
+            item, f"cannot read {text}: {error}", "give the name of an existing file"
         ) from None
     if here:
-        raise NodeError(item, f"{text} is a directory", "name a file in it")
-    raise NodeError(item, f"there is no file {text}", _near(path, text), listed=path.parent)
+        raise NodeError(item, f"{text} is a directory", "choose a file in it")
+    raise NodeError(item, f"file not found: {text}", _near(path, text), listed=path.parent)
 
 
 def _refuse_kernel_file(item: Node, path: Path, text: str) -> None:
-    """Refuse what reads like a file and is none: some block for ever, others have no end."""
+    """Refuse files of the kernel: reading some of them blocks forever, others have no end."""
     if os.path.realpath(path).startswith(_KERNEL):
-        raise NodeError(item, f"{text} is not a file on a disk", "name a file outside /proc")
+        raise NodeError(
+            item, f"{text} is not a file on a disk", "choose a file outside /proc and /sys"
+        )
 
 
 def _near(path: Path, text: str) -> str:
     try:
         names = [entry.name for entry in path.parent.iterdir()]
     except OSError:
-        return f"there is no folder {path.parent}; paths are relative to the configuration"
+        return f"{PATH_HINT}, and {path.parent} does not exist"
     same_stem = sorted(name for name in names if Path(name).stem == path.stem)
-    near = nearest(path.name, names, cutoff=0.6) or next(iter(same_stem), None)
-    if near:
-        return try_instead((Path(text).parent / near).as_posix())
-    return "paths are relative to the configuration that names them"
+    guess = nearest(path.name, names, cutoff=0.6) or next(iter(same_stem), None)
+    if guess:
+        return try_instead((Path(text).parent / guess).as_posix())
+    return PATH_HINT
 
 
 def model_source(item: Node, text: str) -> Code:
-    """What `model` names, with its path absolute: as MODEL on the command line."""
+    """Return what `model` names, as MODEL on the command line, with an absolute path."""
     return Code(_model_source(item, text), item, "a model")
 
 
@@ -76,7 +78,7 @@ def _model_source(item: Node, text: str) -> str:
         if Path(absolute(item, text)).is_file():
             return absolute(item, text)
     except OSError:
-        pass  # said below
+        pass  # reported below
     match = _MODEL_FILE.fullmatch(text)
     if match:
         path = existing(item, match[1])
@@ -87,17 +89,17 @@ def _model_source(item: Node, text: str) -> str:
 
 
 def code(item: Node, text: str) -> Code:
-    """A reference to code with its path absolute: `f.py:name`, `package.module:name`."""
+    """Return a reference to code with an absolute path: `f.py:name`, `package.module:name`."""
     match = _SOURCE.fullmatch(text)
     if match:
         return Code(f"{existing(item, match[1])}:{match[2]}", item, "a function")
     if _MODULE.fullmatch(text):
         return Code(text, item, "a function")
-    raise NodeError(item, f"'{text}' names no function", _FUNCTION_HINT)
+    raise NodeError(item, f"'{text}' is not a reference to a function", _FUNCTION_HINT)
 
 
 def function(item: Node, text: str) -> FunctionRef:
-    """A function of the user's, of a package or of a library, with PyTorch's own signature."""
+    """Return a function of the user, a package or a library, with PyTorch's own signature."""
     if _OPERATOR.fullmatch(text):
         return FunctionRef(Code(text, item, "a function"))
     return FunctionRef(code(item, text))

@@ -1,10 +1,10 @@
-"""The shapes that values have. Each reads an item, and says itself as JSON Schema: one source.
+"""The validators of values. Each reads a node, and describes itself as JSON Schema.
 
-`read` gives plain data or raises FaultError; a container notes the faults inside it, goes on, and
-raises NotedError at its end, so that all are said at once.
+`read` returns plain data or raises NodeError. A container notes the problems inside it, continues,
+and raises ReportedError at its end, so that all problems are reported at once.
 """
 
-# ruff: noqa: D102  # Shape says what `wants`, `read` and `schema` are, for all of them
+# ruff: noqa: D102  # Validator documents `expected`, `read` and `schema` for all of them
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from hookcli.config.parse.nodes import (
     Node,
     NodeError,
     Problems,
+    describe,
+    excerpt,
     plain,
-    said,
-    shown,
-    suggestion,
+    suggest,
 )
 from hookcli.spec.inputs import LARGEST
 from hookcli.text import nearest, try_instead
@@ -30,37 +30,42 @@ Schema = dict[str, Any]
 
 
 class Validator(Protocol):
-    """What can be read, and described."""
+    """Reads a value, and describes what is allowed."""
 
     @property
-    def wants(self) -> str:
-        """What may stand there, for a sentence."""
+    def expected(self) -> str:
+        """What is allowed, to follow "must be": "a string"."""
 
     def read(self, item: Node, problems: Problems) -> Any:
-        """The plain data; raises FaultError or NotedError."""
+        """Return the plain data. Raises NodeError or ReportedError."""
 
     def schema(self) -> Schema:
-        """JSON Schema of what may stand there."""
+        """Return the JSON Schema of what is allowed."""
 
 
-def misfit(item: Node, wants: str, hint: str) -> NoReturn:
-    """Say that something else stands there."""
-    raise NodeError(item, f"{item.label} wants {wants}, not {said(item)}", hint)
+def reject(item: Node, expected: str, hint: str) -> NoReturn:
+    """Raise the error for a value that is not what was expected."""
+    raise NodeError(item, f"{item.label} must be {expected}, got {describe(item)}", hint)
+
+
+def must_not_be_empty(item: Node, hint: str) -> NodeError:
+    """Return the error for a value that must not be empty."""
+    return NodeError(item, f"{item.label} must not be empty", hint)
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text that is not empty."""
+    """A string that is not empty, unless `empty` allows it."""
 
-    wants: str = "a text"
-    hint: str = "write a text; quote it where it begins with a digit, true, false or null"
+    expected: str = "a string"
+    hint: str = "write a string, in quotes if it looks like a number, true, false or null"
     empty: bool = False
 
     def read(self, item: Node, problems: Problems) -> str:
         if not isinstance(item.value, str):
-            misfit(item, self.wants, self.hint)
+            reject(item, self.expected, self.hint)
         if not (item.value or self.empty):
-            raise NodeError(item, f"{item.label} is empty", f"write {self.wants}")
+            raise must_not_be_empty(item, f"write {self.expected}")
         return item.value
 
     def schema(self) -> Schema:
@@ -74,14 +79,13 @@ class Choice:
     words: tuple[str, ...]
 
     @property
-    def wants(self) -> str:
-        return "one of " + ", ".join(self.words)
+    def expected(self) -> str:
+        return ("one of " if self.words[1:] else "") + ", ".join(self.words)
 
     def read(self, item: Node, problems: Problems) -> str:
         if not isinstance(item.value, str) or item.value not in self.words:
             word = item.value if isinstance(item.value, str) else ""
-            hint = suggestion(word, self.words, "write one of")
-            misfit(item, self.wants, hint)
+            reject(item, self.expected, suggest(word, self.words))
         return item.value
 
     def schema(self) -> Schema:
@@ -90,9 +94,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A name out of a catalogue, which says what each `does`.
+    """A name in a catalogue; `does` describes each name.
 
-    `listing` is a hint that lists them; `bare` strips what users write around a name.
+    `listing` is the hint that leads to a list of them. `bare` strips what users add to a name.
     """
 
     what: str
@@ -101,17 +105,17 @@ class Named:
     bare: Callable[[str], str] = str
 
     @property
-    def wants(self) -> str:
-        return f"the name of a {self.what}"
+    def expected(self) -> str:
+        return f"the name of {'an' if self.what[0] in 'aeiou' else 'a'} {self.what}"
 
     def read(self, item: Node, problems: Problems) -> str:
         word = item.value
         if not isinstance(word, str):
-            misfit(item, self.wants, self.listing)
+            reject(item, self.expected, self.listing)
         if word not in self.does:
-            near = nearest(self.bare(word), self.does, ignore_case=True)
-            hint = try_instead(near, self.listing)
-            raise NodeError(item, f"there is no {self.what} '{shown(word)}'", hint)
+            guess = nearest(self.bare(word), self.does, ignore_case=True)
+            hint = try_instead(guess, self.listing)
+            raise NodeError(item, f"unknown {self.what} '{excerpt(word)}'", hint)
         return word
 
     def schema(self) -> Schema:
@@ -124,14 +128,14 @@ def _constant(name: str, does: str) -> Schema:
 
 @dataclass(frozen=True, slots=True)
 class Refined:
-    """A shape with a check behind it, which may give something else or raise FaultError."""
+    """A validator followed by a check, which may convert the value or raise NodeError."""
 
     of: Validator
     check: Callable[[Node, Any], Any]
 
     @property
-    def wants(self) -> str:
-        return self.of.wants
+    def expected(self) -> str:
+        return self.of.expected
 
     def read(self, item: Node, problems: Problems) -> Any:
         return self.check(item, self.of.read(item, problems))
@@ -144,11 +148,11 @@ class Refined:
 class Boolean:
     """true or false."""
 
-    wants: str = "true or false"
+    expected: str = "true or false"
 
     def read(self, item: Node, problems: Problems) -> bool:
         if not isinstance(item.value, bool):
-            misfit(item, self.wants, "write true or false, without quotes")
+            reject(item, self.expected, "write true or false, without quotes")
         return item.value
 
     def schema(self) -> Schema:
@@ -157,24 +161,26 @@ class Boolean:
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """A whole number from `low` to `high`; None is as much as torch takes."""
+    """An integer from `low` to `high`. None is the largest that torch accepts."""
 
     low: int = 0
     high: int | None = None
 
     @property
-    def wants(self) -> str:
-        upto = f" to {self.high}" if self.high is not None else ""
-        return f"a whole number from {self.low}{upto}"
+    def expected(self) -> str:
+        if self.high is None:
+            return f"an integer of at least {self.low}"
+        return f"an integer between {self.low} and {self.high}"
 
     def read(self, item: Node, problems: Problems) -> int:
         value = item.value
+        hint = f"write an integer such as {max(self.low, 1)}"
         if not isinstance(value, int) or isinstance(value, bool):
-            misfit(item, self.wants, f"write a whole number such as {max(self.low, 1)}")
+            reject(item, self.expected, hint)
         if self.high is None and value > LARGEST:
-            misfit(item, f"{self.wants} to {LARGEST}", "write a smaller one")
+            reject(item, Integer(self.low, LARGEST).expected, "write a smaller integer")
         if value < self.low or (self.high is not None and value > self.high):
-            misfit(item, self.wants, f"write a whole number such as {max(self.low, 1)}")
+            reject(item, self.expected, hint)
         return value
 
     def schema(self) -> Schema:
@@ -183,30 +189,28 @@ class Integer:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number; `above` and `most` bound it, and then it is finite."""
+    """A number. If `above` or `most` bound it, it must be finite."""
 
     above: float | None = None
     most: float | None = None
 
     @property
-    def wants(self) -> str:
+    def expected(self) -> str:
         most = f" and at most {self.most:g}" if self.most is not None else ""
-        return "a number" if self.above is None else f"a number above {self.above:g}{most}"
+        return "a number" if self.above is None else f"a number greater than {self.above:g}{most}"
 
     def read(self, item: Node, problems: Problems) -> float:
         value = item.value
         if not isinstance(value, int | float) or isinstance(value, bool):
-            misfit(item, self.wants, "write a number such as 0.5 or 1e-3, without quotes")
+            reject(item, self.expected, "write a number such as 0.5 or 1e-3, without quotes")
         low = -math.inf if self.above is None else self.above
         high = math.inf if self.most is None else self.most
         bounded = self.above is not None or self.most is not None
         if bounded and not (low < value <= high and value < math.inf):
-            misfit(item, self.wants, f"write a number such as {max(low, 0) + 0.5:g}")
+            reject(item, self.expected, f"write a number such as {max(low, 0) + 0.5:g}")
         if abs(value) > sys.float_info.max and value not in (math.inf, -math.inf):
-            misfit(
-                item, "a number that a float holds", "write a smaller one"
-            )  # an int of 400 digits
-        # torch takes no larger int where a number may be a float
+            reject(item, "a number in the range of a float", "write a smaller number")
+        # torch does not accept a larger int, even if a float is allowed
         return float(value) if LARGEST < abs(value) < math.inf else value
 
     def schema(self) -> Schema:
@@ -219,7 +223,7 @@ class Number:
 class Data:
     """Any plain data."""
 
-    wants: str = "a value"
+    expected: str = "a value"
 
     def read(self, item: Node, problems: Problems) -> Any:
         return plain(item)

@@ -17,25 +17,28 @@ from hookcli.config.parse.scalars import (
     Schema,
     Text,
     Validator,
-    misfit,
+    reject,
 )
 from hookcli.config.sections.comm import Comm
 from hookcli.spec.hooks import ActionSpec, FunctionRef, StateRef
 
 _FILES = (".safetensors", ".pt", ".pth", ".npy")
-_FUNCTION = Refined(Text("a function: file.py:name, package.module:name"), paths.function)
+_FUNCTION = Refined(
+    Text("a function such as file.py:name or package.module:name", "write `my_hooks.py:halve`"),
+    paths.function,
+)
 _STATE = ByType(
     {
         str: _FUNCTION,
         dict: Fields(
             {
-                "call": Key(_FUNCTION, "a class, or a function that makes it", required=True),
+                "call": Key(_FUNCTION, "a class or function that returns it", required=True),
                 "args": Key(Fields({}, rest=Data()), "its keyword arguments"),
             }
         ),
     },
-    wants="what makes it: file.py:Class, or {call: file.py:Class, args: {…}}",
-    hint="write state: {call: my_hooks.py:State, args: {rank: 2}}",
+    expected="file.py:Class or {call: file.py:Class, args: {…}}",
+    hint="write `state: {call: my_hooks.py:State, args: {rank: 2}}`",
 )
 
 
@@ -50,16 +53,19 @@ _REFERENCE = Fields(
         "fn": Key(_FUNCTION, "the function: file.py:name, package.module:name", required=True),
         "signature": Key(
             Choice(("native", "event")),
-            "native: PyTorch's own for the kind; event: h(event) -> value | None for any",
+            "native: PyTorch's own signature of the kind; event: h(event) -> value | None, for "
+            "any kind",
         ),
-        "state": Key(Refined(_STATE, _state), "ddp_comm: the hook's first argument, made anew"),
+        "state": Key(
+            Refined(_STATE, _state), "ddp_comm: the hook's first argument, created for each run"
+        ),
     },
     hints={"function": "try `fn`", "call": "try `fn`"},
 )
 _PAIR = Fields(
     {
-        "pack": Key(_FUNCTION, "what is called when a tensor is saved", required=True),
-        "unpack": Key(_FUNCTION, "what gives it back in backward", required=True),
+        "pack": Key(_FUNCTION, "the function that is called with a saved tensor", required=True),
+        "unpack": Key(_FUNCTION, "the function that returns it in backward", required=True),
     }
 )
 
@@ -71,23 +77,23 @@ def _reference(_: Node, values: dict[str, Any]) -> FunctionRef:
 
 
 class _Function:
-    """A function's text, {fn, signature}, or for saved_tensors {pack, unpack}."""
+    """A function as a string, as {fn, signature}, or for saved_tensors as {pack, unpack}."""
 
-    wants = "a function: file.py:name, or {fn: file.py:name, signature: event}"
+    expected = "a function: file.py:name, or {fn: file.py:name, signature: event}"
     _forms = (_FUNCTION, Refined(_REFERENCE, _reference), _PAIR)
 
     def read(self, item: Node, problems: Problems) -> FunctionRef | dict[str, FunctionRef]:
-        """The function, or the two of a pair by name."""
+        """Return the function, or the two functions of a pair by name."""
         text, reference, pair = self._forms
         if isinstance(item.value, str):
             value = text.read(item, problems)
         elif not isinstance(item.value, dict):
-            misfit(item, self.wants, "write call: my_hooks.py:halve")
+            reject(item, self.expected, "write `call: my_hooks.py:halve`")
         elif item.value.keys() & {"pack", "unpack"}:
             value = pair.read(item, problems)
         else:
             value = reference.read(item, problems)
-        return value  # type: ignore[no-any-return]  # each of the three gives one of the two
+        return value  # type: ignore[no-any-return]  # each of the three returns one of the two
 
     def schema(self) -> Schema:
         """JSON Schema."""
@@ -97,15 +103,15 @@ class _Function:
 class _Range:
     """[low, high]; either may be infinite."""
 
-    wants = "two numbers [low, high], the low one first"
+    expected = "[low, high], two numbers with low <= high"
 
     def read(self, item: Node, problems: Problems) -> tuple[float, float]:
-        """The two."""
+        """Return the two numbers."""
         if not isinstance(item.value, list) or len(item.value) != 2:
-            misfit(item, self.wants, "write clamp: [-1, 1]")
+            reject(item, self.expected, "write `clamp: [-1, 1]`")
         low, high = (Number().read(child, problems) for child in item.value)
         if not low <= high:
-            misfit(item, self.wants, f"write clamp: [{high}, {low}]")
+            reject(item, self.expected, f"write `clamp: [{high}, {low}]`")
         return low, high
 
     def schema(self) -> Schema:
@@ -114,15 +120,17 @@ class _Range:
 
 
 def _tensor_file(item: Node, text: str) -> str:
-    """A saved tensor: the file's absolute path, and `#name` where one of several is meant."""
+    """Return the absolute path of a saved tensor, with `#name` for one tensor of several."""
     path, mark, name = text.partition("#")
     absolute_path = paths.existing(item, path)
     if not path.endswith(_FILES):
         raise NodeError(
-            item, f"{path} is no file of tensors", f"files are {', '.join('*' + f for f in _FILES)}"
+            item,
+            f"{path} is not a file of tensors",
+            f"choose a file of the form {', '.join('*' + f for f in _FILES)}",
         )
     if mark and not name:
-        raise NodeError(item, "the tensor's name is missing", f"write {path}#name")
+        raise NodeError(item, "missing name of the tensor after #", f"write `{path}#name`")
     return absolute_path + mark + name
 
 
@@ -132,24 +140,24 @@ ARGUMENTS: dict[str, Validator] = {
     "positive": Number(above=0),
     "range": _Range(),
     "directory": Refined(Text("a directory"), paths.written),
-    "file": Refined(Text("a file of tensors, with #name for one of them"), _tensor_file),
+    "file": Refined(Text("a file of tensors, with #name for one of several"), _tensor_file),
     "function": _Function(),
     "comm": Comm(_Function()),
 }
 _NAME = Named(
-    "action", {one.name: one.does for one in CATALOGUE.values()}, "hookcli list actions shows them"
+    "action", {row.name: row.does for row in CATALOGUE.values()}, "run `hookcli list actions`"
 )
 
 
 class _Do:
     """One action."""
 
-    wants = "an action: its name, or {name: argument}"
+    expected = "an action: its name, or {name: argument}"
 
     def read(self, item: Node, problems: Problems) -> ActionSpec:
-        """The action with its argument."""
+        """Return the action with its argument."""
         if not isinstance(item.value, str | dict):
-            misfit(item, self.wants, "write do: stats, do: {scale: 0.5} or a list of such")
+            reject(item, self.expected, "write `do: stats`, `do: {scale: 0.5}` or a list of these")
         read = _bare if isinstance(item.value, str) else _with_argument
         return read(item, problems)
 
@@ -182,8 +190,8 @@ def _may_be_bare(action: Action) -> bool:
 def _bare(item: Node, problems: Problems) -> ActionSpec:
     action = CATALOGUE[_NAME.read(item, problems)]
     if not _may_be_bare(action):
-        wants = ARGUMENTS[action.argument].wants
-        raise NodeError(item, f"{action.name} wants {wants}", f"write {{{action.example}}}")
+        expected = ARGUMENTS[action.argument].expected
+        raise NodeError(item, f"{action.name} requires {expected}", f"write `{{{action.example}}}`")
     return ActionSpec(action.name, None, item.place)
 
 
@@ -191,14 +199,14 @@ def _with_argument(item: Node, problems: Problems) -> ActionSpec:
     if len(item.value) != 1:
         raise NodeError(
             item,
-            f"an action is one key, and here are {len(item.value)}",
-            "write a list: do: [{scale: 0.5}, {clamp: [-1, 1]}]",
+            f"an action must be a mapping with one key, got {len(item.value)} keys",
+            "write a list, as in `do: [{scale: 0.5}, {clamp: [-1, 1]}]`",
         )
     ((key, argument),) = item.value.items()
     name = _NAME.read(Node(key, argument.mark, item.path), problems)
     action = CATALOGUE[name]
     if action.argument == "none":
-        raise NodeError(argument, f"{name} takes no argument", f"write {name} alone")
+        raise NodeError(argument, f"{name} does not accept an argument", f"write `{name}` alone")
     return ActionSpec(name, ARGUMENTS[action.argument].read(argument, problems), item.place)
 
 

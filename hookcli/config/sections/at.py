@@ -1,4 +1,4 @@
-"""`at`: its three forms."""
+"""`at` in its three forms: a pattern, a mapping of conditions, a list of these."""
 
 from __future__ import annotations
 
@@ -8,15 +8,23 @@ from typing import Any, TypeAlias
 
 from hookcli.config.parse.containers import Fields, Key
 from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError, plain
-from hookcli.config.parse.scalars import Boolean, Integer, Refined, Schema, Text, misfit
+from hookcli.config.parse.scalars import (
+    Boolean,
+    Integer,
+    Refined,
+    Schema,
+    Text,
+    must_not_be_empty,
+    reject,
+)
 from hookcli.spec.hooks import Match, Selector
 from hookcli.spec.selectors import match_of, part_of
 from hookcli.spec.yaml import flow
 
 Found: TypeAlias = tuple[tuple[Node, Match], ...]
 _Reader: TypeAlias = Callable[[Node, Problems], Found]
-_WANTS = "a pattern, a mapping of conditions, or a list of these"
-_HINT = 'write at: "layer1.*", at: {type: Conv2d} or at: [conv1, fc]'
+_EXPECTED = "a pattern, a mapping of conditions, or a list of these"
+_HINT = 'write `at: "layer1.*"`, `at: {type: Conv2d}` or `at: [conv1, fc]`'
 _OPERATOR = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*){1,2}")
 
 
@@ -39,7 +47,9 @@ def _regex(item: Node, text: str) -> str:
         re.compile(text)
     except (re.error, RecursionError, OverflowError, ValueError) as error:  # a{9…9} of digits
         raise NodeError(
-            item, f"this regex is malformed: {error}", "it is one of Python's, in a full match"
+            item,
+            f"invalid regular expression: {error}",
+            "use the syntax of Python's `re`; the whole name must match",
         ) from None
     return text
 
@@ -47,36 +57,40 @@ def _regex(item: Node, text: str) -> str:
 def _operator(item: Node, text: str) -> str:
     if not _OPERATOR.fullmatch(text):
         raise NodeError(
-            item, f"'{text}' is no operator's name", "write aten.add or aten.add.Tensor"
+            item,
+            f"'{text}' is not the name of an operator",
+            "write a name such as `aten.add` or `aten.add.Tensor`",
         )
     return text
 
 
 class _At:
-    """Any form of `at`; `inner` ones, under `in` and `not`, choose modules or parameters only."""
+    """Any form of `at`. `inner` ones, under `in` and `not`, select modules or parameters only."""
 
-    wants = _WANTS
+    expected = _EXPECTED
 
     def __init__(self, *, inner: bool = False) -> None:
         self.inner = inner
 
     def read(self, item: Node, problems: Problems) -> Selector:
-        """The selector."""
+        """Return the selector."""
         return selector_of(item, self.matches(item, problems))
 
     def matches(self, item: Node, problems: Problems) -> Found:
-        """Each condition with its place."""
+        """Return each condition with its place."""
         readers: dict[type, _Reader] = {
             str: self._text, dict: self._mapping, list: self._list,
         }  # fmt: skip
         reader = readers.get(type(item.value))
         if reader is None:
-            misfit(item, _WANTS, _HINT)
+            reject(item, _EXPECTED, _HINT)
         matches = reader(item, problems)
         for node, match in matches:
             if self.inner and (match.part or match.op or match.node):
                 raise NodeError(
-                    node, f"{item.label} chooses modules or parameters by name", "name them alone"
+                    node,
+                    f"'{item.label}' can select only modules or parameters",
+                    "remove the part, operator or node",
                 )
         return matches
 
@@ -85,7 +99,7 @@ class _At:
 
     def _mapping(self, item: Node, problems: Problems) -> Found:
         if not item.value:
-            raise NodeError(item, f"{item.label} has no condition", _HINT)
+            raise must_not_be_empty(item, _HINT)
         values = CONDITIONS.read(item, problems)
         part, path = values.pop("part", (None, ""))
         names = {"in": "inside", "not": "negated"}
@@ -95,7 +109,7 @@ class _At:
 
     def _list(self, item: Node, problems: Problems) -> Found:
         if not item.value:
-            raise NodeError(item, f"{item.label} is an empty list", _HINT)
+            raise must_not_be_empty(item, _HINT)
         before = len(problems)
         matches: list[tuple[Node, Match]] = []
         for child in item.value:
@@ -106,7 +120,7 @@ class _At:
         return tuple(matches)
 
     def schema(self) -> Schema:
-        """JSON Schema, by reference: it holds itself."""
+        """JSON Schema, by reference because it is recursive."""
         return {"$ref": "#/$defs/at"}
 
 
@@ -115,23 +129,23 @@ def _fields(match: Match) -> dict[str, Any]:
 
 
 def _check_operator(item: Node, match: Match, part: str | None) -> None:
-    """Refuse conditions that say nothing together."""
+    """Refuse conditions that cannot be combined."""
     of_module = ("name", "regex", "type", "depth", "leaf", "negated")
     if match.op is None and match.node is None:
         for key, value in (("in", match.inside), ("call", match.call)):
             if value is not None:
                 raise NodeError(
                     item.value[key],
-                    f"'{key}' goes with op or node",
-                    "name the operator: op: aten.add",
+                    f"'{key}' requires 'op' or 'node'",
+                    "add the operator, as in `op: aten.add`",
                 )
     elif match.op is not None and match.node is not None:
-        raise NodeError(item, "op and node are two ways to say where", "leave one out")
+        raise NodeError(item, "'op' cannot be combined with 'node'", "remove one of them")
     elif part is not None or any(getattr(match, name) is not None for name in of_module):
         raise NodeError(
             item,
-            "an operator or a node goes with in and call alone",
-            "put what modules it is in under in: {op: aten.add, in: {type: Block}}",
+            "'op' and 'node' can be combined only with 'in' and 'call'",
+            "select the modules with `in`, as in `{op: aten.add, in: {type: Block}}`",
         )
 
 
@@ -140,29 +154,33 @@ _INNER = _At(inner=True)
 CONDITIONS = Fields(
     {
         "name": Key(Text(empty=True), "an exact qualified name; \"\" is the root"),
-        "regex": Key(Refined(Text(), _regex), "a full match of the qualified name"),
-        "type": Key(Text(), "the bare name of the module's class"),
-        "depth": Key(Integer(0), "how deep the module lies; 0 is the root"),
-        "leaf": Key(Boolean(), "whether the module has no children"),
-        "op": Key(Refined(Text(), _operator), "an operator: aten.add"),
-        "node": Key(Text(), "the name of an autograd node: AddmmBackward0"),
-        "in": Key(_INNER, "the modules in whose calls the operator or node is"),
-        "call": Key(
-            Integer(0), "which of the operator's or node's occurrences in one call, from 0"
+        "regex": Key(
+            Refined(Text(), _regex), "a regular expression that matches the whole qualified name"
         ),
-        "not": Key(_INNER, "what must not match"),
-        "part": Key(Refined(Text(), _part), "the value of the module's call: output, input[0]"),
+        "type": Key(Text(), "the name of the module's class, without its package"),
+        "depth": Key(Integer(0), "the depth of the module in the tree; 0 is the root"),
+        "leaf": Key(Boolean(), "whether the module has no children"),
+        "op": Key(Refined(Text(), _operator), "an operator, such as aten.add"),
+        "node": Key(Text(), "the name of an autograd node, such as AddmmBackward0"),
+        "in": Key(_INNER, "the modules whose calls run the operator or create the node"),
+        "call": Key(
+            Integer(0), "the number of the operator or node within one call, counted from 0"
+        ),
+        "not": Key(_INNER, "the modules or parameters that are excluded"),
+        "part": Key(
+            Refined(Text(), _part), "a value of the module's call, such as output or input[0]"
+        ),
     },
     hints={
-        "pattern": "write the pattern alone: at: \"layer1.*\"",
-        "glob": "write the pattern alone: at: \"layer1.*\"",
+        "pattern": "write the pattern as a string, as in `at: \"layer1.*\"`",
+        "glob": "write the pattern as a string, as in `at: \"layer1.*\"`",
         "inside": "try `in`",
     },
 )  # fmt: skip
 DEFS: Schema = {
     "at": {
-        "description": "PATTERN, PATTERN:input[PATH], PATTERN:output[PATH]; conditions that must "
-        "all hold; or a list of which any may",
+        "description": "PATTERN, PATTERN:input[PATH] or PATTERN:output[PATH]; or conditions that "
+        "must all be true; or a list of these, of which at least one must match",
         "anyOf": [
             {"type": "string"},
             {**CONDITIONS.schema(), "minProperties": 1},
@@ -173,7 +191,7 @@ DEFS: Schema = {
 
 
 def selector_of(item: Node, matches: Found) -> Selector:
-    """The selector of what stands there."""
+    """Return the selector of an `at`, with its text."""
     texts = tuple(_written(node) for node, _ in matches)
     return Selector(tuple(match for _, match in matches), _written(item), texts)
 

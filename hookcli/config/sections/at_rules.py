@@ -1,4 +1,4 @@
-"""What `at` means for each kind of hook: the kind decides the namespace."""
+"""Checks `at` and `calls` against the kind of the hook, which decides what a name means."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hookcli.spec.selectors import is_plain
 
 
 def check_at(kind: Kind, hook: Node, matches: Found, problems: Problems) -> None:
-    """Note what a kind cannot be hooked to: it decides what a name means."""
+    """Note an `at` that the kind does not support."""
     rules, at = kind.at, hook.get("at")
     if rules.plain is None and at is not None:
         hint = "remove it"
@@ -18,14 +18,14 @@ def check_at(kind: Kind, hook: Node, matches: Found, problems: Problems) -> None
             hint = f"remove it, or use kind {rules.by_name}, which fires for the modules in 'at'"
         problems.add(at, f"kind {kind.name} does not support 'at': it fires {kind.when}", hint)
     elif rules.required and at is None:
-        problems.add(hook, f"kind {kind.name} has no 'at'", f"add it, as in {kind.example}")
+        problems.add(hook, f"kind {kind.name} requires 'at'", f"add it, as in `{kind.example}`")
     elif rules.plain is not None:
         for item, match in matches:
             _check_match(kind, item, match, problems)
 
 
 def check_calls(kind: Kind, hook: Node, matches: Found, problems: Problems) -> None:
-    """Note `calls` where a firing belongs to no call of a module: it would never be one of them."""
+    """Note `calls` if a firing does not belong to a call of a module: it would never match."""
     calls = hook.get("calls")
     if calls is None:
         return
@@ -35,32 +35,34 @@ def check_calls(kind: Kind, hook: Node, matches: Found, problems: Problems) -> N
         what = f"kind {kind.name}" + (" on a parameter" if at_values else "")
         problems.add(
             calls,
-            f"{what} does not fire in a module's call",
-            "take steps or every, or leave it out",
+            f"{what} does not support 'calls': it does not fire in a module's call",
+            "use `steps` or `every`, or remove it",
         )
 
 
 def _check_match(kind: Kind, item: Node, match: Match, problems: Problems) -> None:
     rules = kind.at
-    message = f"kind {kind.name} hooks {rules.plain}s"
-    example = f"write it as in {kind.example}"
+    refused = f"kind {kind.name} cannot be attached to"
     if match.part is not None and match.part not in rules.parts:
-        what = f"an {match.part} of a module's call"
-        hint = "leave the part out" if rules.plain == "module" else "take kind tensor"
-        problems.add(item, f"{message}, and this is {what}", f"{hint}; {example}")
-    elif match.op is not None and not rules.op:
-        problems.add(item, f"{message}, and this is an operator", "take kind op, or tensor")
-    elif match.node is not None and not rules.node:
+        hint = "remove the part" if rules.plain == "module" else "use kind tensor"
         problems.add(
-            item, f"{message}, and this is an autograd node", "take kind node, or node_pre"
+            item,
+            f"{refused} an {match.part} of a module's call",
+            f"{hint}, as in `{kind.example}`" if rules.plain == "module" else hint,
         )
+    elif match.op is not None and not rules.op:
+        problems.add(item, f"{refused} an operator", "use kind op or tensor")
+    elif match.node is not None and not rules.node:
+        problems.add(item, f"{refused} an autograd node", "use kind node or node_pre")
     elif is_plain(match) and rules.plain != "module" and (key := _of_modules(match)):
-        hint = f"add part: {rules.parts[-1]}" if rules.parts else "go by name or regex"
-        problems.add(item, f"{message}, which have no {key}", hint)
+        hint = f"add `part: {rules.parts[-1]}`" if rules.parts else "use `name` or `regex`"
+        problems.add(
+            item, f"'{key}' selects modules, but kind {kind.name} selects {rules.plain}s", hint
+        )
 
 
 def _of_modules(match: Match) -> str | None:
-    """A condition that only modules can meet, also within what must not match."""
+    """Return a condition that only modules can meet, also one inside `not`."""
     for key in ("type", "depth", "leaf"):
         if getattr(match, key) is not None:
             return key

@@ -1,13 +1,13 @@
-"""`checks` and `suppress`: rules with their options, and what is not to count."""
+"""`checks` and `suppress`: rules with their options, and suppressed findings."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from hookcli.catalogue.kinds import CATALOGUE as KINDS
+from hookcli.catalogue.kinds import CATALOGUE as KINDS, LIST_HINT
 from hookcli.config.parse import paths
-from hookcli.config.parse.containers import ByType, Fields, Key, ListOf
-from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError, suggestion
+from hookcli.config.parse.containers import ByType, Fields, Key, ListOf, unknown_key
+from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError, suggest
 from hookcli.config.parse.scalars import (
     Boolean,
     Choice,
@@ -18,7 +18,7 @@ from hookcli.config.parse.scalars import (
     Schema,
     Text,
     Validator,
-    misfit,
+    reject,
 )
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.judge import UNUSED
@@ -26,20 +26,20 @@ from hookcli.rules.order_patterns import MOST
 from hookcli.spec.checks import CheckSpec, Suppression
 from hookcli.spec.inputs import DTYPES, LARGEST
 
-_LISTING = "hookcli list rules shows them"
-_SHAPE_HINT = "write shape: [B, 3, '*', 32]"
+_LISTING = "run `hookcli list rules`"
+_SHAPE_HINT = "write `shape: [B, 3, '*', 32]`"
 _LARGEST = 1e18
 
 
 class _Sizes:
-    """A shape: sizes, stars, and names that stand for one size."""
+    """A shape: sizes, stars, and names of sizes."""
 
-    wants = "a list of sizes, '*' and names"
+    expected = "a list of sizes, '*' and names"
 
     def read(self, item: Node, problems: Problems) -> tuple[int | str, ...]:
-        """The sizes in their order."""
+        """Return the sizes in their order."""
         if not isinstance(item.value, list):
-            misfit(item, self.wants, _SHAPE_HINT)
+            reject(item, self.expected, _SHAPE_HINT)
         before, sizes = len(problems), []
         for child in item.value:
             with problems.catching():
@@ -53,7 +53,7 @@ class _Sizes:
         named = isinstance(value, str) and (value == "*" or value.isidentifier())
         sized = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
         if not (named or sized):
-            misfit(item, "a size from 0, '*' or a name", _SHAPE_HINT)
+            reject(item, "a size of at least 0, '*' or a name", _SHAPE_HINT)
         return value  # type: ignore[no-any-return]  # an int or a str, as was just seen
 
     def schema(self) -> Schema:
@@ -66,38 +66,38 @@ class _Sizes:
 def _dtype(item: Node, text: str) -> str:
     bare = text.removeprefix("torch.")
     if bare not in DTYPES:
-        raise NodeError(item, f"'{text}' is no dtype", suggestion(text, DTYPES, "dtypes are"))
+        raise NodeError(item, f"unknown dtype '{text}'", suggest(text, DTYPES))
     return bare
 
 
 def _count(item: Node, number: float) -> int:
     if number != number // 1 or not 0 <= number <= _LARGEST:
-        misfit(item, "a whole number from 0", "write 12000000 or 12e6")
+        reject(item, "an integer of at least 0", "write a number such as `12000000` or `12e6`")
     return int(number)
 
 
 def _path(item: Node, text: str) -> str:
     if not text.startswith((".", "[")):
-        hint = f"write .{text}, or [0] for the first of several; leave it out for all"
-        raise NodeError(item, f"'{text}' is no path within a value", hint)
+        hint = f"write `.{text}`, or `[0]` for the first of several, or omit it for all"
+        raise NodeError(item, f"'{text}' is not a path within a value", hint)
     return text
 
 
 _GLOB = Text("a glob of qualified names", empty=True)
-_ORDER_HINT = "write order: [conv1, 'h.{0..11}', {of: [cell, norm], times: 8}]"
+_ORDER_HINT = "write `order: [conv1, 'h.{0..11}', {of: [cell, norm], times: 8}]`"
 _ROUNDS = Fields(
     {
         "of": Key(ListOf(_GLOB, least=1), "the names of a round, in their order", required=True),
-        "times": Key(Integer(1, MOST), "how many rounds", required=True),
+        "times": Key(Integer(1, MOST), "the number of rounds", required=True),
     },
-    wants="a mapping {of, times}",
+    expected="a mapping {of, times}",
     hint=_ORDER_HINT,
 )
 _SHAPES: dict[str, Validator] = {
     "glob": _GLOB,
     "globs": ListOf(_GLOB, one=True, least=1),
     "path": Refined(Text("a path within a value: .logits, [0]"), _path),
-    "kind": Named("kind of hook", dict.fromkeys(KINDS, ""), "hookcli list hooks shows them"),
+    "kind": Named("kind", dict.fromkeys(KINDS, ""), LIST_HINT),
     "order": ListOf(
         ByType({str: _GLOB, dict: _ROUNDS}, "a name, a glob or {of, times}", _ORDER_HINT), least=1
     ),
@@ -106,7 +106,7 @@ _SHAPES: dict[str, Validator] = {
     "number": Number(0, 1e9),
     "count": Refined(Number(), _count),
     "flag": Boolean(),
-    "file": Refined(Text("a file's name"), paths.existing),
+    "file": Refined(Text("the name of a file"), paths.existing),
     "modes": ListOf(Choice(("eval", "train")), one=True, least=1),
     "match": Choice(("subsequence", "prefix", "exact")),
     "part": Choice(("output", "input", "parameter")),
@@ -114,8 +114,8 @@ _SHAPES: dict[str, Validator] = {
 }
 _RULE = Named("rule", {rule.name: rule.says for rule in CATALOGUE.values()}, _LISTING)
 _COMMON = {
-    "rule": Key(_RULE, "the name of a rule: hookcli list rules", required=True),
-    "severity": Key(Choice(("error", "warning")), "in place of the rule's own"),
+    "rule": Key(_RULE, "the name of a rule, from hookcli list rules", required=True),
+    "severity": Key(Choice(("error", "warning")), "overrides the rule's own severity"),
 }
 
 
@@ -124,24 +124,25 @@ def _keys(name: str) -> Fields:
         option.name: Key(_SHAPES[option.shape], option.does, required=option.required)
         for option in CATALOGUE[name].options
     }
-    return Fields({**_COMMON, **own}, wants=_WANTS, hint=f"write - {CATALOGUE[name].example}")
+    hint = f"write `- {CATALOGUE[name].example}`"
+    return Fields({**_COMMON, **own}, expected=_EXPECTED, hint=hint)
 
 
-_WANTS = "a mapping {rule, severity, …}"
+_EXPECTED = "a mapping {rule, severity, …}"
 _KEYS = {name: _keys(name) for name in CATALOGUE}
 _OF_ANY = dict.fromkeys(key for keys in _KEYS.values() for key in keys.keys)
-_ANY = Fields(_COMMON, wants=_WANTS, hint="write - {rule: finite}")
+_ANY = Fields(_COMMON, expected=_EXPECTED, hint="write `- {rule: finite}`")
 
 
 class Check:
     """One check: its rule, its severity, and the rule's own options."""
 
-    wants = _WANTS
+    expected = _EXPECTED
 
     def read(self, item: Node, problems: Problems) -> CheckSpec:
-        """The check; of one whose rule is not known, nothing else is said."""
+        """Return the check. If its rule is unknown, its options are not checked against a rule."""
         if isinstance(item.value, str):
-            misfit(item, self.wants, f"write - {{rule: {item.value}}}")
+            reject(item, self.expected, f"write `- {{rule: {item.value}}}`")
         rule = item.get("rule")
         if rule is None or not isinstance(rule.value, str) or rule.value not in _KEYS:
             self._keys_of_any(item, problems)
@@ -154,17 +155,16 @@ class Check:
         return CheckSpec(name, options, item.place, severity)
 
     def _keys_of_any(self, item: Node, problems: Problems) -> None:
-        """Note what no rule would take."""
+        """Note the keys that no rule has."""
         for key, child in (item.value if isinstance(item.value, dict) else {}).items():
             with problems.catching():
                 if key == "severity":
                     _COMMON[key].shape.read(child, problems)
                 elif key not in _OF_ANY:
-                    hint = suggestion(str(key), _OF_ANY, "keys are")
-                    raise NodeError(child, f"there is no key '{key}' here", hint)
+                    raise unknown_key(child, key, _OF_ANY)
 
     def schema(self) -> Schema:
-        """JSON Schema: which options there are depends on the rule."""
+        """JSON Schema: the options depend on the rule."""
         schemas = []
         for name, keys in _KEYS.items():
             schema = keys.schema()
@@ -184,10 +184,10 @@ SUPPRESS = Refined(
         {
             "rule": Key(Named("rule", _RULES, _LISTING), "the rule", required=True),
             "at": Key(_GLOB, "the targets, by glob; '' is the model itself", required=True),
-            "reason": Key(Text(), "why it is fine, for whoever reads it", required=True),
+            "reason": Key(Text(), "why the finding is acceptable", required=True),
         },
-        wants="a mapping {rule, at, reason}",
-        hint='write - {rule: grad_exists, at: "head.*", reason: "trained later"}',
+        expected="a mapping {rule, at, reason}",
+        hint='write `- {rule: grad_exists, at: "head.*", reason: "trained later"}`',
     ),
     _suppression,
 )

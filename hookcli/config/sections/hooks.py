@@ -1,4 +1,4 @@
-"""One entry of `hooks`: a kind or several, where, when, and what."""
+"""One entry of `hooks`: its kinds, where they are attached, when they fire, what they do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from hookcli.catalogue.actions import CATALOGUE as ACTIONS
 from hookcli.catalogue.kind import Kind
-from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.catalogue.kinds import CATALOGUE, LIST_HINT
 from hookcli.catalogue.options import OPTIONS as KIND_OPTIONS
 from hookcli.config.parse.containers import Fields, Key, ListOf
 from hookcli.config.parse.nodes import Node, NodeError, Problems
@@ -33,10 +33,10 @@ def _bare(word: str) -> str:
 class _Where:
     """`at`, each condition with its place."""
 
-    wants = AT.wants
+    expected = AT.expected
 
     def read(self, item: Node, problems: Problems) -> Found:
-        """The conditions."""
+        """Return the conditions."""
         return AT.matches(item, problems)
 
     def schema(self) -> Schema:
@@ -45,74 +45,75 @@ class _Where:
 
 
 _KINDS = Named(
-    "kind of hook",
-    {kind.name: kind.fires for kind in CATALOGUE.values()},
-    "hookcli list hooks shows them",
-    bare=_bare,
+    "kind", {kind.name: f"fires {kind.fires}" for kind in CATALOGUE.values()}, LIST_HINT, bare=_bare
 )
 
 
 class _Kind:
-    """A kind's name."""
+    """The name of a kind."""
 
-    wants = _KINDS.wants
+    expected = _KINDS.expected
 
     def read(self, item: Node, problems: Problems) -> str:
-        """The name."""
+        """Return the name."""
         return _KINDS.read(item, problems)
 
     def schema(self) -> Schema:
-        """JSON Schema, by reference: it stands twice."""
+        """JSON Schema, by reference because it is used twice."""
         return {"$ref": "#/$defs/kind"}
 
 
 DEFS: Schema = {"kind": _KINDS.schema()}
 HOOK = Fields(
     {
-        "kind": Key(ListOf(_Kind(), one=True, least=1), "when: a kind of hook, or several", True),
+        "kind": Key(
+            ListOf(_Kind(), one=True, least=1), "when: a kind of hook, or a list of kinds", True
+        ),
         "at": Key(_Where(), "where: a pattern, conditions, or a list of these"),
         "calls": Key(
-            ListOf(Integer(0), one=True, least=1), "which calls of the module, counted from 0"
+            ListOf(Integer(0), one=True, least=1), "only these calls of the module, counted from 0"
         ),
-        "steps": Key(ListOf(Integer(0), one=True, least=1), "which steps, counted from 0"),
-        "every": Key(Integer(1), "act at every n-th firing on a target"),
-        "options": Key(OPTIONS, "PyTorch's own, where the kind has them"),
-        "do": Key(ListOf(DO, one=True, least=1), "what: an action, or a list in order; record"),
+        "steps": Key(ListOf(Integer(0), one=True, least=1), "only these steps, counted from 0"),
+        "every": Key(Integer(1), "only every n-th firing on a target"),
+        "options": Key(OPTIONS, "options of PyTorch's function that attaches the kind"),
+        "do": Key(
+            ListOf(DO, one=True, least=1), "what: an action, or a list in order; default record"
+        ),
     },
-    wants="a mapping {kind, at, do}",
-    hint="write - {kind: forward, at: fc, do: stats}",
+    expected="a mapping {kind, at, do}",
+    hint="write `- {kind: forward, at: fc, do: stats}`",
     hints={
         "action": "try `do`",
         "actions": "try `do`",
         "target": "try `at`",
         "where": "try `at`",
         **{
-            option.name: f"it is one of options: options: {{{option.name}: {option.example}}}"
+            option.name: f"write `options: {{{option.name}: {option.example}}}`"
             for option in KIND_OPTIONS.values()
         },
-        "modules": "it is one of run's: run: {package: {intern: [mylib.**]}}",
-        "call": "it is an action: do: {call: my_hooks.py:halve}; which calls: calls: [0]",
+        "modules": "write `run: {package: {intern: [mylib.**]}}`",
+        "call": "write `do: {call: my_hooks.py:halve}` for an action, or `calls: [0]` for calls",
     },
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A hook with its place, for what is found wrong with it beside others."""
+    """A hook with its node, for errors that concern several hooks."""
 
     item: Node
     spec: HookSpec
 
 
 def read_hook(item: Node, index: int, problems: Problems) -> tuple[Read, ...]:
-    """A hook for each of its kinds; none where anything about it was noted."""
+    """Return a hook for each of its kinds, or none if a problem was noted."""
     before = len(problems)
     values = HOOK.partly(item, problems)
     kinds = [CATALOGUE[name] for name in values.get("kind", ())]
     where: Found = values.get("at", ())
     for i, kind in enumerate(kinds):
         if kind in kinds[:i]:
-            problems.add(item.value["kind"], f"{kind.name} stands twice", "leave one out")
+            problems.add(item.value["kind"], f"'{kind.name}' is given twice", "remove one of them")
         if "at" in values or "at" not in item.value:
             check_at(kind, item, where, problems)
             check_calls(kind, item, where, problems)
@@ -146,12 +147,13 @@ def _check_options(kind: Kind, hook: Node, problems: Problems) -> None:
         return
     for name, option in options.value.items():
         if name in OPTIONS.keys and name not in kind.options:
-            has = f"it takes {', '.join(kind.options)}" if kind.options else "leave options out"
-            problems.add(option, f"kind {kind.name} has no option '{name}'", has)
+            choices = ", ".join(kind.options)
+            hint = f"choose from {choices}" if choices else "remove `options`"
+            problems.add(option, f"kind {kind.name} does not support option '{name}'", hint)
 
 
 def _check_actions(kind: Kind, hook: Node, values: dict[str, Any], problems: Problems) -> None:
-    """Note what this kind cannot do: a new value where none is taken, another's functions."""
+    """Note actions that this kind does not support."""
     actions: tuple[ActionSpec, ...] = values.get("do", ())
     if not actions:
         return
@@ -160,24 +162,23 @@ def _check_actions(kind: Kind, hook: Node, values: dict[str, Any], problems: Pro
     at_input = kind.at.parts_are_fixed and any(m.part for _, m in values.get("at", ()))
     for item, action in zip(items, actions, strict=True):
         with problems.catching():
-            _check_value(kind, hook, item, action, takes_none=at_input or not kind.replaces)
+            _check_value(kind, hook, item, action, fixed=at_input or not kind.replaces)
         with problems.catching():
             _check_function(kind, item, action)
     if kind.average is not None and sum(map(is_average, actions)) > 1:
-        problems.add(do, "two actions average the bucket", "leave one comm or call")
+        problems.add(do, "two actions average the bucket", "remove one comm or call")
 
 
-def _check_value(
-    kind: Kind, hook: Node, item: Node, action: ActionSpec, *, takes_none: bool
-) -> None:
+def _check_value(kind: Kind, hook: Node, item: Node, action: ActionSpec, *, fixed: bool) -> None:
+    """Refuse an action that changes a value which is `fixed`."""
     row = ACTIONS[action.name]
-    if takes_none and row.changes and not row.may_look and not row.averages:
+    if fixed and row.changes and not row.may_look and not row.averages:
         name = f"{kind.name} at an input" if kind.replaces else kind.name
         line = hook.value["kind"].mark.line
         raise NodeError(
             item,
-            f"{action.name} gives a new value, and kind {name} (line {line}) takes none",
-            "take kind tensor, forward or full_backward, or an action that only looks",
+            f"{action.name} changes the value, which kind {name} (line {line}) does not support",
+            "use kind tensor, forward or full_backward, or an action that does not change values",
         )
 
 
@@ -187,25 +188,27 @@ def _check_function(kind: Kind, item: Node, action: ActionSpec) -> None:
     if row.averages and kind.average is None:
         able = " or ".join(other.name for other in CATALOGUE.values() if other.average is not None)
         raise NodeError(
-            item, f"{row.name} averages buckets, and kind {kind.name} has none", f"take kind {able}"
+            item,
+            f"kind {kind.name} does not support {row.name}: it has no buckets to average",
+            f"use kind {able}",
         )
     if pair and not kind.pair:
         raise NodeError(
             item,
-            f"kind {kind.name} calls one function, not a pair",
-            "write call: my_hooks.py:halve",
+            f"kind {kind.name} requires one function, got a pair",
+            "write `call: my_hooks.py:halve`",
         )
     native = row.foreign and not pair and action.argument.signature == "native"
     if kind.pair and native:
         raise NodeError(
             item,
-            f"kind {kind.name} calls a pair of functions",
-            "write call: {pack: f.py:pack, unpack: f.py:unpack}",
+            f"kind {kind.name} requires a pair of functions",
+            "write `call: {pack: f.py:pack, unpack: f.py:unpack}`",
         )
 
 
 def hook_schema() -> Schema:
-    """JSON Schema of one hook: its keys, and for each kind its options and whether it has `at`."""
+    """Return the JSON Schema of one hook: its keys, and the options and `at` of each kind."""
     groups: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for kind in CATALOGUE.values():
         rules = kind.at

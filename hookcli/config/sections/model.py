@@ -7,12 +7,11 @@ from typing import Any
 
 from hookcli.config.parse import paths
 from hookcli.config.parse.code_refs import Code
-from hookcli.config.parse.containers import ByType, Fields, Key, ListOf
-from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError, plain, said
-from hookcli.config.parse.scalars import Data, Refined, Schema, Text
+from hookcli.config.parse.containers import ByType, Fields, Key, ListOf, not_a_string, unknown_key
+from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError, plain
+from hookcli.config.parse.scalars import Data, Refined, Schema, Text, reject
 from hookcli.errors import RequestError
 from hookcli.spec.inputs import (
-    HINT,
     DictSpec,
     FileSpec,
     FunctionSpec,
@@ -24,11 +23,11 @@ from hookcli.spec.inputs import (
 from hookcli.spec.request import Argument, ModelSpec
 from hookcli.spec.yaml import flow
 
-_CALL_HINT = 'write {call: "package.module:attr", args: {name: value}}'
+_CALL_HINT = 'write `{call: "package.module:attr", args: {name: value}}`'
 
 
 def _located(item: Node) -> Any:
-    """Plain data, in which the files of `{call: …}` are absolute."""
+    """Return plain data in which the files of `{call: …}` are absolute."""
     if isinstance(item.value, list):
         return [_located(child) for child in item.value]
     if not isinstance(item.value, dict):
@@ -39,12 +38,12 @@ def _located(item: Node) -> Any:
         return mapping
     unknown = [child for key, child in item.value.items() if key not in {"call", "args"}]
     if unknown:
-        raise NodeError(unknown[0], "a call has the keys call and args", _CALL_HINT)
+        raise unknown_key(unknown[0], unknown[0].label, ("call", "args"), _CALL_HINT)
     if not isinstance(call.value, str):
-        raise NodeError(call, f"call wants a text, not {said(call)}", _CALL_HINT)
+        reject(call, "a string", _CALL_HINT)
     args = item.get("args")
     if args is not None and not isinstance(args.value, list | dict):
-        raise NodeError(args, f"args wants a mapping or a list, not {said(args)}", _CALL_HINT)
+        reject(args, "a mapping or a list", _CALL_HINT)
     return {**mapping, "call": paths.code(call, call.value)}
 
 
@@ -62,54 +61,59 @@ def _arguments(item: Node, _: Any) -> tuple[Argument, ...]:
 _ARGS = Refined(
     ByType(
         {dict: Fields({}, rest=Data()), list: ListOf(Data())},
-        wants="a mapping of names to values, or a list of values",
-        hint="write args: {depth: 18}",
+        expected="a mapping of names to values, or a list of values",
+        hint="write `args: {depth: 18}`",
     ),
     _arguments,
 )
-_SOURCE = Refined(Text("what MODEL is on the command line"), paths.model_source)
+_SOURCE = Refined(Text("a model, as MODEL on the command line"), paths.model_source)
 _KEYS = Fields(
     {
         "source": Key(
             _SOURCE, "path.py[:attr], package.module:attr or an archive, as MODEL", required=True
         ),
-        "args": Key(_ARGS, "constructor arguments; {call: package.module:attr, args: {…}} builds"),
-        "weights": Key(Refined(Text(), paths.existing), "a state dict: .safetensors, .pt"),
+        "args": Key(
+            _ARGS,
+            "constructor arguments; {call: package.module:attr, args: {…}} constructs an argument",
+        ),
+        "weights": Key(
+            Refined(Text(), paths.existing), "a file with a state dict: .safetensors or .pt"
+        ),
     },
     hints={
         "kwargs": "try `args`",
         "path": "try `source`",
-        "trust": "whoever runs it says it, on the command line: --trust",
+        "trust": "pass `--trust` on the command line",
     },
 )
 MODEL = ByType(
     {str: _SOURCE, dict: _KEYS},
-    wants="a text or a mapping {source, args, weights}",
-    hint="write model: model.py:Net",
+    expected="a string or a mapping {source, args, weights}",
+    hint="write `model: model.py:Net`",
 )
 
 
 def model_of(value: str | dict[str, Any]) -> ModelSpec:
-    """The model that was read."""
+    """Return the model of what was read."""
     if isinstance(value, str):
         return ModelSpec(value)
     return ModelSpec(value["source"], value.get("args", ()), value.get("weights"))
 
 
 class _Input:
-    """One argument: a spec's text as of `--input`, or a list or mapping of them."""
+    """One argument: a string as for `--input`, or a list or mapping of these."""
 
-    wants = "a text such as 2x3x64x64, or a list or mapping of such"
+    expected = "a string such as 2x3x64x64, or a list or mapping of these"
 
     def read(self, item: Node, problems: Problems) -> InputSpec:
-        """The input; its name is None unless the text gives one, which a list may hold."""
+        """Return the input. It has a name only if the string gives one, as in `mask=2x3:bool`."""
         if isinstance(item.value, str):
             return self._text(item)
         spec = self._nested(item, problems)
         return InputSpec(None, spec, flow(plain(item)), item.place)
 
     def schema(self) -> Schema:
-        """JSON Schema, by reference: it holds itself."""
+        """JSON Schema, by reference because it is recursive."""
         return {"$ref": "#/$defs/input"}
 
     def _text(self, item: Node) -> InputSpec:
@@ -123,16 +127,12 @@ class _Input:
         if isinstance(item.value, str):
             inner = self._text(item)
             if inner.name is not None:
-                raise NodeError(item, f"'{inner.name}=' names a keyword inside an argument", HINT)
+                message = f"'{inner.name}=' is not allowed inside an argument"
+                raise NodeError(item, message, f"remove `{inner.name}=`")
             return inner.spec
         if not isinstance(item.value, list | dict):
-            raise NodeError(
-                item,
-                f"{item.label} wants {self.wants}, not {said(item)}",
-                f"write value:{flow(item.value)} for a plain value, or quote a shape"
-                if item.value is not None
-                else "write value:none",
-            )
+            hint = f"write `value:{flow(item.value)}` for a plain value, or put a shape in quotes"
+            reject(item, self.expected, "write `value:none`" if item.value is None else hint)
         before = len(problems)
         members: list[tuple[Any, Spec]] = []
         pairs = item.value.items() if isinstance(item.value, dict) else enumerate(item.value)
@@ -148,7 +148,7 @@ class _Input:
 
 def _key(key: object, node: Node) -> object:
     if not isinstance(key, str | int) or isinstance(key, bool):
-        raise NodeError(node, f"'{key}' is no keyword", "keys are texts: quote it")
+        raise not_a_string(node, key)
     return key
 
 
@@ -164,8 +164,8 @@ def _absolute(item: Node, spec: Spec) -> Spec:
 INPUT = _Input()
 DEFS: Schema = {
     "input": {
-        "description": "2x3x64x64, 2x16:int64:0..100, value:true, batch.pt, make.py:batch; or a "
-        "list or mapping of such",
+        "description": "2x3x64x64, 2x16:int64:0..100, value:true, batch.pt or make.py:batch; or a "
+        "list or mapping of these",
         "anyOf": [
             {"type": "string", "minLength": 1},
             {"type": "array", "items": {"$ref": "#/$defs/input"}},
@@ -176,28 +176,27 @@ DEFS: Schema = {
 
 
 class _Inputs:
-    """`inputs`: a list is positional, a mapping is by keyword, a text is one input."""
+    """`inputs`: a list (positional arguments), a mapping (keyword arguments) or one string."""
 
-    wants = "a list (positional), a mapping (by keyword) or one text"
+    expected = "a list (positional arguments), a mapping (keyword arguments) or a string"
 
     def read(self, item: Node, problems: Problems) -> tuple[InputSpec, ...]:
-        """The inputs in their order."""
+        """Return the inputs in their order."""
         if isinstance(item.value, str):
             return (INPUT.read(item, problems),)
         if isinstance(item.value, list):
             inputs = ListOf(INPUT, least=1).read(item, problems)
             return _distinct(item, inputs)
         if not isinstance(item.value, dict):
-            raise NodeError(
-                item,
-                f"{item.label} wants {self.wants}, not {said(item)}",
-                'write inputs: ["2x3x64x64"] or inputs: {ids: "2x16:int64:0..100"}',
-            )
+            hint = 'write `inputs: ["2x3x64x64"]` or `inputs: {ids: "2x16:int64:0..100"}`'
+            reject(item, self.expected, hint)
         named = Fields({}, rest=INPUT).read(item, problems)
         for key, input_spec in named.items():
             if input_spec.name is not None:
                 raise NodeError(
-                    item.value[key], f"'{input_spec.name}=' names a keyword again", "leave it out"
+                    item.value[key],
+                    f"'{input_spec.name}=' is not allowed after the key '{key}'",
+                    f"remove `{input_spec.name}=`",
                 )
         return tuple(replace(input_spec, name=key) for key, input_spec in named.items())
 
@@ -218,7 +217,7 @@ def _distinct(item: Node, inputs: tuple[InputSpec, ...]) -> tuple[InputSpec, ...
     for i, input_spec in enumerate(inputs):
         if input_spec.name is not None and input_spec.name in names:
             raise NodeError(
-                item.value[i], f"'{input_spec.name}' is given twice", "give each one input"
+                item.value[i], f"'{input_spec.name}' is given twice", "remove one of them"
             )
         names.add(input_spec.name or "")
     return inputs

@@ -1,4 +1,4 @@
-"""The whole of a configuration: its keys, and each one's shape."""
+"""The whole configuration: its keys, and the validator of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hookcli.config.parse import paths
 from hookcli.config.parse.code_refs import Code
 from hookcli.config.parse.containers import Fields, Key, ListOf
 from hookcli.config.parse.nodes import Node, Problems
-from hookcli.config.parse.scalars import Choice, Refined, Schema, Text, misfit
+from hookcli.config.parse.scalars import Choice, Refined, Schema, Text, reject
 from hookcli.config.sections import at, hooks, model
 from hookcli.config.sections.checks import SUPPRESS, Check
 from hookcli.config.sections.hooks import Read, hook_schema, read_hook
@@ -21,14 +21,14 @@ DEFS: Schema = {**at.DEFS, **hooks.DEFS, **model.DEFS}
 
 
 class _Hooks:
-    """A list of hooks; the index of each counts from 0."""
+    """A list of hooks, numbered from 0."""
 
-    wants = "a list of hooks"
+    expected = "a list of hooks"
 
     def read(self, item: Node, problems: Problems) -> tuple[Read, ...]:
-        """The hooks with their places; those about which anything was noted are left out."""
+        """Return the hooks with their places, without those that have a problem."""
         if not isinstance(item.value, list):
-            misfit(item, self.wants, "write hooks: [{kind: forward, at: fc, do: stats}]")
+            reject(item, self.expected, "write `hooks: [{kind: forward, at: fc, do: stats}]`")
         values: list[Read] = []
         for index, child in enumerate(item.value):
             with problems.catching():
@@ -44,44 +44,44 @@ def _library(item: Node, text: str) -> str:
     return Code(paths.existing(item, text), item, "a library")
 
 
-_MODEL_DOES = "which model, as MODEL: a text, or {source, args, weights}"
+_MODEL_DOES = "the model, as MODEL on the command line, or {source, args, weights}"
 ROOT = Fields(
     {
-        "extends": Key(Text(), "a base that this file adds to; relative to this file"),
+        "extends": Key(Text(), "a base configuration to add to; relative to this file"),
         "model": Key(MODEL, _MODEL_DOES),
-        "inputs": Key(INPUTS, "the batch: a list is positional, a mapping is by keyword"),
-        "run": Key(RUN, "how to run"),
+        "inputs": Key(INPUTS, "the batch: a list of positional or a mapping of keyword arguments"),
+        "run": Key(RUN, "how to run the model"),
         "preset": Key(
             Choice(PRESETS),
-            "hooks to add; where it is left out the command's own if there are no hooks here",
+            "a named list of hooks to add; without hooks, the default is the command's own preset",
         ),
         "libraries": Key(ListOf(Refined(Text(), _library)), "compiled operators to load"),
         "hooks": Key(_Hooks(), "the hooks, attached in this order"),
-        "checks": Key(ListOf(Check()), "the rules to judge by, beside the safe set: hookcli check"),
+        "checks": Key(ListOf(Check()), "the rules for hookcli check, in addition to the safe set"),
         "suppress": Key(ListOf(SUPPRESS), "findings that do not count, each with its reason"),
-        "fail_on": Key(Choice(get_args(FailOn)), "which findings end with status 1"),
+        "fail_on": Key(Choice(get_args(FailOn)), "the findings that cause exit status 1"),
     },
-    wants="a mapping with keys such as model and hooks",
-    hint="write model: model.py:Net on a line, and hooks: below it",
+    expected="a mapping with keys such as model and hooks",
+    hint="write `model: model.py:Net` on a line, and `hooks:` below it",
     hints={
-        "include": "extends: base.yaml is the one way to include",
+        "include": "use `extends: base.yaml`",
         "input": "try `inputs`",
-        "seed": "it is one of run's: run: {seed: 0}",
-        "mode": "it is one of run's: run: {mode: train}",
-        "steps": "it is one of run's: run: {steps: 1}",
-        "loss": "it is one of run's: run: {loss: probe}",
-        "optimizer": "it is one of run's: run: {optimizer: {name: SGD, lr: 1e-1}}",
-        "trust": "whoever runs it says it, on the command line: --trust",
-        "data_only": "whoever runs it says it, on the command line: --data-only",
+        "seed": "write `run: {seed: 0}`",
+        "mode": "write `run: {mode: train}`",
+        "steps": "write `run: {steps: 1}`",
+        "loss": "write `run: {loss: probe}`",
+        "optimizer": "write `run: {optimizer: {name: SGD, lr: 1e-1}}`",
+        "trust": "pass `--trust` on the command line",
+        "data_only": "pass `--data-only` on the command line",
         "suppressions": "try `suppress`",
-        "args": "it is one of model's: model: {source: model.py:Net, args: {depth: 18}}",
-        "weights": "it is one of model's: model: {source: model.py:Net, weights: w.safetensors}",
+        "args": "write `model: {source: model.py:Net, args: {depth: 18}}`",
+        "weights": "write `model: {source: model.py:Net, weights: w.safetensors}`",
     },
 )
 
 
 def read_root(item: Node, problems: Problems) -> dict[str, Any]:
-    """What could be read of a document; the rest is noted."""
+    """Return the sections that could be read. Problems are noted."""
     with problems.catching():
         return ROOT.partly(item, problems)
     return {}

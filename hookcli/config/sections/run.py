@@ -1,4 +1,4 @@
-"""`run`: how to run the model. The keys are those of the flags."""
+"""`run`: how to run the model. Its keys are the names of the flags."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from hookcli.config.parse import paths
 from hookcli.config.parse.containers import ByType, Fields, Key, ListOf
-from hookcli.config.parse.nodes import Node, NodeError, Problems, suggestion
+from hookcli.config.parse.nodes import Node, NodeError, Problems, suggest
 from hookcli.config.parse.scalars import (
     Boolean,
     Choice,
@@ -18,7 +18,7 @@ from hookcli.config.parse.scalars import (
     Refined,
     Schema,
     Text,
-    misfit,
+    reject,
 )
 from hookcli.config.sections.distributed import DISTRIBUTED
 from hookcli.config.sections.model import INPUT
@@ -34,6 +34,7 @@ from hookcli.spec.request import (
     is_device,
 )
 from hookcli.spec.selectors import match_of
+from hookcli.text import nearest, try_instead
 
 OPTIMIZERS = (
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam",
@@ -50,11 +51,12 @@ def _loss(item: Node, text: str) -> str:
         try:
             match_of(f":output{path if path.startswith(('[', '.')) else f'.{path}'}")
         except ValueError as error:
-            raise NodeError(item, error.args[0], "write output:loss or output:[0]") from None
+            raise NodeError(item, error.args[0], "write `output:loss` or `output:[0]`") from None
         return text
     if ".py:" in text:
         return paths.code(item, text)
-    raise NodeError(item, f"'{text}' is no loss", suggestion(text, LOSSES, LOSS_HINT + ";"))
+    guess = nearest(text, LOSSES, ignore_case=True)
+    raise NodeError(item, f"unknown loss '{text}'", try_instead(guess, LOSS_HINT))
 
 
 def _device(item: Node, text: str) -> str:
@@ -62,8 +64,8 @@ def _device(item: Node, text: str) -> str:
         kind = text.partition(":")[0]
         raise NodeError(
             item,
-            f"'{text}' is no device",
-            suggestion("cuda" if kind == "gpu" else kind, DEVICES, "devices are"),
+            f"unknown device '{text}'",
+            suggest("cuda" if kind == "gpu" else kind, DEVICES),
         )
     return text
 
@@ -71,24 +73,23 @@ def _device(item: Node, text: str) -> str:
 def _dtype(item: Node, text: str) -> str:
     dtype = canonical_dtype(text)
     if dtype not in FLOATING:
-        hint = suggestion(text, FLOATING, "dtypes are")
-        raise NodeError(item, f"'{text}' is no floating dtype", hint)
+        raise NodeError(item, f"unknown floating-point dtype '{text}'", suggest(text, FLOATING))
     return dtype
 
 
 _OPTIMIZER_NAME = Named(
-    "optimizer", dict.fromkeys(OPTIMIZERS, ""), f"those of torch.optim: {', '.join(OPTIMIZERS)}"
+    "optimizer", dict.fromkeys(OPTIMIZERS, ""), f"choose from {', '.join(OPTIMIZERS)}"
 )
 _OPTIMIZER = ByType(
     {
         str: _OPTIMIZER_NAME,
         dict: Fields(
-            {"name": Key(_OPTIMIZER_NAME, "one of torch.optim's; SGD where it is left out")},
+            {"name": Key(_OPTIMIZER_NAME, "an optimizer of torch.optim; default SGD")},
             rest=Data(),
         ),
     },
-    wants="a name or a mapping {name, lr, …}",
-    hint="write optimizer: {name: SGD, lr: 1e-1}",
+    expected="a name or a mapping {name, lr, …}",
+    hint="write `optimizer: {name: SGD, lr: 1e-1}`",
 )
 
 
@@ -101,32 +102,32 @@ def _optimizer(_: Node, optimizer: str | dict[str, Any]) -> OptimizerSpec:
     )
 
 
-_GRADIENT_HINT = "write gradient: [1.0, 0.0] or gradient: 2x10:float32:ones"
+_GRADIENT_HINT = "write `gradient: [1.0, 0.0]` or `gradient: 2x10:float32:ones`"
 
 
 class _Gradient:
-    """A number, a nested list of numbers, or a tensor to draw, as in `inputs`."""
+    """A number, a nested list of numbers, or a tensor to create, as in `inputs`."""
 
-    wants = "a number, a nested list of numbers, or a shape such as 2x10:float32:ones"
+    expected = "a number, a nested list of numbers, or a shape such as 2x10:float32:ones"
 
     def read(self, item: Node, problems: Problems) -> Any:
-        """The plain data."""
+        """Return the plain data."""
         if not isinstance(item.value, str):
             return self._numbers(item, problems)
         input_spec = INPUT.read(item, problems)
         if input_spec.name is not None or not isinstance(input_spec.spec, TensorSpec):
-            raise NodeError(item, f"'{item.value}' is no tensor to draw", _GRADIENT_HINT)
+            raise NodeError(item, f"'{item.value}' is not the shape of a tensor", _GRADIENT_HINT)
         return item.value
 
     def _numbers(self, item: Node, problems: Problems) -> Any:
         if isinstance(item.value, list):
             return [self._numbers(child, problems) for child in item.value]
         if isinstance(item.value, bool) or not isinstance(item.value, int | float):
-            misfit(item, self.wants, _GRADIENT_HINT)
+            reject(item, self.expected, _GRADIENT_HINT)
         return Number().read(item, problems)
 
     def schema(self) -> Schema:
-        """JSON Schema; lists within lists are not looked into."""
+        """JSON Schema. It does not describe the items of lists."""
         return {"type": ["number", "array", "string"]}
 
 
@@ -140,13 +141,15 @@ def _pattern(item: Node, text: str) -> str:
 
 BACKWARD = Fields(
     {
-        "gradient": Key(_Gradient(), "what backward starts from, in place of 1"),
+        "gradient": Key(_Gradient(), "the gradient that backward starts from, instead of 1"),
         "times": Key(Integer(1), "how often backward is called"),
-        "retain_graph": Key(Boolean(), "keep the graph; needed for all but the last time"),
-        "create_graph": Key(Boolean(), "make a graph of the gradients, for double backward"),
+        "retain_graph": Key(
+            Boolean(), "keep the graph; required for all calls of backward except the last"
+        ),
+        "create_graph": Key(Boolean(), "create a graph of the gradients, for double backward"),
         "inputs": Key(
             ListOf(Refined(Text(), _pattern), one=True, least=1),
-            "take torch.autograd.grad with respect to these: globs of parameters, or values as "
+            "call torch.autograd.grad with respect to these: globs of parameters, or values as "
             "PATTERN:output",
         ),
     }
@@ -158,8 +161,8 @@ def _modules(item: Node, text: str) -> tuple[str, str]:
     if not re.fullmatch(r"[\w*]+(?:\.[\w*]+)*", text) or not whole:
         raise NodeError(
             item,
-            f"'{text}' is no glob of Python modules",
-            "write mylib, mylib.* for what is in it, or mylib.** for all below it too",
+            f"'{text}' is not a glob of Python modules",
+            "write `mylib`, `mylib.*` for its modules, or `mylib.**` for all modules below it",
         )
     return text, item.place
 
@@ -177,11 +180,13 @@ def _package(
 _MODULES = ListOf(Refined(Text("a glob of Python modules"), _modules), one=True, least=1)
 PACKAGE = Fields(
     {
-        "extern": Key(_MODULES, "modules that the archive leaves out, as they are installed"),
-        "intern": Key(_MODULES, "modules whose source the archive holds"),
-        "mock": Key(_MODULES, "modules that it replaces by what raises on use"),
+        "extern": Key(
+            _MODULES, "modules that are not stored in the archive, because they are installed"
+        ),
+        "intern": Key(_MODULES, "modules whose source is stored in the archive"),
+        "mock": Key(_MODULES, "modules that are replaced with mocks that raise when they are used"),
     },
-    hint="write package: {intern: [mylib.**], mock: [plots]}",
+    hint="write `package: {intern: [mylib.**], mock: [plots]}`",
 )
 
 
@@ -192,45 +197,53 @@ def _made(make: Any) -> Any:
 RUN = Fields(
     {
         "mode": Key(Choice(get_args(Mode)), "the mode to run in"),
-        "seed": Key(Integer(0, LARGEST), "of torch, random and numpy"),
+        "seed": Key(Integer(0, LARGEST), "the seed of torch, random and numpy"),
         "loss": Key(
-            Refined(Text(f"a text: {', '.join(LOSSES)}, output:PATH or file.py:fn"), _loss),
-            "what backward starts from: probe, sum, mean, output:PATH or file.py:function",
+            Refined(Text(f"one of {', '.join(LOSSES)}, output:PATH or file.py:fn"), _loss),
+            "the value that backward starts from",
         ),
-        "steps": Key(Integer(1), "how many steps: forward, backward and, where asked, optimizer"),
+        "steps": Key(
+            Integer(1), "the number of steps: forward, backward and optional optimizer step"
+        ),
         "optimizer": Key(
-            Refined(_OPTIMIZER, _optimizer), "one of torch.optim, with its arguments"
+            Refined(_OPTIMIZER, _optimizer), "an optimizer of torch.optim, with its arguments"
         ),
-        "backward": Key(Refined(BACKWARD, _made(BackwardSpec)), "how to go backward"),
-        "batch_size": Key(Integer(1), "samples in an inferred batch"),
-        "device": Key(Refined(Text("a text: cpu, cuda, cuda:1"), _device), "where to run"),
+        "backward": Key(Refined(BACKWARD, _made(BackwardSpec)), "how to run backward"),
+        "batch_size": Key(Integer(1), "the number of samples in an inferred batch"),
+        "device": Key(
+            Refined(Text("a device such as cpu, cuda or cuda:1"), _device), "the device to run on"
+        ),
         "dtype": Key(
-            Refined(Text("a text: float32, bfloat16"), _dtype), "cast the model to it"
+            Refined(Text("a dtype such as float32 or bfloat16"), _dtype),
+            "the dtype that the model is cast to",
         ),
         "tensors": Key(
-            Choice(get_args(TensorsOption)), "fake: shapes without numbers; auto: real on failure"
+            Choice(get_args(TensorsOption)),
+            "fake: shapes without values; real: with values; auto: fake, and real on failure",
         ),
         "no_grad": Key(Boolean(), "run without autograd"),
-        "timeout": Key(Number(0, MOST), "seconds for the whole command"),
-        "max_memory": Key(Number(0, MOST), "gigabytes for the model's processes"),
-        "flops": Key(Boolean(), "count FLOPs where the command does not by itself"),
-        "verify_neutral": Key(Boolean(), "run twice without hooks, and compare"),
+        "timeout": Key(Number(0, MOST), "the time limit of the whole command, in seconds"),
+        "max_memory": Key(Number(0, MOST), "the memory limit of the model's processes, in GB"),
+        "flops": Key(Boolean(), "count FLOPs even if the command does not do so by default"),
+        "verify_neutral": Key(
+            Boolean(), "run the model twice more without hooks, and compare the results"
+        ),
         "package": Key(
             Refined(PACKAGE, _package),
-            "what torch.package does with Python modules; the first pattern that matches decides",
+            "what torch.package does with Python modules; the first matching pattern decides",
         ),
         "distributed": Key(DISTRIBUTED, "several ranks that run together"),
     },
     hints={
         "grad": "try `no_grad`",
-        "lr": "it belongs to the optimizer: optimizer: {name: SGD, lr: 1e-1}",
-        "inputs": "inputs stand beside run, not in it; those of autograd.grad in run.backward",
+        "lr": "write `optimizer: {name: SGD, lr: 1e-1}`",
+        "inputs": "write `inputs` next to `run`, or `backward: {inputs: …}` for autograd.grad",
     },
 )  # fmt: skip
 
 
 def run_of(section: dict[str, Any]) -> dict[str, Any]:
-    """The names of RunSpec's fields: bytes for gigabytes, `grad` for `no_grad`."""
+    """Return the section with the names of RunSpec's fields: bytes, and `grad` for `no_grad`."""
     run = dict(section)
     if "no_grad" in run:
         run["grad"] = not run.pop("no_grad")

@@ -1,6 +1,6 @@
-"""The pytest plugin: `hookcli_check(model, "checks.yaml")` fails with what was found.
+"""The pytest plugin: the fixture `hookcli_check`, which fails a test with hookcli's findings.
 
-Importing it imports pytest alone; torch comes with the test that uses it.
+Importing the plugin imports pytest only. A test that uses the fixture imports torch.
 """
 
 from __future__ import annotations
@@ -17,11 +17,17 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def hookcli_check(request: pytest.FixtureRequest) -> Callable[..., CheckedReport]:
-    """What judges a model: `hookcli_check(model, "checks.yaml")`, as hookcli.check does.
+    """Return a function that checks a model: `hookcli_check(model, "checks.yaml")`.
 
-    The test fails with the findings as its message; else the report is given. A file's name is
-    looked for beside the test, then in the root folder, then where pytest was started; so is the
-    file of a model by name, "net.py:Net".
+    It takes the arguments of `hookcli.check` and returns its report. If a check fails, the test
+    fails with the findings as its message. The names of configuration files, and of the file of a
+    model by name ("net.py:Net"), are searched in the folder of the test, then in pytest's root
+    folder, then in the working directory.
+
+    Examples
+    --------
+    >>> def test_net(hookcli_check):
+    ...     hookcli_check(Net(), "checks.yaml", inputs=torch.randn(2, 3))
     """
     folders = (request.path.parent, request.config.rootpath, Path.cwd())
 
@@ -31,14 +37,14 @@ def hookcli_check(request: pytest.FixtureRequest) -> Callable[..., CheckedReport
         from hookcli.errors import HookcliError
 
         if isinstance(config, str | Path):
-            config = str(_found(str(config), folders))
+            config = str(_find(str(config), folders))
         if isinstance(model, str):
             model = _source(model, folders)
         try:
             report = hookcli.check(model, config, **options)
             failure = "" if report.passed else report.message()
         except HookcliError as error:
-            failure = _said(error)
+            failure = _lines(error)
         if failure:
             pytest.fail(failure, pytrace=False)
         return report
@@ -46,21 +52,21 @@ def hookcli_check(request: pytest.FixtureRequest) -> Callable[..., CheckedReport
     return hookcli_check
 
 
-def _found(name: str, folders: tuple[Path, ...]) -> Path:
-    """The first file of this name; the name itself where there is none."""
+def _find(name: str, folders: tuple[Path, ...]) -> Path:
+    """Return the first file of this name in these folders; the name itself if there is none."""
     return next((f / name for f in folders if (f / name).is_file()), Path(name))
 
 
 def _source(text: str, folders: tuple[Path, ...]) -> str:
-    """A model's source, with its file found."""
-    if _found(text, folders).is_file():
-        return str(_found(text, folders))
+    """Return a model's source with the path of its file in these folders."""
+    if _find(text, folders).is_file():
+        return str(_find(text, folders))
     path, colon, attr = text.rpartition(":")
-    return f"{_found(path, folders)}{colon}{attr}" if colon else text
+    return f"{_find(path, folders)}{colon}{attr}" if colon else text
 
 
-def _said(error: Any) -> str:
-    """The three lines of an error; of a configuration all of its problems."""
+def _lines(error: Any) -> str:
+    """Return the three lines of an error; for a configuration those of all its problems."""
     problems = getattr(error, "problems", (error,))
     return "\n".join(
         line

@@ -1,1 +1,1 @@
-"""The Python API: the commands on live models, and hooks in a training loop."""
+"""The Python API: hookcli's commands for models in memory, and hooks in a training loop."""

@@ -1,4 +1,4 @@
-"""The Python API: the same engine, in process, on live objects."""
+"""The Python API: runs models that are in memory, in this process, with the same engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PrintableReport(rows.Report):
-    """A report that prints as the table that the command line shows."""
+    """A report of a run. `print(report)` writes the table that the command line shows."""
 
     def __str__(self) -> str:
         from hookcli.console import Console
@@ -34,14 +34,14 @@ class PrintableReport(rows.Report):
         return FORMATS["table"](self, View(width=console.width(), unicode=console.unicode()))
 
     def to_json(self) -> str:
-        """The report as the text that `-f json` writes."""
+        """Return the report as a JSON string, the same as `-f json` writes."""
         from hookcli.report.encode import to_json
 
         return to_json(self)
 
 
 def printable(report: rows.Report) -> PrintableReport:
-    """The same report, with what Python users expect of it."""
+    """Return the report as one that prints itself and has `to_json`."""
     names = [field.name for field in dataclasses.fields(report)]
     return PrintableReport(**{name: getattr(report, name) for name in names})
 
@@ -55,27 +55,49 @@ def inspect(
     grad: bool | None = None,
     config: Path | None = None,
 ) -> PrintableReport:
-    """Run one forward of a live module and report every call.
+    """Run one forward pass of a model and report every call of every module.
 
-    The module is afterwards bitwise what it was: buffers, gradients, training flags, hooks,
-    attributes and the generators' states, also where its forward raises; that gives a partial
-    report, whose `error` says where.
+    After the run the model is the same as before, bit by bit: buffers, gradients, training flags,
+    hooks, attributes and the states of the random generators. This also holds if its forward
+    raises; the report is then partial, and its `error` says where.
 
     Parameters
     ----------
-    model : a module, on any device; real tensors are run.
-    batch : a tuple is positional arguments, a mapping keyword ones, anything else one argument.
-        None takes what the model declares (`example_inputs`, `dummy_inputs`, …).
-    mode : "train", "eval" or "as-is", for the run alone; None is the configuration's, else eval,
-        or train where hooks of the configuration go backward.
-    seed : of torch, random and numpy, for the run alone; None is the configuration's, else 0.
-    grad : whether autograd records; None is the configuration's, else True.
-    config : a configuration with hooks to attach.
+    model : nn.Module
+        The model, on any device. It runs with real tensors.
+    batch : Any, optional
+        The inputs of `model.forward`: a tuple is passed as positional arguments, a mapping as
+        keyword arguments, anything else as one argument. Default: the inputs of the configuration,
+        else those that the model declares (`example_inputs`, `dummy_inputs`, …).
+    mode : {"train", "eval", "as-is"}, optional
+        The mode of the model during the run. Default: the configuration's; without one "eval", or
+        "train" if the configuration has hooks that fire in backward.
+    seed : int, optional
+        The seed of torch, random and numpy during the run. Default: the configuration's, else 0.
+    grad : bool, optional
+        Whether autograd records the run. Default: the configuration's, else True.
+    config : str or os.PathLike, optional
+        A configuration file with hooks to attach.
+
+    Returns
+    -------
+    PrintableReport
+        The report. `layers` has one row for each call, with the shapes of its inputs and outputs,
+        parameters and cost.
 
     Raises
     ------
-    RequestError : there is no batch, or it does not bind to the model's forward, or the
-        configuration does not fit the model.
+    RequestError
+        There is no batch, the batch does not fit `model.forward`, or the configuration does not
+        fit the model.
+
+    Examples
+    --------
+    >>> model = nn.Sequential(nn.Linear(4, 8), nn.ReLU())  # doctest: +SKIP
+    >>> report = hookcli.inspect(model, torch.randn(2, 4))  # doctest: +SKIP
+    >>> [row.name for row in report.layers]  # doctest: +SKIP
+    ['', '0', '1']
+    >>> print(report)  # doctest: +SKIP
     """
     return _run(
         "inspect",
@@ -99,20 +121,47 @@ def grads(
     seed: int | None = None,
     config: Path | None = None,
 ) -> PrintableReport:
-    """Run a live module forward and backward, and report what reached every parameter and layer.
+    """Run a model forward and backward, and report the gradient of every parameter and layer.
 
-    The module is afterwards bitwise what it was, gradients included; see `inspect`.
+    After the run the model is the same as before, gradients included; see `inspect`.
 
     Parameters
     ----------
-    loss : "probe", "sum", "mean", "output:PATH", "file.py:function", or a function of the output
-        that returns a scalar.
-    steps : with more than one, an optimizer steps in between (SGD, lr 0.01, where the
-        configuration names no other).
+    model : nn.Module
+        The model, as in `inspect`.
+    batch : Any, optional
+        The inputs, as in `inspect`.
+    loss : str or callable, default "probe"
+        The scalar that backward starts from: "probe" (each output multiplied with seeded random
+        numbers), "sum", "mean", "output:PATH", "file.py:function", or a function that is called
+        with the output and returns a tensor of one element.
+    steps : int, optional
+        The number of steps. If it is greater than 1, an optimizer updates the parameters after
+        each backward (SGD with lr 0.01, unless the configuration names another). Default: the
+        configuration's, else 1.
+    mode : {"train", "eval", "as-is"}, optional
+        The mode of the model during the run. Default: the configuration's, else "train".
+    seed : int, optional
+        The seed, as in `inspect`.
+    config : str or os.PathLike, optional
+        A configuration file with hooks to attach.
+
+    Returns
+    -------
+    PrintableReport
+        The report. `parameters` has one row for each parameter, with the norm of its gradient and
+        a status: "ok", "zero", "none", "frozen" or "non_finite".
 
     Raises
     ------
-    RequestError : as `inspect`.
+    RequestError
+        As in `inspect`.
+
+    Examples
+    --------
+    >>> report = hookcli.grads(model, images, loss=lambda output: output.logits.mean())
+    ... # doctest: +SKIP
+    >>> [row.name for row in report.parameters if row.status == "none"]  # doctest: +SKIP
     """
     return _run("grads", model, batch, config, loss, mode=mode, seed=seed, steps=steps)
 
@@ -128,16 +177,46 @@ def trace(
     seed: int | None = None,
     config: Path | None = None,
 ) -> PrintableReport:
-    """Run a live module and report the order in which hooks fire, as `events`.
+    """Run a model and report the order in which its hooks fire.
+
+    The run goes backward if a hook fires there, as with the preset. After the run the model is the
+    same as before; see `inspect`.
 
     Parameters
     ----------
-    kinds : names of kinds between commas, or "all", in place of the preset; as `--kinds`.
-    loss, steps : as in `grads`.
+    model : nn.Module
+        The model, as in `inspect`.
+    batch : Any, optional
+        The inputs, as in `inspect`.
+    kinds : str, optional
+        Kinds of hooks to attach, separated by commas, or "all"; as for `--kinds`. Default: the
+        preset of `trace`.
+    loss : str or callable, default "probe"
+        The scalar that backward starts from, as in `grads`.
+    steps : int, optional
+        The number of steps, as in `grads`.
+    mode : {"train", "eval", "as-is"}, optional
+        The mode of the model during the run. Default: the configuration's, else "train" if the run
+        goes backward and "eval" if not.
+    seed : int, optional
+        The seed, as in `inspect`.
+    config : str or os.PathLike, optional
+        A configuration file with hooks to attach.
+
+    Returns
+    -------
+    PrintableReport
+        The report. `events` has one row for each firing of a hook, in the order of the run.
 
     Raises
     ------
-    RequestError : as `inspect`.
+    RequestError
+        As in `inspect`.
+
+    Examples
+    --------
+    >>> report = hookcli.trace(model, images, kinds="forward,full_backward")  # doctest: +SKIP
+    >>> [(event.kind, event.target) for event in report.events]  # doctest: +SKIP
     """
     return _run("trace", model, batch, config, loss, mode=mode, seed=seed, steps=steps, kinds=kinds)
 
@@ -169,13 +248,13 @@ def _spec(
     from hookcli.api.live import source_of
     from hookcli.config.merge import Flags, spec_of
 
-    held = None
+    configuration = None
     if config is not None:
         from hookcli.config.load import read_config
 
-        held = read_config(str(config))
+        configuration = read_config(str(config))
     return spec_of(
-        command, held, Flags(model=source_of(model), run=run, kinds=kinds, stream=stream)
+        command, configuration, Flags(model=source_of(model), run=run, kinds=kinds, stream=stream)
     )
 
 
@@ -188,34 +267,51 @@ def attach(
     scaler: Any = None,
     stream: Path | None = None,
 ) -> Attached:
-    """Attach a configuration's hooks to a model in a training loop of your own.
+    """Attach the hooks of a configuration to a model in your own training loop.
 
-    >>> with hookcli.attach(model, "hooks.yaml", optimizer=optimizer) as recording:
-    ...     train(model, optimizer)  # doctest: +SKIP
-    >>> print(recording.report())  # doctest: +SKIP
-
-    Nothing is run, changed or put back: what the hooks do is all that is added, and it is gone
-    when the `with` ends.
+    hookcli does not run the model and does not restore anything. It only adds the hooks, and
+    removes them at the end of the `with` block.
 
     Parameters
     ----------
-    config : a configuration file; None takes the preset of `command`.
-    command : whose preset and view: "trace", "grads" or "inspect".
-    optimizer : its steps close the steps of the record, and its hooks are attached. Of several,
-        `recording.step()` closes them; so it does without one.
-    scaler : the loop's GradScaler: the report then says by how much gradients were scaled.
-    stream : a file that events are written to as they happen, one JSON object a line.
+    model : nn.Module
+        The model. TorchScript modules are not supported.
+    config : str or os.PathLike, optional
+        A configuration file. Default: the preset of `command`.
+    command : {"trace", "grads", "inspect"}, default "trace"
+        The command whose preset and view are used.
+    optimizer : torch.optim.Optimizer or sequence of optimizers, optional
+        The optimizer of the loop. Hooks on optimizers are attached to it, and each of its steps
+        ends a step of the recording. With several optimizers, or none, call `recording.step()` at
+        the end of each step.
+    scaler : torch.amp.GradScaler, optional
+        The GradScaler of the loop. The report then contains the factors by which gradients were
+        scaled.
+    stream : str or os.PathLike, optional
+        A file to which events are written as they happen, one JSON object per line.
+
+    Returns
+    -------
+    Attached
+        A context manager. Its `report()` returns the report, its `events` the events so far.
 
     Raises
     ------
-    RequestError : the configuration does not fit the model.
+    RequestError
+        The configuration does not fit the model, or the model is a TorchScript module.
+
+    Examples
+    --------
+    >>> with hookcli.attach(model, "hooks.yaml", optimizer=optimizer) as recording:
+    ...     train(model, optimizer)  # doctest: +SKIP
+    >>> print(recording.report())  # doctest: +SKIP
     """
     from hookcli.api.loop import Attached
 
     spec = _spec(command, model, config, stream=None if stream is None else str(stream))
-    several: tuple[torch.optim.Optimizer, ...] = ()
+    optimizers: tuple[torch.optim.Optimizer, ...] = ()
     if isinstance(optimizer, Sequence):
-        several = tuple(optimizer)
+        optimizers = tuple(optimizer)
     elif optimizer is not None:
-        several = (optimizer,)
-    return Attached(model, spec, optimizers=several, scaler=scaler, shown=printable)
+        optimizers = (optimizer,)
+    return Attached(model, spec, optimizers=optimizers, scaler=scaler, shown=printable)

@@ -1,4 +1,4 @@
-"""A model that is named, judged in a process of its own: by the command line, as a user runs it."""
+"""Checking a model that is given by name: runs `hookcli check` in a child process."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ def check_named(
     flags: Mapping[str, Any],
     fail_on: FailOn | None,
 ) -> tuple[Report, FailOn]:
-    """The judged report of MODEL, and which findings count. Paths are relative to this process's.
+    """Return the checked report of MODEL, and which findings make it fail.
+
+    Paths are relative to the working directory of this process.
 
     Raises
     ------
-    RequestError, ModelError : nothing could be judged.
+    RequestError, ModelError : `hookcli check` wrote no report.
     """
     with _file(config) as file:
         command = [sys.executable, "-m", "hookcli", "check", "-f", "json", "-q"]
@@ -49,7 +51,7 @@ def check_named(
 
 @contextlib.contextmanager
 def _file(config: Any) -> Iterator[str | None]:
-    """The configuration as a file."""
+    """Yield the path of the configuration, as a file; None if there is no configuration."""
     from hookcli.config.from_python import as_document
 
     document = None if config is None else as_document(config)
@@ -99,14 +101,14 @@ def _inputs(inputs: Any) -> Sequence[str]:
 _KINDS: dict[int, type[HookcliError]] = {Status.REQUEST: RequestError, Status.MODEL: ModelError}
 
 
-def _error(status: int, told: str) -> HookcliError:
-    """The three lines that the command said, as the error that they were."""
+def _error(status: int, stderr: str) -> HookcliError:
+    """Return the error that the three lines on the command's stderr describe."""
     parts = {"error: ": "", "  --> ": "", "hint: ": ""}
-    for line in told.splitlines():
+    for line in stderr.splitlines():
         for start in parts:
             if line.startswith(start):
                 parts[start] = line.removeprefix(start)
     message, place, hint = parts.values()
     kind = _KINDS.get(status, BugError)
     message = message or f"hookcli check exited with status {status}"
-    return kind(message, place=place, hint=hint, details=told)
+    return kind(message, place=place, hint=hint, details=stderr)

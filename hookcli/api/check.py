@@ -1,4 +1,4 @@
-"""`hookcli.check`: a live module, or one that is named, judged by rules."""
+"""`hookcli.check`: checks a model in memory, or a model given by name, against rules."""
 
 from __future__ import annotations
 
@@ -26,27 +26,30 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CheckedReport(PrintableReport):
-    """A report that was judged: its `checks` have a row for each finding, and each rule passed."""
+    """A report that was checked. `checks` has one row for each finding and each rule that passed.
+
+    `fail_on` is the lowest severity of a finding that makes the check fail.
+    """
 
     fail_on: FailOn = "error"
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found that counts, and every rule could be judged."""
+        """Whether there is no finding that makes the check fail, and every rule was judged."""
         from hookcli.rules.verdict import Verdict, verdict_of
 
         return verdict_of(self, self.fail_on) is Verdict.PASSED
 
     @property
     def findings(self) -> tuple[CheckRow, ...]:
-        """What failed, and what could not be judged, the worst first."""
+        """The checks that failed or could not be judged, the most severe first."""
         from hookcli.formats.check.rows import rank
 
-        told = (row for row in self.checks if row.status in {"fail", "error"})
-        return tuple(sorted(told, key=rank))
+        findings = (row for row in self.checks if row.status in {"fail", "error"})
+        return tuple(sorted(findings, key=rank))
 
     def message(self) -> str:
-        """How it went, and what was found, as the message of a failed test."""
+        """Return the verdict and the findings, as a message for a failed test."""
         from hookcli.formats.check.table import message
         from hookcli.formats.view import View
 
@@ -74,33 +77,56 @@ def check(
     seed: int | None = None,
     fail_on: FailOn | None = None,
 ) -> CheckedReport:
-    """Judge a model by rules, as `hookcli check` does.
+    """Check a model against rules, as `hookcli check` does.
 
-    >>> report = hookcli.check(model, [{"rule": "output_shape", "shape": ["B", 10]}])
-    ... # doctest: +SKIP
-    >>> assert report.passed, report.message()  # doctest: +SKIP
-
-    A live module is afterwards bitwise what it was, gradients included; see `inspect`.
+    After the run a model in memory is the same as before, gradients included; see `inspect`.
 
     Parameters
     ----------
-    model : a module, on any device; or what MODEL is on the command line ("net.py:Net"), which
-        runs in a process of its own.
-    config : a configuration file, such as `hookcli snapshot` writes; or what stands there under
-        `checks`, as a list of rules' names and mappings; or a mapping with `checks`, `suppress`
-        and the like. None is the safe set alone.
-    inputs : a tuple is positional arguments, a mapping keyword ones, anything else one argument.
-        None takes the configuration's, else what the model declares. For a model by name: texts,
-        as of `--input`.
-    rules : the names of the rules to judge by, of the safe set and the configuration; None is all.
-    loss, steps, mode, seed : as in `grads`.
-    fail_on : which findings make it fail; None is the configuration's, else "error".
+    model : nn.Module or str
+        A module on any device, or a model by name, as MODEL on the command line ("net.py:Net").
+        A model by name runs in a separate process.
+    config : str, os.PathLike, sequence or mapping, optional
+        A configuration file, such as `hookcli snapshot` writes; or a list of checks, each the name
+        of a rule or a mapping, as under `checks` of a configuration; or a mapping with the keys of
+        a configuration (`checks`, `suppress`, …). Default: the safe set of rules.
+    inputs : Any, optional
+        The inputs of `model.forward`: a tuple is passed as positional arguments, a mapping as
+        keyword arguments, anything else as one argument. For a model by name: a string or a list of
+        strings, as for `--input`. Default: the inputs of the configuration, else those that the
+        model declares.
+    rules : sequence of str, optional
+        Names of the rules to check. Default: the safe set and all rules of the configuration.
+    loss : str or callable, default "probe"
+        The scalar that backward starts from, as in `grads`. For a model by name: a string.
+    steps : int, optional
+        The number of steps, as in `grads`.
+    mode : {"train", "eval", "as-is"}, optional
+        The mode of the model during the run. Default: the configuration's, else "train".
+    seed : int, optional
+        The seed, as in `inspect`.
+    fail_on : {"error", "warning", "never"}, optional
+        The lowest severity of a finding that makes the check fail. Default: the configuration's,
+        else "error".
+
+    Returns
+    -------
+    CheckedReport
+        The report, with `passed`, `findings` and `message()`.
 
     Raises
     ------
-    RequestError : there is no batch, or it does not bind to forward; the configuration is wrong,
-        or does not fit the model.
-    ModelError : a model by name could not be built.
+    RequestError
+        There is no batch, the batch does not fit `model.forward`, or the configuration is wrong or
+        does not fit the model.
+    ModelError
+        A model by name cannot be built.
+
+    Examples
+    --------
+    >>> report = hookcli.check(model, [{"rule": "output_shape", "shape": ["B", 10]}])
+    ... # doctest: +SKIP
+    >>> assert report.passed, report.message()  # doctest: +SKIP
     """
     if isinstance(model, str):
         from hookcli.api.by_name import check_named
@@ -108,11 +134,11 @@ def check(
         flags = {"loss": loss, "steps": steps, "mode": mode, "seed": seed}
         report, level = check_named(model, config, inputs, flags, fail_on)
         return _checked(report, rules, level)
-    held = _read(config)
-    spec, text = _spec(model, held, loss, steps=steps, mode=mode, seed=seed)
+    configuration = _read(config)
+    spec, text = _spec(model, configuration, loss, steps=steps, mode=mode, seed=seed)
     spec = _only(spec, rules)
     report = _run(model, inputs, spec, None if text else loss)
-    level = fail_on or (held.fail_on if held is not None else None) or "error"
+    level = fail_on or (configuration.fail_on if configuration is not None else None) or "error"
     return _checked(report, rules, level)
 
 
@@ -127,22 +153,24 @@ def _read(config: Checks | None) -> Config | None:
     return read_config(str(config)) if document is None else read_text(flow(document), "checks")
 
 
-def _spec(model: nn.Module, held: Config | None, loss: Loss, **run: Any) -> tuple[Spec, str | None]:
+def _spec(
+    model: nn.Module, configuration: Config | None, loss: Loss, **run: Any
+) -> tuple[Spec, str | None]:
     from hookcli.api.live import source_of
     from hookcli.config.merge import Flags, spec_of
 
     text = loss if isinstance(loss, str) else None
-    asked = None if text == "probe" else text
-    flags = Flags(model=source_of(model), run={**run, "loss": asked})
-    return spec_of("check", held, flags), text
+    flag = None if text == "probe" else text
+    flags = Flags(model=source_of(model), run={**run, "loss": flag})
+    return spec_of("check", configuration, flags), text
 
 
 def _only(spec: Spec, names: Sequence[str] | None) -> Spec:
-    """The request with the checks of these rules alone; one that is not asked for is added.
+    """Return the request with the checks of these rules only; missing checks are added.
 
     Raises
     ------
-    RequestError : there is no such rule, or it has to be told more.
+    RequestError : a rule is unknown, or requires options.
     """
     if names is None:
         return spec
@@ -150,14 +178,15 @@ def _only(spec: Spec, names: Sequence[str] | None) -> Spec:
 
     checks: list[CheckSpec] = []
     for name in dict.fromkeys(names):
-        checks += [item for item in spec.checks if item.rule == name] or [_bare(name)]
-    suppressions = tuple(item for item in spec.suppressions if item.rule in names)
+        checks += [check for check in spec.checks if check.rule == name] or [_default_check(name)]
+    suppressions = tuple(entry for entry in spec.suppressions if entry.rule in names)
     return dataclasses.replace(
         spec, checks=tuple(checks), suppressions=suppressions, probes=probes_of(tuple(checks))
     )
 
 
-def _bare(name: str) -> CheckSpec:
+def _default_check(name: str) -> CheckSpec:
+    """Return a check of this rule with its default options."""
     from hookcli.errors import RequestError
     from hookcli.rules.catalogue import CATALOGUE
     from hookcli.spec.checks import CheckSpec
@@ -170,10 +199,10 @@ def _bare(name: str) -> CheckSpec:
             place="rules",
             hint=try_instead(nearest(name, CATALOGUE), "run `hookcli list rules`"),
         )
-    needed = [option.name for option in rule.options if option.required]
-    if needed:
+    required = [option.name for option in rule.options if option.required]
+    if required:
         raise RequestError(
-            f"rule '{name}' requires {' and '.join(needed)}",
+            f"rule '{name}' requires {' and '.join(required)}",
             place="rules",
             hint=f"add it to the checks: `{rule.example}`",
         )

@@ -1,4 +1,4 @@
-"""`hookcli.diff`: two live modules side by side."""
+"""`hookcli.diff`: compares two models in memory."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PrintableDiff(rows.Diff):
-    """A diff that prints as the table that the command line shows."""
+    """A diff of two runs. `print(diff)` writes the table that the command line shows."""
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs beyond its limit."""
+        """Whether no tensor differs by more than its tolerance."""
         return self.verdict == "same"
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class PrintableDiff(rows.Diff):
         return FORMATS["table"].render_diff(self, view)
 
     def to_json(self) -> str:
-        """The diff as the text that `-f json` writes."""
+        """Return the diff as a JSON string, the same as `-f json` writes."""
         from hookcli.report.encode import diff_to_json
 
         return diff_to_json(self)
@@ -53,24 +53,45 @@ def diff(
     mode: Mode | None = None,
     seed: int | None = None,
 ) -> PrintableDiff:
-    """Run two live modules with one batch, and say where they part first.
+    """Run two models with the same batch, and report the first layer where they differ.
 
-    Both keep their weights and are afterwards bitwise what they were; see `inspect`.
+    Both models keep their own weights. After the run they are the same as before; see `inspect`.
 
     Parameters
     ----------
-    batch : as in `inspect`; None takes what A declares. B gets a copy, cast where its dtype is
-        another.
-    grads : go backward too, and compare the gradients of the parameters.
-    tolerances : how much of its norm a tensor may differ by: one number, or globs on names, of
-        which the last that matches counts. None is by dtype.
-    loss : as in `grads`.
-    mode : None is eval, or train with `grads`.
+    a, b : nn.Module
+        The models to compare.
+    batch : Any, optional
+        The inputs, as in `inspect`. `b` gets a copy, cast if its floating-point dtype differs.
+        Default: the inputs that `a` declares.
+    grads : bool, default False
+        Whether to run backward too, and compare the gradients of the parameters.
+    tolerances : float or mapping of str to float, optional
+        How much a tensor may differ, relative to its norm: one number for all tensors, or numbers
+        by globs of names, of which the last that matches applies. Default: by dtype.
+    loss : str or callable, default "probe"
+        The scalar that backward starts from, as in `grads`.
+    mode : {"train", "eval", "as-is"}, optional
+        The mode of both models. Default: "eval", or "train" with `grads`.
+    seed : int, optional
+        The seed of both runs, as in `inspect`.
+
+    Returns
+    -------
+    PrintableDiff
+        The diff. `same` is True if no tensor differs by more than its tolerance.
 
     Raises
     ------
-    RequestError : there is no batch, or it does not bind to a forward.
-    ModelError : a forward failed; the message says whose.
+    RequestError
+        There is no batch, or it does not fit the forward of `a` or `b`.
+    ModelError
+        A forward failed; the message names the model, A or B.
+
+    Examples
+    --------
+    >>> difference = hookcli.diff(model, quantized, images, tolerances=1e-3)  # doctest: +SKIP
+    >>> assert difference.same, difference  # doctest: +SKIP
     """
     from hookcli.api.live import source_of
     from hookcli.api.live_diff import diff_live

@@ -1,4 +1,4 @@
-"""Running a live module in process, neutrally: the engine behind the Python API."""
+"""Runs a module in this process and restores its state: the engine behind the Python API."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 
 def batch_for(root: nn.Module, given: Any, seed: int, warnings: list[str]) -> tuple[Origin, Batch]:
-    """The batch that was given, or else the first that the model declares.
+    """Return the given batch, or else the first batch that the model declares.
 
     Raises
     ------
-    RequestError : there is none, or it does not bind to forward.
+    RequestError : there is no batch, or it does not fit `root.forward`.
     """
     name = type(root).__name__
     if given is not None:
@@ -68,19 +68,22 @@ def batch_for(root: nn.Module, given: Any, seed: int, warnings: list[str]) -> tu
 
 
 def _batch_of(root: nn.Module, given: Any, spec: Spec, warnings: list[str]) -> tuple[Origin, Batch]:
-    """The batch that was given, or the request's, on the model's device; else a declared one."""
+    """Return the given batch, else that of the request on the model's device, else a declared one.
+
+    The first value tells where the batch comes from.
+    """
     if given is None and spec.inputs:
         seed_all(plan(spec).seed)
-        asked = given_inputs(spec, root, nullcontext)
-        if asked is not None:
-            device = device_of(root)
+        candidate = given_inputs(spec, root, nullcontext)
+        if candidate is not None:
+            device, batch = device_of(root), candidate.batch
             move = device not in {"cpu", "several"}
-            return "given", map_batch(asked.batch, lambda t: t.to(device)) if move else asked.batch
+            return "given", map_batch(batch, lambda t: t.to(device)) if move else batch
     return batch_for(root, given, plan(spec).seed, warnings)
 
 
 def _copy(root: Any, spec: Spec, warnings: list[str]) -> nn.Module:
-    """A scripted module of our own: what is put into its graphs must not stay in the user's."""
+    """Return a copy of a TorchScript module, since recording its calls changes its graphs."""
     from hookcli.models.torchscript.tapped import private_copy
 
     try:
@@ -115,15 +118,16 @@ def run_live(
     observers: Callable[[Recording], Sequence[Observer]] = lambda recording: (),
     probes: Probes | None = None,
 ) -> Report:
-    """Carry out a request on a live module; the module is afterwards what it was.
+    """Run a module as the request says, restore its state, and return the report.
 
-    A model that raises gives a partial report. `loss` takes the place of the request's;
-    `observers` makes what looks on beside the hooks; `probes` looks on, and runs the model again.
+    If the model raises, the report is partial. `loss` replaces the loss of the request.
+    `observers(recording)` makes additional observers of the run. `probes` observe the run too, and
+    run the model again.
 
     Raises
     ------
-    RequestError : there is no batch, or it does not bind to forward; or a hook of the request
-        does not fit the model.
+    RequestError : there is no batch, it does not fit `root.forward`, or a hook of the request does
+        not fit the model.
     """
     check_module(root)
     started = time.perf_counter()
@@ -144,9 +148,12 @@ def run_live(
     )
     with preserve_state(root, written):
         engine = engine_for(spec, sink)
-        looking = (*observers(recording), *(() if probes is None else probes.observers(batch)))
-        around = RunOptions(lambda *_: None, recording, loss=loss, observers=looking)
-        run(model, batch, settings, engine, around)
+        run_observers = (
+            *observers(recording),
+            *(() if probes is None else probes.observers(batch)),
+        )
+        options = RunOptions(lambda *_: None, recording, loss=loss, observers=run_observers)
+        run(model, batch, settings, engine, options)
         if probes is not None:
             probes.conclude(model, settings, recording)
     sink.close(recording)
@@ -169,12 +176,12 @@ def run_live(
 
 
 def source_of(root: nn.Module) -> str:
-    """What stands for the place of a live module's source."""
+    """Return `module:class` of a model, the counterpart of MODEL on the command line."""
     return f"{type(root).__module__}:{type(root).__qualname__}"
 
 
 def device_of(root: nn.Module) -> str:
-    """Where a model's tensors are; "several" where they are not all on one device."""
+    """Return the device of a model's tensors, or "several" if they are on more than one."""
     devices = {
         str(tensor.device)
         for table in ("_parameters", "_buffers")

@@ -1,4 +1,4 @@
-"""Two live modules, run one after the other in process, and compared."""
+"""Runs two modules in this process, one after the other, and compares them."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def diff_live(
     *,
     loss: Loss | None = None,
 ) -> Diff:
-    """Both modules with one batch, as they are. Each is afterwards what it was.
+    """Run both modules with the same batch, restore their state, and return the diff.
 
     Raises
     ------
-    RequestError : there is no batch, or it does not bind to a forward.
+    RequestError : there is no batch, or it does not fit a forward.
     ModelError : a forward failed.
     """
     pair = _Live(a, b, given, spec, loss)
@@ -51,6 +51,8 @@ def diff_live(
 
 
 class _Live:
+    """The two modules, and the batch that both run with."""
+
     def __init__(
         self, a: nn.Module, b: nn.Module, given: Any, spec: Spec, loss: Loss | None
     ) -> None:
@@ -59,7 +61,7 @@ class _Live:
             _, self._batch = batch_for(a, given, plan(spec).seed, [])
 
     def _batch_of(self, side: int) -> Batch:
-        """A copy, since a forward may write to it; in B's dtype."""
+        """Return a copy of the batch, since a forward may write to it; for B in B's dtype."""
         ours, theirs = (floating_dtype(model, self._spec) for model in self._models)
 
         def copied(tensor: torch.Tensor) -> torch.Tensor:
@@ -68,12 +70,12 @@ class _Live:
 
         batch = map_batch(self._batch, copied)
         try:
-            return copy.deepcopy(batch)  # objects of the user's too
-        except Exception:  # noqa: BLE001  # what cannot be copied is shared
+            return copy.deepcopy(batch)  # objects of the user's classes too
+        except Exception:  # noqa: BLE001  # objects that cannot be copied are shared
             return batch
 
     def run(self, side: int) -> Report:
-        """The report of one side, with its sketches."""
+        """Return the report of one side (0 is A, 1 is B), with its sketches."""
         return self._run(side, lambda recording: (SketchObserver(recording.measured),))
 
     def _run(self, side: int, observers: Any) -> Report:
@@ -99,19 +101,24 @@ class _Live:
         return report
 
     def closely(self, a: int, b: int) -> dict[tuple[int, str], tuple[ExactDiff, ...]]:
-        """One call of each side, compared element by element."""
-        kept = []
-        for side, order in enumerate((a, b)):
-            keep = TensorCapture([order])
+        """Run both sides again and compare one call of each, element by element.
 
-            def observers(recording: Recording, keep: TensorCapture = keep) -> Sequence[Observer]:
-                return (keep,)
+        `a` and `b` are the orders of the two calls.
+        """
+        calls = []
+        for side, order in enumerate((a, b)):
+            capture = TensorCapture([order])
+
+            def observers(
+                recording: Recording, capture: TensorCapture = capture
+            ) -> Sequence[Observer]:
+                return (capture,)
 
             self._run(side, observers)
-            kept.append(keep.calls[order])
+            calls.append(capture.calls[order])
         return {
             (a, part): tuple(
-                exact_diff(value) for value in compare_tensors(kept[0][part], kept[1][part])
+                exact_diff(value) for value in compare_tensors(calls[0][part], calls[1][part])
             )
             for part in _PARTS
         }

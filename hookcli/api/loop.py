@@ -1,7 +1,7 @@
-"""Hooks in a training loop that is not ours: the same engine, with a clock that follows the loop.
+"""Hooks in the user's own training loop: the same engine, with a clock that follows the loop.
 
-A step opens with a forward of the root and closes with `step()`, or with the step of an optimizer
-that was named. What runs inside autograd's engine is the backward phase.
+A step begins with a forward of the root. It ends with `step()`, or with the step of the optimizer
+if one was given. Everything that runs inside autograd's engine is the backward phase.
 """
 
 from __future__ import annotations
@@ -44,13 +44,16 @@ from hookcli.spec.plan import plan, unjudged
 from hookcli.spec.request import Spec
 
 _MOST = 100_000  # events kept in memory
-_FORWARDS = (
-    64  # of the root, in one step: of more, the rows and what waits for backward are dropped
-)
+# Forwards of the root in one step. After these, the rows and the hooks that wait for backward are
+# dropped.
+_FORWARDS = 64
 
 
 class Attached:
-    """Hooks on a live model, from `with` to its end. Cheap enough to leave on."""
+    """Hooks that are attached to a model for the length of a `with` block.
+
+    `hookcli.attach` makes one. The cost is small enough to leave them attached during training.
+    """
 
     def __init__(
         self,
@@ -87,10 +90,11 @@ class Attached:
         self._started = time.perf_counter()
         self._scales = Scales(scaler)
         self._report: Report | None = None
-        self._noting = True  # calls become rows
-        self._opened = False  # a forward has begun in this step
+        self._noting = True  # whether calls become rows
+        self._opened = False  # whether a forward has begun in this step
         self._forwards = 0  # in this step
-        self._noted = False  # gradients before an optimizer's step; else those of the report's time
+        # Whether gradients were noted before an optimizer's step; otherwise `report` notes them.
+        self._noted = False
         at_end = [hook for hook in self._engine.hooks if hook.kind.stage is Stage.BACKWARD]
         self._callbacks = Queue(at_end) if at_end else None
 
@@ -125,11 +129,14 @@ class Attached:
         self._sink.close(self._recording)
         if kind is None:
             self._engine.judge(self._recording, None)
-        else:  # hooks may not have had their turn
+        else:  # the loop raised: some hooks may not have fired yet
             self._recording.findings = list(self._clock.findings)
 
     def _follow(self, stack: ExitStack) -> None:
-        """Attach optimizers' hooks, and ours around them: global ones come first and last."""
+        """Attach hooks to the optimizers, with our own before and after them.
+
+        PyTorch calls global hooks before and after those of an optimizer.
+        """
         names = {id(p.tensor): p.name for p in self._model.parameters()}
         stack.enter_context(register_optimizer_step_pre_hook(self._before_step))
         for optimizer in self._optimizers:
@@ -145,7 +152,7 @@ class Attached:
             self._noted = True
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
-        """With one optimizer a step of the loop closes with its own."""
+        """End a step of the loop with the optimizer's step, if there is one optimizer."""
         if not any(optimizer is other for other in self._optimizers):
             return
         self._clock.optimizing = False
@@ -153,13 +160,16 @@ class Attached:
             self.step()
 
     def step(self) -> None:
-        """A step of the loop is over: the next forward belongs to the next."""
+        """End the current step. The next forward of the model begins the next one.
+
+        Call it at the end of each step if no optimizer, or more than one, was given to `attach`.
+        """
         self._engine.start_step(self._clock.step + 1)
         self._opened, self._forwards = False, 0
         self._note_no_more()
 
     def _note_no_more(self) -> None:
-        """The rows are those of the first step's first forwards."""
+        """Stop adding rows: the report has those of the first forwards of the first step."""
         self._noting = self._clock.calls.placed = False
 
     def _enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
@@ -192,7 +202,7 @@ class Attached:
                 self._callbacks.stand_on([t for _, t, _ in leaves(output) if t.requires_grad])
 
     def _begin_forward(self) -> None:
-        """A forward of the root begins: it opens a step, or is one more of it."""
+        """Count a forward of the root, the first or another one of this step."""
         self._opened = True
         self._forwards += 1
         if self._forwards > _FORWARDS:
@@ -205,11 +215,17 @@ class Attached:
 
     @property
     def events(self) -> list[EventNote]:
-        """What fired so far, in its order; empty where the events are streamed."""
+        """The events so far, in the order of firing; empty if they are streamed to a file."""
         return self._sink.so_far() if isinstance(self._sink, Kept) else []
 
     def report(self) -> Report:
-        """What was seen: layers of the first step, events of all, gradients of the last."""
+        """Return the report, during the `with` block or after it.
+
+        Returns
+        -------
+        PrintableReport
+            The layers of the first step, the events of all steps, and the gradients of the last.
+        """
         if self._report is not None:
             return self._report
         recording = self._recording
@@ -241,7 +257,7 @@ class Attached:
         return report
 
     def _unclosed(self) -> list[str]:
-        """Said where several forwards ran and no step was closed."""
+        """Return a warning if several forwards ran and no step ended."""
         if self._clock.step or self._forwards < 2:
             return []
         return [

@@ -1,4 +1,4 @@
-"""The clock of a loop that is not ours, and what its GradScaler did to the loss."""
+"""The phase and step of the user's own training loop, and the factors of its GradScaler."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ _in_backward = torch._C._current_graph_task_id
 
 
 class LoopClock(Context):
-    """Tells the phase by what runs: torch's engine says whether it is at work."""
+    """A context whose phase follows the loop: autograd's engine tells whether backward runs."""
 
     optimizing = False
 
     @property
     def phase(self) -> Phase:
-        """Where the loop is now."""
+        """The current phase of the loop."""
         if _in_backward() != -1:
             return "backward"
-        if self.optimizing and self.calls.running() is None:  # else a closure of the optimizer's
+        if self.optimizing and self.calls.running() is None:  # a running call is of a closure
             return "optimizer"
         return "forward"
 
     @phase.setter
     def phase(self, _: Phase) -> None:
-        """The clock follows; it is not set."""
+        """Ignore the value: the phase follows the loop and cannot be set."""
 
 
-_SHOWN = 4  # scales that are told
+_SHOWN = 4  # scales that the warning lists
 
 
 class Scales:
-    """By how much a GradScaler multiplied the loss, step by step."""
+    """The factors by which a GradScaler multiplied the loss, by step."""
 
     def __init__(self, scaler: Any) -> None:
         self._scaler = scaler
-        self._found: dict[int, float] = {}
+        self._scales: dict[int, float] = {}
 
     def note(self, step: int) -> None:
-        """A forward of this step is over, and its loss will be scaled."""
-        if self._scaler is None or step in self._found or len(self._found) > _SHOWN:
+        """Note the current scale after a forward of this step."""
+        if self._scaler is None or step in self._scales or len(self._scales) > _SHOWN:
             return
         scale = float(self._scaler.get_scale())
         if scale != 1.0:
-            self._found[step] = scale
+            self._scales[step] = scale
 
     def notes(self) -> list[str]:
-        """What a reader must know of the gradients."""
-        scaled = list(self._found.items())
+        """Return the warning that gradients were scaled; an empty list if they were not."""
+        scaled = list(self._scales.items())
         if not scaled:
             return []
         return [

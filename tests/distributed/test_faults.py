@@ -129,7 +129,11 @@ def test_two_runs_side_by_side_do_not_meet(tmp_path):
 @pytest.mark.parametrize(
     ("name", "parallel", "said"),
     [
-        ("Lazy", "ddp", "DistributedDataParallel refuses the model: Modules with uninitialized"),
+        (
+            "Lazy",
+            "ddp",
+            "DistributedDataParallel does not support the model: Modules with uninitialized",
+        ),
         ("Lazy", "fsdp", "the model cannot be sharded: it has uninitialized parameters"),
         ("Empty", "fsdp", "the model cannot be sharded: it has no parameters"),
     ],

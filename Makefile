@@ -2,13 +2,31 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 BENCH := $(VENV)/.bench
 
-.PHONY: demo test lint types unit fast bench fmt build clean
+# pip keeps to constraints.txt: an unpinned torch would fetch gigabytes of CUDA.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+# pip shows its progress at a terminal only: a log has no use for it.
+QUIET := $$(test -t 2 || echo --quiet)
 
-demo: $(READY)
-	$(BIN)/hookcli inspect sample_models/inplace_resnet.py
+# What examples and generated pages are made by; UPDATE_DOCS=1 has them written, not compared.
+DOCS := tests/config/test_docs.py tests/rules/test_docs.py tests/reference/test_pages.py \
+	tests/test_recipes.py::test_the_page_shows_the_recipes_as_they_are \
+	tests/docs/test_generated.py tests/docs/test_picture.py tests/docs/test_examples.py
+
+.PHONY: demo test lint types unit fast bench docs fmt build clean
+
+demo: $(INSTALLED)
+	@echo
+	@echo '$$ $(BIN)/hookcli inspect sample_models/inplace_resnet.py'
+	@$(BIN)/hookcli inspect sample_models/inplace_resnet.py
+	@echo
+	@echo 'Try next:'
+	@echo '  $(BIN)/hookcli grads sample_models/vae.py           # which parameters get a gradient?'
+	@echo '  $(BIN)/hookcli check sample_models/siamese.py       # judge a model by rules'
+	@echo '  $(BIN)/hookcli inspect YOUR_MODEL.py -i 2x3x224x224 # your own model and batch'
 
 test: lint types unit
 
@@ -31,6 +49,12 @@ fast: $(READY)
 bench: $(BENCH)
 	$(BIN)/python -m benchmarks.run
 
+# Writes generated pages, the outputs of examples and the picture; then the site, into build/site.
+docs: $(READY)
+	UPDATE_DOCS=1 $(BIN)/pytest -q $(DOCS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo 'Open build/site/index.html'
+
 fmt: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -41,14 +65,27 @@ build: $(READY)
 clean:
 	rm -rf $(VENV) build dist *.egg-info
 
-# pip keeps to constraints.txt: an unpinned torch would fetch gigabytes of CUDA.
-$(READY): pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch -c constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]" -c constraints.txt
-	touch $@
+# hookcli alone: what `make demo` needs.
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+		echo 'hookcli needs Python 3.10 or newer; name one: make $(MAKECMDGOALS) PYTHON=python3.12'; \
+		exit 1; }
+	@echo '1/3 Creating a virtual environment in $(VENV)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo '2/3 Installing PyTorch (the CPU build is about 200 MB; this takes a minute or two)'
+	@$(PIP) $(QUIET) torch
+	@echo '3/3 Installing hookcli and its dependencies'
+	@$(PIP) $(QUIET) -e .
+	@touch $@
+
+# And the tools that develop it.
+$(READY): $(INSTALLED)
+	@echo 'Installing the tools for tests, types and documentation'
+	@$(PIP) $(QUIET) -e '.[dev]'
+	@touch $@
 
 # The peers that hookcli is measured against; only `make bench` needs them.
 $(BENCH): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]" -c constraints.txt
-	touch $@
+	@echo 'Installing the tools that hookcli is measured against'
+	@$(PIP) $(QUIET) -e '.[bench]'
+	@touch $@

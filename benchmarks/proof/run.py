@@ -191,9 +191,9 @@ def table(results):
         "# hookcli against hooks attached by hand\n",
         "`python -m benchmarks.proof.run --markdown docs/measurements/proof-transformers.md` "
         "inspects each model of transformers with hookcli, runs it in another process under plain "
-        "PyTorch hooks (with numbers where it has fewer than 700M parameters), and holds every call against its "
-        "counterpart: order, name, type, call index, parent, mode, the shapes and dtypes of all "
-        "inputs and outputs, own parameters; and the total.\n",
+        "PyTorch hooks (with numbers where it has fewer than 700M parameters), and holds every "
+        "call against its counterpart: order, name, type, call index, parent, mode, the shapes "
+        "and dtypes of all inputs and outputs, own parameters; and the total.\n",
         summary(results) + "\n",
         "| architecture | model | verdict | calls | parameters | hookcli | by hand | s hookcli "
         "| s by hand | note |",

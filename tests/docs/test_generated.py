@@ -1,0 +1,41 @@
+"""Reference pages are what the program says. UPDATE_DOCS=1 writes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from hookcli.cli.app import COMMANDS
+from hookcli.comparison.schema import diff_schema
+from hookcli.report.schema import json_schema
+from tests.docs.generated import check_page, check_parts
+from tests.docs.markdown import DOCS
+from tests.docs.reference import flags_of, flags_page, formats_page, json_page, options
+
+REFERENCE = DOCS / "reference"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_page_of_a_command_has_its_options(command):
+    check_parts(DOCS / "commands" / f"{command}.md", {"options": lambda: options(command)})
+
+
+def test_the_page_of_flags():
+    check_page(REFERENCE / "flags.md", flags_page())
+
+
+def test_the_page_of_formats():
+    check_page(REFERENCE / "formats.md", formats_page())
+
+
+def test_the_page_of_the_report():
+    check_page(REFERENCE / "json-report.md", json_page("The report", "report", json_schema()))
+
+
+def test_the_page_of_the_diff():
+    check_page(REFERENCE / "json-diff.md", json_page("The diff", "diff", diff_schema()))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_flag_has_words(command):
+    for flag in flags_of(command):
+        assert flag.text.endswith((".", ")")), flag

@@ -225,11 +225,21 @@ def deliver(report: Report, targets: tuple[Target, ...], view: View, console: Co
     """
     status = exit_status(verdict_of(report, view.fail_on))
     view = dataclasses.replace(view, exit_status=int(status))
-    rendered = [(target, FORMATS[target.format](report, view)) for target in targets]
+    rendered = [
+        (target, FORMATS[target.format](report, view_for(target, view, console)))
+        for target in targets
+    ]
     write_files(rendered)
     if any(FORMATS[target.format].has_step_summary for target in targets):
         write_summary(report, view, console)
     print_texts(rendered, console)
+
+
+def view_for(target: Target, view: View, console: Console) -> View:
+    """The view as a target gets it: a file has colour only where that was asked for."""
+    if target.file is None or console.color == "always":
+        return view
+    return dataclasses.replace(view, color=False)
 
 
 def write_files(rendered: Sequence[tuple[Target, str]]) -> None:

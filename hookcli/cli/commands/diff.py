@@ -24,7 +24,14 @@ from hookcli.cli.flags.options import (
 )
 from hookcli.cli.flags.signatures import argument, changes, lacks, option
 from hookcli.cli.flags.values import view_of
-from hookcli.cli.output import Target, check_writable, parse_targets, print_texts, write_files
+from hookcli.cli.output import (
+    Target,
+    check_writable,
+    parse_targets,
+    print_texts,
+    view_for,
+    write_files,
+)
 from hookcli.console import Console
 from hookcli.errors import HookcliError, RequestError, Status
 from hookcli.formats.registry import DIFF_FORMATS
@@ -294,7 +301,8 @@ def _targets(flags: OutputFlags, read: tuple[str, ...]) -> tuple[Target, ...]:
 def deliver_diff(result: Diff, targets: tuple[Target, ...], view: View, console: Console) -> None:
     """Render each format and write it: files first, stdout last."""
     rendered = [
-        (target, DIFF_FORMATS[target.format].render_diff(result, view)) for target in targets
+        (target, DIFF_FORMATS[target.format].render_diff(result, view_for(target, view, console)))
+        for target in targets
     ]
     write_files(rendered)
     print_texts(rendered, console)

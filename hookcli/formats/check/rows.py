@@ -11,6 +11,7 @@ from typing import Any
 
 from hookcli.console import escape
 from hookcli.formats.parts.grid import Column
+from hookcli.formats.parts.style import Style, status_style
 from hookcli.formats.parts.text import figure, place
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
@@ -20,7 +21,6 @@ from hookcli.rules.verdict import FailOn, Verdict, verdict_of
 from hookcli.text import join_names, shorten
 
 _ORDER = {"error": 0, "fail": 1, "skip": 3, "pass": 4}
-_COLORS = {"fail": 31, "warning": 33, "pass": 32, "not judged": 31}
 
 
 def rank(row: CheckRow) -> int:
@@ -33,6 +33,11 @@ def word(row: CheckRow) -> str:
     if row.status == "fail":
         return "fail" if row.severity == "error" else "warning"
     return "not judged" if row.status == "error" else row.status
+
+
+def style(row: CheckRow) -> Style | None:
+    """The style of a row: a finding has that of its severity."""
+    return status_style(row.severity if row.status == "fail" else word(row))
 
 
 def picked(report: Report, view: View) -> list[CheckRow]:
@@ -84,7 +89,7 @@ def value_text(value: Any) -> str:
 def columns(rows: Sequence[CheckRow]) -> dict[str, Column[CheckRow]]:
     """The columns of the table: values where a row has one."""
     shown: dict[str, Column[CheckRow]] = {
-        "word": Column("", word, color=lambda row: _COLORS.get(word(row))),
+        "word": Column("", word, style=style),
         "rule": Column("Rule", lambda row: escape(row.rule)),
         "target": Column("Target", target, least=12),
     }

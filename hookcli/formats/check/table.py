@@ -9,7 +9,8 @@ from hookcli.formats.check import rows as check_rows
 from hookcli.formats.check.rows import folded
 from hookcli.formats.parts import summary
 from hookcli.formats.parts.grid import draw
-from hookcli.formats.parts.page import bold, head, plain, wrapped
+from hookcli.formats.parts.page import head, labelled, plain, wrapped
+from hookcli.formats.parts.style import STATUSES, Style, paint, paint_start
 from hookcli.formats.parts.text import place
 from hookcli.formats.view import View
 from hookcli.report.findings import PASSES, CheckRow
@@ -17,13 +18,13 @@ from hookcli.report.report import Report
 from hookcli.rules.verdict import Verdict, verdict_of
 from hookcli.text import pluralize
 
-_GREEN, _RED = 32, 31
-
 
 def _finding(row: CheckRow, view: View) -> str:
     """One finding over several lines: what, and where in the source."""
     label = f"{check_rows.word(row)}: {row.rule}"
     text = wrapped(f"{label}, {check_rows.target(row)}: {check_rows.sentence(row)}", view.width)
+    style = check_rows.style(row)
+    text = paint_start(text, len(check_rows.word(row)) + 1, style, color=view.color)
     where = check_rows.where(row)
     return f"{text}\n  --> {where}" if where else text
 
@@ -45,10 +46,14 @@ def render(report: Report, view: View) -> str:
         table,
         "\n".join(_finding(row, view) for row in told),
         "\n".join(
-            wrapped(f"{row.status}: {row.rule}: {check_rows.sentence(row)}", view.width)
+            labelled(
+                row.status, f"{row.rule}: {check_rows.sentence(row)}", view, check_rows.style(row)
+            )
             for row in quiet
         ),
-        "\n".join(wrapped(f"note: {note}", view.width) for note in summary.run_notes(report)),
+        "\n".join(
+            labelled("note", note, view, STATUSES["note"]) for note in summary.run_notes(report)
+        ),
         _last(report, view),
     ]
     return plain("\n\n".join(part for part in parts if part), view) + "\n"
@@ -56,11 +61,8 @@ def render(report: Report, view: View) -> str:
 
 def _last(report: Report, view: View) -> str:
     text = check_rows.verdict(report, view.fail_on)
-    if not view.color:
-        return text
     passed = verdict_of(report, view.fail_on) is Verdict.PASSED
-    color = _GREEN if passed else _RED
-    return f"\x1b[{color}m{bold(text)}"
+    return paint(text, Style.PASSED if passed else Style.FAILED, color=view.color)
 
 
 def message(report: Report, view: View) -> str:

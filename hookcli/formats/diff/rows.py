@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fnmatch
 from dataclasses import dataclass
 
 from hookcli.comparison.diff import CallDiff, CallRef, Diff, StateDiff, TensorDiff
 from hookcli.console import escape
 from hookcli.formats.parts.grid import Column
+from hookcli.formats.parts.style import Style, status_style
 from hookcli.formats.parts.text import cut, figure, shape
 from hookcli.formats.view import View
 from hookcli.report.values import Number
@@ -16,7 +18,6 @@ from hookcli.text import pluralize
 _BEFORE = 2  # calls that agree, shown before the first that does not
 _MOST = 60  # rows of a table, unless --only asks for them
 _FINE = ("same", "close", "unknown")
-_RED, _YELLOW, _DIM = 31, 33, 2
 _WORDS = {
     "same": "same", "close": "close", "different": "differs", "unknown": "not known",
     "only_a": "only A", "only_b": "only B",
@@ -122,10 +123,6 @@ def _short_verdict(row: CallDiff, width: int) -> str:
     return cut("output differs" if row.fault else text.removesuffix(" already"), width)
 
 
-def _color(status: str) -> int | None:
-    return {"different": _RED, "only_a": _YELLOW, "only_b": _YELLOW, "same": _DIM}.get(status)
-
-
 def _limit(row: CallDiff) -> str:
     limits = [output.limit for output in row.outputs if output.limit is not None]
     return figure(max(limits)) if limits else "–"
@@ -138,10 +135,25 @@ CALLS: dict[str, Column[CallDiff]] = {
     "at_output": Column("At output", lambda row: size(row.outputs), right=True),
     "limit": Column("Limit", _limit, right=True),
     "verdict": Column(
-        "Verdict", _verdict, least=14, fit=_short_verdict, color=lambda row: _color(row.status)
+        "Verdict",
+        _verdict,
+        least=14,
+        fit=_short_verdict,
+        style=lambda row: status_style(row.status),
     ),
 }
 CALLS_GIVE_WAY = ("limit", "output")
+
+
+def calls_of(diff: Diff) -> dict[str, Column[CallDiff]]:
+    """The columns of calls; the first call that differs stands out."""
+
+    def style(row: CallDiff) -> Style | None:
+        first = diff.first
+        is_first = first is not None and (row.a, row.b) == (first.a, first.b)
+        return Style.WORST if is_first else None
+
+    return {**CALLS, "layer": dataclasses.replace(CALLS["layer"], style=style)}
 
 
 def _state_label(row: StateDiff) -> str:
@@ -173,5 +185,7 @@ STATE: dict[str, Column[StateDiff]] = {
     "shape": Column("Shape", _state_shape, least=10, spare=True),
     "value": Column("Value", lambda row: _one(row.value), right=True),
     "gradient": Column("Gradient", lambda row: _one(row.gradient), right=True),
-    "verdict": Column("Verdict", _state_verdict, least=12, color=lambda row: _color(row.status)),
+    "verdict": Column(
+        "Verdict", _state_verdict, least=12, style=lambda row: status_style(row.status)
+    ),
 }

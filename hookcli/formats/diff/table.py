@@ -5,11 +5,10 @@ from __future__ import annotations
 from hookcli.comparison.diff import Diff
 from hookcli.formats.diff import rows as diff_rows, sentences
 from hookcli.formats.parts.grid import draw
-from hookcli.formats.parts.page import bold, plain, wrapped
+from hookcli.formats.parts.page import labelled, plain, wrapped
+from hookcli.formats.parts.style import STATUSES, Style, paint
 from hookcli.formats.view import View
 from hookcli.text import shorten
-
-_GREEN, _RED = 32, 31
 
 
 def render(diff: Diff, view: View) -> str:
@@ -17,7 +16,7 @@ def render(diff: Diff, view: View) -> str:
     rows = diff_rows.select_rows(diff, view)
     width = max(view.width, 40)
     calls = draw(
-        diff_rows.CALLS,
+        diff_rows.calls_of(diff),
         rows.calls,
         width=width,
         give_way=diff_rows.CALLS_GIVE_WAY,
@@ -28,16 +27,24 @@ def render(diff: Diff, view: View) -> str:
     )
     parts = [
         "\n".join(
-            shorten(line, width) if label in {"A", "B"} else wrapped(line, width, indent=8)
+            paint(shorten(line, width), Style.TITLE, color=view.color)
+            if label in {"A", "B"}
+            else wrapped(line, width, indent=8)
             for label, line in (
                 (label, f"{label:<7} {text}") for label, text in sentences.head(diff)
             )
         ),
         calls,
         state,
-        "\n".join(wrapped(f"{label}: {text}", width) for label, text in sentences.first(diff)),
+        "\n".join(
+            labelled(label, text, view, Style.WRONG, width=width)
+            for label, text in sentences.first(diff)
+        ),
         "\n".join(sentences.totals(diff)),
-        "\n".join(wrapped(f"note: {text}", width) for text in sentences.notes(diff, rows, view)),
+        "\n".join(
+            labelled("note", text, view, STATUSES["note"], width=width)
+            for text in sentences.notes(diff, rows, view)
+        ),
         _last(diff, view),
     ]
     return plain("\n\n".join(part for part in parts if part), view) + "\n"
@@ -45,6 +52,5 @@ def render(diff: Diff, view: View) -> str:
 
 def _last(diff: Diff, view: View) -> str:
     text = wrapped(sentences.last_line(diff), view.width)
-    if not view.color:
-        return text
-    return f"\x1b[{_GREEN if diff.verdict == 'same' else _RED}m{bold(text)}"
+    style = Style.PASSED if diff.verdict == "same" else Style.FAILED
+    return "\n".join(paint(line, style, color=view.color) for line in text.split("\n"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
@@ -9,8 +10,9 @@ from typing import Any
 
 from hookcli.console import escape
 from hookcli.formats.names import GRADS_COLUMNS
-from hookcli.formats.parts.bars import WIDTH, Scale
+from hookcli.formats.parts.bars import WIDTH, Scale, positive
 from hookcli.formats.parts.grid import Column
+from hookcli.formats.parts.style import Style, status_style
 from hookcli.formats.parts.text import figure, shape
 from hookcli.formats.view import View
 from hookcli.report.report import ParameterRow, Report
@@ -25,7 +27,28 @@ WORDS = {
     "None": "–",
 }
 _WORST_FIRST = ("non_finite", "none", "zero", "ok", "frozen", None)
-_COLORS = {"non_finite": 31, "none": 33, "zero": 33, "frozen": 2}
+_MARKED = 3  # of the largest and of the smallest norms
+_ENOUGH = 12  # norms, with which it helps to mark some
+
+
+def name_style(row: ParameterRow) -> Style | None:
+    """The style of a parameter's name: one whose gradient is fine has none."""
+    return None if row.status == "ok" else status_style(row.status)
+
+
+def norm_style(rows: Sequence[ParameterRow]) -> Callable[[ParameterRow], Style | None]:
+    """The style of norms: the few largest and smallest of many are marked."""
+    norms = [norm for row in rows if (norm := positive(stat(row.grad, "norm"))) is not None]
+    if len(norms) < _ENOUGH:
+        return lambda _: None
+    norms.sort()
+    low, high = norms[_MARKED - 1], norms[-_MARKED]
+
+    def style(row: ParameterRow) -> Style | None:
+        norm = positive(stat(row.grad, "norm"))
+        return Style.NOTED if norm is not None and not low < norm < high else None
+
+    return style
 
 
 def stat(stats: dict[str, Any] | None, key: str) -> Any:
@@ -120,7 +143,7 @@ def _number(key: str, write: Callable[[object], str] = figure) -> Column[Paramet
 def _plain() -> dict[str, Column[ParameterRow]]:
     titles = GRADS_COLUMNS
     return {
-        "name": Column(titles["name"], lambda row: escape(row.name), least=32),
+        "name": Column(titles["name"], lambda row: escape(row.name), least=32, style=name_style),
         "shape": Column(titles["shape"], lambda row: shape(row.shape), least=12),
         "dtype": Column(titles["dtype"], lambda row: escape(row.dtype)),
         "type": Column(titles["type"], lambda row: escape(row.module_type), least=12),
@@ -141,7 +164,7 @@ def _plain() -> dict[str, Column[ParameterRow]]:
             status,
             least=10,
             fit=status,
-            color=lambda row: _COLORS.get(row.status or ""),
+            style=lambda row: status_style(row.status),
         ),
         "also": Column(
             titles["also"], lambda row: ", ".join(map(escape, row.shared_with)) or "–", least=16
@@ -175,6 +198,7 @@ GIVE_WAY = ("mean", "min", "max", "std", "weight", "inf", "nan", "zeros", "shape
 def columns(rows: list[ParameterRow], view: View) -> dict[str, Column[ParameterRow]]:
     """The columns asked for; else the default ones, with a norm for each step."""
     known = _plain()
+    known["norm"] = dataclasses.replace(known["norm"], style=norm_style(rows))
     known["bar"] = bar_column(
         Scale.over((stat(row.grad, "norm") for row in rows), unicode=view.unicode),
         lambda row: stat(row.grad, "norm"),

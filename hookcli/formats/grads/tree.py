@@ -11,6 +11,7 @@ from hookcli.formats.grads import parameters, table
 from hookcli.formats.inspect.fold import DEEPEST
 from hookcli.formats.parts import page, summary
 from hookcli.formats.parts.bars import Scale
+from hookcli.formats.parts.style import Style, number_style, paint, status_style
 from hookcli.formats.parts.text import figure, shape
 from hookcli.formats.view import View
 from hookcli.report.report import ParameterRow, Report
@@ -59,6 +60,7 @@ class GradientLine:
     label: str
     norm: str
     row: ParameterRow | None = None
+    guides: int = 0  # characters of the label
 
 
 def _guides(above: str) -> str:
@@ -78,14 +80,15 @@ def _lines(root: Branch, *, unicode: bool) -> Iterator[GradientLine]:
     push(root, "")
     while todo:
         above, part, child, last = todo.pop()
-        start = above + (end if last else tee) + escape(part)
+        guides = above + (end if last else tee)
+        start = guides + escape(part)
         if isinstance(child, Branch):
             kind = "" if child.kind is None else f" ({escape(child.kind)})"
-            yield GradientLine(start + kind, child.norm())
+            yield GradientLine(start + kind, child.norm(), None, len(guides))
             push(child, _guides(above + ("   " if last else bar)))
         else:
             norm = figure(parameters.stat(child.grad, "norm"))
-            yield GradientLine(f"{start} {shape(child.shape)}", norm, child)
+            yield GradientLine(f"{start} {shape(child.shape)}", norm, child, len(guides))
 
 
 def render(report: Report, view: View) -> str:
@@ -100,7 +103,7 @@ def render(report: Report, view: View) -> str:
         module = root.find(name.split("."))
         if module is not None:
             module.kind = kind
-    out = [f"{name:<6} {text}" for name, text in summary.head(report)]
+    out = page.head_lines(report, view)
     if rows:
         title = escape(report.model.type or report.model.source)
         drawn = [GradientLine(title, root.norm()), *_lines(root, unicode=view.unicode)]
@@ -110,17 +113,29 @@ def render(report: Report, view: View) -> str:
             (parameters.stat(row.grad, "norm") for row in rows), unicode=view.unicode
         )
         out.append("")
+        norm_style = parameters.norm_style(rows)
         for line in drawn:
-            more = "" if line.row is None else _more(line.row, scale)
-            out.append(f"{line.label:<{wide}}  {line.norm:>{most}}  {more}".rstrip())
+            label = _painted_label(line, wide, view)
+            style = number_style(line.norm) or (None if line.row is None else norm_style(line.row))
+            norm = paint(f"{line.norm:>{most}}", style, color=view.color)
+            more = "" if line.row is None else _more(line.row, scale, view)
+            out.append(f"{label}  {norm}  {more}".rstrip())
     out.append("")
     out += [f"{name}: {text}" for name, text in table.totals(report)]
-    alarms = [*table.alarms(report), *summary.failed(report)]
-    out += [f"{label}: {text}" for label, text in alarms]
-    out += [f"note: {note}" for note in table.notes(report, view, len(rows))]
+    out += page.long_alarms([*table.alarms(report), *summary.failed(report)], view)
+    out += page.long_notes(table.notes(report, view, len(rows)), view)
     return page.plain("\n".join(out), view) + "\n"
 
 
-def _more(row: ParameterRow, scale: Scale) -> str:
+def _painted_label(line: GradientLine, width: int, view: View) -> str:
+    """The label, its guides faint; that of a parameter without a good gradient stands out."""
+    style = None if line.row is None else parameters.name_style(line.row)
+    text = f"{line.label:<{width}}"
+    guides = paint(text[: line.guides], Style.FAINT, color=view.color)
+    return guides + paint(text[line.guides :], style, color=view.color)
+
+
+def _more(row: ParameterRow, scale: Scale, view: View) -> str:
     """The bar and the status of a parameter."""
-    return f"{scale.bar(parameters.stat(row.grad, 'norm'))}  {parameters.status(row)}"
+    status = paint(parameters.status(row), status_style(row.status), color=view.color)
+    return f"{scale.bar(parameters.stat(row.grad, 'norm'))}  {status}"

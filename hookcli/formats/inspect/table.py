@@ -9,6 +9,7 @@ from hookcli.formats.inspect.fold import DEEPEST, CallNode, fold
 from hookcli.formats.names import COLUMNS
 from hookcli.formats.parts import page, summary
 from hookcli.formats.parts.grid import LAST_TURN, Column, draw
+from hookcli.formats.parts.style import Style
 from hookcli.formats.parts.text import cut
 from hookcli.formats.view import View, shown_rows
 from hookcli.report.report import LayerRow, Report
@@ -53,6 +54,17 @@ def fit(line: LayerLine, width: int) -> str:
     if len(above) > room:
         above = "…" + above[len(above) - room + 1 :]
     return above + cut(line.label, width - len(above))
+
+
+def guides_in(line: LayerLine, cell: str) -> int:
+    """How many characters at the start of the first cell are guides."""
+    return max(len(cell) - len(line.label), 0) if cell.endswith(line.label) else _drawn(line, cell)
+
+
+def _drawn(line: LayerLine, cell: str) -> int:
+    """The guides before a label that was cut."""
+    drawn = len(cell) - len(cell.lstrip("│├└─|`-… "))
+    return min(drawn, len(line.guides))
 
 
 def lines(report: Report, view: View) -> list[LayerLine]:
@@ -118,12 +130,14 @@ def _column(name: str, width: int) -> Column[LayerLine]:
             lambda line: line.guides + line.label,
             fit=fit,
             turns=((2, 36), (4, 16)),
+            guides=guides_in,
         )
     if name in _SHAPES:
         return Column(
             title,
             lambda line: within(line, width),
             fit=within,
+            style=lambda line: Style.WRONG if within(line, width) == "raised" else None,
             turns=((1, 24), (3, 13)),
             grow=False,
         )

@@ -5,26 +5,33 @@ from __future__ import annotations
 from hookcli.formats.inspect.cells import no_output, parameters
 from hookcli.formats.inspect.table import lines
 from hookcli.formats.parts import summary
-from hookcli.formats.parts.page import plain
+from hookcli.formats.parts.page import head_lines, long_notes, plain
+from hookcli.formats.parts.style import Style, paint
 from hookcli.formats.parts.text import leaves_full, place
 from hookcli.formats.view import View
-from hookcli.report.report import Report
+from hookcli.report.report import LayerRow, Report
 
 
 def render(report: Report, view: View) -> str:
     """The model, the tree, the totals and the notes. Lines are as long as they need to be."""
     arrow = "→" if view.unicode else "->"
-    out = [f"{name:<6} {text}" for name, text in summary.head(report)]
+    out = head_lines(report, view)
     out.append("")
     for line in lines(report, view):
         row = line.row
-        text = f"{line.guides}{line.label}  {leaves_full(row.inputs, inputs=True)} {arrow} "
-        text += leaves_full(row.outputs) if row.outputs else no_output(row)
+        guides = paint(line.guides, Style.FAINT, color=view.color)
+        text = f"{guides}{line.label}  {leaves_full(row.inputs, inputs=True)} {arrow} "
+        text += leaves_full(row.outputs) if row.outputs else _no_output(row, view)
         count = parameters(row, hidden=line.hidden)
         text += f"  {count} params" if count not in {"–", "(reused)"} else ""
         text += f"  {place(row.place)}" if row.place else ""
         out.append(text)
     out.append("")
     out += [f"{name}: {text}" for name, text in summary.totals(report)]
-    out += [f"note: {note}" for note in summary.notes(report, view.only)]
+    out += long_notes(summary.notes(report, view.only), view)
     return plain("\n".join(out), view) + "\n"
+
+
+def _no_output(row: LayerRow, view: View) -> str:
+    text = no_output(row)
+    return paint(text, Style.WRONG if text == "raised" else Style.FAINT, color=view.color)

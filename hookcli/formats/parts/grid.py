@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from hookcli.formats.parts.style import Style, number_style, paint, paint_start
 from hookcli.formats.parts.text import cut
 from hookcli.formats.parts.widths import shrink
 
@@ -22,7 +23,8 @@ class Column(Generic[Row]):
     """One column. `text` gives a cell in full, `fit` one within a width (else it is cut).
 
     `least` is how narrow the column may become; None: it never does. One that is `spare` becomes
-    so before the others do. `color` gives the number of a terminal's colour, or None.
+    so before the others do. `style` gives the style of a cell, or None. `guides` says how many
+    characters at the start of a cell are lines of a tree.
 
     `turns` stand in place of `least` and `spare` where a column shrinks more than once: pairs of a
     turn and the width that it may shrink to in it. A column that does not `grow` leaves the room
@@ -35,7 +37,8 @@ class Column(Generic[Row]):
     least: int | None = None
     spare: bool = False
     fit: Callable[[Row, int], str] | None = None
-    color: Callable[[Row], int | None] | None = None
+    style: Callable[[Row], Style | None] | None = None
+    guides: Callable[[Row, str], int] | None = None
     turns: tuple[tuple[int, int], ...] = ()
     grow: bool = True
 
@@ -69,9 +72,16 @@ class _Measured(Generic[Row]):
         """The width that it wants at the least."""
         return min([self.natural, *(w for turn, w in self.turns.items() if turn < LAST_TURN)])
 
-    def color(self, row: Row) -> int | None:
-        """The number of a cell's colour."""
-        return None if self.column.color is None else self.column.color(row)
+    def painter(self, row: Row, cell: str) -> Callable[[str], str]:
+        """What gives the cell its colours, with the blanks that pad it."""
+        guides = 0 if self.column.guides is None else self.column.guides(row, cell)
+        if guides:
+            return lambda padded: paint_start(padded, guides, Style.FAINT)
+        text = cell.strip()
+        style = None if self.column.style is None else self.column.style(row)
+        if text == "–" or (style is None and self.column.right):
+            style = number_style(text)
+        return lambda padded: paint(padded, style)
 
     def within(self, row: Row, index: int, width: int) -> str:
         """A cell within a width."""
@@ -147,13 +157,16 @@ def draw(
     right = [measure.column.right and bool(rows) for measure in measured]
     titles = _line([measure.column.title for measure in measured], widths, right)
     out = [
-        f"\x1b[1m{titles}\x1b[0m" if color else titles,
+        paint(titles, Style.TITLE, color=color),
         _line(["-" * w for w in widths], widths, right),
     ]
     for i, row in enumerate(rows):
         cells = [measure.within(row, i, w) for measure, w in fitted]
-        colors = [measure.color(row) for measure in measured] if color else []
-        out.append(_line(cells, widths, right, colors))
+        painters = [
+            measure.painter(row, cell)
+            for measure, cell in zip(measured if color else (), cells, strict=False)
+        ]
+        out.append(_line(cells, widths, right, painters))
     return "\n".join(out)
 
 
@@ -161,16 +174,15 @@ def _line(
     cells: Sequence[str],
     widths: Sequence[int],
     right: Sequence[bool],
-    colors: Sequence[int | None] = (),
+    painters: Sequence[Callable[[str], str]] = (),
 ) -> str:
     """Cells side by side, each at its column's left or right."""
     padded = [
         cell.rjust(width) if is_right else cell.ljust(width)
         for cell, width, is_right in zip(cells, widths, right, strict=True)
     ]
-    for i, number in enumerate(colors):
-        if number is not None and cells[i]:
-            padded[i] = padded[i].replace(cells[i], f"\x1b[{number}m{cells[i]}\x1b[0m", 1)
+    for i, painter in enumerate(painters):
+        padded[i] = painter(padded[i])
     return (" " * _GAP).join(padded).rstrip()
 
 

@@ -6,13 +6,13 @@ import textwrap
 from collections.abc import Sequence
 
 from hookcli.formats.parts import ranks, summary
+from hookcli.formats.parts.style import STATUSES, Style, paint, paint_start
 from hookcli.formats.view import View
 from hookcli.report.report import Report
 from hookcli.text import shorten
 
 _LEAST = 40  # columns: below that, lines are as long as they must be
 _ASCII = {"–": "-", "…": "~", "×": "x", "→": "->", "≈": "~"}
-_YELLOW, _RED = 33, 31
 _FIGURE = 20  # characters: what is longer is a sentence, and stands left
 
 
@@ -38,24 +38,42 @@ def plain(text: str, view: View) -> str:
     return text
 
 
-def bold(text: str) -> str:
-    """In bold."""
-    return f"\x1b[1m{text}\x1b[0m"
-
-
-def _labelled(label: str, text: str, view: View, number: int) -> str:
-    """`note: …` over several lines, its first word in colour."""
-    body = wrapped(f"{label}: {text}", view.width)
-    if not view.color:
+def labelled(
+    label: str, text: str, view: View, style: Style | None, *, width: int | None = None
+) -> str:
+    """`note: …` over several lines, its label in a style. A `width` of 0: one line."""
+    body = f"{label}: {text}"
+    body = body if width == 0 else wrapped(body, width or view.width)
+    if not body.startswith(f"{label}:"):  # it was wrapped within the label
         return body
-    return f"\x1b[{number}m{label}:\x1b[0m{body.removeprefix(f'{label}:')}"
+    return paint_start(body, len(label) + 1, style, color=view.color)
+
+
+def alarm_style(label: str) -> Style:
+    """The style of what is wrong: a finding by its severity."""
+    return STATUSES.get(label, Style.WRONG)
 
 
 def head(report: Report, view: View) -> str:
     """Model, input and run, each on a line."""
+    return "\n".join(head_lines(report, view, max(view.width, _LEAST)))
+
+
+def head_lines(report: Report, view: View, width: int | None = None) -> list[str]:
+    """The lines of the head, within a width if there is one."""
     lines = [f"{name:<6} {text}" for name, text in summary.head(report)]
-    lines = [shorten(line, max(view.width, _LEAST)) for line in lines]
-    return "\n".join([bold(lines[0]) if view.color else lines[0], *lines[1:]])
+    lines = lines if width is None else [shorten(line, width) for line in lines]
+    return [paint(lines[0], Style.TITLE, color=view.color), *lines[1:]]
+
+
+def long_notes(notes: Sequence[str], view: View) -> list[str]:
+    """Notes, each on a line however long it is."""
+    return [labelled("note", note, view, STATUSES["note"], width=0) for note in notes]
+
+
+def long_alarms(alarms: Sequence[tuple[str, str]], view: View) -> list[str]:
+    """What is wrong, each thing on a line however long it is."""
+    return [labelled(label, text, view, alarm_style(label), width=0) for label, text in alarms]
 
 
 def assemble(
@@ -85,6 +103,6 @@ def assemble(
             )
         )
     failed = [*alarms, *ranks.alarms(report), *summary.failed(report)]
-    parts.append("\n".join(_labelled(label, text, view, _RED) for label, text in failed))
-    parts.append("\n".join(_labelled("note", note, view, _YELLOW) for note in notes))
+    parts.append("\n".join(labelled(name, text, view, alarm_style(name)) for name, text in failed))
+    parts.append("\n".join(labelled("note", note, view, STATUSES["note"]) for note in notes))
     return plain("\n\n".join(part for part in parts if part), view) + "\n"

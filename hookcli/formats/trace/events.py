@@ -11,13 +11,12 @@ from hookcli.console import escape
 from hookcli.formats.names import TRACE_COLUMNS
 from hookcli.formats.parts import summary
 from hookcli.formats.parts.grid import Column
+from hookcli.formats.parts.style import Style
 from hookcli.formats.parts.text import figure, leaf_text, leaves_full
 from hookcli.formats.view import View
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.report import Report
 from hookcli.text import join_names
-
-_FAINT = 2
 
 
 def owner(event: EventRow) -> str:
@@ -89,8 +88,8 @@ def changed(event: EventRow) -> str:
     return "" if event.changed is None else figure(event.changed)
 
 
-def _faint(event: EventRow) -> int | None:
-    return _FAINT if event.recomputed else None
+def _faint(event: EventRow) -> Style | None:
+    return Style.FAINT if event.recomputed else None
 
 
 COLUMNS: dict[str, Column[EventRow]] = {
@@ -98,8 +97,8 @@ COLUMNS: dict[str, Column[EventRow]] = {
     "rank": Column(TRACE_COLUMNS["rank"], lambda e: str(e.rank), right=True),
     "step": Column(TRACE_COLUMNS["step"], lambda e: str(e.step), right=True),
     "phase": Column(TRACE_COLUMNS["phase"], lambda e: escape(e.phase)),
-    "kind": Column(TRACE_COLUMNS["kind"], lambda e: escape(e.kind), color=_faint),
-    "target": Column(TRACE_COLUMNS["target"], target, least=32, color=_faint),
+    "kind": Column(TRACE_COLUMNS["kind"], lambda e: escape(e.kind), style=_faint),
+    "target": Column(TRACE_COLUMNS["target"], target, least=32, style=_faint),
     "call": Column(
         TRACE_COLUMNS["call"], lambda e: "" if e.call is None else str(e.call), right=True
     ),

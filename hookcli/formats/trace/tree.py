@@ -12,6 +12,7 @@ from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.console import escape
 from hookcli.formats.inspect.fold import DEEPEST
 from hookcli.formats.parts import page, summary
+from hookcli.formats.parts.style import Style, paint
 from hookcli.formats.parts.text import leaves_full
 from hookcli.formats.trace import events as trace_rows
 from hookcli.formats.view import View
@@ -100,16 +101,19 @@ def render(report: Report, view: View) -> str:
     events = trace_rows.shown_events(report, view)
     wide = max((len(str(event.seq)) for event in events), default=1)
     glyphs = _UNICODE if view.unicode else _ASCII
-    out = [f"{name:<6} {text}" for name, text in summary.head(report)]
+    out = page.head_lines(report, view)
     hooks = trace_rows.several_hooks(events)
     by_rank = sorted(events, key=lambda event: event.rank)  # each rank's own order stays
     for _, group in groupby(by_rank, key=lambda e: (e.rank, e.step, e.phase)):
         phase = list(group)
         heading = _heading(report, phase[0])
-        out += ["", page.bold(heading) if view.color else heading]
-        out += [line(event, above, wide, hooks=hooks) for event, above in guides(phase, glyphs)]
+        out += ["", paint(heading, Style.TITLE, color=view.color)]
+        out += [
+            line(event, paint(above, Style.FAINT, color=view.color), wide, hooks=hooks)
+            for event, above in guides(phase, glyphs)
+        ]
     out.append("")
     out += [f"{name}: {text}" for name, text in trace_rows.totals(report, len(events))]
-    out += [f"{label}: {text}" for label, text in summary.failed(report)]
-    out += [f"note: {note}" for note in trace_rows.notes(report, view, len(events))]
+    out += page.long_alarms(summary.failed(report), view)
+    out += page.long_notes(trace_rows.notes(report, view, len(events)), view)
     return page.plain("\n".join(out), view) + "\n"

@@ -302,7 +302,7 @@ def test_colour_is_in_titles_notes_and_failures_alone():
     assert [line for line in text.splitlines() if "\x1b" in line] == [
         "\x1b[1mmodel  Net  net.py:3\x1b[0m",
         "\x1b[1mSeq  Phase     Kind                  Target     Call  Shapes\x1b[0m",
-        "\x1b[31mwarning:\x1b[0m unfired_hook, fc: it never fired (hooks.yaml:14: hooks[2])",
+        "\x1b[33mwarning:\x1b[0m unfired_hook, fc: it never fired (hooks.yaml:14: hooks[2])",
         "\x1b[33mnote:\x1b[0m mind this",
     ]
 

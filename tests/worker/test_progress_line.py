@@ -124,6 +124,10 @@ def test_every_byte_of_the_model_arrives_and_the_line_is_never_in_its_way(termin
             os.write(screen.slave, piece)
             time.sleep(0.002)
             terminal.read()
+        until = time.monotonic() + 30
+        while b"".join(printed)[-1:] in b"\n" and not terminal.read().endswith(b"\x1b[K"):
+            assert time.monotonic() < until
+            time.sleep(0.001)
         screen.shows = False
         screen.settle()
         leave()

@@ -111,8 +111,8 @@ def test_what_cannot_be_judged_is_told_in_three_lines(inner):
     )
     assert done.returncode == 1
     for line in (
-        "error: there is no rule 'finit'", "hint: try `finite`",
-        "error: there is no file nowhere.yaml", "error: Net declares no input",
+        "error: unknown rule 'finit'", "hint: try `finite`",
+        "error: file not found: nowhere.yaml", "error: Net declares no input",
         "error: 'Nut' not found in ", "hint: try `Net`",
     ):  # fmt: skip
         assert line in done.stdout, done.stdout

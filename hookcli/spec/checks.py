@@ -1,4 +1,4 @@
-"""What is asked to be judged, as plain data: checks, and what is not to count."""
+"""Checks and suppressions as plain data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """One rule with its options. Without a severity, the rule's own.
+    """One rule with its options. If `severity` is None, it is the rule's own.
 
     `place` is "hooks.yaml:14: checks[2]", or "" for a check of the safe set. Paths are absolute.
     """
@@ -21,7 +21,7 @@ class CheckSpec:
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """Findings of a rule, at targets that a glob matches, do not count, for a stated reason."""
+    """Findings of a rule that do not count, at targets that a glob matches, with the reason."""
 
     rule: str
     at: str

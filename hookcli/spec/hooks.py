@@ -1,4 +1,4 @@
-"""What a hook is, as plain data: when (its kind), where (its selector), what (its actions)."""
+"""Hooks as plain data: when (the kind), where (the selector), what (the actions)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ Part: TypeAlias = Literal["input", "output"]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One condition on a target: all fields that are not None must hold.
+    """One condition on a target: it matches if all fields that are not None match.
 
-    `pattern` is a case-sensitive glob on qualified names in which `*` crosses dots, `name` an
-    exact one, `regex` a full match. With `part` the target is a module's input or output, and
-    `path` one tensor inside it: "" all of them, "[0]" or ".hidden[2]" what is at or below it.
-    `op` is an operator ("aten.add"), `node` the name of an autograd node ("AddmmBackward0"),
-    made inside the modules that match `inside`; `call` counts them from 0 within one call.
+    `pattern` is a case-sensitive glob on qualified names in which `*` also matches dots. `name` is
+    an exact name. `regex` must match the whole name. With `part` the target is a module's input or
+    output, and `path` selects tensors inside it: "" all of them, "[0]" or ".hidden[2]" those at or
+    below that path. `op` is an operator ("aten.add"), `node` the name of an autograd node
+    ("AddmmBackward0"), created inside the modules that match `inside`; `call` counts them from 0
+    within one call.
     """
 
     pattern: str | None = None
@@ -38,7 +39,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Where a hook stands: any of these must match. `text` is what the user wrote, `texts` each."""
+    """The targets of a hook: those that match any of the conditions.
+
+    `text` is what the user wrote, and `texts` is the part of it for each condition.
+    """
 
     any: tuple[Match, ...]
     text: str
@@ -47,7 +51,7 @@ class Selector:
 
 @dataclass(frozen=True, slots=True)
 class StateRef:
-    """What makes the state of a communication hook: a class or function, and its arguments."""
+    """The class or function that creates the state of a communication hook, and its arguments."""
 
     function: str
     args: dict[str, Any] = field(default_factory=dict)
@@ -57,8 +61,8 @@ class StateRef:
 class FunctionRef:
     """A function of the user's: "f.py:name", "package.module:name" or "torch.ops.ns.name".
 
-    `signature` "event" is `f(event) -> value | None` for any kind, "native" PyTorch's own. `state`
-    is what a communication hook gets as its first argument, None without one.
+    `signature` "event" is `f(event) -> value | None` for any kind; "native" is PyTorch's own.
+    `state` describes the first argument of a communication hook, if it has one.
     """
 
     function: str
@@ -68,11 +72,11 @@ class FunctionRef:
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
-    """One action with its argument: a number, a (low, high) pair, a path, a mapping, CallRefs.
+    """One action with its argument: a number, a (low, high) pair, a path, a mapping, FunctionRefs.
 
-    The argument of `call` is a CallRef, or {"pack": CallRef, "unpack": CallRef} for
-    saved_tensors; that of `comm` {"name": ..., **state}, of a wrapper {"name": ..., "around": the
-    argument of another `comm`, or a CallRef}. Paths are absolute.
+    The argument of `call` is a FunctionRef, or {"pack": FunctionRef, "unpack": FunctionRef} for
+    saved_tensors. That of `comm` is {"name": ..., **state}, or for a wrapper {"name": ...,
+    "around": the argument of another `comm`, or a FunctionRef}. Paths are absolute.
     """
 
     name: str
@@ -81,17 +85,17 @@ class ActionSpec:
 
 
 def is_average(action: ActionSpec) -> bool:
-    """Whether an action averages a bucket of gradients, and does not merely look at it."""
+    """Return whether an action averages a bucket of gradients, and does not only read it."""
     theirs = isinstance(action.argument, FunctionRef) and action.argument.signature == "native"
     return ACTIONS[action.name].averages or theirs
 
 
 @dataclass(frozen=True, slots=True)
 class HookSpec:
-    """One hook of one kind. A list of kinds in YAML is several of these with one `index`.
+    """One hook of one kind. A list of kinds in YAML becomes several of these with one `index`.
 
-    `calls` and `steps` are numbers of a module's calls and of steps, None for all; `every` n keeps
-    every n-th firing per target. `place` is "hooks.yaml:14: hooks[2]".
+    `calls` and `steps` are the numbers of a module's calls and of steps, None for all. `every` n
+    selects every n-th firing per target. `place` is "hooks.yaml:14: hooks[2]".
     """
 
     index: int
@@ -115,7 +119,7 @@ class OptimizerSpec:
 
 @dataclass(frozen=True, slots=True)
 class PackagePattern:
-    """What torch.package does with the Python modules that a glob matches. Of several the first."""
+    """What torch.package does with Python modules that a glob matches. The first match decides."""
 
     action: Literal["extern", "intern", "mock"]
     pattern: str
@@ -124,10 +128,10 @@ class PackagePattern:
 
 @dataclass(frozen=True, slots=True)
 class BackwardSpec:
-    """How to go backward. `gradient` is a nested list of numbers or an input spec's text.
+    """How to run backward. `gradient` is a nested list of numbers, or a string as for `--input`.
 
-    With `inputs` (globs of parameters, or `module:output`) torch.autograd.grad takes the
-    gradients with respect to those, and nothing accumulates.
+    With `inputs` (globs of parameters, or `module:output`) torch.autograd.grad computes the
+    gradients with respect to those, and nothing is added to .grad.
     """
 
     gradient: Any = None

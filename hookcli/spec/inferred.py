@@ -1,4 +1,4 @@
-"""What is passed for each parameter of forward, as data."""
+"""An inferred batch as data: a guess for each parameter of forward."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class InferredList:
 
 
 class HeldSpec(ValueSpec):
-    """A value that was made already, of any type: it is equal to itself alone."""
+    """An existing value of any type. It is equal only to itself."""
 
     __slots__ = ()
     __eq__ = object.__eq__
@@ -33,12 +33,12 @@ class Slot:
 
     name: str
     guess: Guess
-    keyword: bool  # passed by name
+    keyword: bool  # passed as a keyword argument
 
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A whole batch. Slots are in the order of the signature."""
+    """A guess for the whole batch. Slots are in the order of the signature."""
 
     slots: tuple[Slot, ...]
 
@@ -46,21 +46,21 @@ class Hypothesis:
         return iter(self.slots)
 
     def get(self, name: str) -> Guess | None:
-        """The guess for a parameter, or None where it is left out."""
+        """Return the guess for a parameter, or None if the batch omits it."""
         return next((slot.guess for slot in self.slots if slot.name == name), None)
 
     def with_guess(self, name: str, guess: Guess) -> Hypothesis:
-        """The same with another guess for one parameter."""
+        """Return the same batch with another guess for one parameter."""
         return Hypothesis(
             tuple(replace(s, guess=guess) if s.name == name else s for s in self.slots)
         )
 
     def with_slot(self, slot: Slot) -> Hypothesis:
-        """The same with one more parameter, by name."""
+        """Return the same batch with one more parameter."""
         return Hypothesis((*self.slots, slot))
 
     def tensors(self) -> Iterator[tuple[str, TensorSpec]]:
-        """Parameters whose guess is one tensor."""
+        """Yield the parameters whose guess is one tensor."""
         for slot in self.slots:
             if isinstance(slot.guess, TensorSpec):
                 yield slot.name, slot.guess
@@ -68,7 +68,7 @@ class Hypothesis:
     def map(
         self, change: Callable[[str, TensorSpec], Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Positional and keyword arguments; `change(name, spec)` makes each tensor."""
+        """Return positional and keyword arguments; `change(name, spec)` creates each tensor."""
 
         def made(name: str, guess: Guess) -> Any:
             if isinstance(guess, InferredList):
@@ -84,12 +84,12 @@ class Hypothesis:
 def _text(value: object) -> str:
     try:
         return str(value)
-    except Exception:  # noqa: BLE001  # an integer of too many digits, an object of the user's
+    except Exception:  # noqa: BLE001  # an integer with too many digits, an object of the user's
         return f"<{type(value).__name__}>"
 
 
 def text_of(guess: Guess) -> str:
-    """The guess in the grammar of `--input`, where it can say it."""
+    """Return the guess in the grammar of `--input`, as far as the grammar supports it."""
     if isinstance(guess, InferredList):
         return "[" + ", ".join(text_of(item) for item in guess.items) + "]"
     if isinstance(guess, ValueSpec):
@@ -108,7 +108,7 @@ def text_of(guess: Guess) -> str:
 
 
 def command(hypothesis: Hypothesis) -> str:
-    """The flags that would give this batch."""
+    """Return the flags that define this batch."""
     return " ".join(
         f"-i {f'{slot.name}=' if slot.keyword else ''}{text_of(slot.guess)}" for slot in hypothesis
     )

@@ -1,4 +1,4 @@
-"""The grammar of `--input`, torch-free.
+"""The grammar of `--input`, without torch.
 
 SPEC   = [NAME "="] ( TENSOR | "value:" YAML | FILE.py ":" FUNCTION | FILE )
 TENSOR = SHAPE [":" DTYPE [":" FILL]]  |  DTYPE "[" [SIZE {"," SIZE}] "]" [":" FILL]
@@ -31,14 +31,14 @@ COMPLEX = ("complex64", "complex128", "complex32")
 DTYPES = (*FLOATING, *INTEGERS, *COMPLEX, "bool")
 
 HINT = (
-    "write shapes as 2x3x224x224, 2x16:int64:0..50257 or name=2x3:float32:ones; values as "
-    "value:true; or name a file: batch.pt, batch.py:function"
+    "write a shape (`2x3x224x224`, `2x16:int64:0..50257`, `name=2x3:float32:ones`), a value "
+    "(`value:true`) or a file (`batch.pt`, `batch.py:function`)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """How a tensor's elements are drawn. `low` and `high` hold for kind "range", half-open."""
+    """How a tensor's elements are generated. Kind "range" draws from [low, high)."""
 
     kind: Literal["default", "ones", "zeros", "randn", "rand", "range"] = "default"
     low: int | float = 0
@@ -47,7 +47,7 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """A tensor to make. `dtype` None is the model's own floating dtype."""
+    """A tensor to create. If `dtype` is None, it has the model's own floating-point dtype."""
 
     shape: tuple[int, ...]
     dtype: str | None = None
@@ -56,21 +56,21 @@ class TensorSpec:
 
 @dataclass(frozen=True, slots=True)
 class ValueSpec:
-    """A plain value, passed as it is."""
+    """A plain value, passed unchanged."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class FileSpec:
-    """A file that holds tensors; read without running code."""
+    """A file that contains tensors. It is read without running code."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionSpec:
-    """A function without arguments that makes the batch, in a Python file or module."""
+    """A function without arguments that returns the batch, in a Python file or module."""
 
     source: str
     name: str
@@ -78,14 +78,14 @@ class FunctionSpec:
 
 @dataclass(frozen=True, slots=True)
 class ListSpec:
-    """A list of inputs that is one argument. Only configurations can say it."""
+    """A list of inputs that is one argument. Only a configuration can contain one."""
 
     items: tuple[Spec, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DictSpec:
-    """A mapping of inputs that is one argument. Only configurations can say it."""
+    """A mapping of inputs that is one argument. Only a configuration can contain one."""
 
     items: tuple[tuple[str, Spec], ...]
 
@@ -97,7 +97,7 @@ Spec: TypeAlias = "TensorSpec | ValueSpec | FileSpec | FunctionSpec | ListSpec |
 class InputSpec:
     """One `--input`: for the keyword `name`, or None for the next position.
 
-    `origin` is where a configuration gives it: "hooks.yaml:3: inputs[0]".
+    `origin` is its place in a configuration: "hooks.yaml:3: inputs[0]".
     """
 
     name: str | None
@@ -107,7 +107,7 @@ class InputSpec:
 
     @property
     def place(self) -> str:
-        """Where it was given, for errors."""
+        """The place for errors."""
         return self.origin or f"--input {self.text}"
 
 
@@ -116,9 +116,10 @@ _FUNCTION = re.compile(r"(.+\.py):([A-Za-z_][\w.]*)")
 _BRACKETS = re.compile(r"([a-z][a-z0-9_]*)\[([0-9, ]*)\](?::(.*))?")
 _SHAPE = re.compile(r"[0-9]+(?:x[0-9]+)*")
 _RANGE = re.compile(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)\.\.([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)", re.I)
-_LONGEST = 1000  # characters of a range: the dots can be parted in so many ways
+_LONGEST = 1000  # characters of a range, because the pattern is slow on many dots
 LARGEST = 2**63 - 1  # of torch's integers
 _SHOWN = 80  # characters of a number that an error shows
+_RANGE_HINT = "write `LOW..HIGH`, as in `0..50257`"
 _FILES = (".pt", ".pth", ".npy", ".safetensors")
 
 
@@ -127,7 +128,7 @@ def _refuse(text: str, message: str, hint: str = HINT) -> NoReturn:
 
 
 def canonical_dtype(name: str) -> str | None:
-    """Torch's own name of a dtype, or None where there is none of that name."""
+    """Return torch's own name of a dtype, or None if the name is unknown."""
     name = name.removeprefix("torch.")
     name = _ALIASES.get(name, name)
     return name if name in DTYPES else None
@@ -136,33 +137,30 @@ def canonical_dtype(name: str) -> str | None:
 def _dtype(text: str, name: str) -> str:
     dtype = canonical_dtype(name)
     if dtype is None:
-        near = nearest(name, [*DTYPES, *_ALIASES])
-        _refuse(
-            text,
-            f"'{name}' is no dtype",
-            try_instead(near, "dtypes are " + ", ".join(DTYPES[:4]) + ", …"),
-        )
+        guess = nearest(name, [*DTYPES, *_ALIASES])
+        choices = ", ".join(DTYPES)
+        _refuse(text, f"unknown dtype '{name}'", try_instead(guess, f"choose from {choices}"))
     return dtype
 
 
 def _end(text: str, word: str) -> int | float:
-    """One end of a range: an integer, or a float that is finite."""
+    """Return one bound of a range: an integer or a finite float."""
     try:
         number = float(word) if re.search("[.e]", word, re.I) else int(word)
         if math.isfinite(float(number)):
             return number
-    except (ValueError, OverflowError):  # two points; an int that no float holds
+    except (ValueError, OverflowError):  # two points; an int beyond the range of a float
         pass
-    _refuse(text, f"'{_short(word)}' is no number that fits", "write LOW..HIGH, as in 0..50257")
+    _refuse(text, f"'{_short(word)}' is not a finite number", _RANGE_HINT)
 
 
 def _sizes(text: str, words: list[str]) -> tuple[int, ...]:
-    """The sizes of a shape. Neither one nor their product may be more than torch counts."""
-    sizes = [int((word.lstrip("0") or "0")[:20]) for word in words]  # 20 digits are beyond it
-    what = "a size" if max(sizes, default=0) > LARGEST else "a number of elements"
+    """Return the sizes of a shape. Neither a size nor their product may exceed torch's limit."""
+    sizes = [int((word.lstrip("0") or "0")[:20]) for word in words]  # 20 digits exceed the limit
     if max(sizes, default=0) > LARGEST or math.prod(sizes) > LARGEST:
+        what = "size" if max(sizes, default=0) > LARGEST else "number of elements"
         shape = _short("x".join(words))
-        _refuse(text, f"'{shape}' has {what} past 2^63", "give smaller sizes")
+        _refuse(text, f"the {what} of '{shape}' must be below 2^63", "use smaller sizes")
     return tuple(sizes)
 
 
@@ -177,14 +175,15 @@ def _fill(text: str, word: str, dtype: str) -> Fill:
             _refuse(
                 text,
                 f"the range {_short(word)} is empty",
-                "HIGH is excluded: write LOW..HIGH with LOW < HIGH",
+                "write `LOW..HIGH` with LOW < HIGH: HIGH is excluded",
             )
         if dtype == "bool" or dtype in COMPLEX:
-            _refuse(text, f"a range makes no {dtype} tensor", "leave the range out")
+            _refuse(text, f"{dtype} does not support a range", "remove the range")
         if dtype in INTEGERS and not (isinstance(low, int) and isinstance(high, int)):
-            _refuse(text, f"a range of {dtype} has whole ends", "write LOW..HIGH, as in 0..50257")
+            _refuse(text, f"the bounds of a range of {dtype} must be integers", _RANGE_HINT)
         if dtype.startswith("uint") and low < 0:
-            _refuse(text, f"{dtype} holds nothing below 0", "raise the lower end, or take int64")
+            hint = "use a lower bound of at least 0, or dtype int64"
+            _refuse(text, f"{dtype} does not support negative values", hint)
         return Fill("range", low, high)
     if word in {"ones", "zeros"}:
         return Fill("ones" if word == "ones" else "zeros")
@@ -192,15 +191,11 @@ def _fill(text: str, word: str, dtype: str) -> Fill:
         if dtype in INTEGERS or dtype == "bool":
             _refuse(
                 text,
-                f"{word} makes no {dtype} tensor",
-                "give a range, as in 0..10, or ones or zeros",
+                f"{dtype} does not support {word}",
+                "use ones, zeros or a range such as `0..10`",
             )
         return Fill("randn" if word == "randn" else "rand")
-    _refuse(
-        text,
-        f"'{word}' is no way to fill a tensor",
-        "fills are ones, zeros, randn, rand and LOW..HIGH",
-    )
+    _refuse(text, f"unknown fill '{word}'", "choose from ones, zeros, randn, rand, LOW..HIGH")
 
 
 def _tensor(text: str, body: str) -> TensorSpec:
@@ -210,14 +205,14 @@ def _tensor(text: str, body: str) -> TensorSpec:
         if not all(part.isascii() and part.isdigit() for part in sizes):
             _refuse(
                 text,
-                f"'[{match[2]}]' is no shape",
-                "write sizes between commas, as in float32[2,3]",
+                f"'[{match[2]}]' is not a shape",
+                "write sizes separated by commas, as in `float32[2,3]`",
             )
         fill = _fill(text, match[3], dtype) if match[3] is not None else Fill()
         return TensorSpec(_sizes(text, sizes), dtype, fill)
     shape, *rest = body.split(":", 2)
     if not _SHAPE.fullmatch(shape):
-        _refuse(text, f"'{body}' is no input")
+        _refuse(text, f"'{body}' is not an input")
     sizes_ = _sizes(text, shape.split("x"))
     if not rest:
         return TensorSpec(sizes_)
@@ -227,14 +222,16 @@ def _tensor(text: str, body: str) -> TensorSpec:
 
 def _spec(text: str, body: str) -> Spec:
     if body.startswith("value:"):
-        from hookcli.spec.yaml import load_value  # PyYAML is for those who write a value
+        from hookcli.spec.yaml import load_value  # PyYAML is imported only for a value
 
         word = body.removeprefix("value:")
         try:
             return ValueSpec(None if word.lower() == "none" else load_value(word))
         except ValueError as error:
             _refuse(
-                text, f"the value is not YAML: {error}", "write value:3, value:true, value:[1, 2]"
+                text,
+                f"invalid YAML: {error}",
+                "write a value such as `value:3`, `value:true` or `value:[1, 2]`",
             )
     if match := _FUNCTION.fullmatch(body):
         return FunctionSpec(match[1], match[2])
@@ -244,11 +241,11 @@ def _spec(text: str, body: str) -> Spec:
 
 
 def parse_inputs(texts: tuple[str, ...]) -> tuple[InputSpec, ...]:
-    """The inputs that the flags describe, in their order.
+    """Return the inputs that the flags describe, in their order.
 
     Raises
     ------
-    RequestError : one is malformed, or a keyword stands twice.
+    RequestError : an input is malformed, or a keyword is given twice.
 
     """
     inputs: list[InputSpec] = []
@@ -256,6 +253,6 @@ def parse_inputs(texts: tuple[str, ...]) -> tuple[InputSpec, ...]:
         match = _NAME.fullmatch(text)
         name, body = (match[1], match[2]) if match else (None, text)
         if name is not None and any(input_spec.name == name for input_spec in inputs):
-            _refuse(text, f"'{name}' is given twice", "give each keyword one --input")
+            _refuse(text, f"'{name}' is given twice", "remove one of them")
         inputs.append(InputSpec(name, _spec(text, body.strip()), text))
     return tuple(inputs)

@@ -1,4 +1,4 @@
-"""What a request asks of a run: which phases, in which mode, and whether with values."""
+"""The plan of a run: its phases, its mode, and whether it needs real tensors."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.errors import RequestError
 from hookcli.spec.hooks import BackwardSpec, HookSpec, OptimizerSpec
 from hookcli.spec.request import Mode, Spec
+from hookcli.text import counted
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to run a model. `optimizer` is None where the run takes no step with one."""
+    """How to run a model. `optimizer` is None if the run has no optimizer step."""
 
     phases: frozenset[Phase]
     mode: Mode
@@ -25,31 +26,31 @@ class Plan:
     steps: int = 1
     backward: BackwardSpec = BackwardSpec()  # noqa: RUF009  # frozen
     optimizer: OptimizerSpec | None = None
-    stepped_by_default: bool = False  # the optimizer is ours, as none was named
-    where_it_can: bool = False  # no backward where nothing in the output requires grad
-    norms: bool = False  # of weights and gradients, no other figure
+    stepped_by_default: bool = False  # the user named no optimizer, so it is the default one
+    where_it_can: bool = False  # without backward if nothing in the output requires grad
+    norms: bool = False  # record norms of weights and gradients, and no other statistics
     flops: bool = True
     timings: bool = False
-    digests: bool = False  # of what the run leaves, to compare with other runs
+    digests: bool = False  # record digests of the results, to compare them with other runs
 
     @property
     def goes_backward(self) -> bool:
-        """Whether there is a backward pass."""
+        """Whether the run has a backward pass."""
         return "backward" in self.phases
 
 
 def _needed(hook: HookSpec) -> set[Phase]:
-    """The phases that a run performs for a hook."""
+    """Return the phases that a run performs for a hook."""
     kind = CATALOGUE[hook.kind]
     return set(kind.needs or kind.phases)
 
 
 def plan(spec: Spec) -> Plan:
-    """The plan of a request.
+    """Return the plan of a request.
 
     Raises
     ------
-    RequestError : it wants a backward pass without autograd.
+    RequestError : it needs a backward pass, but autograd is off.
     """
     phases: set[Phase] = {"build", "forward"}
     for hook in spec.hooks:
@@ -65,9 +66,9 @@ def plan(spec: Spec) -> Plan:
         phases |= {"optimizer", "loss", "backward"}
     if "backward" in phases and not run.grad:
         raise RequestError(
-            f"{spec.command} goes backward here, which --no-grad forbids",
+            f"{spec.command} runs backward, which cannot be combined with --no-grad",
             place="--no-grad",
-            hint="leave one of the two out",
+            hint="remove `--no-grad`, or the hooks and options that need backward",
         )
     return Plan(
         phases=frozenset(phases),
@@ -92,48 +93,48 @@ def plan(spec: Spec) -> Plan:
 def in_its_mode(
     settings: Plan, spec: Spec, exported: Literal["train", "eval", "mixed"] | None
 ) -> tuple[Plan, list[str]]:
-    """The plan for a program that was exported in one mode; a warning where another was asked for.
+    """Return the plan for a program exported in one mode, and a warning if --mode is another one.
 
-    None is a program that acts alike in both, and every model that is no such program.
+    `exported` is None for a program that behaves the same in both modes, and for other models.
     """
     if exported is None:
         return settings, []
-    asked = spec.run.mode
+    mode = spec.run.mode
     settings = replace(settings, mode="as-is")
-    if asked in {None, "as-is", exported}:
+    if mode in {None, "as-is", exported}:
         return settings, []
-    told = f"--mode {asked} changes nothing: the program was exported in {exported} mode"
-    return settings, [told]
+    warning = f"--mode {mode} has no effect: the program was exported in {exported} mode"
+    return settings, [warning]
 
 
 def why_values(spec: Spec) -> str | None:
-    """Why fake tensors would not do for a request; None where they may."""
+    """Return why a request needs real tensors; None if fake tensors are sufficient."""
     if spec.command == "grads":
-        return "gradients have values"
+        return "gradients require values"
     if spec.command == "check":
-        return "values are judged"
+        return "rules check values"
     if spec.run.verify_neutral or spec.side is not None:
         return "values are compared"
     if spec.run.distributed is not None and spec.run.distributed.nproc > 1:
         return "ranks exchange values"
     if spec.timings:
-        return "times are those of real operators"
+        return "only real operators can be timed"
     if spec.run.loss not in {"probe", "sum", "mean"} and not spec.run.loss.startswith("output:"):
-        return "the loss is a function of the user's"
+        return "the loss is a user-defined function"
     for hook in spec.hooks:
         if CATALOGUE[hook.kind].needs_values:
-            return f"{hook.kind} works on values"
+            return f"kind {hook.kind} requires values"
         for action in hook.actions:
             if ACTIONS[action.name].needs_values:
-                return f"{action.name} needs values"
+                return f"{action.name} requires values"
     if {"state_dict", "package", "optimizer"} & plan(spec).phases:
-        return "what is saved or stepped has values"
+        return "saving and optimizer steps require values"
     return None
 
 
 def unjudged(spec: Spec) -> list[str]:
-    """A warning where the configuration asks for checks, and another command runs."""
+    """Return a warning if the configuration has checks, and the command is not `check`."""
     if spec.command == "check" or not spec.checks:
         return []
     count = len(spec.checks)
-    return [f"checks: {count} asked for and not judged: hookcli check judges them"]
+    return [f"{counted(count, 'check')} not evaluated: run `hookcli check` to evaluate them"]

@@ -1,4 +1,4 @@
-"""Runs of several ranks as part of the request: torchrun's environment, one rank's share."""
+"""Requests for runs with several ranks: torchrun's environment, and the request of one rank."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
 def of_torchrun(timeout: float) -> Rank | None:
-    """The rank that torchrun started this process as; None where it did not."""
+    """Return the rank as which torchrun started this process; None if it did not start it."""
     values = [os.environ.get(name, "") for name in _NAMES]
     if not all(values) or not all(map(_NUMBER.fullmatch, values[:3])):
         return None
@@ -23,13 +23,13 @@ def of_torchrun(timeout: float) -> Rank | None:
     return Rank(number, world, local, int(size) if _NUMBER.fullmatch(size) else 1, None, timeout)
 
 
-def is_together(asked: DistributedSpec | None) -> bool:
-    """Whether several ranks are asked for, or torchrun has started this one."""
-    return (asked is not None and asked.nproc > 1) or of_torchrun(0) is not None
+def is_together(distributed: DistributedSpec | None) -> bool:
+    """Return whether several ranks are requested, or torchrun has started this process."""
+    return (distributed is not None and distributed.nproc > 1) or of_torchrun(0) is not None
 
 
 def of_rank(spec: Spec, rank: Rank) -> Spec:
-    """The request on the rank's own device, with its own file of events."""
+    """Return the request for one rank, with its own device and its own file of events."""
     run = replace(spec.run, rank=rank.number)
     if run.device == "cuda":
         run = replace(run, device=f"cuda:{rank.local}")
@@ -38,6 +38,6 @@ def of_rank(spec: Spec, rank: Rank) -> Spec:
 
 
 def with_rank(file: str, number: int) -> str:
-    """events.jsonl → events.rank1.jsonl; rank 0 has the name itself."""
+    """Return events.rank1.jsonl for events.jsonl. Rank 0 uses the name unchanged."""
     path = Path(file)
     return str(path.with_name(f"{path.stem}.rank{number}{path.suffix}")) if number else file

@@ -1,4 +1,4 @@
-"""The whole request as plain data. The command line makes it; the worker carries it out."""
+"""The whole request as plain data. The command line creates it, and the worker executes it."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ Mode: TypeAlias = Literal["train", "eval", "as-is"]
 TensorsOption: TypeAlias = Literal["auto", "fake", "real"]
 Command: TypeAlias = Literal["inspect", "grads", "trace", "check"]
 DEVICES = ("cpu", "cuda", "mps", "xpu")
-_INDEX = re.compile("[0-9]{1,3}")  # of a device: torch's are of 8 bits
+_INDEX = re.compile("[0-9]{1,3}")  # of a device: torch stores it in 8 bits
 MOST = 1e9  # seconds of a timeout, gigabytes of memory
-LOSSES = ("probe", "sum", "mean")  # beside output:PATH and functions
-LOSS_HINT = "write probe, sum, mean, output:PATH or file.py:function"
+LOSSES = ("probe", "sum", "mean")  # in addition to output:PATH and functions
+LOSS_HINT = "choose from probe, sum, mean, output:PATH, file.py:function"
 
 
 def is_device(text: str) -> bool:
-    """Whether a text names a device as torch does: "cpu", "cuda:1"; it may not be there."""
+    """Return whether a string is a name of a device, such as "cuda:1". It may not be available."""
     kind, colon, index = text.partition(":")
     return kind in DEVICES and (not colon or _INDEX.fullmatch(index) is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One constructor argument: positional where `name` is None. `text` is as it was typed.
+    """One constructor argument: positional if `name` is None. `text` is as it was typed.
 
-    `origin` is where a configuration gives it: "hooks.yaml:3: model.args.depth".
+    `origin` is its place in a configuration: "hooks.yaml:3: model.args.depth".
     """
 
     name: str | None
@@ -42,15 +42,15 @@ class Argument:
 
     @property
     def place(self) -> str:
-        """Where it was given, for errors."""
+        """The place for errors."""
         return self.origin or f"--arg {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """Which model: where it stands, what its constructor gets, which weights it takes.
+    """The model: its source, its constructor arguments, its weights.
 
-    With `trust` a file that runs code when it is opened may be.
+    With `trust`, files that run code when they are opened may be opened.
     """
 
     source: str
@@ -64,10 +64,11 @@ Parallel: TypeAlias = Literal["ddp", "fsdp"]
 
 @dataclass(frozen=True, slots=True)
 class DistributedSpec:
-    """How many local ranks, and what wraps the model. The names are torch's own.
+    """The number of local ranks, and what wraps the model. The names are torch's own.
 
-    None leaves torch's default, of `find_unused_parameters` what the ranks' own graphs say. `wrap`
-    are globs of the modules that FSDP shards one by one; without any, those in a ModuleList.
+    None means torch's default; for `find_unused_parameters` it depends on the graphs of the ranks.
+    `wrap` contains globs of the modules that FSDP shards one by one; by default those in a
+    ModuleList.
     """
 
     nproc: int = 1
@@ -87,8 +88,8 @@ class DistributedSpec:
 class Rank:
     """One of the processes that run a model together.
 
-    `store` is the path of a file through which local ranks meet; None for those of torchrun, which
-    has set the environment. `local` counts on this machine. `timeout` is in seconds.
+    `store` is the path of the file through which local ranks connect; None for ranks of torchrun,
+    which has set the environment. `local` is the number on this machine. `timeout` is in seconds.
     """
 
     number: int
@@ -101,7 +102,7 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """How to run it. `timeout` is in seconds for the whole command, `max_memory` in bytes."""
+    """How to run a model. `timeout` is for the whole command in seconds, `max_memory` in bytes."""
 
     tensors: TensorsOption = "auto"
     mode: Mode | None = None  # None: the command's own
@@ -116,10 +117,10 @@ class RunSpec:
     steps: int = 1
     optimizer: OptimizerSpec | None = None
     backward: BackwardSpec = field(default_factory=BackwardSpec)
-    flops: bool = False  # count where the command does not by itself
+    flops: bool = False  # count them even if the command does not do so by default
     verify_neutral: bool = False
     distributed: DistributedSpec | None = None
-    rank: int = 0  # added to the seed where inputs are made
+    rank: int = 0  # added to the seed of inputs
     package: tuple[PackagePattern, ...] = ()
 
 
@@ -127,8 +128,9 @@ class RunSpec:
 class SideSpec:
     """One of two runs that are compared. They exchange the batch and weights in `folder`.
 
-    With `weights` the one side's go into the other. Of the calls in `keep`, by their order, the
-    tensors are kept there too, and nothing is measured; the second side then compares them.
+    With `weights`, the weights of the first side are loaded into the second. `keep` lists calls by
+    their order; their tensors are stored in `folder` too, and nothing is measured. The second side
+    then compares them.
     """
 
     name: Literal["a", "b"]
@@ -139,16 +141,17 @@ class SideSpec:
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """The user's terminal, for actions that ask there in another process: two descriptors.
+    """The user's terminal, for actions in another process that ask the user: two descriptors.
 
-    `screen` is the terminal's; `prompt` that of a file whose first byte is 1 while one asks.
+    `screen` is that of the terminal. `prompt` is that of a file whose first byte is 1 while an
+    action asks.
     """
 
     screen: int
     prompt: int
 
     def asks(self) -> bool:
-        """Whether a debugger waits for a command there, or carries one out."""
+        """Return whether a debugger waits for a command, or executes one."""
         return os.pread(self.prompt, 1, 0) == b"\1"
 
 
@@ -163,22 +166,23 @@ class Spec:
     hooks: tuple[HookSpec, ...] = ()  # those of the configuration, then the preset's
     libraries: tuple[str, ...] = ()  # absolute paths of compiled operators
     stream: str | None = None  # a file that events are written to as they happen
-    timings: bool = False  # note when each event and each call happened
+    timings: bool = False  # record the time of each event and each call
     checks: tuple[CheckSpec, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     probes: tuple[str, ...] = ()  # what the checks need of the run
     side: SideSpec | None = None  # this run is one of two that are compared
-    data_only: bool = False  # a stranger wrote the configuration: it writes below the start alone
-    terminal: Terminal | None = None  # the worker's parent sets it, where an action asks there
+    data_only: bool = False  # of unknown origin: write only below the working folder
+    terminal: Terminal | None = None  # the worker's parent sets it if an action asks the user
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try at a request, in a process of its own.
+    """One attempt at a request, in its own process.
 
-    `fallback` says why an earlier, fake one did not count; `declaration` names the declared batch
-    that it settled on, `inferred` the batch that it inferred. With `for_batch` a fake run is there
-    only to infer one; with `meta_import` the model's file is imported on the meta device.
+    `fallback` tells why an earlier attempt with fake tensors was discarded. `declaration` names the
+    declared batch that it chose, and `inferred` is the batch that it inferred. With `for_batch`, a
+    fake run only infers a batch. With `meta_import`, the model's file is imported on the meta
+    device.
     """
 
     tensors: Literal["fake", "real"]

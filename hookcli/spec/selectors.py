@@ -1,8 +1,8 @@
-"""`at`: its short form as text, and what a selector matches. Pure functions, torch-free.
+"""`at`: its short form as a string, and what a selector matches. Pure functions without torch.
 
 `PATTERN`, `PATTERN:input[PATH]` or `PATTERN:output[PATH]`. A pattern is a case-sensitive glob on
-qualified names in which `*` crosses dots; the root's name is "", so `:input[0]` is the model's own
-first input. The mapping form is read in hookcli/config/reading/at.py.
+qualified names in which `*` also matches dots. The root's name is "", so `:input[0]` is the model's
+own first input. hookcli/config/sections/at.py reads the mapping form.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ _WILD = re.compile(r"[*?\[\]]")
 
 
 def part_of(text: str) -> tuple[Part, str]:
-    """What `output.hidden[2]` says: the part, and the path in it.
+    """Return the part and the path of a string such as `output.hidden[2]`.
 
     Raises
     ------
-    ValueError : it is neither; the message is a sentence, and its second argument a hint.
+    ValueError : the string is malformed. Its arguments are a message and a hint.
 
     """
     match = re.fullmatch(r"(\w*)(.*)", text, re.DOTALL)
     word, path = (match[1], match[2]) if match else (text, "")
     if word not in _PARTS:
         raise ValueError(
-            f"'{word or text}' is no part of a module's call",
+            f"'{word or text}' is not a part of a module's call",
             try_instead(
                 _nearest_part(word),
-                "write input or output, with a path: output[0], output.logits",
+                "write `input` or `output`, or with a path `output[0]` or `output.logits`",
             ),
         )
     if not _PATH.fullmatch(path):
         raise ValueError(
-            f"'{path}' is no path into the {word}",
-            f'write {word}[0], {word}.logits, {word}.hidden[2] or {word}["a key"]',
+            f"'{path}' is not a path within the {word}",
+            f'write `{word}[0]`, `{word}.logits`, `{word}.hidden[2]` or `{word}["a key"]`',
         )
     return _PARTS[word], path
 
@@ -55,11 +55,11 @@ def _nearest_part(word: str) -> str | None:
 
 
 def match_of(text: str) -> Match:
-    """The condition that the short form says.
+    """Return the condition that the short form describes.
 
     Raises
     ------
-    ValueError : what follows the colon is malformed; as `part_of`.
+    ValueError : the text after the colon is malformed; as `part_of`.
 
     """
     match = _PART.fullmatch(text)
@@ -70,17 +70,17 @@ def match_of(text: str) -> Match:
     if colon:
         near = _nearest_part(re.match(r"\w*", word)[0])  # type: ignore[index]  # always matches
         raise ValueError(
-            f"'{word}' after the colon is neither input nor output",
+            f"the text after the colon must be input or output, got '{word}'",
             try_instead(
                 near and f"{pattern}:{near}",
-                "write PATTERN:input or PATTERN:output; a name with a colon as {name: …}",
+                "write `PATTERN:input` or `PATTERN:output`, or `{name: …}` for a name with a colon",
             ),
         )
     return Match(pattern=text)
 
 
 def selector_of(text: str) -> Selector:
-    """The selector that the short form says; raises as `match_of`."""
+    """Return the selector that the short form describes. Raises as `match_of`."""
     return Selector((match_of(text),), text)
 
 
@@ -90,7 +90,7 @@ def _regex(text: str) -> re.Pattern[str]:
 
 
 def match_name(match: Match, name: str, aliases: tuple[str, ...] = ()) -> bool:
-    """Whether one of a target's names satisfies what `match` says of names."""
+    """Return whether one of a target's names satisfies the conditions on names."""
     return any(
         (match.pattern is None or fnmatchcase(candidate, match.pattern))
         and (match.name is None or candidate == match.name)
@@ -107,9 +107,9 @@ def match_module(
     depth: int,
     leaf: bool,
 ) -> bool:
-    """Whether one condition holds for a module; `part` and `path` are not looked at.
+    """Return whether a module satisfies a condition; `part` and `path` are ignored.
 
-    Where it names an operator or a node, this is whether such a one inside the module is meant.
+    If the condition names an operator or a node, return whether it selects those in this module.
     """
     if match.op is not None or match.node is not None:
         inside = match.inside
@@ -134,15 +134,16 @@ def module_matches(
     depth: int,
     leaf: bool,
 ) -> bool:
-    """Whether a module is meant: `type` is its class's bare name, `depth` 0 for the root.
+    """Return whether a selector matches a module.
 
-    For values, the modules whose inputs or outputs are meant; see `values` and `plain`.
+    `type` is the name of its class without the package. `depth` is 0 for the root. Conditions on
+    values match the modules of those inputs or outputs; see `values` and `plain`.
     """
     return any(match_module(match, name, aliases, type, depth, leaf) for match in selector.any)
 
 
 def name_matches(selector: Selector, name: str, aliases: tuple[str, ...] = ()) -> bool:
-    """Whether a parameter is meant. Conditions on values, operators and nodes mean none."""
+    """Return whether a selector matches a parameter. Only conditions on names can match one."""
     return any(
         match_name(match, name, aliases)
         and not (match.negated is not None and name_matches(match.negated, name, aliases))
@@ -152,67 +153,69 @@ def name_matches(selector: Selector, name: str, aliases: tuple[str, ...] = ()) -
 
 
 def is_plain(match: Match) -> bool:
-    """Whether a condition names its target itself, and no value, operator or node within it."""
+    """Return whether a condition selects a target itself, not a value, operator or node in it."""
     return match.part is None and match.op is None and match.node is None
 
 
 def plain(selector: Selector) -> Selector:
-    """The conditions on modules or parameters themselves; none may be left."""
+    """Return the selector with only the conditions on modules or parameters, possibly none."""
     return replace(selector, any=tuple(match for match in selector.any if is_plain(match)))
 
 
 def values(selector: Selector) -> Selector:
-    """The conditions on inputs and outputs of modules' calls; none may be left."""
+    """Return the selector with only the conditions on inputs and outputs, possibly none."""
     return replace(selector, any=tuple(match for match in selector.any if match.part is not None))
 
 
 def path_matches(match: Match, path: str) -> bool:
-    """Whether the tensor at `path` of an input or output is meant: at or below the match's."""
+    """Return whether a tensor's path in an input or output is at or below the condition's path."""
     rest = path[len(match.path) :]
     return path.startswith(match.path) and (not rest or rest[0] in "[.")
 
 
 def depth_of(name: str) -> int:
-    """How deep a qualified name lies: 0 for the root, 1 for its children."""
+    """Return the depth of a qualified name: 0 for the root, 1 for its children."""
     return name.count(".") + 1 if name else 0
 
 
 def near(selector: Selector, names: Iterable[str], count: int = 3) -> list[str]:
-    """The names that come closest to what the selector asks for, the closest first."""
+    """Return the names that are closest to the names in the selector, the closest first."""
     known = list(dict.fromkeys(name for name in names if name))
     matches: dict[str, None] = {}
-    for wanted in _wanted(selector):
-        matches.update(dict.fromkeys(_near(wanted, known, count)))
+    for text in _names_in(selector):
+        matches.update(dict.fromkeys(_near(text, known, count)))
     return list(matches)[:count]
 
 
-def _wanted(selector: Selector) -> Iterable[str]:
+def _names_in(selector: Selector) -> Iterable[str]:
     for match in selector.any:
         yield from (text for text in (match.pattern, match.name, match.regex) if text)
         if match.inside is not None:
-            yield from _wanted(match.inside)
+            yield from _names_in(match.inside)
 
 
-def _near(wanted: str, known: list[str], count: int) -> list[str]:
-    folded = wanted.casefold()
-    bare = _WILD.sub("", wanted).strip(".")
+def _near(text: str, known: list[str], count: int) -> list[str]:
+    folded = text.casefold()
+    name_part = _WILD.sub("", text).strip(".")
     matches = [name for name in known if fnmatchcase(name.casefold(), folded)]
-    matches += [name for name in known if bare and name.endswith(f".{bare}")]
-    matches += [name for name in known if wanted.endswith(f".{name}")]
-    matches += closest(bare, known, count, 0.6)
+    matches += [name for name in known if name_part and name.endswith(f".{name_part}")]
+    matches += [name for name in known if text.endswith(f".{name}")]
+    matches += closest(name_part, known, count, 0.6)
     if not matches:
-        last = {name.rpartition(".")[2]: name for name in reversed(known)}
-        near_last = closest(bare.rpartition(".")[2], list(last), count, 0.6)
-        matches = [last[word] for word in near_last]
+        last_words = {name.rpartition(".")[2]: name for name in reversed(known)}
+        guesses = closest(name_part.rpartition(".")[2], list(last_words), count, 0.6)
+        matches = [last_words[word] for word in guesses]
     return matches
 
 
 def advice(selector: Selector, names: Iterable[str]) -> str:
-    """The hint where a selector matched nothing."""
-    close = near(selector, names)
-    if close:
-        return try_instead(close)
-    texts = [match.pattern for match in selector.any if match.pattern is not None]
-    if any(text.count("[") != text.count("]") for text in texts):
-        return "a '[' without its ']' stands for itself; names have none"
-    return "hookcli inspect lists the names; * crosses dots, ? is one character, [1-4] a class"
+    """Return the hint for a selector that matched nothing."""
+    guesses = near(selector, names)
+    if guesses:
+        return try_instead(guesses)
+    patterns = [match.pattern for match in selector.any if match.pattern is not None]
+    if any(pattern.count("[") != pattern.count("]") for pattern in patterns):
+        return "close the '[' with a ']': without it, it matches the character '['"
+    return (
+        "run `hookcli inspect` for the names; * also matches dots, ? one character, [1-4] a digit"
+    )

@@ -1,6 +1,6 @@
 """Folders below the working folder, reached without following a symbolic link.
 
-With --data-only a stranger's configuration says where files are written and which files are read.
+With --data-only, a configuration of unknown origin decides which files are written and read.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ import stat
 from pathlib import Path
 
 WRITE_HINT = "use a folder below the working folder, as in `{save: taps/}`"
-SHOWN = (".yaml", ".yml")  # of the files that a stranger's configuration extends
+SHOWN = (".yaml", ".yml")  # the extended files whose content errors may show
 
 
 def parts_below(home: Path, path: str) -> tuple[str, ...] | None:
-    """The names that lead from `home` to an absolute path; None if it is not below `home`.
+    """Return the names that lead from `home` to an absolute path; None if it is not below `home`.
 
-    `home` is found by what it is, not by its name: the path may reach it through a link. None of
-    the names is "..".
+    `home` is compared by identity, not by name, because the path may reach it through a link. None
+    of the names is "..".
     """
     whole = Path(os.path.normpath(path))
     for above in (whole, *whole.parents):
         try:
             if above.samefile(home):
                 return whole.relative_to(above).parts
-        except (OSError, ValueError):  # not there; a NUL in the name
+        except (OSError, ValueError):  # it does not exist, or has a NUL in its name
             continue
     return None
 
 
 def obstacle(home: Path, parts: tuple[str, ...]) -> str | None:
-    """Why no folder can be made there without following a link; None if one can."""
+    """Return why a folder cannot be created without following a link; None if it can."""
     for count in range(1, len(parts) + 1):
         path = home.joinpath(*parts[:count])
         try:
@@ -51,10 +51,11 @@ def _name(parts: tuple[str, ...], count: int) -> str:
 
 
 def may_show(file: str, named: str) -> bool:
-    """Whether errors may show what a file holds, if a stranger's configuration names it.
+    """Return whether errors may show the content of a file that an unknown configuration names.
 
     `named` is the configuration that the user named. Files outside the working folder and the
-    configuration's, hidden ones (.git/config) and those that are not YAML may hold secrets.
+    configuration's folder, hidden files (.git/config) and files that are not YAML may contain
+    secrets.
     """
     real, here = Path(os.path.realpath(file)), Path(os.path.realpath(os.curdir))
     home = Path(os.path.abspath(named)).parent  # noqa: PTH100  # resolve() would follow links

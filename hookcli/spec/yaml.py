@@ -1,8 +1,8 @@
-"""YAML with the 1.2 core schema: only true and false are booleans, 1e-4 is a float, 010 is ten.
+"""YAML with the 1.2 core schema: only true and false are Booleans, 1e-4 is a float, 010 is ten.
 
 PyYAML's own loader follows YAML 1.1, where `no` is false, `1:30` is ninety and `1e-4` is a string.
-Text that is not YAML raises `yaml.YAMLError` alone: PyYAML's scanner and constructors raise what
-Python's own functions raise, and trust an explicit tag.
+This loader raises only `yaml.YAMLError` for invalid YAML. PyYAML's scanner and constructors also
+raise what Python's own functions raise, and trust an explicit tag.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any
 import yaml
 
 DEEPEST = 40  # levels of nesting
-NESTED = "nested deeper"  # the problem of what is
+NESTED = "nested deeper"  # the problem of values that are nested deeper
 _TAG = "tag:yaml.org,2002:"
-_SHOWN = 40  # characters of a scalar that an error shows
+_SHOWN = 40  # the most characters of a scalar that an error shows
 
 
 def _int(text: str) -> int:
     base = {"0o": 8, "0x": 16}.get(text[:2], 10)
     value = int(text[2:] if base != 10 else text, base)
-    str(value)  # hexadecimal digits have no limit as they are read, but as they are printed
+    str(value)  # Python limits the digits that it prints, not the hexadecimal digits that it reads
     return value
 
 
@@ -30,7 +30,7 @@ def _float(text: str) -> float:
     return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
 
 
-# The name of the tag, what the text is, the first characters of it, and what it becomes.
+# The name of the tag, a pattern of the text, its possible first characters, and its value.
 _SCALARS: tuple[tuple[str, str, str, Callable[[str], Any]], ...] = (
     ("null", r"~|null|Null|NULL|", "~nN\0", lambda _: None),
     ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF", lambda text: text.lower() == "true"),
@@ -50,13 +50,13 @@ def _refused(node: yaml.Node, problem: str, hint: str) -> yaml.constructor.Const
 
 
 class CoreLoader(yaml.SafeLoader):
-    """Safe loading, core schema; duplicate keys and what is nested too deep are refused."""
+    """Loads safely with the core schema. Refuses duplicate keys and values nested too deep."""
 
     yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012  # PyYAML's own protocol
     depth = 0
 
     def fetch_more_tokens(self) -> Any:
-        """The next tokens. Escapes beyond Unicode and endless version numbers are errors too."""
+        """Read the next tokens. Escapes beyond Unicode and huge version numbers are errors too."""
         try:
             return super().fetch_more_tokens()
         except (ValueError, OverflowError) as error:
@@ -64,7 +64,7 @@ class CoreLoader(yaml.SafeLoader):
             raise yaml.scanner.ScannerError(None, None, f"malformed: {error}", mark) from None
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """The node, not deeper than `DEEPEST`: each level takes some of Python's stack."""
+        """Return the node, at most `DEEPEST` levels deep: each level uses Python's stack."""
         if self.depth >= DEEPEST:
             raise yaml.MarkedYAMLError(
                 problem=NESTED,
@@ -77,13 +77,15 @@ class CoreLoader(yaml.SafeLoader):
             self.depth -= 1
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """The mapping; a duplicate key raises."""
+        """Return the mapping. A duplicate key raises an error."""
         _check_kind(node, yaml.MappingNode, "mapping")
         seen: set[Hashable] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, Hashable):
-                raise yaml.MarkedYAMLError(problem="unhashable key", problem_mark=node.start_mark)
+                raise yaml.MarkedYAMLError(
+                    problem="a key must not be a list or a mapping", problem_mark=node.start_mark
+                )
             if key in seen:
                 raise yaml.MarkedYAMLError(
                     problem=f"duplicate key {key!r}", problem_mark=key_node.start_mark
@@ -92,15 +94,15 @@ class CoreLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep=deep)
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Leave `<<` an ordinary key: the merge key is no part of the core schema."""
+        """Treat `<<` as an ordinary key: the core schema has no merge keys."""
 
 
 def _check_kind(node: yaml.Node, kind: type[yaml.Node], word: str) -> None:
     if not isinstance(node, kind):
-        raise _refused(node, f"the tag of a {word} cannot stand here", "remove the tag")
+        raise _refused(node, f"the value is not a YAML {word}", "remove the tag")
 
 
-# A tag that is written out also takes what YAML 1.1 has for it: !!bool yes, !!int 1_000.
+# An explicit tag also accepts values of YAML 1.1: !!bool yes, !!int 1_000.
 _EXPLICIT: dict[str, Callable[[Any, yaml.ScalarNode], Any]] = {
     "bool": yaml.SafeLoader.construct_yaml_bool,
     "int": yaml.SafeLoader.construct_yaml_int,
@@ -109,24 +111,24 @@ _EXPLICIT: dict[str, Callable[[Any, yaml.ScalarNode], Any]] = {
 
 
 def _scalar(name: str, pattern: re.Pattern[str], value: Callable[[str], Any]) -> Any:
-    """The constructor of a scalar of the core schema."""
+    """Return the constructor of a scalar of the core schema."""
 
     def construct(loader: CoreLoader, node: yaml.ScalarNode) -> Any:
         text = str(loader.construct_scalar(node))
         if pattern.fullmatch(text):
             try:
                 return value(text)
-            except ValueError:  # Python reads and prints integers of some thousands of digits
+            except ValueError:  # more digits than Python reads or prints
                 pass
         elif name in _EXPLICIT:
             try:
                 return _EXPLICIT[name](loader, node)
             except (ValueError, KeyError, OverflowError, IndexError):
-                pass  # not in YAML 1.1 either
+                pass  # invalid in YAML 1.1 too
         if name in {"null", "bool"}:
             shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
             raise _refused(node, f"'{shown}' is not a YAML {name}", "remove the tag")
-        raise _refused(node, "this number cannot be read", "quote it for a text")
+        raise _refused(node, "invalid number", "put it in quotes if it is a string")
 
     return construct
 
@@ -136,7 +138,7 @@ def _str(loader: CoreLoader, node: yaml.ScalarNode) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        problem = "this text holds half a character (a surrogate)"
+        problem = "the string contains half of a character (a surrogate)"
         raise _refused(node, problem, "write the whole character") from None
     return text
 
@@ -155,8 +157,8 @@ def _timestamp(loader: CoreLoader, node: yaml.ScalarNode) -> Any:
     try:
         return loader.construct_yaml_timestamp(node)
     except (ValueError, OverflowError, AttributeError):  # the text does not match PyYAML's pattern
-        problem = "this is not a YAML timestamp"
-        raise _refused(node, problem, "write 2001-12-31, or remove the tag") from None
+        problem = "the value is not a YAML timestamp"
+        raise _refused(node, problem, "write `2001-12-31`, or remove the tag") from None
 
 
 for _name, _pattern, _first, _value in _SCALARS:
@@ -168,16 +170,16 @@ for _name, _construct in (("str", _str), ("map", _map), ("seq", _seq), ("timesta
 
 
 class _ValueLoader(CoreLoader):
-    """Without aliases: a line needs none."""
+    """Loads one line, in which aliases are not allowed."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
-            raise yaml.MarkedYAMLError(problem="an alias is not taken here")
+            raise yaml.MarkedYAMLError(problem="aliases are not supported")
         return super().compose_node(parent, index)
 
 
 def load_value(text: str) -> Any:
-    """The plain data that `text` says.
+    """Return the plain data of a line of YAML.
 
     Raises
     ------
@@ -195,13 +197,13 @@ def load_value(text: str) -> Any:
 
 
 class _CoreDumper(yaml.SafeDumper):
-    """Quotes what the core schema would take for something else, and no more."""
+    """Quotes only strings that the core schema would read as another type."""
 
     yaml_implicit_resolvers = CoreLoader.yaml_implicit_resolvers
 
 
 def flow(value: Any) -> str:
-    """Plain data as YAML on one line, which `load_value` reads back."""
+    """Return plain data as YAML on one line, which `load_value` reads back."""
     text = yaml.dump(
         value,
         Dumper=_CoreDumper,

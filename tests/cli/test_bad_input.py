@@ -65,7 +65,7 @@ CASES = {
     "unknown argument": (["ok.py", "--arg", "widht=3"], 2, "'widht'", "--arg widht=3", "`width`"),
     "malformed argument": (["ok.py", "--arg", "x=[1"], 2, "not YAML", "--arg x=[1", "--arg"),
     "argument twice": (
-        ["ok.py", "--arg", "x=1", "--arg", "x=2"], 2, "'x' is given twice", "--arg x=2", "one",
+        ["ok.py", "--arg", "x=1", "--arg", "x=2"], 2, "'x' is given twice", "--arg x=2", "remove one",
     ),
     "bad call": (
         ["ok.py", "--arg", "width={call: nope}"], 2, "malformed", "--arg width=", "{call:",
@@ -91,13 +91,13 @@ CASES = {
         "range",
     ),
     "too many elements": (
-        ["ok.py", "-i", "4294967296x4294967296"], 2, "past 2^63", "--input 4294", "smaller",
+        ["ok.py", "-i", "4294967296x4294967296"], 2, "below 2^63", "--input 4294", "smaller",
     ),
     "too many steps": (
         ["ok.py", "--batch-size", 20 * "9"], 2, "at most", "--batch-size 999", "--batch-size 2",
     ),
     "no name": ([""], 2, "directory", "''", "pass a file in it"),
-    "malformed input": (["ok.py", "-i", "2x"], 2, "'2x' is no input", "--input 2x", "2x3x224"),
+    "malformed input": (["ok.py", "-i", "2x"], 2, "'2x' is not an input", "--input 2x", "2x3x224"),
     "unknown dtype": (["ok.py", "-i", "2x4:flaot32"], 2, "no dtype", "--input 2x4:", "`float32`"),
     "empty range": (["ok.py", "-i", "2:int64:5..5"], 2, "is empty", "--input 2:int64", "HIGH"),
     "keyword twice": (["ok.py", "-i", "x=2x4", "-i", "x=2x4"], 2, "given twice", "--input x", ""),

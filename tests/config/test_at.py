@@ -64,7 +64,7 @@ def test_values_operators_and_nodes(hook):
          "at.regex", "whole name must match"),
         ('{regex: "(a"}', "invalid regular expression: missing ), unterminated subpattern at position 0",
          "at.regex", "whole name must match"),
-        ("{part: outputs, name: a}", "'outputs' is no part of a module's call", "at.part",
+        ("{part: outputs, name: a}", "'outputs' is not a part of a module's call", "at.part",
          "try `output`"),
         ("{in: a}", "'in' requires 'op' or 'node'", "at.in", "op: aten.add"),
         ("{call: 0, name: a}", "'call' requires 'op' or 'node'", "at.call", "op: aten.add"),
@@ -73,7 +73,7 @@ def test_values_operators_and_nodes(hook):
          "{op: aten.add, in: {type: Block}}"),
         ("{op: add}", "'add' is not the name of an operator", "at.op", "such as `aten.add`"),
         ('{not: "fc:output"}', "'not' can select only modules or parameters", "at.not", "remove the part"),
-        ('"fc:outptu"', "'outptu' after the colon is neither input nor output", "at",
+        ('"fc:outptu"', "the text after the colon must be input or output, got 'outptu'", "at",
          "try `fc:output`"),
         ("[a, 1]", "at[1] must be a pattern, a mapping of conditions, or a list of these, "
          "got 1", "at[1]", "write `at:"),

@@ -93,7 +93,7 @@ def test_arguments_and_weights_of_the_file_go_with_its_model(read, folder):
 def test_a_model_must_be_named(read):
     with pytest.raises(RequestError) as caught:
         spec_of("grads", None, Flags())
-    assert (caught.value.message, caught.value.place) == ("no model is named", "hookcli grads")
+    assert (caught.value.message, caught.value.place) == ("missing MODEL", "hookcli grads")
     with pytest.raises(RequestError):
         spec_of("grads", read("preset: none"), Flags())
 
@@ -135,7 +135,7 @@ def test_fake_tensors_and_an_action_that_needs_values_are_refused(read):
     config = read("run: {tensors: fake}\nhooks:\n- {kind: forward, at: a, do: stats}")
     with pytest.raises(RequestError) as caught:
         spec_of("trace", config, MODEL)
-    assert caught.value.message == "stats needs values, and fake tensors have none"
+    assert caught.value.message == "stats requires values, which fake tensors do not have"
     assert caught.value.place == "hooks.yaml:3: hooks[0].do"
     flags = Flags(model="m.py", run={"tensors": "auto"})
     assert spec_of("trace", config, flags).run.tensors == "auto"

@@ -96,7 +96,7 @@ def test_files_in_run_come_out_absolute(read, folder):
             "such as 1",
         ),
         ("loss: sume", "unknown loss 'sume'", "loss", "try `sum`"),
-        ("loss: 'output:a['", "'.a[' is no path into the output", "loss", "output:loss"),
+        ("loss: 'output:a['", "'.a[' is not a path within the output", "loss", "output:loss"),
         (
             "loss: 'my_los.py:loss'",
             "file not found: my_los.py",
@@ -130,7 +130,12 @@ def test_files_in_run_come_out_absolute(read, folder):
             "backward.gradient[0]",
             "write `gradient",
         ),
-        ("backward: {gradient: '2y'}", "'2y' is no input", "backward.gradient", "write shapes"),
+        (
+            "backward: {gradient: '2y'}",
+            "'2y' is not an input",
+            "backward.gradient",
+            "write a shape",
+        ),
         (
             "backward: {gradient: batch.pt}",
             "'batch.pt' is not the shape of a tensor",
@@ -139,7 +144,7 @@ def test_files_in_run_come_out_absolute(read, folder):
         ),
         (
             "backward: {inputs: 'fc:outptu'}",
-            "'outptu' after the colon is neither input nor output",
+            "the text after the colon must be input or output, got 'outptu'",
             "backward.inputs",
             "`fc:output`",
         ),

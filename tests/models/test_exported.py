@@ -171,7 +171,7 @@ def test_the_mode_is_that_of_the_export(tmp_path):
     report = attempt(path, mode="eval")
     assert report.run.mode == "as-is"
     assert all(row.training for row in report.layers)
-    assert "--mode eval changes nothing: the program was exported in train mode" in report.warnings
+    assert "--mode eval has no effect: the program was exported in train mode" in report.warnings
     assert "in train mode" in report.warnings[0]
 
 

@@ -57,14 +57,18 @@ def test_the_short_form(text, expected):
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("fc:outptu", "'outptu' after the colon is neither input nor output", "`fc:output`"),
-        ("fc:out", "'out' after the colon is neither", "try `fc:output`"),
-        ("fc:weight", "'weight' after the colon is neither", "{name: …}"),
-        ("fc:output[", "'[' is no path into the output", "output[0]"),
-        ("fc:output[-1]", "'[-1]' is no path into the output", "output[0]"),
-        ("fc:output.", "'.' is no path", "output.logits"),
-        ("fc:output[0", "'[0' is no path", "output[0]"),
-        ("fc:", "'' after the colon is neither", "PATTERN:input"),
+        (
+            "fc:outptu",
+            "the text after the colon must be input or output, got 'outptu'",
+            "`fc:output`",
+        ),
+        ("fc:out", "must be input or output, got 'out'", "try `fc:output`"),
+        ("fc:weight", "must be input or output, got 'weight'", "{name: …}"),
+        ("fc:output[", "'[' is not a path within the output", "output[0]"),
+        ("fc:output[-1]", "'[-1]' is not a path within the output", "output[0]"),
+        ("fc:output.", "'.' is not a path", "output.logits"),
+        ("fc:output[0", "'[0' is not a path", "output[0]"),
+        ("fc:", "must be input or output, got ''", "PATTERN:input"),
     ],
 )
 def test_what_follows_a_colon_is_input_or_output_with_a_path(text, message, hint):
@@ -176,6 +180,6 @@ def test_near_names_are_found(text, expected):
 
 
 def test_an_open_bracket_is_explained_where_nothing_matches():
-    assert "without its ']'" in advice(selector_of("zzz["), NAMES)
+    assert "close the '['" in advice(selector_of("zzz["), NAMES)
     assert advice(selector_of("Fc"), NAMES) == "try `fc`"
     assert "hookcli inspect lists the names" in advice(selector_of("zzz"), NAMES)

@@ -1,1 +1,1 @@
-"""The child process in which models run, and the parent's side of it, which is torch-free."""
+"""The worker: the child process in which models run, and the parent's side, without torch."""

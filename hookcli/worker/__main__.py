@@ -1,4 +1,4 @@
-"""The child process. Started by path, so that neither its folder nor the user's is searched.
+"""The child process. It is started by path, so that no folder is added to the import path.
 
 Arguments: descriptors of the job, the answer, the last event and the dump; hookcli's parent folder.
 """
@@ -6,8 +6,8 @@ Arguments: descriptors of the job, the answer, the last event and the dump; hook
 import sys
 
 if __name__ == "__main__":
-    # The folder of this script stands first on the path, but for PYTHONSAFEPATH; nothing is to be
-    # imported from it, and hookcli itself comes last: its neighbours must not hide the user's.
+    # Python puts the folder of this script first on the path, unless PYTHONSAFEPATH is set. Nothing
+    # must be imported from it. hookcli comes last: packages next to it must not hide the user's.
     if sys.path[0] == sys.argv[0].rpartition("/")[0]:
         del sys.path[0]
     if sys.argv[5] not in sys.path:

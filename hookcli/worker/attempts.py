@@ -1,4 +1,4 @@
-"""From a request to one report: fake tensors first, a fresh process with real ones to confirm."""
+"""Carry out a request: with fake tensors first, then with real ones in a new process."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class _Done:
 
 @dataclass(frozen=True, slots=True)
 class WorkerResult:
-    """The report, and a line for each try that it took to infer the batch.
+    """The report, and a line for each trial that was needed to infer the batch.
 
-    Of several ranks it is rank 0's, with what differs on the `others`; where torchrun started this
-    process as another rank, `rank` is that, and the report its own.
+    With several ranks, it is the report of rank 0, with those of the `others`. If torchrun started
+    this process as another rank, `rank` is that rank, and the report is its own.
     """
 
     report: Report
@@ -51,8 +51,8 @@ def run(
 ) -> WorkerResult:
     """Carry out the request.
 
-    `check` is called often while a worker runs, and may raise `InterruptedRun`; `meanwhile` once,
-    for what can be done beside it.
+    `check` is called often while a worker runs, and may raise `InterruptedRun`. `meanwhile` is
+    called once, for work that can be done at the same time.
 
     Raises
     ------
@@ -65,8 +65,8 @@ def run(
     if not spec.run.verify_neutral or ran.report.error is not None:
         return ran
 
-    def again(bare: Spec) -> Report:
-        return run_within(bare, limits, check).report
+    def again(unhooked: Spec) -> Report:
+        return run_within(unhooked, limits, check).report
 
     return dataclasses.replace(ran, report=verified(spec, ran.report, again))
 
@@ -77,7 +77,7 @@ def run_within(
     check: Callable[[], None],
     meanwhile: Callable[[], None] = lambda: None,
 ) -> WorkerResult:
-    """One run, in as many attempts as it takes, within the limits of the whole command.
+    """Carry out one run in as many attempts as needed, within the limits of the whole command.
 
     Raises
     ------
@@ -87,19 +87,19 @@ def run_within(
     together = runs_together(spec)
     run_all = _ranks if together else _attempts
     actions = (action for hook in spec.hooks for action in hook.actions)
-    asking = next((action for action in actions if CATALOGUE[action.name].asks), None)
-    if asking is None:
+    interactive = next((action for action in actions if CATALOGUE[action.name].asks), None)
+    if interactive is None:
         return run_all(spec, limits, check, meanwhile)
     from hookcli.worker.terminal import user_terminal  # only for a debugger
 
-    with user_terminal(asking, several_ranks=together) as terminal:
+    with user_terminal(interactive, several_ranks=together) as terminal:
         return run_all(dataclasses.replace(spec, terminal=terminal), limits, check, meanwhile)
 
 
 def _attempts(
     spec: Spec, limits: Limits, check: Callable[[], None], meanwhile: Callable[[], None]
 ) -> WorkerResult:
-    """A run by one process, in as many attempts as it takes."""
+    """Run in one process, in as many attempts as needed."""
     started = time.monotonic()
     real = spec.run.tensors == "real" or why_values(spec) is not None
     first = Attempt("real" if real else "fake")
@@ -116,7 +116,7 @@ def _attempts(
 def _ranks(
     spec: Spec, limits: Limits, check: Callable[[], None], meanwhile: Callable[[], None]
 ) -> WorkerResult:
-    """A run by several ranks; the batch is inferred by one process, where they cannot."""
+    """Run in several ranks; one process infers the batch if the ranks cannot."""
     ranks = Ranks(spec, limits, check)
     try:
         result = ranks.run(Attempt("real"), meanwhile)
@@ -156,11 +156,11 @@ def _attempt(
 
 
 def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
-    """The attempt that this outcome calls for, or None where it is the truth.
+    """Return the attempt that must follow this outcome, or None if the outcome is final.
 
     Raises
     ------
-    ModelError : a real run is called for, and memory would not hold it.
+    ModelError : a real run must follow, and memory is too small for it.
 
     """
     if attempt.tensors == "real":
@@ -172,7 +172,7 @@ def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
     inferred = None
     if isinstance(outcome, Crash):
         if outcome.reason == "memory" and outcome.phase == "import" and not attempt.meta_import:
-            return Attempt("fake", meta_import=True)  # a big model, built as its file is imported
+            return Attempt("fake", meta_import=True)  # a big model, built during import
         confirm = outcome.reason == "died" and outcome.phase not in {"start", "import"}
         reason = outcome.message
         declaration = None
@@ -192,12 +192,12 @@ def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
         reason = _brief(error) + (f" at {error.place}" if error.place else "")
     if not confirm or spec.run.tensors == "fake":
         return None
-    _hold(spec, outcome)
+    _check_memory(spec, outcome)
     return Attempt("real", fallback=reason, declaration=declaration, inferred=inferred)
 
 
-def _hold(spec: Spec, outcome: _Outcome) -> None:
-    """Refuse a real run that memory would not hold, where the fake one told the size."""
+def _check_memory(spec: Spec, outcome: _Outcome) -> None:
+    """Refuse a real run that is too large for memory, if the fake run gave the size."""
     if not isinstance(outcome, _Done) or outcome.report.model.parameter_bytes is None:
         return
     model, error = outcome.report.model, outcome.report.error

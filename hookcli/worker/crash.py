@@ -1,4 +1,4 @@
-"""A child that ended without a word → what can still be said of it."""
+"""Describe a child process that ended without an answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HINTS = {
 
 
 def crash_error(spec: Spec, crash: Crash) -> ModelError:
-    """Said where the child ended before its model ran."""
+    """Return the error for a child that ended before its model ran."""
     where = LastEvent(crash.phase, crash.layer, crash.call, crash.place).sentence()
     return ModelError(
         f"{crash.message}, {where}",
@@ -38,12 +38,12 @@ def crash_error(spec: Spec, crash: Crash) -> ModelError:
 
 
 def crash_hint(kind: str) -> str:
-    """What to do about a crash of this kind."""
+    """Return the hint for a crash of this kind."""
     return _HINTS[kind]
 
 
 def crash_report(spec: Spec, attempt: Attempt, crash: Crash, seconds: float) -> Report:
-    """A partial report that holds the error alone."""
+    """Return a partial report that contains only the error."""
     return Report(
         schema=SCHEMA,
         command=spec.command,

@@ -1,4 +1,4 @@
-"""Two runs to compare, each in a process of its own, and what they hand to each other."""
+"""Two runs to compare, each in a separate process, and the files that they exchange."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class PairRequest:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A side whose model failed: its partial report tells of it."""
+    """A side whose model failed, with its partial report."""
 
     side: _Name
     report: Report
 
 
 def _named(error: HookcliError, side: str) -> HookcliError:
-    """The error, said of a side."""
+    """Add the side to the message of an error."""
     error.message = f"{side.upper()}: {error.message}"
     return error
 
@@ -80,7 +80,7 @@ class _Pair:
         self._check = check
 
     def compare(self, meanwhile: Callable[[], None]) -> Diff | Broken:
-        with contextlib.suppress(OSError):  # said when the run itself cannot start
+        with contextlib.suppress(OSError):  # reported when the run itself cannot start
             start_ahead()  # B's process imports torch while A runs
         a = self._side("a", meanwhile)
         if a.error is not None:
@@ -101,7 +101,7 @@ class _Pair:
         spec = self._request.a if name == "a" else self._request.b
         side = SideSpec(name, self._folder, weights=not self._request.own_weights, keep=keep)
         spec = dataclasses.replace(spec, side=side)
-        if keep:  # the forward alone, in the mode that it had
+        if keep:  # only the forward, in the same mode as before
             run = dataclasses.replace(spec.run, mode=plan(spec).mode)
             spec = dataclasses.replace(spec, command="inspect", run=run)
         try:
@@ -111,7 +111,7 @@ class _Pair:
             raise _named(error, name) from None
 
     def _again(self, a: int, b: int) -> dict[tuple[int, str], tuple[ExactDiff, ...]]:
-        """One call of each side compared element by element."""
+        """Run one call of each side again, and compare them element by element."""
         with contextlib.suppress(OSError):
             start_ahead()
             start_ahead()
@@ -126,7 +126,7 @@ class _Pair:
         }
 
     def _save(self, a: Report, b: Report) -> None:
-        """Both reports, and the tensors of the call that was run again.
+        """Save both reports, and the tensors of the call that was run again.
 
         Raises
         ------

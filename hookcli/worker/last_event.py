@@ -1,7 +1,7 @@
-"""The child's last event, in memory that outlives it, and Python's own dump of where it died.
+"""The child's last event, in memory that outlives it, and Python's own dump of its last stack.
 
-Two slots are written in turn and then switched by one byte, so that a reader never sees half of
-an event, whenever the writer dies.
+Two slots are written in turn and switched by one byte, so that a reader never sees an incomplete
+event, whenever the writer dies.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 @dataclass(frozen=True, slots=True)
 class LastEvent:
-    """Where the child had come. `layer` is a qualified name, or a type in angle brackets.
+    """How far the child had come. `layer` is a qualified name, or a type in angle brackets.
 
-    `doing` is what it does within the phase that no layer and no step describes, such as a probe.
+    `doing` names work within the phase that is neither a layer nor a step, such as a probe.
     """
 
     phase: str
@@ -45,7 +45,7 @@ class LastEvent:
     doing: str | None = None
 
     def sentence(self) -> str:
-        """In words: "in forward, in layer1.0.conv (call 2)"."""
+        """Describe it: "in forward, in layer1.0.conv (call 2)"."""
         if self.layer is None:
             return f"in {self.phase}"
         name = self.layer or "the model itself"
@@ -55,20 +55,20 @@ class LastEvent:
 
 def _field(text: str, longest: int = _LONGEST) -> bytes:
     data = text.replace("\0", "").encode("utf-8", "replace")
-    if len(data) > longest:  # the end of a path says more than its start
+    if len(data) > longest:  # the end of a path is more useful than its start
         data = b"..." + data[-longest:]
     return data
 
 
 class LastEventWriter:
-    """The child's side. Costs two copies of a few bytes an event."""
+    """The child's side. Each event costs two copies of a few bytes."""
 
     def __init__(self, fd: int) -> None:
         self._map = mmap.mmap(fd, _SIZE)
         self._slot = 0
 
     def write(self, event: LastEvent) -> None:
-        """Note that this runs."""
+        """Write an event."""
         fields = [event.phase, str(event.step)]
         if event.layer is not None:
             fields += [event.layer, str(event.call or 0), event.place or ""]
@@ -81,7 +81,7 @@ class LastEventWriter:
 
 
 class LastEventReader:
-    """The parent's side of two unnamed files, which the child has too; it writes after this."""
+    """The parent's side of two unnamed files that the child shares and writes afterwards."""
 
     def __init__(self, events: int, dump: int) -> None:
         self._events = events
@@ -90,7 +90,7 @@ class LastEventReader:
         LastEventWriter(self._events).write(LastEvent("start", None, None, None))
 
     def last(self) -> LastEvent:
-        """The last whole event."""
+        """Return the last complete event."""
         data = os.pread(self._events, _SIZE, 0)
         start = (1 if data[2 * _SLOT] else 0) * _SLOT
         (size,) = _HEAD.unpack_from(data, start)
@@ -104,24 +104,24 @@ class LastEventReader:
         return LastEvent(phase, layer, index, place or None, step, doing or None)
 
     def dumped_place(self) -> str | None:
-        """The user's line in the last dump, as soon as it is written whole."""
+        """Return the user's line in the last dump, once the dump is complete."""
         text = os.pread(self._dump, _DUMP_LIMIT, 0).decode("utf-8", "replace")
         last = text.rpartition(_DUMP)[2]
         return user_line((_unescaped(name), int(line)) for name, line in _FRAME.findall(last))
 
 
 def _unescaped(filename: str) -> str:
-    """What the fault handler, which writes ASCII alone, made of a name."""
+    """Undo the escapes of the fault handler, which writes only ASCII."""
     return _ESCAPE.sub(lambda match: chr(int(match[1] or match[2] or match[3], 16)), filename)
 
 
 def is_ours(filename: str) -> bool:
-    """Whether a file is one of hookcli's."""
+    """Whether a file belongs to hookcli."""
     return filename.startswith(_OURS)
 
 
 def user_line(frames: Iterable[tuple[str, int | None]]) -> str | None:
-    """The first of the user's own lines, as "file.py:12"; an installed package's without one.
+    """Return the first line of the user's own code, as "file.py:12"; else of an installed package.
 
     Parameters
     ----------
@@ -154,4 +154,4 @@ def _cwd() -> Path:
         return Path(os.sep)
 
 
-_CWD = _cwd()  # as it was before the model's code ran: a model may change it
+_CWD = _cwd()  # before the model's code ran: a model may change it

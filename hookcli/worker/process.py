@@ -1,4 +1,4 @@
-"""Starting the child process; also ahead, so that it imports torch while the flags are read."""
+"""Start the child process, also in advance, so that it imports torch while flags are parsed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 from hookcli.worker.progress.screen import worker_stream
 
-TYPE_CHECKING = False  # as type checkers know it: importing typing takes a while
+TYPE_CHECKING = False  # known to type checkers: importing typing is slow
 if TYPE_CHECKING:
     from hookcli.worker.spawn import ChildProcess, Spawn
 
@@ -25,11 +25,11 @@ def spawn_python(
     pass_fds: tuple[int, ...],
     env: dict[str, str],
 ) -> ChildProcess:
-    """Python with these arguments, in a session of its own and without standard input: a `Spawn`.
+    """Start Python with these arguments, in a new session and without standard input: a `Spawn`.
 
     Raises
     ------
-    OSError : no process can be started.
+    OSError : the process cannot be started.
 
     """
     return subprocess.Popen(
@@ -47,16 +47,16 @@ _spawn: Spawn = spawn_python
 
 
 def set_spawn(spawn: Spawn) -> None:
-    """Start all workers from now on with `spawn`, as a test does that has torch imported."""
-    global _spawn  # noqa: PLW0603  # one for the process, as is what was started ahead
+    """Start all workers from now on with `spawn`, as tests do that have imported torch already."""
+    global _spawn  # noqa: PLW0603  # one per process, like the processes started ahead
     _spawn = spawn
 
 
 class Process:
     """A child that waits for its job, with its pipes, and memory that outlives it.
 
-    It has the descriptors in `more` too, under the same numbers. Where those are the user's
-    terminal, it writes to stderr itself, to keep the order of what both show.
+    It also inherits the descriptors in `more`, with the same numbers. If those are the user's
+    terminal, the child writes to stderr itself, to keep the order of what both show.
 
     Attributes
     ----------
@@ -84,35 +84,36 @@ class Process:
             os.close(answer)
 
     def close(self) -> None:
-        """Free the descriptors. A child without its job's pipe ends."""
+        """Close the descriptors. The child ends when the pipe of its job is closed."""
         for fd in (self.job, self.answer, self.events, self.dump):
             os.close(fd)
 
 
 def _environment() -> dict[str, str]:
-    """Ours, with one order for sets of strings: a model that goes through one runs alike again.
+    """Return the environment with a fixed hash seed, so that sets of strings keep their order.
 
-    Who sets PYTHONHASHSEED to a number wants that one.
+    A model that iterates over such a set then runs the same way each time. A number that the user
+    set as PYTHONHASHSEED is kept.
     """
-    asked = os.environ.get("PYTHONHASHSEED", "random")
-    return {**os.environ, "PYTHONHASHSEED": "0" if asked in {"", "random"} else asked}
+    seed = os.environ.get("PYTHONHASHSEED", "random")
+    return {**os.environ, "PYTHONHASHSEED": "0" if seed in {"", "random"} else seed}
 
 
 _ahead: list[Process] = []
 
 
 def start_ahead() -> None:
-    """Start the process that `started` will give."""
+    """Start a process in advance, which `started` will return."""
     _ahead.append(Process())
 
 
 def started() -> Process:
-    """The process that was started ahead, or else a new one."""
+    """Return the process that was started in advance, or a new one."""
     return _ahead.pop() if _ahead else Process()
 
 
 def end_unused() -> None:
-    """End what was started ahead and not asked for. It has seen nothing of the user's yet."""
+    """End processes that were started in advance and not used. They have run no user code."""
     while _ahead:
         process = _ahead.pop()
         process.child.kill()
@@ -121,7 +122,7 @@ def end_unused() -> None:
 
 
 def shared_memory() -> int:
-    """A descriptor without a name, in memory where the system can: a full /tmp must not matter."""
+    """Return the descriptor of an unnamed file, in memory if possible: /tmp may be full."""
     create = getattr(os, "memfd_create", None)
     if create is not None:
         fd: int = create("hookcli")
@@ -133,9 +134,9 @@ def shared_memory() -> int:
 
 
 def _error_stream(*, direct: bool) -> int:
-    """The parent's stderr for the model's output, or nowhere if that is closed.
+    """Return the parent's stderr, for the model's output; DEVNULL if it is closed.
 
-    It is `direct`, or through the screen that shows progress.
+    Unless `direct`, the output goes through the screen that shows progress.
     """
     try:
         os.fstat(2)

@@ -1,4 +1,4 @@
-"""The processes below a worker: memory, and ending them. Linux knows more than other systems."""
+"""The processes below a worker: measure their memory and end them. Some of it needs Linux."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LINUX = sys.platform == "linux"
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of what its children leave behind, so that it can be ended."""
+    """Make this process the parent of orphans of its children, so that it can end them."""
     if LINUX:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def children(pid: int) -> list[int]:
-    """Direct children of a process, on all its threads."""
+    """Return the direct children of a process, of all its threads."""
     pids: list[int] = []
     with contextlib.suppress(OSError):
         for task in (_PROC / str(pid) / "task").iterdir():
@@ -34,7 +34,7 @@ def children(pid: int) -> list[int]:
 
 
 def tree(pid: int) -> list[int]:
-    """A process and all below it."""
+    """Return a process and all its descendants."""
     pids, todo = [], [pid]
     while todo:
         pids.append(todo.pop())
@@ -43,7 +43,7 @@ def tree(pid: int) -> list[int]:
 
 
 def resident(pid: int) -> int:
-    """Resident bytes of a process and all below it; 0 where the system does not say."""
+    """Return the resident bytes of a process and its descendants; 0 if they are not known."""
     total = 0
     for member_pid in tree(pid):
         with contextlib.suppress(OSError, ValueError, IndexError):
@@ -52,20 +52,20 @@ def resident(pid: int) -> int:
 
 
 def end_group(pid: int) -> None:
-    """Kill a process group, and whatever left it but is still below this process."""
+    """Kill a process group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 
 
 def end_orphans(known: set[int]) -> None:
-    """Kill and reap what this process adopted; `known` are the children it had before."""
+    """Kill and reap the orphans that this process adopted; `known` are its earlier children."""
     if not LINUX:
         return
     for _ in range(50):
-        strangers = [p for p in children(os.getpid()) if p not in known]
-        if not strangers:
+        orphans = [p for p in children(os.getpid()) if p not in known]
+        if not orphans:
             return
-        for pid in strangers:
+        for pid in orphans:
             for member_pid in tree(pid):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(member_pid, signal.SIGKILL)
@@ -84,7 +84,7 @@ _MEANINGS = {
 
 
 def signal_in_words(number: int) -> str:
-    """A signal's name, and what it means where a process died of it."""
+    """Return a signal's name, and its meaning if it killed a process."""
     try:
         known = signal.Signals(number)
     except ValueError:  # a real-time signal
@@ -94,7 +94,7 @@ def signal_in_words(number: int) -> str:
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Keep the signals that raise from cutting a clean-up short: they come after it."""
+    """Delay the signals that raise until a clean-up is complete."""
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield

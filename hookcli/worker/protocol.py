@@ -1,4 +1,4 @@
-"""What goes over the pipes between the two sides. Both are of one version: no promises to others.
+"""The messages between parent and child. Both have the same version, so the format may change.
 
 Parent → child: one pickled `Job`. Child → parent: one frame, a report or a failure.
 """
@@ -16,8 +16,8 @@ from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.request import Attempt, Spec
 
 _HEAD = struct.Struct("<Q")
-PIPE_LOST = 74  # exit status of a child whose answer has no way to the parent: EX_IOERR
-# `os` and `pickle` are taken apart above, because a model may replace their functions.
+PIPE_LOST = 74  # exit status of a child that cannot send its answer to the parent: EX_IOERR
+# The functions are imported by name above, because a model may replace those of the modules.
 
 
 Reason: TypeAlias = Literal["died", "timeout", "memory"]
@@ -25,7 +25,7 @@ Reason: TypeAlias = Literal["died", "timeout", "memory"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What the child is to do."""
+    """The task of the child."""
 
     spec: Spec
     attempt: Attempt
@@ -33,10 +33,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class ReportMessage:
-    """The run's report, as JSON, and the batch that it settled on: declared, or inferred.
+    """The run's report, as JSON, and the batch that was used: declared or inferred.
 
-    `trials` are the tries that inference made, a line each. `failed`: the model raised. `others`
-    are the reports that the ranks after this one sent to it, None for one that sent none.
+    `trials` describes the trials of the inference, one line each. `failed`: the model raised.
+    `others` are the reports that the other ranks sent to this one, None for a rank that sent none.
     """
 
     json: str
@@ -49,7 +49,7 @@ class ReportMessage:
 
 @dataclass(frozen=True, slots=True)
 class FailureMessage:
-    """Nothing could be run: why, and in which phase."""
+    """Nothing could be run: the error, and the phase."""
 
     phase: str
     error: HookcliError
@@ -57,7 +57,7 @@ class FailureMessage:
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """The child ended without a word, or was ended: why, and where it had come."""
+    """The child ended without an answer, or was ended: the reason, and how far it had come."""
 
     reason: Reason
     message: str
@@ -71,14 +71,14 @@ Answer: TypeAlias = ReportMessage | FailureMessage | Crash
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write every byte."""
+    """Write all bytes."""
     view = memoryview(data)
     while view:
         view = view[write(fd, view) :]
 
 
 def send_job(fd: int, job: Job) -> None:
-    """Send the job, with its length before it: the pipe stays open as the parent's sign of life."""
+    """Send the job after its length: the pipe stays open as long as the parent lives."""
     body = dumps(job)
     write_all(fd, _HEAD.pack(len(body)) + body)
 
@@ -104,23 +104,23 @@ def _read(fd: int, size: int) -> bytes:
 
 
 def send_answer(fd: int, message: ReportMessage | FailureMessage) -> None:
-    """Send the one frame."""
+    """Send the answer, a single frame."""
     body = dumps(message)
     write_all(fd, _HEAD.pack(len(body)) + body)
 
 
 class Inbox:
-    """Collects the child's bytes until its one frame is whole."""
+    """Collect the child's bytes until its answer is complete."""
 
     def __init__(self) -> None:
         self._data = bytearray()
 
     def feed(self, data: bytes) -> None:
-        """Add what was read."""
+        """Add bytes that were read."""
         self._data += data
 
     def answer(self) -> ReportMessage | FailureMessage | None:
-        """The frame, once it is whole."""
+        """Return the answer if it is complete, else None."""
         if len(self._data) < _HEAD.size:
             return None
         (size,) = _HEAD.unpack_from(self._data)

@@ -1,4 +1,4 @@
-"""Several workers that run one model together, on this machine or as torchrun started them."""
+"""Several workers that run one model together, on this machine or under torchrun."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from hookcli.worker.process import start_ahead
 from hookcli.worker.protocol import Answer, Crash, FailureMessage, Job, ReportMessage
 from hookcli.worker.worker import TICK, Limits, Worker
 
-_AFTER = 10.0  # seconds that the others have once a rank has failed: they notice at once
+_AFTER = 10.0  # seconds for the other ranks after one failed: they usually notice at once
 
 
 @dataclass(frozen=True, slots=True)
 class RankedOutcome:
-    """The one report, those of the other ranks, and the tries that it took to infer the batch.
+    """The merged report, those of the other ranks, and the trials that inferred the batch.
 
-    `number` is this process's rank: where it is not 0, `report` is its own.
+    `number` is this process's rank: if it is not 0, `report` is its own.
     """
 
     report: Report
@@ -41,13 +41,13 @@ class RankedOutcome:
 
 
 def runs_together(spec: Spec) -> bool:
-    """Whether a request is one for several ranks."""
+    """Whether a request needs several ranks."""
     together = spec.command in {"grads", "trace", "check"} and spec.side is None
     return together and is_together(spec.run.distributed)
 
 
 class _Watching(contextlib.ExitStack):
-    """A worker that wakes a selector, until it has answered."""
+    """A worker that wakes a selector until it has answered."""
 
     def __init__(self, worker: Worker, selector: selectors.BaseSelector) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class _Watching(contextlib.ExitStack):
         self.enter_context(worker.watched(selector))
 
     def look(self, ready: set[int]) -> Answer | None:
-        """The answer, once there is one."""
+        """Return the answer, or None if there is none yet."""
         answer = self._worker.look(ready)
         if answer is not None:
             self.close()
@@ -63,17 +63,17 @@ class _Watching(contextlib.ExitStack):
 
 
 class Ranks:
-    """Runs a request by several ranks. `check` is called at every tick, and may raise."""
+    """Run a request in several ranks. `check` is called at every tick, and may raise."""
 
     def __init__(self, spec: Spec, limits: Limits, check: Callable[[], None]) -> None:
         self._spec, self._limits, self._check = spec, limits, check
         self._started = time.monotonic()
         timeout = max(limits.deadline - self._started, 1.0)
-        asked = spec.run.distributed or DistributedSpec()
+        ranks = (spec.run.distributed or DistributedSpec()).nproc
         joined = of_torchrun(timeout)
         self._joined = joined
         self._ranks = (
-            [Rank(i, asked.nproc, i, asked.nproc, "", timeout) for i in range(asked.nproc)]
+            [Rank(i, ranks, i, ranks, "", timeout) for i in range(ranks)]
             if joined is None
             else [joined]
         )
@@ -83,9 +83,9 @@ class Ranks:
 
         Raises
         ------
-        HookcliError : nothing could be run; of several ranks the first error is said.
+        HookcliError : nothing could be run; the first error of all ranks is raised.
         """
-        with _meeting() as folder, self._workers(attempt, folder) as workers:
+        with _private_folder() as folder, self._workers(attempt, folder) as workers:
             prepare()  # while the children import torch
             meanwhile()
             answers = self._answers(workers)
@@ -99,7 +99,7 @@ class Ranks:
 
     @contextlib.contextmanager
     def _workers(self, attempt: Attempt, folder: str) -> Iterator[list[Worker]]:
-        """All processes, before any is given its job: each knows the others for no orphans."""
+        """Start all processes before any gets its job, so that none counts as an orphan."""
         for _ in self._ranks[1:]:
             start_ahead()
         store = None if self._joined is not None else str(Path(folder) / "store")
@@ -115,7 +115,7 @@ class Ranks:
             ]
 
     def _answers(self, workers: list[Worker]) -> dict[int, Answer]:
-        """What each said, in the order of its coming."""
+        """Return the answer of each worker, in the order of arrival."""
         processes.adopt_orphans()
         answers: dict[int, Answer] = {}
         until = float("inf")
@@ -136,7 +136,7 @@ class Ranks:
         return answers
 
     def _tick(self, workers: list[Worker], answers: dict[int, Answer]) -> None:
-        """Look at what all of them hold together, and let the caller end it all."""
+        """Check the memory of all workers together, and let the caller stop the run."""
         try:
             self._check()
         except InterruptedRun as interruption:
@@ -164,12 +164,12 @@ class Ranks:
         _raise_if_none_ran(self._ranks, answers)
         reports: list[Report] = []
         failed: list[Failed] = []
-        news = {i: place for place, i in enumerate(answers)}
+        arrival = {i: place for place, i in enumerate(answers)}
         for i, rank in enumerate(self._ranks):
             report = self._report(attempt, answers[i] if i in answers else ended[i], seconds)
             reports.append(report)
             if i in answers and report.error is not None:
-                failed.append(Failed(rank.number, report.error, steps[i], news[i]))
+                failed.append(Failed(rank.number, report.error, steps[i], arrival[i]))
         if self._joined is not None:
             return self._as_one_rank(self._joined, reports[0], failed, answers[0])
         first = culprit(failed) if failed else None
@@ -186,7 +186,7 @@ class Ranks:
     def _as_one_rank(
         self, rank: Rank, own: Report, failed: list[Failed], answer: Answer
     ) -> RankedOutcome:
-        """Under torchrun: rank 0 merges what the others sent it; another has its own report."""
+        """Under torchrun, rank 0 merges the reports of all ranks; other ranks keep their own."""
         if rank.number:
             return RankedOutcome(own, {}, number=rank.number)
         sent = answer.others if isinstance(answer, ReportMessage) else ()
@@ -194,8 +194,8 @@ class Ranks:
         missing = [None] * (rank.world - 1 - len(others))
         for i, report in enumerate(others, 1):
             if report is None and own.error is not None:
-                gone = replace(own.error, layer=None, type="died", message="it sent no report")
-                failed.append(Failed(i, gone, None, 1))
+                lost = replace(own.error, layer=None, type="died", message="it sent no report")
+                failed.append(Failed(i, lost, None, 1))
             elif report is not None and report.error is not None:
                 failed.append(Failed(i, report.error, None, 1))
         error = (
@@ -226,32 +226,32 @@ def _trials(answers: dict[int, Answer]) -> tuple[str, ...]:
 
 
 def _raise_if_none_ran(ranks: list[Rank], answers: dict[int, Answer]) -> None:
-    """Say why nothing could be run, and on which rank where only one says so."""
+    """Raise the error that prevented the run, with its rank if the ranks differ."""
     errors = {i: item.error for i, item in answers.items() if isinstance(item, FailureMessage)}
     first = next((e for e in errors.values() if isinstance(e, NoBatchError)), None)
     if first is not None:
         raise first
-    for i, error in errors.items():  # in the order of their coming: others only lost this one
+    for i, error in errors.items():  # in the order of arrival: other ranks only lost the first one
         if error.status == Status.MODEL and len(errors) < len(ranks):
             continue
-        alike = len({item.message for item in errors.values()}) == 1 and len(errors) == len(ranks)
-        if not alike:
+        same = len({item.message for item in errors.values()}) == 1 and len(errors) == len(ranks)
+        if not same:
             error.message = f"rank {ranks[i].number}: {error.message}"
         raise error
 
 
 def _of_failure(spec: Spec, attempt: Attempt, answer: FailureMessage, seconds: float) -> Report:
-    """A rank that could not run while others did."""
+    """Return the report of a rank that could not run while others did."""
     error: HookcliError = answer.error
     crash = Crash("died", error.message, answer.phase, None, None, error.place)
     report = crash_report(spec, attempt, crash, seconds)
-    told_of = ErrorInfo(answer.phase, None, None, (), "ModelError", error.message, error.place)
-    return replace(report, error=told_of)
+    info = ErrorInfo(answer.phase, None, None, (), "ModelError", error.message, error.place)
+    return replace(report, error=info)
 
 
 @contextlib.contextmanager
-def _meeting() -> Iterator[str]:
-    """A folder that only this user can read, in which local ranks meet."""
+def _private_folder() -> Iterator[str]:
+    """A folder that only this user can read, in which local ranks find each other."""
     folder = tempfile.mkdtemp(prefix="hookcli-")
     try:
         yield folder

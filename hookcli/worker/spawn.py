@@ -1,4 +1,4 @@
-"""What starts the worker's process: an interface, as tests start it in another way."""
+"""The interface of the function that starts the worker's process; tests use another one."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ class ChildProcess(Protocol):
 
     @property
     def pid(self) -> int:
-        """Its number, which is also that of its session and its process group."""
+        """Its process id, which is also the id of its session and its process group."""
 
     def poll(self) -> int | None:
-        """The exit status, negative for a signal; None while it runs."""
+        """Return the exit status, negative for a signal; None while it runs."""
 
     def wait(self, timeout: float | None = None) -> int:
-        """The exit status, once it has ended.
+        """Wait until it ends, and return the exit status.
 
         Raises
         ------
@@ -25,14 +25,14 @@ class ChildProcess(Protocol):
         """
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it."""
 
 
 class Spawn(Protocol):
-    """Starts Python with these arguments, in a session of its own and without standard input.
+    """Start Python with these arguments, in a new session and without standard input.
 
-    `stdout` and `stderr` are descriptors or `subprocess.DEVNULL`; those in `pass_fds` keep their
-    numbers.
+    `stdout` and `stderr` are descriptors or `subprocess.DEVNULL`. The descriptors in `pass_fds`
+    keep their numbers.
     """
 
     def __call__(
@@ -44,10 +44,10 @@ class Spawn(Protocol):
         pass_fds: tuple[int, ...],
         env: dict[str, str],
     ) -> ChildProcess:
-        """The process.
+        """Start the process.
 
         Raises
         ------
-        OSError : none can be started.
+        OSError : it cannot be started.
 
         """

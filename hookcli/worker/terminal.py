@@ -1,8 +1,8 @@
-"""The user's terminal for a debugger in the worker, which has no terminal of its own.
+"""Give a debugger in the worker the user's terminal, because the worker has no terminal.
 
-The worker leads a session without a controlling terminal: what the user types, and the signals of
-Ctrl-C and Ctrl-Z, come to this process. The terminal is handed over as a descriptor, and signals
-are passed on while the debugger asks.
+The worker leads a session without a controlling terminal: keyboard input and the signals of Ctrl-C
+and Ctrl-Z come to this process. The terminal is passed on as a descriptor, and signals are passed
+on while the debugger waits for input.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from hookcli.worker.process import end_unused, shared_memory
 
 @contextlib.contextmanager
 def user_terminal(action: ActionSpec, *, several_ranks: bool) -> Iterator[Terminal]:
-    """The user's terminal, for an action that asks there.
+    """Open the user's terminal for an interactive action.
 
-    The terminal's settings are afterwards as they were.
+    The terminal's settings are restored afterwards.
 
     Raises
     ------
-    RequestError : there is no terminal to ask at, or several ranks would ask at once.
+    RequestError : there is no terminal, or several ranks would share it.
 
     """
     if several_ranks:
@@ -52,14 +52,14 @@ def user_terminal(action: ActionSpec, *, several_ranks: bool) -> Iterator[Termin
 
 
 def _open(action: ActionSpec) -> int:
-    """A descriptor of this process's terminal, in the foreground of which it is."""
+    """Return a descriptor of this process's terminal, if the process is in its foreground."""
     background = False
     for path in _paths():
         try:
             fd = os.open(path, os.O_RDWR | os.O_NOCTTY)
         except OSError:
             continue
-        with contextlib.suppress(OSError):  # the terminal of another session
+        with contextlib.suppress(OSError):  # it belongs to another session
             if os.tcgetpgrp(fd) == os.getpgrp():
                 return fd
             background = True
@@ -73,7 +73,7 @@ def _open(action: ActionSpec) -> int:
 
 
 def _paths() -> Iterator[str]:
-    """The terminal by its own name, which another session can use everywhere; else as Linux can."""
+    """Yield the terminal's own name, which works in another session everywhere, then /dev/tty."""
     for fd in range(3):
         with contextlib.suppress(OSError):
             yield os.ttyname(fd)
@@ -82,39 +82,39 @@ def _paths() -> Iterator[str]:
 
 @contextlib.contextmanager
 def signals_passed_on(child: int, terminal: Terminal) -> Iterator[None]:
-    """Have Ctrl-C end the debugger's command, not the run; and Ctrl-Z stop the child too.
+    """Make Ctrl-C end the debugger's command instead of the run, and Ctrl-Z stop the child too.
 
-    A Ctrl-C while the model runs does what it did before.
+    While the model runs, Ctrl-C has its usual effect.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    ends, stops = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTSTP)
+    on_interrupt, on_stop = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTSTP)
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         if terminal.asks():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGINT)
-        elif callable(ends):
-            ends(number, frame)
+        elif callable(on_interrupt):
+            on_interrupt(number, frame)
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(child, signal.SIGSTOP)  # or it would read what is typed to the shell
+            os.killpg(child, signal.SIGSTOP)  # otherwise it would read the input of the shell
         os.kill(os.getpid(), signal.SIGSTOP)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGCONT)
 
-    if callable(ends):  # not where it is ignored
+    if callable(on_interrupt):  # not if the signal is ignored
         signal.signal(signal.SIGINT, interrupt)
-    if stops is signal.SIG_DFL:
+    if on_stop is signal.SIG_DFL:
         signal.signal(signal.SIGTSTP, stop)
     try:
         yield
     finally:
         for number, ours, before in (
-            (signal.SIGINT, interrupt, ends),
-            (signal.SIGTSTP, stop, stops),
+            (signal.SIGINT, interrupt, on_interrupt),
+            (signal.SIGTSTP, stop, on_stop),
         ):
-            if signal.getsignal(number) is ours:  # an interruption has set another
+            if signal.getsignal(number) is ours:  # an interruption may have set another handler
                 signal.signal(number, before)

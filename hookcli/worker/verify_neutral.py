@@ -1,7 +1,7 @@
-"""`--verify-neutral`: the hooked run against two bare ones, each in a process of its own.
+"""`--verify-neutral`: compare the run with two runs without hooks, each in a separate process.
 
-Where the two bare runs differ from each other the model itself is not deterministic, and no hook
-is blamed.
+Values that differ between the two runs without hooks are not deterministic in the model itself,
+and are not judged.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ PROBE = "digest"
 _SHOWN = 3
 
 
-def bare(spec: Spec) -> Spec:
-    """The same run without a hook."""
+def without_hooks(spec: Spec) -> Spec:
+    """Return the same request without hooks."""
     settings = plan(spec)
     run = dataclasses.replace(
         spec.run, mode=settings.mode, optimizer=settings.optimizer, tensors="real"
@@ -36,12 +36,12 @@ def bare(spec: Spec) -> Spec:
 
 
 def verified(spec: Spec, report: Report, again: Callable[[Spec], Report]) -> Report:
-    """The report with a verdict on neutrality; `again` runs a request once more."""
+    """Return the report with a verdict on neutrality; `again` carries out a request."""
     first, second = (_without_hooks(spec, again, number) for number in (1, 2))
     hooked = _digests(report.measurements)
-    own = {name for name in first if first[name] != second.get(name)}
-    names = [name for name in first if name not in own and hooked.get(name) != first[name]]
-    row = _verdict(spec, report, names, len(first) - len(own), len(own))
+    unsteady = {name for name in first if first[name] != second.get(name)}
+    names = [name for name in first if name not in unsteady and hooked.get(name) != first[name]]
+    row = _verdict(spec, report, names, len(first) - len(unsteady), len(unsteady))
     measurements = tuple(m for m in report.measurements if m.probe != PROBE)
     return dataclasses.replace(report, measurements=measurements, checks=(*report.checks, row))
 
@@ -56,23 +56,25 @@ def _digests(measurements: tuple[Measurement, ...]) -> dict[str, str]:
 
 
 def _changes(spec: Spec, report: Report) -> bool:
-    """Whether a hook is there to change values."""
-    meant = any(
+    """Whether a hook changes values on purpose."""
+    declared = any(
         CATALOGUE[action.name].changes and not CATALOGUE[action.name].may_look
         for hook in spec.hooks
         for action in hook.actions
     )
     seen = report.events if isinstance(report.events, tuple) else ()
-    return meant or any(_changed(event) for event in seen)
+    return declared or any(_changed(event) for event in seen)
 
 
 def _changed(event: EventRow) -> bool:
     return event.changed not in {None, 0}
 
 
-def _verdict(spec: Spec, report: Report, names: list[str], judged: int, own: int) -> CheckRow:
+def _verdict(spec: Spec, report: Report, names: list[str], judged: int, unsteady: int) -> CheckRow:
     status = "pass"
-    aside = f" ({own} differ between runs without hooks, and are not judged)" if own else ""
+    aside = (
+        f" ({unsteady} differ between runs without hooks, and are not judged)" if unsteady else ""
+    )
     message = (
         "outputs, gradients, parameters and buffers are bitwise equal to those of runs without "
         f"hooks{aside}"

@@ -1,4 +1,4 @@
-"""Starting a worker and waiting for its answer, whatever the model does meanwhile."""
+"""Start a worker and wait for its answer, whatever the model does meanwhile."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from hookcli.worker.process import Process, started
 from hookcli.worker.progress.screen import follow
 from hookcli.worker.protocol import PIPE_LOST, Answer, Crash, Inbox, Job, Reason, send_job
 
-TICK = 0.05  # seconds between looks at memory
-_GRACE = 2.0  # seconds that the model's exit handlers have
+TICK = 0.05  # seconds between checks of memory
+_GRACE = 2.0  # seconds for the model's exit handlers
 _DUMP_WAIT = 1.0  # seconds, at most, for a hanging child to write where it is
-_RESERVE = 256 << 20  # bytes: with less left on the machine, the worker is what gives way
+_RESERVE = 256 << 20  # bytes: if the machine has less left, the worker is ended
 
 
 @dataclass(slots=True)
 class Pauses:
-    """How long a command has waited for the user."""
+    """How long the command has waited for the user."""
 
     seconds: float = 0.0
 
@@ -36,7 +36,7 @@ class Pauses:
 class Limits:
     """`deadline` in `time.monotonic` seconds; `memory` in bytes of the whole process tree.
 
-    What a debugger waited for the user is in `pauses`, and does not count.
+    The time that a debugger waited for the user is in `pauses`, and does not count.
     """
 
     deadline: float
@@ -45,18 +45,18 @@ class Limits:
     pauses: Pauses = field(default_factory=Pauses)
 
     def passed(self) -> bool:
-        """Whether the time is over."""
+        """Whether the deadline has passed."""
         return time.monotonic() > self.deadline + self.pauses.seconds
 
 
 class Worker:
-    """One child process with its pipes. A context: on every way out the process group ends."""
+    """One child process with its pipes. A context manager that always ends the process group."""
 
     def __init__(self, job: Job, limits: Limits) -> None:
         self._limits = limits
         terminal = job.spec.terminal
         self._terminal = terminal
-        self._looked = time.monotonic()
+        self._checked = time.monotonic()
         self._process = (
             started() if terminal is None else Process((terminal.screen, terminal.prompt))
         )
@@ -84,29 +84,29 @@ class Worker:
         self.end()
 
     def end(self) -> None:
-        """Kill the process group and what left it, and free everything."""
+        """Kill the process group and the processes that left it, and close all descriptors."""
         if self._unfollow is not None:
             self._unfollow()
         with processes.undisturbed():
             processes.end_group(self._child.pid)
             self._child.wait()
-            processes.end_group(self._child.pid)  # those that were forked meanwhile
+            processes.end_group(self._child.pid)  # processes that were forked meanwhile
             processes.end_orphans(self._known)
             self._process.close()
 
     @property
     def resident(self) -> int:
-        """Bytes that the child and all below it hold."""
+        """The resident bytes of the child and all its descendants."""
         return processes.resident(self._child.pid)
 
     def last(self) -> LastEvent:
-        """Where the child has come."""
+        """Return the child's last event."""
         return self._box.last()
 
     def wait(self, check: Callable[[], None]) -> Answer:
-        """The child's answer. `check` is called at every tick, and may raise to end the wait.
+        """Wait for the child's answer. `check` is called at every tick, and may raise to stop.
 
-        With an answer, the model's exit handlers have had their time on return.
+        After an answer, the model's exit handlers get time to run before this returns.
         """
         processes.adopt_orphans()
         with (
@@ -124,7 +124,7 @@ class Worker:
         return answer
 
     def _signals(self) -> contextlib.AbstractContextManager[None]:
-        """Ctrl-C and Ctrl-Z are also the debugger's, where there may be one."""
+        """Pass Ctrl-C and Ctrl-Z on to a debugger, if there may be one."""
         if self._terminal is None:
             return contextlib.nullcontext()
         from hookcli.worker.terminal import signals_passed_on
@@ -133,14 +133,14 @@ class Worker:
 
     @contextlib.contextmanager
     def watched(self, selector: selectors.BaseSelector) -> Iterator[None]:
-        """Wake the selector when there is something to look at."""
+        """Wake the selector when the child writes or ends."""
         selector.register(self._process.answer, selectors.EVENT_READ)
         with _exit_of(self._child.pid, selector):
             yield
         selector.unregister(self._process.answer)
 
     def look(self, ready: Collection[int]) -> Answer | None:
-        """The answer, as soon as there is one; a crash where the child ended, or is to end."""
+        """Return the answer if there is one; a crash if the child ended or must be ended."""
         exited = self._child.poll() is not None
         ended = self._read(ready) or exited
         if exited:
@@ -151,13 +151,13 @@ class Worker:
         return self._died() if ended else self._over_limits()
 
     def linger(self, answer: Answer) -> None:
-        """Let the exit handlers of the model that answered have their time."""
+        """Give the exit handlers of a model that answered time to run."""
         if not isinstance(answer, Crash):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._child.wait(_GRACE)
 
     def _read(self, ready: Collection[int]) -> bool:
-        """Take what has come; True where the child closed its end."""
+        """Read the available bytes; return True if the child closed its end."""
         if self._process.answer not in ready:
             return False
         data = os.read(self._process.answer, 1 << 20)
@@ -203,22 +203,22 @@ class Worker:
         return None
 
     def _note_pause(self) -> None:
-        """Let the time since the last look not count where the debugger asks the user."""
+        """Do not count the time since the last check if the debugger waits for the user."""
         if self._terminal is None:
             return
         now = time.monotonic()
         if self._terminal.asks():
-            self._limits.pauses.seconds += now - self._looked
-        self._looked = now
+            self._limits.pauses.seconds += now - self._checked
+        self._checked = now
 
     def stopped(self, reason: Reason, message: str) -> Crash:
-        """A crash of a child that still runs: it goes on, so its event is read at once."""
+        """Return a crash for a child that still runs; its event is read first: it goes on."""
         last = self._box.last()
-        self._ask_where()
+        self._request_dump()
         return self._crash(reason, message, last)
 
-    def _ask_where(self) -> None:
-        """Have the child dump its Python stack, even from an endless loop in C."""
+    def _request_dump(self) -> None:
+        """Make the child dump its Python stack, even from an endless loop in C."""
         until = time.monotonic() + _DUMP_WAIT
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._child.pid, signal.SIGUSR1)
@@ -239,7 +239,7 @@ class Worker:
 
 @contextlib.contextmanager
 def _exit_of(pid: int, selector: selectors.BaseSelector) -> Iterator[None]:
-    """Wake the selector when the process ends, where the system can say so."""
+    """Wake the selector when the process ends, if the system supports it."""
     opener = getattr(os, "pidfd_open", None)
     try:
         fd = opener(pid) if opener is not None else None

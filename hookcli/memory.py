@@ -1,4 +1,4 @@
-"""How much memory can still be had. Linux says; elsewhere nothing is known."""
+"""How much memory is available. Only Linux reports it; elsewhere it is not known."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hookcli.errors import ModelError
 def too_large(
     need: int, most: int, place: str, why: str = "", *, gradients: bool = False
 ) -> ModelError:
-    """Refusal of a real run whose tensors would take `need` bytes where `most` can be had."""
+    """Return the error for a real run that needs `need` bytes when only `most` are available."""
     what = "parameters and their gradients" if gradients else "parameters"
     needed, free = f"{need / 1e9:.1f} GB", f"{most / 1e9:.1f} GB"
     return ModelError(
@@ -23,7 +23,7 @@ def too_large(
 
 
 def available() -> int | None:
-    """Bytes that can still be had: the machine's, or the control group's where that is less."""
+    """Return the available bytes: of the machine, or of the control group if that has fewer."""
     sizes = [_machine(), *(_group(*names) for names in _GROUPS)]
     return min((size for size in sizes if size is not None), default=None)
 
@@ -40,7 +40,7 @@ _GROUPS = (
 
 
 def _fields(path: Path) -> dict[str, int]:
-    """The "name number" lines of a file of the kernel's."""
+    """Parse the "name number" lines of a kernel file."""
     rows = (line.replace(":", " ").split() for line in path.read_text().splitlines())
     return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdigit()}
 
@@ -53,7 +53,7 @@ def _machine() -> int | None:
 
 
 def _group(limit: str, used: str, stat: str, prefix: str) -> int | None:
-    """What is left below a control group's limit; the page cache gives way and does not count."""
+    """Return the bytes left below a control group's limit; inactive page cache counts as free."""
     folder = Path("/sys/fs/cgroup")
     try:
         most = int((folder / limit).read_text())

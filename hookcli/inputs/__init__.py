@@ -1,1 +1,1 @@
-"""The batch: declared, read from files, inferred, made into tensors."""
+"""The batch of a run: declared by the model, read from files or inferred; made into tensors."""

@@ -1,4 +1,4 @@
-"""What a model says of its own inputs: the ways in which people declare them."""
+"""The inputs that a model declares itself, in the usual ways."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ATTRIBUTES = ("example_inputs", "example_input_array", "dummy_inputs")
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A declaration that binds to forward. `name` says where it was found."""
+    """A declared batch that binds to forward. `name` tells where it was found."""
 
     name: str
     batch: Batch
@@ -51,10 +51,10 @@ def declarations(
     *,
     batch_size: int = 2,
 ) -> Iterator[Declaration]:
-    """The model's declarations that bind to its forward, in the order of trust.
+    """Yield the model's declarations that bind to its forward, the most trusted first.
 
-    One that raises, does not bind, or lacks the model's `main_input_name` is told to
-    `drop(name, reason)`.
+    `drop(name, reason)` is called for each that raises, does not bind, or lacks the model's
+    `main_input_name`.
     """
     main = getattr(root, "main_input_name", None)
     for name, make in _candidates(root, module, batch_size):
@@ -63,7 +63,7 @@ def declarations(
         except Exception as error:  # noqa: BLE001  # the user's property may raise anything
             drop(name, f"{type_name(error)}: {message_of(error)}")
             continue
-        if value is None:  # Lightning's example_input_array stands at None unless set
+        if value is None:  # Lightning's example_input_array is None unless set
             continue
         batch = as_batch(value)
         problem = misfit(root, batch)

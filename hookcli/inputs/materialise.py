@@ -1,4 +1,4 @@
-"""`--input` → tensors and values."""
+"""Make the tensors and values that `--input` describes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DEFAULT_HIGH = 2  # integers are 0 or 1 unless a range is given: safe for any t
 
 
 def make_tensor(spec: TensorSpec, floating: torch.dtype, device: str) -> torch.Tensor:
-    """The tensor that a spec describes; inside a fake mode, a fake one."""
+    """Return the tensor that a spec describes; a fake one inside a fake tensor mode."""
     dtype = floating if spec.dtype is None else getattr(torch, spec.dtype)
     shape, fill = spec.shape, spec.fill
     if fill.kind == "ones":
@@ -47,7 +47,7 @@ def make_tensor(spec: TensorSpec, floating: torch.dtype, device: str) -> torch.T
 def _floating(
     shape: tuple[int, ...], dtype: torch.dtype, device: str, spec: TensorSpec
 ) -> torch.Tensor:
-    small = dtype.itemsize < 2 or dtype == torch.complex32  # float8 has no generator of its own
+    small = dtype.itemsize < 2 or dtype == torch.complex32  # torch cannot draw float8 directly
     drawn = torch.complex64 if dtype == torch.complex32 else torch.float32 if small else dtype
     if spec.fill.kind == "range":
         values = torch.rand(shape, dtype=drawn, device=device)
@@ -66,13 +66,13 @@ def given_batch(
     device: str,
     call: Callable[[FunctionSpec, str], Any],
 ) -> Batch:
-    """The batch that `--input`, or a configuration, describes.
+    """Return the batch that `--input` or a configuration describes.
 
     A single unnamed file or function is the whole batch; otherwise each is one argument.
 
     Raises
     ------
-    RequestError, ModelError : a file or function does not give what is wanted.
+    RequestError, ModelError : a file or function does not give what is needed.
 
     """
 

@@ -1,1 +1,1 @@
-"""The `Model` seam and its backends: finding, building and calling what the user named."""
+"""The `Model` interface and its backends: find, build and call the model that the user named."""

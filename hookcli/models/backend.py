@@ -1,4 +1,4 @@
-"""The backend for a live module: TorchScript's where any part of it is scripted, else eager."""
+"""The backend for a live module: TorchScript's if any part of it is scripted, else eager."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hookcli.models.scripted import is_scripted
 
 
 def backend_of(root: nn.Module, *, constructors: places.Constructors | None = None) -> Model:
-    """The module as a `Model`."""
+    """Return the module as a `Model`."""
     if any(is_scripted(module) for module, _ in module_tree.modules(root)):
         from hookcli.models.torchscript.model import ScriptedModel
 

@@ -1,4 +1,4 @@
-"""What forward is called with, and whether its signature takes it."""
+"""The arguments of forward, and whether its signature accepts them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Batch:
 
 
 def as_batch(value: Any) -> Batch:
-    """A tuple is positional arguments, a mapping keyword ones, anything else one argument.
+    """Return a batch: a tuple gives positional arguments, a mapping keyword arguments.
 
-    A mapping with a key that is no string, and a named tuple, are one argument.
+    Anything else is one argument, also a named tuple and a mapping with a key that is not a string.
     """
     if isinstance(value, Batch):
         return value
@@ -36,7 +36,7 @@ def as_batch(value: Any) -> Batch:
 
 
 def forward_signature(model: nn.Module) -> inspect.Signature | None:
-    """The signature of the model's forward, where Python knows it."""
+    """Return the signature of the model's forward, or None if Python does not know it."""
     if is_scripted(model):
         return scripted_signature(model)
     try:
@@ -46,13 +46,13 @@ def forward_signature(model: nn.Module) -> inspect.Signature | None:
 
 
 def misfit(model: nn.Module, batch: Batch, *, partly: bool = False) -> str | None:
-    """Why the batch does not bind to forward's signature, or None where it does.
+    """Return why the batch does not bind to forward's signature, or None if it does.
 
-    With `partly` it may leave out what is required.
+    With `partly`, required arguments may be missing.
     """
     signature = forward_signature(model)
     changed = bool(model._forward_pre_hooks) or type(model).__call__ is not nn.Module.__call__
-    if signature is None or changed:  # its own hooks or call may add arguments
+    if signature is None or changed:  # the model's own hooks or `__call__` may add arguments
         return None
     try:
         (signature.bind_partial if partly else signature.bind)(*batch.args, **batch.kwargs)
@@ -62,7 +62,7 @@ def misfit(model: nn.Module, batch: Batch, *, partly: bool = False) -> str | Non
 
 
 def map_batch(batch: Batch, change: Any) -> Batch:
-    """The batch with every tensor changed."""
+    """Return the batch with every tensor changed."""
     args: tuple[Any, ...] = map_tensors(batch.args, change)
     kwargs: dict[str, Any] = map_tensors(batch.kwargs, change)
     return Batch(args, kwargs)

@@ -1,4 +1,4 @@
-"""The memory of a tensor: its storage, which several may share, and its bits."""
+"""The memory of a tensor: its storage, which several tensors may share, and its bits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32}  # by size in bytes
 
 
 def same_bits(first: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors are the same bit by bit, so that a NaN equals itself."""
+    """Whether two tensors are equal bit by bit, so that a NaN equals itself."""
     if (
         first.layout is not other.layout
         or first.dtype != other.dtype
@@ -18,17 +18,18 @@ def same_bits(first: torch.Tensor, other: torch.Tensor) -> bool:
     ):
         return False
     try:
-        ours, theirs = (parts_of(tensor) for tensor in alike(first.detach(), other.detach()))
-        return len(ours) == len(theirs) and all(
+        pair = alike(first.detach(), other.detach())
+        first_parts, other_parts = (parts_of(tensor) for tensor in pair)
+        return len(first_parts) == len(other_parts) and all(
             a.shape == b.shape and torch.equal(bits_of(a), bits_of(b))
-            for a, b in zip(ours, theirs, strict=True)
+            for a, b in zip(first_parts, other_parts, strict=True)
         )
     except Exception:  # noqa: BLE001  # a subclass of the user's may raise anything
         return written(first) == written(other)
 
 
 def written(tensor: torch.Tensor) -> str:
-    """The written form; the class alone where that cannot be had."""
+    """Return `str(tensor)`, or only the class if that raises."""
     try:
         return str(tensor)
     except Exception:  # noqa: BLE001  # as above
@@ -36,7 +37,7 @@ def written(tensor: torch.Tensor) -> str:
 
 
 def alike(first: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Both without the repetitions that they share: an expanded tensor may have any size."""
+    """Return both without the repetitions that they share: an expanded tensor may have any size."""
     plain = first.layout is torch.strided and not (first.is_nested or other.is_nested)
     if plain and first.layout is other.layout and first.stride() == other.stride():
         return once(first), once(other)
@@ -44,11 +45,11 @@ def alike(first: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch
 
 
 def parts_of(tensor: torch.Tensor) -> list[torch.Tensor]:
-    """The strided tensors that hold the values of one.
+    """Return the strided tensors that store a tensor's values.
 
     Raises
     ------
-    RuntimeError : there are none.
+    RuntimeError : its layout has none.
 
     """
     if tensor.is_nested:
@@ -66,15 +67,15 @@ def parts_of(tensor: torch.Tensor) -> list[torch.Tensor]:
 
 
 def bits_of(tensor: torch.Tensor) -> torch.Tensor:
-    """The bits of a strided tensor as integers, which equal themselves."""
+    """Return the bits of a strided tensor as integers, of which each equals itself."""
     flat = tensor.resolve_conj().resolve_neg().contiguous().view(-1)
     return flat.view(_WORDS.get(flat.element_size(), torch.int64))
 
 
 def sized_storage(tensor: torch.Tensor) -> tuple[Any, int] | None:
-    """A tensor's storage and its bytes; None where it has none that tells.
+    """Return a tensor's storage and its size in bytes.
 
-    So have sparse, nested and uninitialised ones.
+    None for a tensor without a storage of known size: sparse, nested, uninitialised.
     """
     try:
         storage = tensor.untyped_storage()
@@ -84,13 +85,13 @@ def sized_storage(tensor: torch.Tensor) -> tuple[Any, int] | None:
 
 
 def storage_of(tensor: torch.Tensor) -> Any:
-    """A tensor's storage; None as above."""
+    """Return a tensor's storage; None as in `sized_storage`."""
     sized = sized_storage(tensor)
     return None if sized is None else sized[0]
 
 
 def once(tensor: torch.Tensor, like: torch.Tensor | None = None) -> torch.Tensor:
-    """A view without the repetitions of an expanded tensor (those of `like`)."""
+    """Return a view without the repetitions of an expanded tensor (those of `like` if given)."""
     if tensor.layout is not torch.strided or tensor.is_nested:
         return tensor
     strides = (tensor if like is None else like).stride()

@@ -1,4 +1,4 @@
-"""Every call of a live model, seen through PyTorch's own module hooks."""
+"""Observe every call of a live model with PyTorch's own module hooks."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from hookcli.models.model import CallStack, Enter, Exit, Model
 
 
 def _could_fuse(layer: nn.TransformerEncoderLayer) -> bool:
-    """Whether torch._transformer_encoder_layer_fwd was open to it, but for hooks on children."""
+    """Whether it could use torch._transformer_encoder_layer_fwd if its children had no hooks."""
     graded = torch.is_grad_enabled() and any(p.requires_grad for p in layer.parameters())
     return not layer.training and not graded
 
 
 class _Inert:
-    """What hooks are once they left the process in which they observe."""
+    """What the hooks become in a pickle, outside the process in which they observe."""
 
     def _pre(self, *_: Any) -> None: ...
 
@@ -37,8 +37,8 @@ class _Inert:
 class CallHooks:
     """The hooks of one observation.
 
-    A global one begins every call, before any other hook; per module the last ones see what goes
-    in and out, and global ones do for modules that are not registered.
+    A global hook begins every call, before all other hooks. On each registered module, the last
+    hooks see its inputs and outputs; global hooks see those of modules that are not registered.
     """
 
     def __init__(self, model: Model, enter: Enter, leave: Exit, calls: CallStack) -> None:
@@ -48,49 +48,49 @@ class CallHooks:
         self._names: dict[int, str] = {}
         self._modules: list[nn.Module] = []
         self._hooked: set[int] = set()
-        self._strangers: dict[int, nn.Module] = {}  # kept, so that an id is not used again
-        # Modules that tell of their calls themselves, and whom to tell that one raised.
-        self._tellers: dict[int, Callable[[BaseException], None]] = {}
+        self._unregistered: dict[int, nn.Module] = {}  # kept, so that no id is reused
+        # Modules that report their calls themselves, with what is called when one raised.
+        self._reporters: dict[int, Callable[[BaseException], None]] = {}
         for module, names in module_tree.modules(model.root):
             self._names[id(module)] = names[0]
             self._modules.append(module)
-            if self._takes_hooks(module):
+            if self._accepts_hooks(module):
                 self._hooked.add(id(module))
 
-    def _takes_hooks(self, module: nn.Module) -> bool:
-        """Whether PyTorch registers hooks on it; of others global hooks see the calls."""
+    def _accepts_hooks(self, module: nn.Module) -> bool:
+        """Whether PyTorch registers hooks on it; global hooks see the calls of the others."""
         return True
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> CallHooks:
-        """Stay one: a model may copy a child, and the child's hooks with it."""
+        """Return itself: a model may copy a child, and the child's hooks with it."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Become nothing in a pickle: a model may save or send a child."""
+        """Become inert in a pickle: a model may save or send a child."""
         return _Inert, ()
 
     def open(self, stack: ExitStack) -> None:
-        """Attach what must come before all other hooks."""
+        """Attach the hook that must come before all others."""
         stack.enter_context(register_module_forward_pre_hook(self._begin))
 
     def attach(self, stack: ExitStack) -> None:
-        """Attach what must come after all other hooks."""
+        """Attach the hooks that must come after all others."""
         for module in self._modules:
             if id(module) not in self._hooked:
                 continue
-            # Unbound, because a model may override them.
+            # The methods of nn.Module itself, because a model may override them.
             pre, post = nn.Module.register_forward_pre_hook, nn.Module.register_forward_hook
             stack.enter_context(pre(module, self._pre, with_kwargs=True))
             stack.enter_context(post(module, self._post, with_kwargs=True, always_call=True))
         handle = stack.enter_context(
-            register_module_forward_hook(self._stranger_post, with_kwargs=True, always_call=True)
+            register_module_forward_hook(self._global_post, with_kwargs=True, always_call=True)
         )
-        # Torch's handle of a global hook forgets to take this back.
+        # torch's handle of a global hook does not remove this entry.
         stack.callback(torch_module._global_forward_hooks_with_kwargs.pop, handle.id, None)
 
     def _begin(self, module: nn.Module, args: tuple[Any, ...]) -> None:
         key, calls = id(module), self._calls
-        if module is self._model.wrapper or key in self._tellers:
+        if module is self._model.wrapper or key in self._reporters:
             return
         call = calls.enter(module, self._names.get(key))
         if calls.placed:
@@ -100,7 +100,7 @@ class CallHooks:
         if isinstance(module, nn.TransformerEncoderLayer) and _could_fuse(module):
             call.note("observing its children disabled PyTorch's fused path")
         if key not in self._hooked:
-            self._strangers[key] = module
+            self._unregistered[key] = module
             call.kwargs_seen, call.entered = False, True
             self._enter(call, (args, {}))
 
@@ -113,7 +113,7 @@ class CallHooks:
             return
         error = sys.exc_info()[1]
         if error is call.outer:
-            error = None  # as in most calls, where both are None
+            error = None  # in most calls both are None
         elif type(error).__name__ == "_StopRecomputationError":  # private to torch's checkpoint
             call.note("recomputed as far as backward needed it")
             error = None
@@ -125,14 +125,14 @@ class CallHooks:
         self._leave(call, output, error)
         call.late = None
 
-    # A copy of a hooked module brings its hooks along; the global ones see it as a stranger.
+    # A copy of a hooked module has its hooks too; the global hooks see it as not registered.
 
     def _pre(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if id(module) in self._hooked:
             call = self._calls.running()
             if call is not None and call.key == id(module) and not call.entered:
                 call.entered = True
-                call.type = type(module).__name__  # a lazy one has become what it stands for
+                call.type = type(module).__name__  # a lazy module has become its final class
                 self._enter(call, (args, kwargs))
 
     def _post(
@@ -141,12 +141,12 @@ class CallHooks:
         if id(module) in self._hooked:
             self._end(module, kwargs, output)
 
-    def _stranger_post(self, module: nn.Module, _args: tuple[Any, ...], *rest: Any) -> None:
+    def _global_post(self, module: nn.Module, _args: tuple[Any, ...], *rest: Any) -> None:
         # After an error torch calls a global hook without the keyword arguments.
-        if id(module) in self._tellers:
+        if id(module) in self._reporters:
             error = sys.exc_info()[1]
             if error is not None:
-                self._tellers[id(module)](error)
+                self._reporters[id(module)](error)
         elif id(module) not in self._hooked:
             kwargs, output = rest if len(rest) == 2 else ({}, None)
             self._end(module, kwargs, output)

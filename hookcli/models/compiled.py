@@ -1,7 +1,7 @@
 """Modules that torch.compile wrapped, and whether compiled code calls one.
 
-Such code, as it is traced, goes past a wrapper to the module inside: the wrapper's own hooks do
-not fire. Hooks of backward below it make the trace stop there, and then it is called as written.
+While such code is traced, it skips a wrapper and calls the module inside: the wrapper's own hooks
+do not fire. Backward hooks below the wrapper stop the trace there; then it is called as written.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from torch import nn
 
 from hookcli.models import module_tree
 
-_FILE = "torch/_dynamo/eval_frame.py"  # whose functions stand around compiled and disabled code
+_FILE = "torch/_dynamo/eval_frame.py"  # its functions call compiled and disabled code
 
 
 def is_wrapper(module: Any) -> bool:
-    """Whether this is what `torch.compile(module)` gives."""
+    """Whether this is the result of `torch.compile(module)`."""
     if "torch._dynamo" not in sys.modules:
         return False
     from torch._dynamo import OptimizedModule
@@ -28,7 +28,7 @@ def is_wrapper(module: Any) -> bool:
 
 
 def within_compiled(frame: FrameType | None) -> bool:
-    """Whether this frame runs for code that is compiled, or would be if that were not set aside."""
+    """Whether this frame runs for code that is compiled, or would be if that were not disabled."""
     while frame is not None:
         code = frame.f_code
         if code.co_filename.replace("\\", "/").endswith(_FILE):
@@ -41,7 +41,7 @@ def within_compiled(frame: FrameType | None) -> bool:
 
 
 def wrappers_around(root: nn.Module, keys: Container[int]) -> set[int]:
-    """Identities of the wrappers that have one of these modules below them."""
+    """Return the ids of the wrappers that have one of these modules below them."""
     return {
         id(wrapper)
         for wrapper, _ in module_tree.modules(root)

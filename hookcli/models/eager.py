@@ -1,4 +1,4 @@
-"""The eager backend: a live `nn.Module`, seen through PyTorch's own module hooks."""
+"""The eager backend: a live `nn.Module`, observed with PyTorch's own module hooks."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def has_forward(kind: type[nn.Module]) -> bool:
 
 
 class EagerModel:
-    """A live module. Hooks come after the user's own and see the values that go on."""
+    """A live module. hookcli's hooks run after the user's own and see the final values."""
 
     state_in_python = True
 
     def __init__(self, root: nn.Module, *, constructors: places.Constructors | None = None) -> None:
         self.root = root
-        self.wrapper: nn.Module | None = None  # called in the root's place, and no part of it
+        self.wrapper: nn.Module | None = None  # called instead of the root, and not part of it
         self._constructors = constructors
-        self._classes: dict[type, str | None] = {}  # their places, which take a look at the source
+        self._classes: dict[type, str | None] = {}  # their places: finding one reads the source
 
     def modules(self) -> tuple[ModuleInfo, ...]:
         """Registered modules in the order of `named_modules`."""
@@ -67,7 +67,7 @@ class EagerModel:
         )
 
     def place(self, name: str) -> str | None:
-        """The constructor's line of a registered module; the class's where that was not seen."""
+        """The line that constructed a registered module; that of its class if it was not seen."""
         return self._place_of(module_tree.at(self.root, name))
 
     def _place_of(self, module: nn.Module) -> str | None:
@@ -80,14 +80,14 @@ class EagerModel:
         return self._classes[kind] or seen
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """One forward."""
+        """Run one forward."""
         return (self.wrapper or self.root)(*args, **kwargs)
 
     def _type_of(self, module: nn.Module) -> str:
         return type(module).__name__
 
     def _original_name(self, module: nn.Module) -> str | None:
-        """The name of its class in another format, where it stands for one of that."""
+        """The name of its class in the model's original format, if that is not Python."""
         return None
 
     def _can_be_called(self, module: nn.Module) -> bool:
@@ -116,7 +116,7 @@ class EagerModel:
 
 
 def _below(module: nn.Module, known: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
-    """Ids of the distinct parameters at and below `module`, without recursion."""
+    """Return the ids of the distinct parameters at and below `module`, without recursion."""
     todo = [module]
     while todo:
         top = todo[-1]

@@ -1,4 +1,4 @@
-"""What the user's code raised, as data. Its own `__str__` is not trusted."""
+"""Errors of the user's code, as data. Their own `__str__` is not trusted."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hookcli.report.recording import Failure
 
 TRACEBACK_HINT = "run with `-v` for the traceback"
 
-# What the type of a failure means beside the names of Python's own exceptions.
+# Types of failures that have a meaning of their own, and that the user's classes may be named.
 _TAKEN = {kind.__name__ for kind in OWN} | {"died", "timeout", "memory"}  # those of a crash
 _name = type.__dict__["__name__"].__get__  # a metaclass may have its own
 _module = type.__dict__["__module__"].__get__
 
 
 def type_name(error: BaseException) -> str:
-    """The name of the exception's class; with its module, where the bare name means another."""
+    """Return the name of the exception's class; with its module if the name alone is taken."""
     kind = type(error)
     name: str = _name(kind)
     if name not in _TAKEN or is_own(error):
@@ -28,31 +28,31 @@ def type_name(error: BaseException) -> str:
 
 
 def is_a(error: BaseException, *kinds: type[BaseException]) -> bool:
-    """isinstance, without asking the exception for its class, which may lie or raise."""
+    """Like isinstance, but without `__class__` of the exception, which may be wrong or raise."""
     return issubclass(type(error), kinds)
 
 
 def missing_module(error: BaseException) -> str | None:
-    """The name of the module that is not there; None where the error is another."""
+    """Return the name of the module that was not found; None for any other error."""
     if not is_a(error, ModuleNotFoundError):
         return None
     try:
-        name = error.name  # type: ignore[attr-defined]  # is_a has seen that it is one
+        name = error.name  # type: ignore[attr-defined]  # is_a has checked it
     except BaseException:  # noqa: BLE001  # a property of the user's
         return None
     return name if type(name) is str and name else None
 
 
 def text_of(value: object) -> str:
-    """Str of what may be the user's; "" where that raises."""
+    """Return `str(value)` of a value that may be the user's; "" if that raises."""
     try:
-        return str.__str__(str(value))  # no subclass, whose methods may raise too
+        return str.__str__(str(value))  # not a subclass, whose methods may raise too
     except BaseException:  # noqa: BLE001  # the user's __str__ may raise anything
         return ""
 
 
 def message_of(error: BaseException) -> str:
-    """The exception's text; a phrase where the text cannot be had or is empty."""
+    """Return the exception's message; a phrase if it is empty or cannot be read."""
     return places.bare(text_of(error)) or f"{type_name(error)} without a message"
 
 
@@ -64,10 +64,10 @@ _LINE = re.compile(r'^  File "(.+?)", line (\d+)', re.MULTILINE)
 
 
 def _scripted(text: str) -> tuple[str, str, str | None] | None:
-    """Type, message and place of what TorchScript raised; None where that is not known.
+    """Return type, message and place of an error inside TorchScript; None if they are not known.
 
-    It tells them in the text of an exception of its own, with the lines of the source that the
-    file was made from.
+    TorchScript writes them into the message of its own exception, with the lines of the source
+    that the file was made from.
     """
     trace = text.rpartition(_ORIGINAL)[2] if _ORIGINAL in text else ""
     last = trace.rpartition("<--- HERE")
@@ -81,7 +81,7 @@ def _scripted(text: str) -> tuple[str, str, str | None] | None:
 
 
 def failure_of(error: BaseException, phase: str) -> Failure:
-    """Type, message, place and traceback of an exception."""
+    """Return type, message, place and traceback of an exception."""
     message = message_of(error)
     kind, place = type_name(error), places.of_error(error)
     scripted = _scripted(message)

@@ -1,4 +1,4 @@
-"""MODEL → a built module: from Python, or from a file by its kind."""
+"""Load MODEL: from Python, or from a file of a model by its kind."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from hookcli.spec.request import ModelSpec
 
 @dataclass(frozen=True, slots=True)
 class ImportedSource:
-    """What the source named, imported and not yet built."""
+    """The object that the source names, imported and not yet built."""
 
     module: ModuleType
     choice: ChosenModel
 
 
 def find(named: PythonFile | PythonModule, source: str, args: tuple[Any, ...]) -> ImportedSource:
-    """Import the source and choose the object.
+    """Import the source and choose the object to build.
 
     Raises
     ------
@@ -63,10 +63,10 @@ def load(
     building: AbstractContextManager[None] | None = None,
     allow: Callable[[Callable[[], nn.Module]], None] = lambda build: None,
 ) -> Loaded:
-    """Import and build, noting where each module is constructed.
+    """Import and build the model, and record where each module is constructed.
 
-    `phase` is told "import" and "build"; the two contexts are entered around them. `allow` gets
-    the builder before it is called, and may raise.
+    `phase` is called with "import" and "build"; the two contexts are entered around these phases.
+    `allow` gets the builder before it is called, and may raise.
     """
     named = parse_source(spec.source)
     if isinstance(named, Archive):
@@ -89,7 +89,7 @@ def load(
 
 
 def open_archive(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> Loaded:
-    """The model in a file. `phase` is told "import" and "build".
+    """Load the model in a file. `phase` is called with "import" and "build".
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What loading gives, whatever the source was."""
+"""The result of loading a model, the same for every kind of source."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A built module, the Python module it came from, and what to say of the choice.
+    """A built module, the Python module that it came from, and a note for the report.
 
-    `batch` is one that the file holds beside the model, with its name for the report. `model` is
-    its backend, where that is not the eager one; `mode` that in which it was exported, which
-    cannot be changed.
+    `batch` is a batch that the file contains in addition to the model, with its name for the
+    report. `model` is the backend if it is not the eager one. `mode` is the mode in which the
+    model was exported, which cannot be changed.
     """
 
     root: nn.Module

@@ -1,7 +1,7 @@
-"""The seam between a model and everything that looks at it.
+"""The interface between a model and everything that observes it.
 
-A backend (eager, TorchScript, exported) names its modules and parameters and reports each call;
-recording, statistics and actions are written once on top.
+A backend (eager, TorchScript, exported) lists its modules and parameters and reports each call;
+recording, statistics and actions are written once for all backends.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class TensorInfo:
 
 @dataclass(slots=True)
 class Call:
-    """One call of a module, while it runs and after. `parent` is an `order`.
+    """One call of a module, while it runs and after. `parent` is the `order` of another call.
 
-    One is made for every call of a loop that may run for days: what few calls need is made for
-    those alone.
+    One is made for every call of a loop that may run for days: what only few calls need is created
+    on demand.
     """
 
     order: int
@@ -46,28 +46,28 @@ class Call:
     training: bool
     recomputed: bool
     module: Any  # the running instance
-    graded: bool  # gradients come to what it gives: not so in the throw-away pass of two
-    sequence: int  # torch's number of the next autograd node when it began
+    graded: bool  # gradients reach its output: not so in the discarded pass of a checkpoint
+    sequence: int  # torch's number of the next autograd node, when the call began
     place: str | None = None
     original_name: str | None = None
     entered: bool = False  # its inputs were seen
-    outer: BaseException | None = None  # being handled when the call began
-    site: Any = None  # where its module's hooks fire: made by the first of them
+    outer: BaseException | None = None  # the exception that was being handled when the call began
+    site: Any = None  # where its module's hooks fire: created by the first of them
     kwargs_seen: bool = True  # False: keyword inputs come with `leave`, in `late`
     late: dict[str, Any] | None = None
     notes: list[str] | None = None
     segment: Segment | None = None  # the checkpoint that it ran in
-    inlined: bool = False  # compiled code calls a wrapper of torch.compile's: it goes past it
-    repeats: int = 0  # how often a checkpoint ran it again
+    inlined: bool = False  # compiled code calls a wrapper of torch.compile, and skips it
+    repeats: int = 0  # how often a checkpoint recomputed it
 
     def note(self, text: str) -> None:
-        """Say something of it, for the report."""
+        """Add a note about it to the report."""
         if self.notes is None:
             self.notes = []
         self.notes.append(text)
 
 
-_in_backward: Callable[[], int] = torch._C._current_graph_task_id  # -1 where none runs
+_in_backward: Callable[[], int] = torch._C._current_graph_task_id  # -1 if none runs
 _next_node: Callable[[], int] = torch._C._autograd._get_sequence_nr
 
 Enter: TypeAlias = Callable[[Call, tuple[tuple[Any, ...], dict[str, Any]]], Any]
@@ -78,11 +78,11 @@ class Model(Protocol):
     """A built model of any format."""
 
     root: torch.nn.Module
-    wrapper: torch.nn.Module | None  # called in the root's place, and no part of the model
+    wrapper: torch.nn.Module | None  # called instead of the root, and not part of the model
 
     @property
     def state_in_python(self) -> bool:
-        """Whether all that a module holds is in its Python attributes, to be kept and put back."""
+        """Whether a module's whole state is in its Python attributes, and so can be restored."""
         ...
 
     def modules(self) -> tuple[ModuleInfo, ...]:
@@ -98,11 +98,11 @@ class Model(Protocol):
         ...
 
     def place(self, name: str) -> str | None:
-        """The constructor's line of a registered module."""
+        """The line that constructed a registered module."""
         ...
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """One forward."""
+        """Run one forward."""
         ...
 
     def observe(
@@ -116,8 +116,8 @@ class Model(Protocol):
         """Call `enter` and `leave` around every module's forward while the context is open.
 
         `leave` gets the output, or the exception that ended the call. Neither may replace a value.
-        `calls` numbers the calls. `between` attaches hooks that may: they run while their call is
-        the running one, and `enter` and `leave` see what they made of its values.
+        `calls` numbers the calls. `between` attaches hooks that may replace values: they run while
+        their call is the innermost one, and `enter` and `leave` see the replaced values.
         """
         ...
 
@@ -130,9 +130,9 @@ class _Local(threading.local):
 
 
 class CallStack:
-    """Numbers calls and knows which one is running, on every thread.
+    """Number the calls and know which one is running, on every thread.
 
-    `placed` asks that each call's place in the source be looked up.
+    With `placed`, each call's place in the source is looked up.
     """
 
     def __init__(self) -> None:
@@ -145,17 +145,17 @@ class CallStack:
         self._main = self._local.stack
 
     def restart(self) -> None:
-        """Count the calls of each module from 0 again: another step begins, and nothing runs."""
+        """Count the calls of each module from 0 again: a new step begins, and nothing runs."""
         self._counts.clear()
         self._passes = ForwardPasses()
-        self._local.stack.clear()  # what a KeyboardInterrupt ended was not told of it
+        self._local.stack.clear()  # calls that a KeyboardInterrupt ended are still on it
 
     def forget_passes(self) -> None:
-        """Nothing that ran so far will be run again in backward."""
+        """Forget the calls so far: backward will not recompute them."""
         self._passes = ForwardPasses()
 
     def running(self) -> Call | None:
-        """The innermost running call; on a fresh thread, that of the thread that ran the model."""
+        """The innermost running call; on a new thread, that of the thread that runs the model."""
         stack = self._local.stack or self._main
         return stack[-1] if stack else None
 
@@ -185,7 +185,7 @@ class CallStack:
             index,
             within,
             depth,
-            bool(getattr(module, "training", False)),  # a frozen scripted one has none
+            bool(getattr(module, "training", False)),  # frozen scripted modules lack it
             first is not None,
             module,
             graded and (first is None or not first.graded),
@@ -196,14 +196,14 @@ class CallStack:
         return call
 
     def forget(self, call: Call) -> None:
-        """Take back a call that has ended and never started: a hook before its forward raised."""
+        """Undo a call that ended before it started: a hook before its forward raised."""
         with self._lock:
             if call.order == self._next - 1:
                 self._next -= 1
                 self._counts[call.key] = call.index - 1
 
     def leave(self, key: int) -> Call | None:
-        """End the innermost call of `key`; frames above it that never ended are dropped."""
+        """End the innermost call of `key`; calls above it that never ended are dropped."""
         stack = self._local.stack
         if stack and stack[-1].key == key:
             return stack.pop()

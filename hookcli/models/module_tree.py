@@ -1,7 +1,7 @@
-"""Walking modules by identity, with torch's qualified names and order.
+"""Walk modules by identity, with torch's qualified names and order.
 
 torch's own `named_modules` and `named_parameters` can be overridden, compare modules with `==`,
-and recurse; a model may do any of the three wrong.
+and recurse; a model may break each of the three.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import nn
 
 
 def named(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    """Every (name, module) below and with `root`, parents first; a shared one under each name."""
+    """Yield (name, module) for `root` and all below, parents first; a shared one for each name."""
     todo: list[tuple[str, nn.Module, tuple[int, ...]]] = [("", root, ())]
     while todo:
         name, module, above = todo.pop()
@@ -30,17 +30,17 @@ def named(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
 
 
 def at(root: nn.Module, name: str) -> nn.Module:
-    """The module with this qualified name. A scripted one refuses `get_submodule`."""
+    """Return the module with this qualified name. Scripted modules lack `get_submodule`."""
     module = root
     for key in name.split(".") if name else ():
         child = module._modules[key]
-        assert child is not None  # noqa: S101  # the name is one of `named`
+        assert child is not None  # noqa: S101  # the name comes from `named`
         module = child
     return module
 
 
 def modules(root: nn.Module) -> list[tuple[nn.Module, list[str]]]:
-    """Distinct modules, each with all its names, in the order of the first."""
+    """Return the distinct modules, each with all its names, in the order of its first name."""
     by_id: dict[int, tuple[nn.Module, list[str]]] = {}
     for name, module in named(root):
         by_id.setdefault(id(module), (module, []))[1].append(name)
@@ -48,9 +48,9 @@ def modules(root: nn.Module) -> list[tuple[nn.Module, list[str]]]:
 
 
 def tensors(root: nn.Module, table: str) -> list[tuple[torch.Tensor, list[str], nn.Module]]:
-    """Distinct parameters or buffers (`table` names the module's dictionary).
+    """Return the distinct parameters or buffers (`table` names the module's dictionary).
 
-    Each comes with all its names and the module that holds it under the first.
+    Each comes with all its names and the module that owns it under the first name.
     """
     by_id: dict[int, tuple[torch.Tensor, list[str], nn.Module]] = {}
     for prefix, module in named(root):

@@ -1,4 +1,4 @@
-"""Nested values: their tensors with paths, rebuilt with others; sets in a steady order."""
+"""Nested values: list their tensors with paths, replace tensors, order sets deterministically."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DTYPES: dict[torch.dtype, str] = {}
 
 
 def dtype_name(dtype: torch.dtype) -> str:
-    """Torch's name without the prefix: "float32"."""
+    """Return torch's name without the prefix: "float32"."""
     name = _DTYPES.get(dtype)
     if name is None:
         name = _DTYPES[dtype] = str(dtype).removeprefix("torch.")
@@ -39,7 +39,7 @@ _PLAIN = {torch.Tensor, torch.nn.Parameter}  # symbolic sizes are those of fake 
 
 
 def shape_of(tensor: torch.Tensor) -> Shape:
-    """The sizes; None for a dimension without one size (nested tensors)."""
+    """Return the sizes; None for a dimension without a single size (nested tensors)."""
     try:
         shape = tuple(tensor.shape)
     except RuntimeError:  # a strided nested tensor has no shape, but its even dimensions do
@@ -61,7 +61,7 @@ def _plain(size: Any) -> int | None:
         return size
     try:
         return int(size)
-    except Exception:  # noqa: BLE001  # a symbolic size: which error it raises differs by torch
+    except Exception:  # noqa: BLE001  # a symbolic size: the type of its error depends on torch
         return None
 
 
@@ -82,7 +82,7 @@ def _repr(value: object) -> str:
 
 @lru_cache(maxsize=4096)
 def _kind(kind: type) -> str:
-    """What instances of a class are to a walk."""
+    """Return how a walk treats instances of a class."""
     if issubclass(kind, torch.Tensor):
         return "tensor"
     if issubclass(kind, _ATOMS):
@@ -105,7 +105,7 @@ def _kind_of(value: Any) -> str:
 
 @lru_cache(maxsize=4096)
 def _slots(kind: type) -> tuple[tuple[str, Any], ...]:
-    """The members that a class keeps in slots."""
+    """Return the members that a class keeps in slots."""
     members = []
     for base in kind.__mro__:
         names = base.__dict__.get("__slots__", ())
@@ -117,7 +117,7 @@ def _slots(kind: type) -> tuple[tuple[str, Any], ...]:
 
 
 def _attributes(value: object) -> Iterator[tuple[str, str, Any]]:
-    """What an object of the user's own class stores; no property or `__getattr__` is run."""
+    """Yield what an object of a user's class stores; no property or `__getattr__` is run."""
     kind: Any = type(value)
     try:
         stored = object.__getattribute__(value, "__dict__")
@@ -133,7 +133,7 @@ def _attributes(value: object) -> Iterator[tuple[str, str, Any]]:
 
 
 def _children(value: Any, kind: str) -> Iterator[tuple[str, str, Any]]:
-    """(key, path, child) of a container or object."""
+    """Yield (key, path, child) of a container or object."""
     if kind in {"tuple", "list"}:
         return ((str(i), f"[{i}]", v) for i, v in enumerate(steady(value)))
     if kind == "dict":
@@ -149,9 +149,9 @@ def _children(value: Any, kind: str) -> Iterator[tuple[str, str, Any]]:
 
 
 def leaves(value: object) -> list[tuple[str, torch.Tensor, bool]]:
-    """The tensors inside `value` in insertion order: (path, tensor, found on an attribute).
+    """Return the tensors inside `value` in insertion order: (path, tensor, on an attribute).
 
-    Generators are not consumed, properties not run, cycles entered once.
+    Generators are not consumed, properties are not run, cycles are entered once.
     """
     if isinstance(value, torch.Tensor):
         return [("", value, False)]
@@ -188,7 +188,7 @@ def _walk(
 def argument_leaves(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[tuple[str, torch.Tensor, bool]]:
-    """The tensors of a call: positional ones under "[i]", keyword ones under ".name"."""
+    """Return the tensors of a call: positional ones under "[i]", keyword ones under ".name"."""
     tensors = [(f"[{i}]{path}", t, via) for i, a in enumerate(args) for path, t, via in leaves(a)]
     if kwargs:
         tensors += [
@@ -198,7 +198,7 @@ def argument_leaves(
 
 
 def describe(value: object, above: tuple[int, ...] = ()) -> Tree:
-    """The structure of `value` as the report writes it."""
+    """Return the structure of `value` as the report writes it."""
     if isinstance(value, torch.Tensor):
         return {"shape": shape_of(value), "dtype": dtype_name(value.dtype)}
     kind = _kind_of(value)
@@ -223,9 +223,10 @@ _Rank = tuple[int, int, str, str]
 
 
 def steady(items: Iterable[Any]) -> Iterable[Any]:
-    """The items as they come; those of a set sorted, as they come by hashes and addresses.
+    """Return the items in a deterministic order: those of a set sorted, others as they are.
 
-    Tensors go first, by the autograd nodes that made them, then by shape and dtype.
+    A set's own order depends on hashes and addresses. Tensors come first, by the autograd nodes
+    that created them, then by dtype and shape.
     """
     return sorted(items, key=_rank) if isinstance(items, set | frozenset) else items
 
@@ -242,19 +243,20 @@ def _rank(item: Any) -> _Rank:
     return 1, 0, type(item).__name__, _ADDRESS.sub("", text)
 
 
-_MAX_COPIED = 150  # levels: each takes three frames of the thousand that Python has
+_MAX_COPIED = 150  # levels: each needs three of the thousand frames that Python allows
 
 
 def _like(value: Any, items: list[Any]) -> Any:
-    """A list or set of these items: of the built-in class that `value` is one of."""
+    """Return a list or set of these items, of the built-in class that `value` belongs to."""
     kind = next(k for k in (list, set, frozenset) if isinstance(value, k))
     return kind(items)
 
 
 def map_tensors(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """A copy of the plain containers in `value` with every tensor changed; other objects as is.
+    """Copy the plain containers in `value` with every tensor changed; other objects stay as is.
 
-    A container inside itself is left as it is, and so is what lies deeper than any value of use.
+    A container inside itself is not copied, and neither is what is nested deeper than any real
+    value.
     """
     return change(value) if isinstance(value, torch.Tensor) else _mapped(value, change, [])
 
@@ -272,12 +274,12 @@ def _mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor], above: l
 
 
 def _copied(value: Any, inner: Callable[[Any], Any]) -> Any:
-    """A copy of a plain container, with `inner` of each item."""
+    """Copy a plain container, with `inner` applied to each item."""
     if isinstance(value, tuple):
         items = [inner(v) for v in value]
         if hasattr(value, "_fields"):
             return type(value)(*items)
-        # torch.return_types, of max and sort, take a sequence
+        # classes of torch.return_types, as of max and sort, accept a sequence
         return type(value)(items) if hasattr(value, "n_sequence_fields") else tuple(items)
     if isinstance(value, (list, deque, set, frozenset)):
         items = [inner(v) for v in value]

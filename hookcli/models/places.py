@@ -1,7 +1,7 @@
 """Places in the user's source: "file.py:12", for calls, constructors and errors.
 
-User code is whatever is neither torch's, nor hookcli's, nor the standard library's. Paths below
-the working directory are shown relative to it.
+User code is all code outside torch, hookcli and the standard library. Paths below the working
+directory are shown relative to it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _kind(filename: str) -> int:
     if kind is None:
         if filename.startswith(_OURS):
             kind = _HOOKCLI
-        elif packed := _MANGLED.match(filename):  # torch's own stand-in for what was mocked
+        elif packed := _MANGLED.match(filename):  # torch's own placeholder for a mocked module
             kind = _NOT_USER if filename[packed.end() :] == "_mock.py" else _USER
         elif filename.startswith(("<", _TORCH)):
             kind = _NOT_USER
@@ -60,12 +60,12 @@ def _kind(filename: str) -> int:
 
 
 def is_user(filename: str) -> bool:
-    """Whether a file is neither torch's, nor hookcli's, nor the standard library's."""
+    """Whether a file belongs neither to torch, nor to hookcli, nor to the standard library."""
     return _kind(filename) == _USER
 
 
 def show(filename: str) -> str:
-    """The path as a report shows it: relative where it lies below the working directory."""
+    """Return the path as reports show it: relative if it is below the working directory."""
     shown = _shown.get(filename)
     if shown is None:
         packed = _MANGLED.match(filename)
@@ -80,15 +80,15 @@ def show(filename: str) -> str:
 
 
 def name_archive(prefix: str, path: Path) -> None:
-    """Say which archive code comes from whose names torch.package begins with `prefix`.
+    """Register the archive of the code whose names torch.package begins with `prefix`.
 
-    Its places are "model.pt/net.py:12".
+    Places in that code are then "model.pt/net.py:12".
     """
     _archives[prefix] = str(path)
 
 
 def bare(text: str) -> str:
-    """A text without what torch.package puts before names, and without addresses of objects."""
+    """Remove the prefixes that torch.package puts before names, and addresses of objects."""
     return _ADDRESS.sub("", _MANGLED.sub("", text))
 
 
@@ -103,7 +103,7 @@ START = _cwd()  # the working directory before the model's code ran: a model may
 
 
 def of_frame(frame: FrameType | None) -> str | None:
-    """The innermost user frame from `frame` outwards, up to hookcli's own runner."""
+    """Return the innermost line of user code from `frame` outwards, up to hookcli's own runner."""
     while frame is not None:
         filename = frame.f_code.co_filename
         kind = _kinds.get(filename)
@@ -118,11 +118,11 @@ def of_frame(frame: FrameType | None) -> str | None:
 
 
 def of_error(error: BaseException) -> str | None:
-    """The innermost line of the user's own code; of an installed package's where there is none.
+    """Return the innermost line of the user's own code; else of an installed package.
 
     A syntax error has its own line.
     """
-    if type(error) in SYNTAX:  # the user's classes below them may hold anything
+    if type(error) in SYNTAX:  # subclasses of the user may contain anything
         syntax: Any = error
         if type(syntax.filename) is str and type(syntax.lineno) is int and syntax.filename:
             return f"{show(syntax.filename)}:{syntax.lineno}"
@@ -140,7 +140,7 @@ def of_error(error: BaseException) -> str | None:
 
 
 def of_class(kind: type) -> str | None:
-    """The line of a user's class, or None for a class of torch or of no file."""
+    """Return the line of a user's class, or None for a class of torch or without a file."""
     try:
         filename = inspect.getsourcefile(kind)
         if filename is None or _kind(filename) != _USER:
@@ -160,15 +160,15 @@ def _is_method_of(frame: FrameType, module: torch.nn.Module) -> bool:
 
 
 class Constructors:
-    """Where each module was constructed, seen while it is: a context that holds the hooks.
+    """Record where each module is constructed, while this context is open.
 
     A module's first parameter or buffer is registered inside its constructor, which gives the
-    line of the constructor call; a module without either is placed where a parent took it in.
+    line of the constructor call. A module with neither gets the line that adds it to its parent.
     """
 
     def __init__(self) -> None:
         self._places: dict[int, str] = {}
-        self._alive: list[torch.nn.Module] = []  # an id stays taken while its module lives
+        self._alive: list[torch.nn.Module] = []  # keeps modules alive, so that no id is reused
         self._stack = ExitStack()
 
     def __enter__(self) -> Constructors:
@@ -190,7 +190,7 @@ class Constructors:
             return
         frame = inspect.currentframe()
         frame = frame.f_back if frame is not None else None
-        # Leave the frames of the module's own constructor: its caller is the place.
+        # Skip the frames of the module's own constructor: its caller is the place.
         while frame is not None and (
             _kind(frame.f_code.co_filename) == _NOT_USER or _is_method_of(frame, module)
         ):
@@ -203,5 +203,5 @@ class Constructors:
             self._note(child, frame.f_back if frame is not None else None)
 
     def of(self, module: torch.nn.Module) -> str | None:
-        """The line that constructed `module`, where it was seen."""
+        """Return the line that constructed `module`, or None if it was not seen."""
         return self._places.get(id(module))

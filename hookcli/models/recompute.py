@@ -1,8 +1,8 @@
-"""Which call of the forward a recomputation repeats.
+"""Find the call of the forward that a recomputation repeats.
 
-Activation checkpointing runs modules again in backward. Such a call carries the number of the one
-that it repeats, and gradients reach only one of the two: the second where the first ran without
-grad (use_reentrant=True), else the first.
+Activation checkpointing runs modules again in backward. Such a call gets the number of the call
+that it repeats, and gradients reach only one of the two: the second if the first ran without grad
+(use_reentrant=True), else the first.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from hookcli.models.model import Call
 
 
-Segment: TypeAlias = weakref.ref[Any]  # equal to another of the same frame, dead or alive
+Segment: TypeAlias = weakref.ref[Any]  # equals any other reference to the same frame, dead or alive
 _hooks_of_saved = torch._C._autograd._top_saved_tensors_default_hooks
 
 
 def _segment(top: tuple[Any, Any] | None) -> Segment | None:
-    """The checkpoint that runs, or that is run again (use_reentrant=False): its frame.
+    """Return the frame of the checkpoint that runs or is recomputed (use_reentrant=False).
 
-    Private to torch's checkpoint: its hooks of saved tensors close over the frame, or over a weak
-    reference to it.
+    This relies on a private detail of torch's checkpoint: its saved-tensor hooks are closures over
+    the frame, or over a weak reference to it.
     """
     pack: Any = None if top is None else inspect.unwrap(top[0])
     if getattr(pack, "__module__", "") != "torch.utils.checkpoint":
-        return None  # other hooks of saved tensors are no checkpoint
+        return None  # other saved-tensor hooks do not belong to a checkpoint
     names = pack.__code__.co_freevars
     cells = {name: cell.cell_contents for name, cell in zip(names, pack.__closure__, strict=True)}
     frame = cells.get("frame")
@@ -37,23 +37,24 @@ def _segment(top: tuple[Any, Any] | None) -> Segment | None:
 
 
 def _node_sequence() -> int | None:
-    """The number of the autograd node that is running."""
+    """Return the sequence number of the autograd node that is running."""
     node: Any = torch._C._current_autograd_node()
     return None if node is None else int(node._sequence_nr())
 
 
 class ForwardPasses:
-    """The calls of one forward, and what was recomputed of them."""
+    """The calls of one forward, and those that repeat them."""
 
     def __init__(self) -> None:
         self._by_key: dict[int, list[Call]] = {}
-        self._first_of: dict[int, Call] = {}  # order of a recomputed call → what it repeats
+        self._first_of: dict[int, Call] = {}  # order of a recomputed call → the first call
 
     def note(self, call: Call, again: Call | None) -> None:
-        """A call begins; `again` is the one that it repeats.
+        """Note that a call begins; `again` is the call that it repeats, if any.
 
-        A checkpoint runs its calls without grad, or under hooks of saved tensors: no other call
-        is repeated. One inside another runs them without grad once more in the other's second run.
+        A checkpoint runs its calls without grad, or under saved-tensor hooks: no other call is
+        repeated. A nested checkpoint runs its calls without grad once more when the outer one is
+        recomputed.
         """
         if again is not None:
             self._first_of[call.order] = again
@@ -72,7 +73,7 @@ class ForwardPasses:
             known.append(call)
 
     def of_recomputation(self, key: int, within: int | None) -> Call | None:
-        """The call of the module `key` that the one which begins now repeats; None where none."""
+        """Return the call that a call of the module `key`, which begins now, repeats; or None."""
         known = self._by_key.get(key)
         if not known:
             return None
@@ -89,7 +90,7 @@ class ForwardPasses:
         return first
 
     def _of_segment(self, known: list[Call]) -> list[Call]:
-        """Those of the checkpoint whose backward is running."""
+        """Return the calls of the checkpoint whose backward is running."""
         again = _segment(_hooks_of_saved(True))
         exact = [call for call in known if again is not None and call.segment == again]
         if exact:
@@ -97,7 +98,7 @@ class ForwardPasses:
         sequence = _node_sequence()
         if sequence is None:
             return known
-        # Without grad no nodes are made: calls of a reentrant checkpoint began right after its own.
+        # Without grad no nodes are created: calls of a reentrant checkpoint follow its node.
         inside = [call for call in known if not call.graded and call.sequence == sequence + 1]
         if inside:
             return inside

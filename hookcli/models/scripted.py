@@ -1,4 +1,4 @@
-"""What tells scripted modules from Python's, without the code that deals with them."""
+"""Tell scripted modules from Python modules, without importing the code that handles them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from hookcli.models import module_tree
 if TYPE_CHECKING:
     from hookcli.models.torchscript.tapped import Tapped
 
-OURS = "hookcli"  # the namespace of the operators in graphs
-FORMAT = "_hookcli_format"  # in the class of a module that stands for another format's
-MARK = "_hookcli_tapped"  # in the dictionary of each module of a tapped one: a weak reference
+OURS = "hookcli"  # the namespace of the operators that are added to graphs
+FORMAT = "_hookcli_format"  # attribute of a class that represents a model of another format
+MARK = "_hookcli_tapped"  # attribute of each module of a `Tapped`: a weak reference to it
 
 
 def tapped_of(module: nn.Module) -> Tapped | None:
-    """What a scripted module is part of, where that tells of its calls."""
+    """Return the `Tapped` that a scripted module is part of, or None."""
     mark = vars(module).get(MARK)
     return None if mark is None else mark()
 
 
 def tapped_in(root: nn.Module) -> list[Tapped]:
-    """The scripted modules at and below `root` that tell of their calls, each once."""
+    """Return the scripted modules at and below `root` that report their calls, each once."""
     by_id = {}
     for module, _ in module_tree.modules(root):
         tapped = tapped_of(module)
@@ -43,16 +43,17 @@ def is_scripted(module: object) -> bool:
 
 
 def type_of(module: nn.Module) -> str:
-    """The bare name of a module's class: of a scripted one, of that which it was made from."""
+    """Return the name of a module's class; of a scripted one, of the class that was scripted."""
     if is_scripted(module):
         return str(getattr(module, "original_name", type(module).__name__))
     return type(module).__name__
 
 
 def qualified_type(module: nn.Module) -> str | None:
-    """The name of a scripted module's type; None for a module of Python's.
+    """Return the name of a scripted module's type; None for a Python module.
 
-    TorchScript tells instances of one class apart that do not share code: ___torch_mangle_3.
+    TorchScript gives instances of one class different types if they do not share code:
+    ___torch_mangle_3.
     """
     if not is_scripted(module):
         return None
@@ -60,17 +61,17 @@ def qualified_type(module: nn.Module) -> str | None:
     return str(script._c._type().qualified_name()).removeprefix("__torch__.")
 
 
-_FORWARD = re.compile(r"forward(__\d+)?")  # LSTM's has two forms
+_FORWARD = re.compile(r"forward(__\d+)?")  # that of LSTM has two forms
 
 
 def forwards(module: nn.Module) -> list[str]:
-    """The methods of a scripted module that calling it runs."""
+    """Return the methods that run when a scripted module is called."""
     script: Any = module
     return [name for name in script._c._method_names() if _FORWARD.fullmatch(name)]
 
 
 def scripted_signature(module: nn.Module) -> inspect.Signature | None:
-    """The signature of a scripted forward; None where it has none, or several forms."""
+    """Return the signature of a scripted forward; None if it has no or several forms."""
     script: Any = module
     names = forwards(module)
     if len(names) != 1:
@@ -103,30 +104,30 @@ _HINTS: dict[str, Any] = {
 
 
 def _hint(kind: Any) -> Any:
-    """A type of TorchScript's as Python writes it."""
+    """Return a type of TorchScript as Python writes it."""
     return _HINTS.get(kind.annotation_str, inspect.Parameter.empty)
 
 
 def format_of(root: nn.Module) -> str:
-    """The format of a built model, as kinds of hooks know it."""
+    """Return the format of a built model, as the hook kinds name it."""
     return "torchscript" if is_scripted(root) else str(getattr(type(root), FORMAT, "python"))
 
 
 class LostError:
-    """What an operator raised in Python: on its way through TorchScript it loses type and text."""
+    """Keeps an error of a Python operator: TorchScript drops its type and message."""
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
         self._kept = False
 
     def note(self, error: BaseException) -> None:
-        """Keep an error, where a scripted module runs that may lose it."""
+        """Keep an error if a scripted module runs, which may drop it."""
         if self._kept:
             self.error = error
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """A scripted module may run. Afterwards nothing is held: an error has its frames."""
+        """Keep errors inside this context, and none after it: an error keeps its frames alive."""
         self._kept = True
         try:
             yield
@@ -138,7 +139,7 @@ lost = LostError()
 
 
 def original_of(error: BaseException, tapped: Tapped) -> BaseException:
-    """What was raised inside a scripted module, where TorchScript raised an error of its own."""
+    """Return the error raised inside a scripted module if TorchScript replaced it by its own."""
     if tapped.error is not None:
         return tapped.error
     silent = str(error).rstrip().endswith("Error:")

@@ -48,7 +48,7 @@ def verified(spec: Spec, report: Report, again: Callable[[Spec], Report]) -> Rep
 
 def _without_hooks(spec: Spec, again: Callable[[Spec], Report], number: int) -> dict[str, str]:
     with labelled(f"run {number} of 2 without hooks"):
-        return _digests(again(bare(spec)).measurements)
+        return _digests(again(without_hooks(spec)).measurements)
 
 
 def _digests(measurements: tuple[Measurement, ...]) -> dict[str, str]:

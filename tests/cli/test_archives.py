@@ -69,7 +69,7 @@ def test_a_cut_file_ends_with_status_3_and_writes_nothing(kind, file, cli, tmp_p
     result = cli("inspect", path.name, "--trust", "-f", "json=r.json")
     message, place, _ = result.error()
     assert (result.status, place) == (3, path.name)
-    assert "cannot read" in message
+    assert "cannot be read" in message
     assert not (tmp_path / "r.json").exists()
 
 

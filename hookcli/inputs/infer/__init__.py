@@ -1,5 +1,5 @@
-"""A batch for a model that declares none: guessed from names, types and layers, mended by trial.
+"""Infer a batch for a model that declares none: guess from names, types and layers, then try.
 
-Plain data in, plain data out: `search` gets a function that tries a hypothesis, and returns every
-trial that it made, so that the way to a batch can be shown.
+A failed trial suggests repairs, which are tried next. Input and output are plain data: `search`
+gets a function that tries a hypothesis, and returns every trial, so that the search can be shown.
 """

@@ -1,4 +1,4 @@
-"""What the model's layers and attributes say of its input, before anything runs."""
+"""Clues to the model's input in its layers and attributes, before anything runs."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _CHANNELS = ("num_channels", "in_chans", "in_channels", "channels", "input_chann
 
 
 def ids(shape: tuple[int, ...], high: int) -> TensorSpec:
-    """Indices below `high`."""
+    """Return a spec of indices below `high`."""
     return TensorSpec(shape, "int64", Fill("range", 0, max(high, 1)))
 
 
 @dataclass(frozen=True, slots=True)
 class Clues:
-    """The model seen as a source of hints. `batch` is the number of samples."""
+    """The model as a source of clues. `batch` is the number of samples."""
 
     root: nn.Module
     batch: int
 
     def number(self, names: tuple[str, ...]) -> int | None:
-        """The first whole number under one of these names, on the model or its config."""
+        """Return the first positive integer with one of these names, on the model or its config."""
         config = getattr(self.root, "config", None)
         holders = [self.root, config, *self._nested(config), *self.root.children()]
         for holder in holders:
@@ -54,11 +54,11 @@ class Clues:
         return [part for part in configs if part is not None]
 
     def side(self) -> int:
-        """The side of an image: what the model says, else one that most take."""
+        """The side of an image: the one that the model names, else one that most models accept."""
         return self.number(_SIZES) or _SIDE
 
     def image(self, channels: int | None = None) -> TensorSpec:
-        """An image batch."""
+        """A batch of images."""
         if channels is None:
             conv = next(
                 (m for m in self.layers() if isinstance(m, nn.Conv2d | nn.LazyConv2d)), None
@@ -70,23 +70,23 @@ class Clues:
         return TensorSpec((self.batch, channels, self.side(), self.side()))
 
     def layers(self) -> Iterator[nn.Module]:
-        """Leaf modules and attention, in the order of registration."""
+        """Leaf modules and attention modules, in the order of registration."""
         for module, _ in module_tree.modules(self.root):
             if not module._modules or isinstance(module, nn.MultiheadAttention):
                 yield twin_of(module)
 
     def embeddings(self) -> list[nn.Embedding | nn.EmbeddingBag]:
-        """Tables, in the order of registration."""
+        """The embedding tables, in the order of registration."""
         return [m for m in self.layers() if isinstance(m, nn.Embedding | nn.EmbeddingBag)]
 
     def token_ids(self) -> TensorSpec:
-        """Token ids for the first table, or for the config's vocabulary."""
+        """Token ids for the first embedding table, or for the vocabulary of the config."""
         tables = self.embeddings()
         high = tables[0].num_embeddings if tables else self.number(("vocab_size",)) or 100
         return ids((self.batch, LENGTH), high)
 
     def generic(self) -> list[TensorSpec]:
-        """Inputs that the first layers would take, the likeliest first."""
+        """Inputs that the first layers accept, the likeliest first."""
         specs: list[TensorSpec] = []
         for module in self.layers():
             specs += [spec for spec in inputs_of(module, self) if spec not in specs]
@@ -99,7 +99,7 @@ class Clues:
 
 
 def inputs_of(module: nn.Module, clues: Clues) -> list[TensorSpec]:
-    """What this layer takes, the likeliest first."""
+    """Inputs that this layer accepts, the likeliest first."""
     b, t = clues.batch, LENGTH
     match module:
         case nn.ConvTranspose1d() | nn.ConvTranspose2d() | nn.ConvTranspose3d():

@@ -1,6 +1,6 @@
-"""What a parameter's name and type say of it.
+"""Guesses for a parameter of forward from its name and type hint.
 
-Names come before layers: a wrong guess that runs is worse than an error.
+Names count more than layers: a wrong guess that runs is worse than an error.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _images(name: str, clues: Clues) -> list[Guess]:
 
 def _waves(name: str, clues: Clues) -> list[Guess]:
     bins = clues.number(("num_mel_bins",))
-    if bins is not None:  # a spectrogram, whatever the name says
+    if bins is not None:  # a spectrogram, even if the name means a waveform
         return [TensorSpec((clues.batch, clues.number(("max_length",)) or _MEL_FRAMES, bins))]
     plain = TensorSpec((clues.batch, _WAVE_SAMPLES))
     channel = TensorSpec((clues.batch, 1, _WAVE_SAMPLES))
@@ -128,17 +128,17 @@ _BY_NAME: tuple[tuple[re.Pattern[str], Callable[[str, Clues], list[Guess]]], ...
 
 
 def _hinted(annotation: Any) -> list[Guess]:
-    """What a type hint says by itself; nothing where it is a tensor or unknown."""
+    """Guesses from the type hint alone; none if it is a tensor or unknown."""
     text = annotation if isinstance(annotation, str) else str(annotation)
     text = text.replace("typing.", "").replace("<class '", "").replace("'>", "")
-    bare = text.partition("[")[0].lower()
-    if bare == "bool":
+    name = text.partition("[")[0].lower()
+    if name == "bool":
         return [ValueSpec(False)]
-    if bare == "int":
+    if name == "int":
         return [ValueSpec(1)]
-    if bare == "float":
+    if name == "float":
         return [ValueSpec(1.0)]
-    if bare == "str":
+    if name == "str":
         return [ValueSpec("text")]
     return []
 
@@ -149,7 +149,7 @@ def _is_list(annotation: Any) -> bool:
 
 
 def guesses(parameter: inspect.Parameter, clues: Clues, *, alone: bool) -> list[Guess]:
-    """Guesses for one parameter, the likeliest first. `alone`: nothing else is required."""
+    """Guesses for one parameter, the likeliest first. `alone`: no other parameter is required."""
     name = parameter.name
     hinted = _hinted(parameter.annotation)
     if hinted:
@@ -184,33 +184,33 @@ _KINDS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def start(signature: inspect.Signature, clues: Clues, given: dict[str, Guess]) -> list[Hypothesis]:
-    """The first hypotheses, the likeliest first. Optional parameters are left out.
+    """The first hypotheses, the likeliest first. Optional parameters are omitted.
 
-    Where none is required, the model's `main_input_name` is, else the first parameter.
+    If no parameter is required, the model's `main_input_name` is used, else the first parameter.
     """
     parameters = [p for p in signature.parameters.values() if p.kind not in _KINDS]
-    wanted = [p for p in parameters if p.default is p.empty]
+    used = [p for p in parameters if p.default is p.empty]
     main = getattr(clues.root, "main_input_name", None)
-    if isinstance(main, str) and main in signature.parameters and not wanted:
-        wanted = [signature.parameters[main]]
-    elif not wanted and parameters:
-        wanted = parameters[:1]
+    if isinstance(main, str) and main in signature.parameters and not used:
+        used = [signature.parameters[main]]
+    elif not used and parameters:
+        used = parameters[:1]
     if not parameters:
-        takes_any = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
-        if takes_any:
+        accepts_any = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
+        if accepts_any:
             return [Hypothesis((Slot("args", g, False),)) for g in clues.generic()]
         return [Hypothesis(())]
-    wanted += [p for p in parameters if p.name in given and p not in wanted]
-    wanted.sort(key=parameters.index)
-    if any(_EDGES.match(p.name) or _ADJACENCY.match(p.name) for p in wanted):
+    used += [p for p in parameters if p.name in given and p not in used]
+    used.sort(key=parameters.index)
+    if any(_EDGES.match(p.name) or _ADJACENCY.match(p.name) for p in used):
         clues = replace(clues, batch=_NODES)  # rows are nodes
     options = [
-        [given[p.name]] if p.name in given else guesses(p, clues, alone=len(wanted) == 1)
-        for p in wanted
+        [given[p.name]] if p.name in given else guesses(p, clues, alone=len(used) == 1)
+        for p in used
     ]
     positional = True
     keyword: list[bool] = []
-    for parameter in wanted:
+    for parameter in used:
         index = parameters.index(parameter)
         positional = (
             positional and index == len(keyword) and parameter.kind is not parameter.KEYWORD_ONLY
@@ -221,7 +221,7 @@ def start(signature: inspect.Signature, clues: Clues, given: dict[str, Guess]) -
     for i in range(depth):
         slots = tuple(
             Slot(p.name, o[min(i, len(o) - 1)], k)
-            for p, o, k in zip(wanted, options, keyword, strict=True)
+            for p, o, k in zip(used, options, keyword, strict=True)
         )
         if Hypothesis(slots) not in hypotheses:
             hypotheses.append(Hypothesis(slots))

@@ -1,6 +1,6 @@
-"""From a trial that failed to hypotheses that might not: by the layer that raised and its words.
+"""Repairs of a hypothesis that failed, from the layer that raised and the error message.
 
-A mend gives (hypothesis, why) pairs, the likeliest first.
+A repair is a pair (hypothesis, reason). The likeliest come first.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from hookcli.inputs.infer.layer_clues import LENGTH, Clues
 from hookcli.inputs.infer.name_clues import guesses
-from hookcli.inputs.infer.repair_by_layer import Mend, by_layer
+from hookcli.inputs.infer.repair_by_layer import Repair, by_layer
 from hookcli.inputs.infer.sizes import LARGEST, near, sides, square, with_size
 from hookcli.inputs.infer.trial import Trial
 from hookcli.spec.inferred import Hypothesis, InferredList, Slot
@@ -37,67 +37,67 @@ _SMALL = re.compile(
     r"Kernel size can't be greater|Output size is too small|more than 1 (?:spatial|value)|"
     r"Padding size should be less|output size of \(|non-?positive|too small", re.IGNORECASE
 )  # fmt: skip
-_WHOLE = re.compile(
+_INDICES = re.compile(
     r"scalar types?: Long, Int|expected scalar type Long|tensors used as ind|must be Long|"
     r"only applicable to index tensor|expected.*Long.*but got|arguments? 'indices'", re.IGNORECASE
 )  # fmt: skip
-_REAL = re.compile(
+_FLOATS = re.compile(
     r"must have the same dtype|expected (?:scalar type|m1 and m2).*Float|got.*Long.*Float|"
     r"not implemented for 'Long'|can only be (?:float|floating)|Input dtype.*Long", re.IGNORECASE
 )  # fmt: skip
-_PLAIN = re.compile(
+_INTEGER = re.compile(
     r"cannot be interpreted as an integer|slice indices must be|as an integer", re.I
 )
 
 
-def mends(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Mend]:
-    """What to try next."""
+def repairs(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Repair]:
+    """Yield the hypotheses to try next."""
     if trial.failed is not None:
-        whole = bool(_WHOLE.search(trial.error))
-        yield from by_layer(trial, trial.failed, clues, whole=whole)
-    yield from _by_words(trial, clues, signature)
+        indices = bool(_INDICES.search(trial.error))
+        yield from by_layer(trial, trial.failed, clues, indices=indices)
+    yield from _by_text(trial, clues, signature)
 
 
-def _by_words(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Mend]:
-    words, hypothesis = trial.error, trial.hypothesis
+def _by_text(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Repair]:
+    message, hypothesis = trial.error, trial.hypothesis
     yield from _missing(trial, clues, signature)
     first = next(iter(hypothesis.tensors()), None)
     if first is None:
         return
     name, spec = first
-    if _WHOLE.search(words):
+    if _INDICES.search(message):
         for other, other_spec in hypothesis.tensors():
             if other_spec.dtype is None:
                 yield hypothesis.with_guess(other, clues.token_ids()), "indices are needed"
-    if _REAL.search(words):
+    if _FLOATS.search(message):
         for other, other_spec in hypothesis.tensors():
             if other_spec.dtype is not None:
                 yield (
                     hypothesis.with_guess(other, TensorSpec(other_spec.shape)),
                     "floats are needed",
                 )
-    if _PLAIN.search(words):
+    if _INTEGER.search(message):
         for other, other_spec in hypothesis.tensors():
             if len(other_spec.shape) <= 1:
                 yield hypothesis.with_guess(other, ValueSpec(1)), "an integer is needed"
-    if match := _UNPACK.search(words) or _UNPACK_MANY.search(words) or _RANK.search(words):
+    if match := _UNPACK.search(message) or _UNPACK_MANY.search(message) or _RANK.search(message):
         yield from _ranked(hypothesis, int(match[1]), clues)
     yield from _mismatch(trial, name, spec)
-    if match := _VIEW.search(words):
+    if match := _VIEW.search(message):
         yield from _viewed(hypothesis, name, spec, match)
-    if _SMALL.search(words) and len(spec.shape) >= 3:
+    if _SMALL.search(message) and len(spec.shape) >= 3:
         for side in (2 * spec.shape[-1], 4 * spec.shape[-1], 224):
             if spec.shape[-1] < side <= LARGEST:
                 yield hypothesis.with_guess(name, square(spec, side)), f"larger: {side}"
-    if "dimension" in words.lower() or "dim" in words.lower() or trial.kind == "IndexError":
+    if "dim" in message.lower() or trial.kind == "IndexError":
         for rank in (len(spec.shape) + 1, len(spec.shape) - 1):
             yield from _ranked(hypothesis, rank, clues)
-    if "not iterable" in words or "list" in words.lower():
+    if "not iterable" in message or "list" in message.lower():
         yield hypothesis.with_guess(name, InferredList((spec, spec))), "a list is needed"
 
 
-def _missing(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Mend]:
-    """Parameters that the error names and that were left out; else those that defaulted to None."""
+def _missing(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Repair]:
+    """Omitted parameters that the error names; else those that defaulted to None."""
     if signature is None:
         return
     parameters = [
@@ -121,8 +121,8 @@ def _missing(trial: Trial, clues: Clues, signature: inspect.Signature | None) ->
             )
 
 
-def _ranked(hypothesis: Hypothesis, rank: int, clues: Clues) -> Iterator[Mend]:
-    """Inputs with another number of dimensions."""
+def _ranked(hypothesis: Hypothesis, rank: int, clues: Clues) -> Iterator[Repair]:
+    """Replace inputs by ones with `rank` dimensions."""
     for name, spec in hypothesis.tensors():
         if len(spec.shape) == rank or not 1 <= rank <= 5:
             continue
@@ -145,21 +145,21 @@ def _ranked(hypothesis: Hypothesis, rank: int, clues: Clues) -> Iterator[Mend]:
             yield hypothesis.with_guess(name, TensorSpec(frames)), "5-d"
 
 
-def _mismatch(trial: Trial, name: str, spec: TensorSpec) -> Iterator[Mend]:
-    """Two sizes that had to agree: give the input's dimension the other, or scale its side."""
-    hypothesis, words = trial.hypothesis, trial.error
+def _mismatch(trial: Trial, name: str, spec: TensorSpec) -> Iterator[Repair]:
+    """Two sizes had to be equal: set the input's dimension to the other, or scale its side."""
+    hypothesis, message = trial.hypothesis, trial.error
     pairs: list[tuple[int, int]] = []
-    if match := _MATMUL.search(words):
+    if match := _MATMUL.search(message):
         pairs.append((int(match[2]), int(match[3])))
-    if match := _REDUCTION.search(words):
+    if match := _REDUCTION.search(message):
         pairs.append((int(match[1].split(",")[-1]), int(match[2].split(",")[0])))
-    if match := _MATCH.search(words):
+    if match := _MATCH.search(message):
         a, b = int(match[1]), int(match[2])
         pairs += [(a, b), (b, a)]
-    if match := _EXPAND.search(words):
+    if match := _EXPAND.search(message):
         a, b = (int(number) for number in match.groups() if number is not None)
         pairs += [(b, a), (a, b)]
-    if match := _BROADCAST.search(words):
+    if match := _BROADCAST.search(message):
         length = int(match[1])
         pairs += [(int(size), length) for size in match[2].split(",") if int(size) != length]
         pairs += [(length, int(size)) for size in match[2].split(",") if int(size) != length]
@@ -179,7 +179,7 @@ def _mismatch(trial: Trial, name: str, spec: TensorSpec) -> Iterator[Mend]:
                     f"{had}→{wanted}",
                 )
         if len(spec.shape) >= 4:
-            for extra in (0, 1, 2):  # tokens besides the patches
+            for extra in (0, 1, 2):  # tokens in addition to the patches
                 if had > extra and wanted > extra:
                     side = spec.shape[-1] * math.sqrt((wanted - extra) / (had - extra))
                     if abs(side - round(side)) < 1e-6 and 1 < side <= LARGEST:
@@ -197,8 +197,8 @@ def _mismatch(trial: Trial, name: str, spec: TensorSpec) -> Iterator[Mend]:
 
 def _viewed(
     hypothesis: Hypothesis, name: str, spec: TensorSpec, match: re.Match[str]
-) -> Iterator[Mend]:
-    """A view that did not come out even: make a sample as large as the view's constants say."""
+) -> Iterator[Repair]:
+    """A view that did not fit: make a sample as large as the view's constants require."""
     sizes = [int(s) for s in match[1].split(",") if s.strip()]
     total = int(match[2])
     wanted = math.prod(s for s in sizes[1:] if s > 0) if len(sizes) > 1 else 0

@@ -1,4 +1,4 @@
-"""Mends by the layer that raised: what it takes, against what it got."""
+"""Repairs from the layer that raised: the input that it accepts, against the one that it got."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from hookcli.models.scripted import type_of
 from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.inputs import TensorSpec
 
-Mend: TypeAlias = tuple[Hypothesis, str]
+Repair: TypeAlias = tuple[Hypothesis, str]
 
 
 def _sources(trial: Trial, failed: Reached) -> list[tuple[str, TensorSpec]]:
-    """The parameters that the failing layer's input may have come from, the likeliest first.
+    """The parameters of forward that may have become the failing layer's input, likeliest first.
 
-    One that is its input unchanged; else those of its shape; else floats before indices.
+    The one that is its input unchanged; else those of the same shape; else floats before indices.
     """
     tensors = list(trial.hypothesis.tensors())
     known = [(n, s) for n, s in tensors if failed.slots and failed.slots[0] == n]
     if known:
         return known
-    alike = [(n, s) for n, s in tensors if failed.shapes and s.shape == failed.shapes[0]]
-    return alike or sorted(tensors, key=lambda pair: pair[1].dtype is not None)
+    same_shape = [(n, s) for n, s in tensors if failed.shapes and s.shape == failed.shapes[0]]
+    return same_shape or sorted(tensors, key=lambda pair: pair[1].dtype is not None)
 
 
-def by_layer(trial: Trial, failed: Reached, clues: Clues, *, whole: bool) -> Iterator[Mend]:
-    """Inputs that the layer would take. `whole`: its words ask for indices."""
+def by_layer(trial: Trial, failed: Reached, clues: Clues, *, indices: bool) -> Iterator[Repair]:
+    """Yield inputs that the layer accepts. `indices`: the error message asks for indices."""
     if not failed.shapes:
         return
     for name, spec in _sources(trial, failed):
-        yield from _for_source(trial, failed, clues, name, spec, whole=whole)
+        yield from _for_source(trial, failed, clues, name, spec, indices=indices)
 
 
 def _for_source(
-    trial: Trial, failed: Reached, clues: Clues, name: str, spec: TensorSpec, *, whole: bool
-) -> Iterator[Mend]:
+    trial: Trial, failed: Reached, clues: Clues, name: str, spec: TensorSpec, *, indices: bool
+) -> Iterator[Repair]:
     got, module, hypothesis = failed.shapes[0], failed.module, trial.hypothesis
     if isinstance(module, nn.Embedding | nn.EmbeddingBag) and spec.dtype is not None:
         in_table = ids(spec.shape, module.num_embeddings)
         yield hypothesis.with_guess(name, in_table), "its embedding table"
-    if spec.shape == got or whole:
+    if spec.shape == got or indices:
         for candidate in inputs_of(module, clues):
             if candidate != spec:
                 why = f"{failed.name} is a {type_of(module)}"
@@ -57,7 +57,7 @@ def _for_source(
 
 
 def _wanted(module: Any) -> Any:
-    """Features or channels that a layer takes; 0 for a lazy one, which takes any."""
+    """Features or channels that a layer expects; 0 for a lazy one, which accepts any number."""
     match module:
         case nn.Linear():
             return module.in_features

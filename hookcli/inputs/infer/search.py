@@ -1,4 +1,4 @@
-"""The search: hypotheses in order of likelihood, each failure mended, within bounds."""
+"""The search: hypotheses in order of likelihood, with repairs after each failure, within limits."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from torch import nn
 
 from hookcli.inputs.infer.layer_clues import Clues
 from hookcli.inputs.infer.name_clues import start
-from hookcli.inputs.infer.repair import mends
+from hookcli.inputs.infer.repair import repairs
 from hookcli.inputs.infer.trial import Trial
 from hookcli.spec.inferred import Guess, Hypothesis
 
 MOST_TRIALS = 64
 MOST_SECONDS = 20.0
-_MOST_ELEMENTS = 1 << 26  # of one tensor: a mend that asks for more has gone astray
+_MOST_ELEMENTS = 1 << 26  # of one tensor: a repair that needs more is certainly wrong
 _FIRST = 1.0  # cost of going to the next of the first hypotheses
-_MEND = 0.4  # cost of a mend, and of each later one from the same failure
-_LATER = 0.15
+_REPAIR = 0.4  # cost of a repair
+_LATER = 0.15  # additional cost of each later repair of the same failure
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What was found, and every trial on the way, in order."""
+    """The hypothesis that was found, and all trials, in order."""
 
     found: Hypothesis | None
     trials: tuple[Trial, ...]
@@ -47,9 +47,9 @@ def search(
     batch: int,
     given: dict[str, Guess],
 ) -> Search:
-    """A batch that runs, by at most `MOST_TRIALS` trials.
+    """Search for a batch that runs, with at most `MOST_TRIALS` trials.
 
-    `given` are guesses that stand. Parameters that stand are not changed by a mend.
+    `given` are fixed values of parameters, which no repair changes.
     """
     started = perf_counter()
     clues = Clues(root, batch)
@@ -70,13 +70,13 @@ def search(
         if trial.ran:
             return Search(hypothesis, tuple(trials), perf_counter() - started)
         progress = min(len(trial.reached), 40) * 0.01  # further is better
-        for i, (changed, reason) in enumerate(mends(trial, clues, signature)):
+        for i, (changed, reason) in enumerate(repairs(trial, clues, signature)):
             if i >= 12:
                 break
             if changed in seen or any(changed.get(n) != g for n, g in given.items()):
                 continue
-            price = cost + _MEND + i * _LATER - progress
+            price = cost + _REPAIR + i * _LATER - progress
             heapq.heappush(queue, (price, next(number), changed, reason))
-    # Nothing ran; what only fake tensors could not follow may run for real.
+    # Nothing ran. A trial that only fake tensors could not run may work with real ones.
     lost = next((trial.hypothesis for trial in trials if trial.lost), None)
     return Search(lost, tuple(trials), perf_counter() - started)

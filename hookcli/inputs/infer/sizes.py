@@ -1,4 +1,4 @@
-"""Sizes of an input: other ones that a failure calls for."""
+"""Other sizes of an input, as an error suggests them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _LONGEST = 1 << 16  # features, or steps of a sequence
 
 
 def resized(spec: TensorSpec, wanted: int, had: int) -> Iterator[tuple[TensorSpec, str]]:
-    """Other sizes of an input whose consequence was `had` and should be `wanted`."""
+    """Yield other sizes of an input: a size that follows from it was `had`, must be `wanted`."""
     shape = spec.shape
     for axis in range(len(shape) - 1, 0, -1):
         if shape[axis] == had:
             yield with_size(spec, axis, wanted), f"dimension {axis}"
-    for axis in range(1, len(shape)):  # other channels were joined to it on the way
+    for axis in range(1, len(shape)):  # other channels were concatenated to it before
         size = shape[axis] + wanted - had
         if 0 < size < shape[axis] and shape[axis] != had:
             yield with_size(spec, axis, size), f"dimension {axis} reduced by {had - wanted}"
@@ -36,28 +36,28 @@ def resized(spec: TensorSpec, wanted: int, had: int) -> Iterator[tuple[TensorSpe
 
 
 def with_size(spec: TensorSpec, axis: int, size: int) -> TensorSpec:
-    """The same with another size of one dimension."""
+    """Return the spec with another size of one dimension."""
     shape = list(spec.shape)
     shape[axis] = size
     return TensorSpec(tuple(shape), spec.dtype, spec.fill)
 
 
 def square(spec: TensorSpec, side: int) -> TensorSpec:
-    """The same with another side."""
+    """Return the spec with another side."""
     return TensorSpec((*spec.shape[:2], *[side] * (len(spec.shape) - 2)), spec.dtype, spec.fill)
 
 
 def near(value: float) -> list[int]:
-    """The whole number next to a size, where it is one."""
+    """Return the size as an integer, rounded, in a list; an empty list if it is out of range."""
     whole = round(value)
     return [whole] if 0 < whole <= _LONGEST else []
 
 
 def sides(side: int, ratio: float, dims: int) -> list[int]:
-    """Sides for which a flattened feature map would have `ratio` times its size.
+    """Sides of an image for which a flattened feature map would have `ratio` times its size.
 
-    Convolutions and pools take a border off, so that the true side lies somewhat above the
-    proportional one; sizes that people use come first.
+    Convolutions and pooling cut a border off, so the true side is somewhat larger than the
+    proportional one. Common sizes come first.
     """
     guess = side * ratio ** (1 / dims)
     low, high = guess * 0.85, guess * 1.6 + 8

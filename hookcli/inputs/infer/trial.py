@@ -1,4 +1,4 @@
-"""What came of trying a hypothesis."""
+"""The result of trying a hypothesis."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ Sizes = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A call of a layer: what it is, and the shapes that it got."""
+    """A call of a layer: the layer, and the shapes of its inputs."""
 
     module: nn.Module
     name: str
     shapes: tuple[Sizes, ...]
     dtypes: tuple[str, ...]
-    slots: tuple[str | None, ...]  # the parameter of forward that each is, unchanged
+    slots: tuple[str | None, ...]  # the parameter of forward that each input is, unchanged
 
 
 @dataclass(slots=True)
 class Trial:
-    """One try. `ran`: to the end, or as far as fake tensors could tell.
+    """One trial. `ran`: to the end, or as far as fake tensors can run.
 
-    `failed` is the leaf layer that raised, or None where the model's own code did.
+    `failed` is the leaf layer that raised, or None if the model's own code did.
     """
 
     hypothesis: Hypothesis
     ran: bool
-    lost: bool = False  # fake tensors could not tell, before any layer was reached
+    lost: bool = False  # fake tensors failed before any layer was called
     why: str = ""  # what led to this hypothesis
     error: str = ""
     kind: str = ""  # the exception's type

@@ -1,1 +1,1 @@
-"""Programs saved by `torch.export.save` (.pt2), run as the modules that they were exported from."""
+"""Programs saved by `torch.export.save` (.pt2), run as the modules that they came from."""

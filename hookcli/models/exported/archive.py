@@ -1,4 +1,4 @@
-"""A .pt2 file → torch's ExportedProgram, or three lines on why it cannot be had."""
+"""Load torch's ExportedProgram from a .pt2 file, or report why that fails."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _COMPILED = "data/aotinductor/"
 _OPERATOR = re.compile(r"failed to resolve torch\.ops\.([\w.]+) to an operator")
 _SPEC = re.compile(r"Deserializing ([\w.<>]+) in pytree is not registered")
 _AUTOCAST = re.compile(r"wrap_with_autocast\w* is missing val")
-_MOST_TYPES = 100  # of containers that a program takes or gives
+_MOST_TYPES = 100  # of containers in the inputs and outputs of a program
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A program, and the torch that saved it, where the file says so."""
+    """A program, and the version of torch that saved it, if the file contains it."""
 
     program: ExportedProgram
     made_by: str | None
@@ -39,7 +39,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """What the file says of itself."""
+    """The file's header."""
 
     legacy: bool
     major: int | None
@@ -47,18 +47,18 @@ class _Head:
 
 
 def open_program(file: IO[bytes], source: str) -> Opened:
-    """Make the program in a file, whose content may be opened.
+    """Load the program in a file whose content is safe to open.
 
     Raises
     ------
-    RequestError : it holds no program, or several, or compiled code.
-    ModelError : it is damaged, of another version, or needs an operator that is not here.
+    RequestError : it contains no program, or several, or compiled code.
+    ModelError : it is damaged, of another version, or needs an operator that is not registered.
     """
     try:
         head = _head(file, source)
     except HookcliError:
         raise
-    except Exception as error:  # noqa: BLE001  # what a damaged file raises is anything
+    except Exception as error:  # noqa: BLE001  # a damaged file may raise anything
         raise _damaged(error, source, None) from None
     _check_version(head, source)
     return Opened(_load(file, head, source), head.made_by)
@@ -109,14 +109,14 @@ def _by(made_by: str | None) -> str:
 
 
 def _load(file: IO[bytes], head: _Head, source: str) -> ExportedProgram:
-    """Torch's own loader; containers whose class is not imported get one that stands for it."""
+    """Load with torch; containers whose class is not imported get a substitute class."""
     for _ in range(_MOST_TYPES):
         try:
             with _silent():
                 return _deserialized(file, legacy=head.legacy)
         except HookcliError:
             raise
-        except Exception as error:  # noqa: BLE001  # what a damaged file raises is anything
+        except Exception as error:  # noqa: BLE001  # a damaged file may raise anything
             unknown = _SPEC.search(message_of(error))
             if unknown is None:
                 raise _refusal(error, source, head.made_by) from None
@@ -128,7 +128,7 @@ def _deserialized(file: IO[bytes], *, legacy: bool) -> ExportedProgram:
     file.seek(0)
     if legacy:
         return torch.export.load(file)
-    # torch.export.load swallows the reason why this fails.
+    # torch.export.load hides the reason of a failure.
     from torch.export.pt2_archive._package import load_pt2
 
     programs: dict[str, ExportedProgram] = load_pt2(file).exported_programs
@@ -137,7 +137,7 @@ def _deserialized(file: IO[bytes], *, legacy: bool) -> ExportedProgram:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Torch logs what it raises, with a traceback, and warns of its own old files."""
+    """Silence torch, which logs what it raises and warns about its own old files."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -165,7 +165,7 @@ def _refusal(error: Exception, source: str, made_by: str | None) -> ModelError:
 
 
 def _named(dotted: str) -> str:
-    """`mine.clip.default` → `mine::clip`, as libraries call it."""
+    """`mine.clip.default` → `mine::clip`, the name in libraries."""
     parts = dotted.split(".")
     return "::".join(parts[:2])
 

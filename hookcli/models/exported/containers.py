@@ -1,7 +1,7 @@
-"""Classes that stand for containers whose own class is not imported.
+"""Substitute classes for containers whose own class is not imported.
 
-A program may give a dataclass or a ModelOutput. The file names its class; importing that would
-run code that a file asks for, and only the structure is needed.
+A program may return a dataclass or a ModelOutput. The file names its class; importing that would
+run code that the file chooses, and only the structure is needed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Row(tuple[Any, ...]):
 
 
 def _names(context: Any, size: int) -> list[str] | None:
-    """The fields that a context gives: a list of names, or that and the names of empty ones."""
+    """Return the field names of a context: a list, or a list and the names of empty fields."""
     if isinstance(context, list) and len(context) == 2 and isinstance(context[0], list):
         context = context[0]
     if isinstance(context, list) and len(context) == size:
@@ -29,10 +29,10 @@ def _names(context: Any, size: int) -> list[str] | None:
 
 
 def register(name: str) -> None:
-    """Have torch's trees know a container of this name. Its class bears the bare name."""
-    bare = name.rpartition(".")[2]
-    kind: Any = type(bare, (Mapping,), {})
-    row: Any = type(bare, (Row,), {})
+    """Register a container of this name with torch's pytree, with a class of its last part."""
+    class_name = name.rpartition(".")[2]
+    kind: Any = type(class_name, (Mapping,), {})
+    row: Any = type(class_name, (Row,), {})
 
     def flatten(value: Any) -> tuple[list[Any], Any]:
         return list(value.values()), list(value)

@@ -1,4 +1,4 @@
-"""A module of an exported program, and how its graph is run."""
+"""A module of an exported program, and the interpreter of its graph."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hookcli.models.scripted import FORMAT
 
 
 class Container(nn.Module):
-    """A module of which the file holds no operator: a ModuleList, or an Identity."""
+    """A module without operators in the file: a ModuleList, or an Identity."""
 
 
 class Layer(nn.Module):
-    """A module of which the file holds the graph.
+    """A module with a graph in the file.
 
-    `programs` are the graphs of its calls, where these differ; none where its parameters are
-    there and nothing uses them.
+    `programs` are the graphs of its calls, one for each that differs. There is none if the module
+    has parameters that no operator uses.
     """
 
     def __init__(self, regions: Regions) -> None:
@@ -32,7 +32,7 @@ class Layer(nn.Module):
         self.programs: list[Program] = []
         self.constants: dict[str, Any] = {}
         self._regions = regions
-        self._turn = 0  # of the program that a call without more runs
+        self._turn = 0  # index of the program that the next call runs
         self._next: int | None = None
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -59,25 +59,25 @@ class Layer(nn.Module):
 
 
 class Turn:
-    """Calls a layer with one of its programs; with the next in turn where none is named."""
+    """Call a layer with one of its programs, or with the next in turn if none is given."""
 
     def __init__(self, layer: Layer, number: int | None) -> None:
         self._layer = layer
         self._number = number
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """As the module itself, hooks and all."""
+        """Call the module itself, so that its hooks fire."""
         self._layer._next = self._number
         return self._layer(*args, **kwargs)
 
 
 class Root(Layer):
-    """The program as a whole: it takes the original's arguments and gives its outputs."""
+    """The whole program: it accepts the original's arguments and returns its outputs."""
 
     signature: Signature
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """One forward."""
+        """Run one forward."""
         for module in self.modules():
             if isinstance(module, Layer):
                 module.restart()
@@ -89,12 +89,12 @@ class Root(Layer):
 
 
 def layer_class(name: str, kind: type[nn.Module]) -> type[nn.Module]:
-    """A class of this bare name, which is what everything calls its modules by."""
+    """Return a class with this name, which reports show as the module's type."""
     return type(name, (kind,), {"__doc__": kind.__doc__, "__module__": __name__})
 
 
 def root_class(name: str, signature: Signature) -> type[nn.Module]:
-    """The root's class; its forward shows the original's arguments."""
+    """Return the root's class; its forward has the signature of the original."""
 
     def forward(self: Root, *args: Any, **kwargs: Any) -> Any:
         return self.run(args, kwargs)
@@ -108,15 +108,15 @@ def root_class(name: str, signature: Signature) -> type[nn.Module]:
 
 @dataclass(slots=True)
 class Step:
-    """One node; `done` are the nodes whose values nobody needs after it."""
+    """One node; `done` are the nodes whose values are not needed after it."""
 
     node: fx.Node
     done: tuple[fx.Node, ...]
-    run: Callable[..., Any] | None = None  # a call of a module: set once all are made
+    run: Callable[..., Any] | None = None  # a call of a module: set when all modules exist
 
 
 class Program:
-    """The graph of one call, or of several that do the same."""
+    """The graph of one call, or of several equal calls."""
 
     def __init__(self, graph: fx.Graph, fetch: dict[fx.Node, Callable[[Layer], Any]]) -> None:
         self.inputs = [str(n.target) for n in graph.nodes if n.op == "placeholder"]

@@ -1,4 +1,4 @@
-"""A .pt2 file → the modules of its program, with the file's own batch."""
+"""Load a .pt2 file: the modules of its program, with the file's own batch."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from hookcli.models.sources.parse import Archive
 from hookcli.spec.request import ModelSpec
 from hookcli.text import first_line, join_names
 
-_SHOWN = 5  # names of modules that a note gives
+_SHOWN = 5  # names of modules in a note
 
 
 def load_exported(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> Loaded:
-    """The program in a .pt2 file, as the modules that it was exported from.
+    """Load the program in a .pt2 file, as the modules that it was exported from.
 
     Raises
     ------
-    RequestError : it holds no program, or several, or opening it can run code.
+    RequestError : it contains no program, or several, or opening it can run code.
     ModelError : it is damaged, or needs what this torch lacks.
     """
     phase("import")
@@ -46,7 +46,7 @@ def load_exported(archive: Archive, spec: ModelSpec, phase: Callable[[str], None
         return _loaded(opened)
     except HookcliError:
         raise
-    except Exception as error:  # noqa: BLE001  # torch takes the file's word for much, and trips
+    except Exception as error:  # noqa: BLE001  # torch trusts the file, and fails in many ways
         raise ModelError(
             f"cannot rebuild the layers of the program: {type(error).__name__}: "
             f"{first_line(message_of(error))[:300]}",
@@ -57,14 +57,14 @@ def load_exported(archive: Archive, spec: ModelSpec, phase: Callable[[str], None
 
 
 def _loaded(opened: Opened) -> Loaded:
-    """The modules of a program."""
+    """Build the modules of a program."""
     program = opened.program
     inline_regions(program)
     name_buffers(program)
     name_inputs(program)
     signature = Signature(program)
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")  # torch warns of what it does itself, and prints it
+        warnings.simplefilter("ignore")  # torch warns about its own code, and prints
         tree = Tree(torch.export.unflatten(program), signature)
     training = modes(program.graph)
     if training:
@@ -88,7 +88,7 @@ def _note(
     silent: tuple[str, ...],
     graph: fx.Graph,
 ) -> str:
-    """What the file fixes, in a sentence or several."""
+    """Return a note about what the file fixes."""
     by = f" by torch {opened.made_by}" if opened.made_by else ""
     sentences = [f"exported{by}" + (f" in {mode} mode, and run in it" if mode else "")]
     if opened.program.dialect != "TRAINING":

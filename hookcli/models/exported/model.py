@@ -1,4 +1,4 @@
-"""The backend of exported programs: live modules, whose calls the file places."""
+"""The backend of exported programs: live modules, with the places of their calls in the file."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hookcli.report.recording import ModuleInfo
 
 
 class ExportedModel(EagerModel):
-    """Modules made of a program. `places` gives the user's line of each call by path.
+    """Modules made from a program. `places` maps a module's path to the user's line of each call.
 
-    The lines are those of the original; the running code is torch's.
+    The lines are those of the original source; the running code is torch's.
     """
 
     def __init__(self, root: nn.Module, places: dict[str, list[str | None]]) -> None:
@@ -25,7 +25,7 @@ class ExportedModel(EagerModel):
         self._places = places
 
     def modules(self) -> tuple[ModuleInfo, ...]:
-        """Registered modules, with the line of the first call of each."""
+        """Registered modules, each with the line of its first call."""
         return tuple(
             replace(info, place=next(iter(self._places.get(info.name, ())), None))
             for info in super().modules()
@@ -40,7 +40,7 @@ class ExportedModel(EagerModel):
         calls: CallStack | None = None,
         between: AbstractContextManager[Any] | None = None,
     ) -> Iterator[None]:
-        """As for a live module; calls are told their place."""
+        """Observe as for a live module, and set the place of each call."""
 
         def entering(call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
             if call.name is not None:

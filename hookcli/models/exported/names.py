@@ -1,7 +1,7 @@
-"""One tensor under two names in a graph: which of them the operators around should read.
+"""A tensor with two names in a graph: choose the name that the operators around it read.
 
-A trace that is given the same tensor back goes on with the newer name. Unflattened, a module then
-gives what only passed through it.
+If an operator returns its input tensor, a trace continues with the newer name. After unflattening,
+a module would then return a tensor that only passed through it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import torch
 from torch import fx
 from torch.export import ExportedProgram
 
-_NOTHING = {"to", "contiguous", "type_as"}  # they give back what is as it should be
+_NOTHING = {"to", "contiguous", "type_as"}  # they return their input if nothing has to change
 
 
 def name_buffers(program: ExportedProgram) -> None:
-    """Have what reads a buffer that was changed in place read the buffer, not the change's result.
+    """Replace the result of an in-place change of a buffer by the buffer itself, for its readers.
 
-    They are one tensor; as a result it would be among the outputs of the module that changed it.
+    Both are one tensor. Otherwise the result would become an output of the module that changed it.
     """
     signature = program.graph_signature
     held = {*signature.inputs_to_buffers, *signature.inputs_to_parameters}
@@ -31,9 +31,9 @@ def name_buffers(program: ExportedProgram) -> None:
 
 
 def name_inputs(program: ExportedProgram) -> None:
-    """Outside a module, have what reads the result of an operator that did nothing read its input.
+    """Replace the result of an operator that did nothing by its input, for readers outside.
 
-    `x.to(x.dtype)` is x: in the original the module around did not return it.
+    `x.to(x.dtype)` is x: in the original, the module around it did not return it.
     """
     for node in program.graph.nodes:
         first = _first(node)
@@ -42,7 +42,7 @@ def name_inputs(program: ExportedProgram) -> None:
 
 
 def _first(node: fx.Node) -> fx.Node | None:
-    """The first argument of an operator, where it is a value."""
+    """Return the first argument of an operator if it is a node, else None."""
     if not isinstance(node.target, torch._ops.OpOverload) or not node.args:
         return None
     return node.args[0] if isinstance(node.args[0], fx.Node) else None

@@ -1,4 +1,4 @@
-"""What the operators' notes say of the original: where each call stands, and the mode."""
+"""Read the original from the metadata of operators: the place of each call, and the mode."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Exported: TypeAlias = Literal["train", "eval", "mixed"]
 
 
 def call_places(graph: fx.Graph, canonical: dict[str, str]) -> dict[str, list[str | None]]:
-    """By path, the line of each of its calls, in the order in which they began.
+    """Return, for each path, the line of each call, in the order in which the calls began.
 
-    Of the frames around an operator a file keeps those of forward methods: one for each module of
-    the user's, outermost first.
+    For each operator the file keeps the frames of forward methods: one for each of the user's
+    modules, outermost first.
     """
     lines_by_call: dict[tuple[str, str], str | None] = {}  # by torch's key of the call, and path
     for node in graph.nodes:
         lines = _user_lines(node)
-        users = 0  # modules of the user's around the call
+        users = 0  # the user's modules around the call
         for key, (path, kind) in (node.meta.get("nn_module_stack") or {}).items():
             if path and lines_by_call.get((key, path)) is None:
                 lines_by_call[key, path] = (
@@ -39,7 +39,7 @@ def call_places(graph: fx.Graph, canonical: dict[str, str]) -> dict[str, list[st
 
 
 def _user_lines(node: fx.Node) -> list[str]:
-    """Lines of forward methods that are not torch's, as the machine that exported it had them."""
+    """Return the lines of forward methods outside torch, with paths of the exporting machine."""
     trace = node.meta.get("stack_trace")
     if not isinstance(trace, str):
         return []
@@ -51,7 +51,7 @@ def _user_lines(node: fx.Node) -> list[str]:
 
 
 def modes(graph: fx.Graph) -> dict[str, bool]:
-    """By path, whether a module's operators were exported in train mode; only where they say."""
+    """Return, for each path, whether its operators were exported in train mode, if they tell."""
     flags_by_path: dict[str, set[bool]] = {}
     for node in graph.nodes:
         training = _training(node)
@@ -63,7 +63,7 @@ def modes(graph: fx.Graph) -> dict[str, bool]:
 
 
 def _training(node: fx.Node) -> bool | None:
-    """What an operator that acts differently in train mode was told."""
+    """Return the mode that an operator was called with, if it depends on the mode; else None."""
     if not isinstance(node.target, torch._ops.OpOverload):
         return None
     name = node.target.overloadpacket.__name__
@@ -84,7 +84,7 @@ def _arguments(node: fx.Node) -> Iterator[tuple[str, Any]]:
 
 
 def overall(training: dict[str, bool]) -> Exported | None:
-    """The mode of the whole; None where no operator tells one from the other."""
+    """Return the mode of the whole program; None if no operator depends on the mode."""
     flags = set(training.values())
     if not flags:
         return None
@@ -92,7 +92,7 @@ def overall(training: dict[str, bool]) -> Exported | None:
 
 
 def mode_of(path: str, training: dict[str, bool]) -> bool:
-    """Whether a module was in train mode: what it says, else what is below, above or most."""
+    """Whether a module was in train mode: by its operators, else by those below, above, or most."""
     if path in training:
         return training[path]
     prefix = f"{path}." if path else ""

@@ -1,8 +1,8 @@
-"""Regions without gradients, or under autocast, put back among the operators around them.
+"""Inline regions without gradients or under autocast into the graph around them.
 
-torch.export makes a submodule of each such region, in which the user's layers would be lost:
-unflattened, `submod_1` is one module. Inlined, every layer in it is itself again. Between two
-marks the interpreter keeps the region's setting.
+torch.export makes each such region a submodule, in which the user's layers would be lost: after
+unflattening, `submod_1` is one module. After inlining, every layer is a module again. The
+interpreter keeps the region's setting between two marks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import TensorArgument
 from torch.fx.node import map_arg
 
-# Marks are functions that torch never drops from a graph for having no users.
+# Marks are functions that torch never removes from a graph, although they have no users.
 GRAD: Any = torch._C._set_grad_enabled
 ENTER_AUTOCAST: Any = torch.amp._enter_autocast  # type: ignore[attr-defined]
 EXIT_AUTOCAST: Any = torch.amp._exit_autocast  # type: ignore[attr-defined]
@@ -32,7 +32,7 @@ class Regions:
         self._open: list[ExitStack] = []
 
     def mark(self, target: Any, args: tuple[Any, ...]) -> bool:
-        """Carry out a mark; False where `target` is none."""
+        """Carry out a mark; return False if `target` is not a mark."""
         if target is EXIT_AUTOCAST or (target is GRAD and args == (_LEAVE,)):
             if self._open:
                 self._open.pop().close()
@@ -52,13 +52,13 @@ class Regions:
         self._open.append(stack)
 
     def close(self) -> None:
-        """Leave all that are open: a forward raised."""
+        """Leave all open regions, after a forward raised."""
         while self._open:
             self._open.pop().close()
 
 
 def inline_regions(program: ExportedProgram) -> None:
-    """Rewrite a program's graph in place."""
+    """Inline all regions of a program, in place."""
     renamed: dict[str, str] = {}
     _inline_in(program.graph_module, renamed)
     _drop_tracepoints(program)
@@ -69,9 +69,9 @@ def inline_regions(program: ExportedProgram) -> None:
 
 
 def _drop_tracepoints(program: ExportedProgram) -> None:
-    """Without them torch knows no call signature of the modules in which they were left.
+    """Remove tracepoints, and with them the call signatures of all submodules.
 
-    torch.export leaves those inside regions, where it does not look for them.
+    torch.export overlooks the tracepoints inside regions and leaves them in the graph.
     """
     left = [n for n in program.graph.nodes if getattr(n.target, "__name__", "") == _TRACEPOINT]
     for node in left:
@@ -144,12 +144,12 @@ def _inline(
 
 def _put(graph: fx.Graph, mark: _Mark, beside: fx.Node) -> None:
     new = graph.call_function(mark[0], mark[1])
-    if "nn_module_stack" in beside.meta:  # in the same module: it never splits a call
+    if "nn_module_stack" in beside.meta:  # in the same module, so that it never splits a call
         new.meta["nn_module_stack"] = beside.meta["nn_module_stack"]
 
 
 def _move(owner: fx.GraphModule, inner: fx.GraphModule, target: str) -> str:
-    """Have the outer graph hold what the inner one did, under a name of its own."""
+    """Copy an attribute of the inner graph to the outer one, under a free name."""
     name, number = target, 0
     while hasattr(owner, name):
         number += 1
@@ -159,7 +159,7 @@ def _move(owner: fx.GraphModule, inner: fx.GraphModule, target: str) -> str:
 
 
 def _replace(node: fx.Node, values: Any, renamed: dict[str, str]) -> None:
-    """Give the users of a region's call what the region gives."""
+    """Replace the call of a region, for its users, by the region's values."""
     if isinstance(values, fx.Node):
         renamed[node.name] = values.name
         node.replace_all_uses_with(values)

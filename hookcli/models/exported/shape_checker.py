@@ -1,4 +1,4 @@
-"""What a program says of the sizes of its inputs, and whether a batch keeps to it."""
+"""The sizes that a program expects of its inputs, and the check of a batch against them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hookcli.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What a dynamic dimension may be; None is no limit."""
+    """The allowed sizes of a dynamic dimension; None means no limit."""
 
     low: int | None
     high: int | None
@@ -24,19 +24,19 @@ class Range:
         return f"{low} or more" if self.high is None else f"{low} to {self.high}"
 
     def holds(self, size: int) -> bool:
-        """Whether a size is within."""
+        """Whether a size is in the range."""
         return (self.low is None or size >= self.low) and (self.high is None or size <= self.high)
 
 
 @dataclass(frozen=True, slots=True)
 class Dim:
-    """One dimension: an int that is fixed, or an expression over symbols (sympy's)."""
+    """One dimension: an int if it is fixed, else a sympy expression over symbols."""
 
     size: Any
 
     @property
     def fixed(self) -> bool:
-        """Whether only one size will do."""
+        """Whether only one size is allowed."""
         return isinstance(self.size, int)
 
 
@@ -51,7 +51,7 @@ class ExpectedInput:
 
 
 class Checker:
-    """Compares the leaves of a batch with what the program was exported for."""
+    """Compare the leaves of a batch with the inputs that the program was exported for."""
 
     def __init__(self, wanted: tuple[ExpectedInput, ...], ranges: dict[Any, Range]) -> None:
         self._wanted = wanted
@@ -62,7 +62,7 @@ class Checker:
 
         Raises
         ------
-        ModelError : a leaf is of another kind, rank or size; it names the dimension.
+        ModelError : a leaf has another type, rank or size; the message names the dimension.
         """
         sizes: dict[Any, tuple[int, str]] = {}
         for wanted, leaf in zip(self._wanted, leaves, strict=True):
@@ -111,7 +111,7 @@ class Checker:
             raise _misfit(f"{name} must be {dim.size} = {value}, got {size}")
 
     def smallest(self, dim: Dim) -> int:
-        """A size that is allowed: 2 where it may be, as 1 is often a special case."""
+        """Return an allowed size: 2 if possible, because 1 is often a special case."""
         if dim.fixed:
             return int(dim.size)
         if not dim.size.is_symbol:
@@ -122,13 +122,13 @@ class Checker:
         return least if allowed.holds(least) else allowed.high or 1
 
     def told(self, wanted: ExpectedInput) -> str:
-        """A leaf as a batch would have it: `x [s0, 3, 8]`."""
+        """Describe a leaf: `x [s0, 3, 8]`."""
         if wanted.dims is None:
             return f"{wanted.label} = {_value(wanted.constant)}"
         return f"{wanted.label} [{', '.join(str(dim.size) for dim in wanted.dims)}]"
 
     def dynamic(self) -> str | None:
-        """The dynamic dimensions, for a note; None where every one is fixed."""
+        """Describe the dynamic dimensions, for a note; None if all are fixed."""
         by_symbol: dict[str, list[str]] = {}
         ranges: dict[str, Range] = {}
         for wanted in self._wanted:

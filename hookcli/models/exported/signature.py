@@ -1,4 +1,4 @@
-"""How an exported program is called: its arguments by name, and the batch that came with it."""
+"""How an exported program is called: its arguments by name, and the batch in its file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hookcli.models.exported.shape_checker import Checker, Dim, ExpectedInput, R
 
 
 class Signature:
-    """The arguments of a program, in the order in which it was exported with them."""
+    """The arguments of a program, in the order of its export."""
 
     def __init__(self, program: ExportedProgram) -> None:
         call = program.module_call_graph[0].signature
@@ -33,7 +33,7 @@ class Signature:
         self._constants = self._whole_constants()
 
     def _whole_constants(self) -> dict[str, Any]:
-        """Arguments that are one constant: they may be left out."""
+        """Return the arguments that are a single constant, and so may be omitted."""
         by_label = {expected.label: expected for expected in self.wanted}
         return {
             name: by_label[name].constant
@@ -42,7 +42,7 @@ class Signature:
         }
 
     def of_forward(self) -> inspect.Signature:
-        """As Python shows it. What was exported by keyword may come by position too."""
+        """Return the signature. Arguments exported by keyword may also be passed by position."""
         parameters = [
             Parameter(name, Parameter.POSITIONAL_OR_KEYWORD)
             for name in (*self._names, *self._keywords)
@@ -52,7 +52,7 @@ class Signature:
             if parameter.name in self._constants:
                 parameters[i] = parameter.replace(default=self._constants[parameter.name])
                 seen = True
-            elif seen:  # Python takes no required argument after one with a default
+            elif seen:  # Python forbids a required argument after one with a default
                 parameters[i:] = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters[i:]]
                 parameters[i:] = [
                     p.replace(default=self._constants[p.name]) if p.name in self._constants else p
@@ -62,12 +62,12 @@ class Signature:
         return inspect.Signature(parameters)
 
     def flatten(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The leaves that the graph takes, in its order.
+        """Return the leaves of the arguments, in the order of the graph's inputs.
 
         Raises
         ------
         TypeError : the arguments do not bind.
-        ModelError : their structure or sizes are not those that were exported.
+        ModelError : their structure or sizes differ from the exported ones.
         """
         bound = self.of_forward().bind(*args, **kwargs)
         bound.apply_defaults()
@@ -88,11 +88,11 @@ class Signature:
         return leaves
 
     def unflatten(self, outputs: Any) -> Any:
-        """What forward returns, in the original's structure."""
+        """Return the outputs of forward in the original's structure."""
         return pytree.tree_unflatten(list(outputs), self._out)
 
     def example(self, program: ExportedProgram) -> tuple[str, Batch]:
-        """The batch that the program was exported with, or one of the sizes that it names."""
+        """Return the batch that the program was exported with, or one of the sizes in the file."""
         kept = program.example_inputs
         if kept is not None:
             args, kwargs = kept
@@ -112,7 +112,7 @@ class Signature:
 
 
 def _names(count: int, keywords: list[str], known: list[str] | None) -> list[str]:
-    """Names of the positional arguments: those of the original forward, where they are kept."""
+    """Return names of the positional arguments: those of the original forward if they are kept."""
     names = list(known or [])[:count]
     names = [n if n.isidentifier() and n not in keywords else f"input_{i}"
              for i, n in enumerate(names)]  # fmt: skip
@@ -128,7 +128,7 @@ def _ranges(program: ExportedProgram) -> dict[Any, Range]:
 
 
 def _bound(value: Any) -> int | None:
-    """A limit as a number; None where it is infinite (torch writes a huge one)."""
+    """Return a limit as a number; None if it is infinite (torch writes a huge number)."""
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError, AttributeError):
@@ -137,7 +137,7 @@ def _bound(value: Any) -> int | None:
 
 
 def _wanted(program: ExportedProgram, spec: Any, names: list[str]) -> tuple[ExpectedInput, ...]:
-    """What each leaf of the inputs must be, in the order of the graph's placeholders."""
+    """Return what each leaf of the inputs must be, in the order of the graph's placeholders."""
     labels = _labels(spec, names)
     values = {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"}
     inputs = [s for s in program.graph_signature.input_specs if s.kind == InputKind.USER_INPUT]
@@ -163,7 +163,7 @@ def _dim(size: Any) -> Dim:
 
 
 def _labels(spec: Any, names: list[str]) -> list[str]:
-    """Each leaf's path: `x`, `batch["ids"]`, `states[0]`."""
+    """Return each leaf's path: `x`, `batch["ids"]`, `states[0]`."""
     tree = pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
     paths, _ = pytree.tree_flatten_with_path(tree)
     labels = []

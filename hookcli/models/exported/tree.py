@@ -1,7 +1,7 @@
-"""What unflatten made → modules of our own, with the original's names, classes and calls.
+"""Turn the result of unflatten into modules with the original's names, classes and calls.
 
-Torch makes one module for each call that is unlike the first (`block@1`), and one for each name
-of a shared module. Here a module is one, whatever runs in its calls.
+torch makes one module for each call that differs from the first (`block@1`), and one for each name
+of a shared module. Here each module of the original is one module, whatever runs in its calls.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from hookcli.models.exported.unflattened import (
 
 
 class Tree:
-    """The modules made of an unflattened program.
+    """The modules made from an unflattened program.
 
-    `root` is the model; `canonical` gives the first path of a module by its other paths; `silent`
+    `root` is the model. `canonical` maps each further path of a module to its first path. `silent`
     are the paths of modules without an operator, a parameter or a child: an Identity, or a layer
     that was never called.
     """
 
     def __init__(self, unflattened: nn.Module, signature: Signature) -> None:
-        self._found = gather(unflattened)
+        self._unflattened = gather(unflattened)
         self._signature = signature
         self._regions = Regions()
         self._classes: dict[tuple[str, type], type[nn.Module]] = {}
         self._numbers: dict[tuple[str, int], int] = {}  # (path, call) → the layer's program
-        self.canonical = aliases(self._found)
+        self.canonical = aliases(self._unflattened)
         self._layers: dict[str, nn.Module] = {}
         self._make()
         self._fill()
@@ -57,17 +57,17 @@ class Tree:
         return self.canonical.get(path, path)
 
     def _make(self) -> None:
-        """A module for each, without its programs."""
+        """Create each module, without its programs."""
         used = self._read()
-        for path, unflattened in self._found.items():
+        for path, unflattened in self._unflattened.items():
             if self._first(path) == path:
                 self._layers[path] = self._made(unflattened, used)
 
     def _read(self) -> set[int]:
-        """Identities of the tensors that some graph reads."""
+        """Return the ids of the tensors that some graph reads."""
         return {
             id(value)
-            for unflattened in self._found.values()
+            for unflattened in self._unflattened.values()
             for module in unflattened.called().values()
             for node in module.graph.nodes
             if node.op == "get_attr"
@@ -75,27 +75,27 @@ class Tree:
         }
 
     def _made(self, unflattened: UnflattenedModule, used: set[int]) -> nn.Module:
-        bare = (unflattened.type or "Module").rpartition(".")[2]
+        name = (unflattened.type or "Module").rpartition(".")[2]
         if not unflattened.path:
-            return root_class(bare, self._signature)(self._regions)
+            return root_class(name, self._signature)(self._regions)
         own = [p for p in unflattened.tensors("_parameters").values() if p is not None]
         idle = bool(own) and not unflattened.children and not any(id(p) in used for p in own)
         called = self._is_called(unflattened.path)
         kind: type[nn.Module] = Layer if called or idle else Container
-        made = self._classes.setdefault((bare, kind), layer_class(bare, kind))
+        made = self._classes.setdefault((name, kind), layer_class(name, kind))
         return made(self._regions) if kind is Layer else made()
 
     def _is_called(self, path: str) -> bool:
-        """Whether a graph is there under any of the module's names."""
+        """Whether there is a graph under any of the module's names."""
         return any(
             unflattened.called()
-            for name, unflattened in self._found.items()
+            for name, unflattened in self._unflattened.items()
             if self._first(name) == path
         )
 
     def _fill(self) -> None:
-        """Tensors and children, under the original's names."""
-        for path, unflattened in self._found.items():
+        """Register tensors and children, under the original's names."""
+        for path, unflattened in self._unflattened.items():
             layer = self._layers[self._first(path)]
             if self._first(path) != path:
                 continue
@@ -109,9 +109,9 @@ class Tree:
                 layer.register_module(name, self._layers[self._first(child)])
 
     def _connect(self) -> None:
-        """Programs, and in them which layer each call means."""
+        """Attach the programs, and set the layer that each call in them runs."""
         made = []
-        for path, unflattened in self._found.items():
+        for path, unflattened in self._unflattened.items():
             layer: Any = self._layers[self._first(path)]
             for number, module in sorted(unflattened.called().items()):
                 self._numbers[path, number] = len(layer.programs)
@@ -126,7 +126,7 @@ class Tree:
     def _turn(self, path: str, target: str) -> Turn:
         called = base_of(f"{path}.{target}" if path else target)
         layer: Any = self._layers[self._first(called)]
-        if self._found[called].turns:
+        if self._unflattened[called].turns:
             return Turn(layer, None)
         return Turn(layer, self._numbers[called, number_of(target)])
 
@@ -146,7 +146,7 @@ def _attribute(module: nn.Module, target: str) -> Any:
 
 
 def _program(module: Any, layer: Layer | Root, number: int) -> Program:
-    """A graph of torch's, with what it reads of its module found in ours."""
+    """Return a graph of torch as a program that reads tensors and constants of our module."""
     fetch: dict[fx.Node, Callable[[Layer], Any]] = {}
     for node in module.graph.nodes:
         if node.op != "get_attr":
@@ -166,7 +166,7 @@ def _program(module: Any, layer: Layer | Root, number: int) -> Program:
 
 
 def _plain(branch: fx.GraphModule) -> Callable[..., Any]:
-    """A branch of torch.cond and the like as a function: as a module it would be seen to run."""
+    """Return a branch of torch.cond or similar as a function: a module would be observed."""
 
     def run(*operands: Any) -> Any:
         return branch.forward(*operands)
@@ -175,7 +175,7 @@ def _plain(branch: fx.GraphModule) -> Callable[..., Any]:
 
 
 class _Held:
-    """A parameter or buffer of a module below, looked up at each run: hooks may replace it."""
+    """Read a parameter or buffer of a module below, at each run: hooks may replace it."""
 
     def __init__(self, owner: str, name: str) -> None:
         self._path = base_of(owner).split(".") if owner else []
@@ -188,7 +188,7 @@ class _Held:
 
 
 class _Constant:
-    """What else a graph reads: a constant tensor, a branch of a conditional."""
+    """Read any other value of a graph: a constant tensor, a branch of a conditional."""
 
     def __init__(self, key: str) -> None:
         self._key = key

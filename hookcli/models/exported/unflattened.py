@@ -1,4 +1,4 @@
-"""What `torch.export.unflatten` made: its modules by the original's names, and their graphs."""
+"""The result of `torch.export.unflatten`: modules by the original's names, and their graphs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from torch.export.unflatten import InterpreterModuleDispatcher
 class UnflattenedModule:
     """One module of the original under one name.
 
-    `graphs` are those of its calls by number, as `name@1` says it; with `turns` torch calls them
-    one after another.
+    `variants` are the modules of its calls by number, as in `name@1`. With `turns`, torch calls
+    them one after another.
     """
 
     path: str
@@ -25,11 +25,11 @@ class UnflattenedModule:
 
     @property
     def type(self) -> str | None:
-        """The original class, with its module; None where nothing was called on it."""
+        """The original class, with its Python module; None if it was never called."""
         return next((m._ty for m in self.called().values() if getattr(m, "_ty", None)), None)
 
     def called(self) -> dict[int, Any]:
-        """The variants that hold a graph."""
+        """The variants that contain a graph."""
         return {
             number: module
             for number, module in self.variants.items()
@@ -57,7 +57,7 @@ def number_of(name: str) -> int:
 
 
 def gather(root: nn.Module) -> dict[str, UnflattenedModule]:
-    """Every module by its path, parents before children, in the original's order."""
+    """Return every module by its path, parents before children, in the original's order."""
     modules: dict[str, UnflattenedModule] = {"": UnflattenedModule("", {0: root})}
     todo = [""]
     while todo:
@@ -76,7 +76,7 @@ def gather(root: nn.Module) -> dict[str, UnflattenedModule]:
 
 
 def _children(above: UnflattenedModule) -> Iterator[tuple[str, nn.Module]]:
-    """Below any of the variants. Graphs that an operator takes (cond's branches) are no modules."""
+    """Yield the children of all variants, without graphs of operators (branches of cond)."""
     seen: set[int] = set()
     for module in above.variants.values():
         if id(module._modules) in seen:
@@ -88,11 +88,11 @@ def _children(above: UnflattenedModule) -> Iterator[tuple[str, nn.Module]]:
 
 
 def aliases(modules: dict[str, UnflattenedModule]) -> dict[str, str]:
-    """Path → the first path of the same module, for those that have another name too.
+    """Map each further path of a module to its first path.
 
-    The file does not say that two names are one module: whose tensors, two at least, are the same
-    objects in the same places, and whose class is the same, is taken for one where it holds them
-    itself, or has the same name in both of its parents. One tensor in common is a tie.
+    The file does not tell whether two names are one module. They count as one if the class is the
+    same and the tensors (at least two) are the same objects in the same places, and the module
+    owns them itself or has the same name in both parents. A single common tensor is a tied weight.
     """
     first: dict[Any, str] = {}
     same: dict[str, str] = {}
@@ -104,14 +104,14 @@ def aliases(modules: dict[str, UnflattenedModule]) -> dict[str, str]:
         tensors = tuple(_below(module, modules, len(path)))
         if not path or len({key for _, key in tensors}) < 2:
             continue
-        key = (module.type, tensors, "" if _holds(module) else name)
+        key = (module.type, tensors, "" if _owns_tensors(module) else name)
         if first.setdefault(key, path) != path:
             same[path] = first[key]
     return same
 
 
-def _holds(module: UnflattenedModule) -> bool:
-    """Whether it has two tensors of its own."""
+def _owns_tensors(module: UnflattenedModule) -> bool:
+    """Whether it owns at least two tensors."""
     tables = (module.tensors("_parameters"), module.tensors("_buffers"))
     return sum(tensor is not None for table in tables for tensor in table.values()) > 1
 

@@ -1,1 +1,1 @@
-"""Fake tensors, and processes that fork under them."""
+"""Fake tensors, and forks that try something without side effects."""

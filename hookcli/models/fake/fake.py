@@ -1,7 +1,7 @@
-"""Fake models: built on the meta device, then given fake tensors that know shapes and no numbers.
+"""Fake models: built on the meta device, then given fake tensors, which have shapes but no values.
 
-Building on meta costs no memory and never looks at values; converting afterwards makes tensors
-that claim the real device, so that the forward takes the paths that it takes for real.
+Building on meta needs no memory and never reads values. The conversion afterwards makes tensors
+that report the real device, so that the forward takes the same paths as in a real run.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _LOG = logging.getLogger("torch._subclasses.fake_tensor")
 
 
 class _StayOnMeta(TorchFunctionMode):
-    """Moving a meta tensor to a device keeps it on meta, with the dtype that was asked for.
+    """Keep a meta tensor on meta when it is moved to a device, with the requested dtype.
 
-    Builders end in `.to(device)`; a meta tensor has nothing to copy and would raise.
+    Builders often end in `.to(device)`; a meta tensor has nothing to copy and would raise.
     """
 
     def __torch_function__(
@@ -58,7 +58,7 @@ def on_meta() -> Iterator[None]:
 
 
 class _Mode(FakeTensorMode):  # type: ignore[no-untyped-call]
-    """The same mode, without a detour on every operator: nothing is compiled here."""
+    """FakeTensorMode without its check for torch.compile at every operator: nothing is compiled."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -82,17 +82,17 @@ def _no_fake(original: torch.Tensor, error: Exception) -> NoFakeError:
 
 
 class Faker:
-    """Makes fake tensors in one mode, the same one for the same original (ties are kept)."""
+    """Make fake tensors in one mode; always the same one for the same original (ties are kept)."""
 
     def __init__(self, device: str) -> None:
         self.mode = _Mode(allow_non_fake_inputs=True)
-        _LOG.setLevel(logging.CRITICAL + 1)  # it logs what is raised: we report it ourselves
+        _LOG.setLevel(logging.CRITICAL + 1)  # it logs what it raises, which hookcli reports
         self._device = torch.device(device)
         self._known: dict[int, torch.Tensor] = {}
         self._alive: list[torch.Tensor] = []
 
     def tensor(self, original: torch.Tensor) -> torch.Tensor:
-        """The fake counterpart of a real or meta tensor."""
+        """Return the fake counterpart of a real or meta tensor."""
         if isinstance(original, FakeTensor):
             return original
         fake = self._known.get(id(original))
@@ -122,8 +122,8 @@ class Faker:
                 with self.mode:
                     fake = fake.to(self._device)
         if isinstance(original, nn.Parameter):
-            # What nn.Parameter does with a tensor of another class, less its detach: that would run
-            # an operator for each parameter, half the cost of making them.
+            # The same as nn.Parameter does with a tensor subclass, but without detach: that would
+            # run an operator for each parameter, half the cost of making them.
             fake.requires_grad_(original.requires_grad)
             fake.__dict__.update(original.__dict__)
             fake._is_param = True
@@ -133,14 +133,14 @@ class Faker:
         return fake
 
     def module(self, root: nn.Module) -> None:
-        """Give every module fake tensors, in place: parameters, buffers, plain attributes."""
+        """Replace every module's tensors by fake ones: parameters, buffers, plain attributes."""
         for module, _ in module_tree.modules(root):
             for table in (module._parameters, module._buffers):
                 for name, tensor in table.items():
                     if tensor is not None:
                         table[name] = self.tensor(tensor)  # type: ignore[assignment]
             if is_scripted(module):
-                continue  # what else it holds is not in Python
+                continue  # its other attributes are not in Python
             for name, value in list(vars(module).items()):
                 if name not in {"_parameters", "_buffers", "_modules"}:
                     changed = self._attribute(value, 0)
@@ -148,7 +148,7 @@ class Faker:
                         vars(module)[name] = changed
 
     def _attribute(self, value: Any, depth: int) -> Any:
-        """Fake tensors for those kept in plain attributes; lists and dicts change in place."""
+        """Return an attribute's value with fake tensors; lists and dicts are changed in place."""
         if isinstance(value, torch.Tensor):
             return self.tensor(value)
         if depth < _MAX_NESTING:

@@ -1,4 +1,4 @@
-"""Trying something in a fork: what it does to the process is felt nowhere else."""
+"""Try something in a fork, so that it does not affect this process."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from collections.abc import Callable
 
 
 def in_fork(work: Callable[[], bytes], *, patience: float) -> bytes | None:
-    """What `work` returns, done in a copy of this process; None where it fails or takes longer.
+    """Run `work` in a copy of this process and return its result; None if it fails or is too slow.
 
-    `patience` is in seconds. What it prints goes nowhere.
+    `patience` is in seconds. The output of `work` is discarded.
     """
     read, write = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # about a fork while threads run
         pid = os.fork()
     if pid == 0:
-        _tell(work, write)
+        _work_and_exit(work, write)
     os.close(write)
     try:
         return _receive(read, time.monotonic() + patience)
@@ -31,7 +31,7 @@ def in_fork(work: Callable[[], bytes], *, patience: float) -> bytes | None:
 
 
 def _receive(fd: int, deadline: float) -> bytes | None:
-    """All bytes until the other side closes, if they begin with the mark of success."""
+    """Read until the other side closes; return the bytes if they begin with the mark of success."""
     parts: list[bytes] = []
     while (left := deadline - time.monotonic()) > 0:
         ready, _, _ = select.select([fd], [], [], left)
@@ -45,8 +45,8 @@ def _receive(fd: int, deadline: float) -> bytes | None:
     return None
 
 
-def _tell(work: Callable[[], bytes], write: int) -> None:
-    """In the fork: work, say what came of it, and be gone."""
+def _work_and_exit(work: Callable[[], bytes], write: int) -> None:
+    """Run `work` in the fork, write the result and exit."""
     try:
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, 1)

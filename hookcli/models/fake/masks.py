@@ -1,7 +1,7 @@
-"""Libraries that ask whether a tensor is fake, and then do other than they would for real.
+"""Libraries that check whether a tensor is fake, and then behave differently from a real run.
 
-transformers drops a mask that masks nothing. It reads that from the mask's values, and where the
-mask is fake it keeps it: the layers below get an input that they would not have had.
+transformers drops a mask that masks nothing, which it reads from the mask's values. A fake mask is
+kept: the layers below then get an input that they would not get in a real run.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from typing import Any
 
 import torch
 
-_ASKS = ("transformers.utils.import_utils", "is_fake_tensor")
+_CHECK = ("transformers.utils.import_utils", "is_fake_tensor")
 
 
 @contextmanager
-def told_of_masks(told: Callable[[], None]) -> Iterator[None]:
-    """Call `told` when transformers finds a mask to be fake. It may raise."""
-    module = sys.modules.get(_ASKS[0])
-    asked: Any = getattr(module, _ASKS[1], None)
-    if module is None or asked is None:
+def told_of_masks(callback: Callable[[], None]) -> Iterator[None]:
+    """Call `callback` when transformers finds that a mask is fake. It may raise."""
+    module = sys.modules.get(_CHECK[0])
+    is_fake: Any = getattr(module, _CHECK[1], None)
+    if module is None or is_fake is None:
         yield
         return
 
     def listening(value: Any) -> Any:
-        answer = asked(value)
+        answer = is_fake(value)
         if answer and isinstance(value, torch.Tensor) and value.dtype == torch.bool:
-            told()
+            callback()
         return answer
 
-    setattr(module, _ASKS[1], listening)
+    setattr(module, _CHECK[1], listening)
     try:
         yield
     finally:
-        setattr(module, _ASKS[1], asked)
+        setattr(module, _CHECK[1], is_fake)

@@ -1,4 +1,4 @@
-"""How large a model would be, before it is built for real."""
+"""Estimate the size of a model before it is really built."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hookcli.models import module_tree
 from hookcli.models.fake.fake import on_meta
 from hookcli.models.fake.fork import in_fork
 
-_PATIENCE = 5.0  # seconds: a constructor that takes longer on meta is not waited for
+_PATIENCE = 5.0  # seconds after which a constructor on meta is given up
 
 
 def held_bytes(root: nn.Module) -> int:
-    """Bytes of the distinct parameters and buffers."""
+    """Return the bytes of the distinct parameters and buffers."""
     return sum(
         tensor.numel() * tensor.element_size()
         for table in ("_parameters", "_buffers")
@@ -24,14 +24,14 @@ def held_bytes(root: nn.Module) -> int:
 
 
 def bytes_when_built(build: Callable[[], nn.Module]) -> int | None:
-    """What `held_bytes` would be, from a build on the meta device in a process of its own.
+    """Return what `held_bytes` would be, from a build on the meta device in a separate process.
 
-    Nothing that the constructor does there is felt here. None where it does not tell.
+    The constructor cannot affect this process. None if the build fails or takes too long.
     """
 
     def size() -> bytes:
         with on_meta():
             return str(held_bytes(build())).encode()
 
-    told = in_fork(size, patience=_PATIENCE)
-    return int(told) if told else None
+    answer = in_fork(size, patience=_PATIENCE)
+    return int(answer) if answer else None

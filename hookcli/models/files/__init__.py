@@ -1,1 +1,1 @@
-"""Files that hold models or tensors, opened safely."""
+"""Open files of models or tensors safely."""

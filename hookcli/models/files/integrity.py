@@ -1,4 +1,4 @@
-"""Around the opening of a file that holds a model: what is wrong with the file is said as such."""
+"""Check a file of a model while it is opened, and report damage of the file as such."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch
 
 from hookcli.errors import HookcliError, ModelError
 from hookcli.models.failures import text_of
-from hookcli.models.sources.file_errors import damaged_file, newer_format
+from hookcli.models.sources.file_errors import damaged_file, newer_format, reason_of
 from hookcli.models.sources.zip_members import check_expansion, unzipped
 
 _OF_FILES = re.compile(
@@ -28,7 +28,7 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError)
 
 @contextmanager
 def checked_archive(path: Path, source: str) -> Iterator[None]:
-    """Check that a file is whole, and that it stays as it is while it is read.
+    """Check that a file is complete, and that it does not change while it is read.
 
     Raises
     ------
@@ -50,15 +50,15 @@ def checked_archive(path: Path, source: str) -> Iterator[None]:
 
 
 def is_of_file(error: BaseException) -> bool:
-    """Whether an exception tells of a damaged file, and not of the code in it."""
+    """Whether an exception is about a damaged file, and not about the code in it."""
     kind = type(error)
-    told = issubclass(kind, RuntimeError | ValueError) or kind.__name__.endswith("UnpicklingError")
-    return issubclass(kind, _DAMAGE) or (told and _OF_FILES.search(text_of(error)) is not None)
+    other = issubclass(kind, RuntimeError | ValueError) or kind.__name__.endswith("UnpicklingError")
+    return issubclass(kind, _DAMAGE) or (other and _OF_FILES.search(text_of(error)) is not None)
 
 
 def damaged(path: Path, source: str, error: BaseException) -> ModelError:
-    """The error of a file that cannot be read, with what torch said of it."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    """Return the error for a file that cannot be read, with torch's reason."""
+    text = reason_of(error)
     newer = _NEWER.search(text)
     if newer:
         return newer_format(newer[1], newer[2], source)
@@ -70,27 +70,27 @@ def _short(text: str) -> str:
 
 
 def _check_sums(path: Path, source: str) -> None:
-    """Compare a zip's members with their checksums, which torch does not; and its version."""
+    """Check the checksums of a zip's members, which torch does not do, and its format version."""
     if not zipfile.is_zipfile(path):
         return
     try:
         with unzipped(path) as archive:
             check_expansion(archive)
             bad = archive.testzip()
-    except Exception as error:  # noqa: BLE001  # decompressors raise many things for damage
+    except Exception as error:  # noqa: BLE001  # decompressors raise many types for damage
         raise damaged(path, source, error) from None
     if bad is not None:
         raise damaged(path, source, ValueError(f"{bad} does not match its checksum"))
     try:
         torch._C.PyTorchFileReader(str(path))
-    except Exception as error:  # noqa: BLE001  # its message may hold bytes that are no text
-        if _NEWER.search(str(error)):  # anything else its loader will tell
+    except Exception as error:  # noqa: BLE001  # its message may contain undecodable bytes
+        if _NEWER.search(str(error)):  # the loader reports anything else
             raise damaged(path, source, error) from None
 
 
 def _state(path: Path, source: str) -> tuple[int, int, int, int]:
     try:
-        stat_result = os.stat(path)  # noqa: PTH116  # of a path that may be gone
+        stat_result = os.stat(path)  # noqa: PTH116  # the path may no longer exist
     except OSError as error:
         raise ModelError(
             f"cannot read {path.name}: {error.strerror}",

@@ -1,4 +1,4 @@
-"""A model in a torch.package archive: its own Python code, kept apart from what is installed."""
+"""A model in a torch.package archive, with its own Python code, separate from installed code."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from hookcli.spec.request import ModelSpec
 
 
 def load_package(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> Loaded:
-    """The model in a resource of a torch.package archive.
+    """Load the model in a resource of a torch.package archive.
 
     Raises
     ------
-    RequestError : it is not trusted, or holds no module.
-    ModelError : its code failed, or wants what is not there.
+    RequestError : it is not trusted, or the resource is not a module.
+    ModelError : its code failed, or requires something that is missing.
     """
     check_opening(archive, spec)
     path = places.START / archive.path
@@ -33,11 +33,11 @@ def load_package(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]
     phase("import")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch.package's own, of typed storages
+            warnings.simplefilter("ignore")  # torch.package warns about its own typed storages
             root = _unpickled(path, package.replace("/", "."), resource)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # SystemExit too: it is the archive's own code
+    except BaseException as error:  # also SystemExit: it is the archive's own code
         if is_of_file(error):
             raise
         raise _failed(error, archive, spec.source) from None

@@ -1,4 +1,4 @@
-"""A module that torch.save pickled whole: its class is imported as it is opened."""
+"""A whole module pickled by torch.save: its class is imported when it is opened."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ _OF_SCRIPT = re.compile(r"Can't get attribute '(\w+)' on <module '(?:\w+\.)*__ma
 
 
 def load_pickled(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> Loaded:
-    """The module in a file of torch.save.
+    """Load the module in a file of torch.save.
 
-    What defines it is looked for as Python does, beside the file and in the working directory.
+    The code that defines it is imported as Python does, also from the file's folder and the
+    working directory.
 
     Raises
     ------
-    RequestError : it is not trusted, or is no module.
-    ModelError : its class cannot be had, or its code failed.
+    RequestError : it is not trusted, or is not a module.
+    ModelError : its class cannot be imported, or its code failed.
     """
     check_opening(archive, spec)
     path = places.START / archive.path
@@ -39,11 +40,11 @@ def load_pickled(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]
     phase("import")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch's own, of sources that have changed
+            warnings.simplefilter("ignore")  # torch warns about changed sources
             module = _unpickled(path, archive.inner)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # SystemExit too: it is the pickle's own code
+    except BaseException as error:  # also SystemExit: it is the pickle's own code
         if is_of_file(error):
             raise
         raise _failed(error, archive.path, spec.source) from None

@@ -1,4 +1,4 @@
-"""Files of tensors, read without running code from them: safetensors, torch.save, NumPy."""
+"""Read files of tensors without running code from them: safetensors, torch.save, NumPy."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hookcli.text import first_line
 
 
 def read_tensors(path: str, place: str, *, device: str = "cpu") -> Any:
-    """What the file holds; its kind is told by its content.
+    """Return the content of the file, whose kind is detected from the content.
 
     Raises
     ------
-    RequestError : there is no such file, or opening it could run code.
+    RequestError : the file does not exist, or opening it could run code.
     ModelError : it is corrupt.
     """
     file = places.START / path
@@ -29,7 +29,7 @@ def read_tensors(path: str, place: str, *, device: str = "cpu") -> Any:
         raise file_not_found(path, place, hint)
     try:
         return _read(file, device)
-    except Exception as error:  # noqa: BLE001  # a corrupt file raises anything
+    except Exception as error:  # noqa: BLE001  # a corrupt file may raise anything
         raise _refusal(path, place, str(error).strip() or type(error).__name__) from None
 
 

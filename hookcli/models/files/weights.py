@@ -12,10 +12,10 @@ from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
 from hookcli.models.failures import message_of
 from hookcli.models.files.tensors import read_tensors
+from hookcli.models.sources.torch_files import STATE_KEYS
 from hookcli.text import join_names
 
-_SHOWN = 4  # names that a message gives
-_WRAPPERS = ("state_dict", "model_state_dict", "model")
+_SHOWN = 4  # names in a message
 _MISFIT = re.compile(
     r"size mismatch for (\S+): copying a param with shape torch\.Size\(\[([^\]]*)\]\) from "
     r"checkpoint, the shape in current model is torch\.Size\(\[([^\]]*)\]\)"
@@ -23,13 +23,13 @@ _MISFIT = re.compile(
 
 
 def read_weights(path: str, *, sizes_only: bool) -> dict[str, torch.Tensor]:
-    """The state dict in a file: safetensors, or what torch.save wrote.
+    """Read the state dict in a file: safetensors, or written by torch.save.
 
     With `sizes_only` the tensors are on the meta device.
 
     Raises
     ------
-    RequestError : there is no such file, or it holds no state dict.
+    RequestError : the file does not exist, or does not contain a state dict.
     ModelError : the file is corrupt.
 
     """
@@ -49,11 +49,11 @@ def read_weights(path: str, *, sizes_only: bool) -> dict[str, torch.Tensor]:
 
 
 def _innermost(value: Any) -> Any:
-    """What stands under the keys of a checkpoint. One that contains itself is left as it is."""
+    """Return the innermost dict under the keys of a checkpoint, which may contain itself."""
     seen: set[int] = set()
     while isinstance(value, dict) and id(value) not in seen:
         seen.add(id(value))
-        inner = (value.get(key) for key in _WRAPPERS)
+        inner = (value.get(key) for key in STATE_KEYS)
         value = next(
             (candidate for candidate in inner if isinstance(candidate, dict) and candidate), value
         )
@@ -69,11 +69,11 @@ def _refusal(message: str, path: str) -> RequestError:
 
 
 def load_weights(model: nn.Module, state: dict[str, torch.Tensor], path: str) -> None:
-    """Load strictly.
+    """Load a state dict strictly.
 
     Raises
     ------
-    ModelError : names what is missing, unexpected or of another shape.
+    ModelError : names are missing or unexpected, or shapes differ.
 
     """
     problems: list[str] = []
@@ -82,7 +82,7 @@ def load_weights(model: nn.Module, state: dict[str, torch.Tensor], path: str) ->
     try:
         result = model.load_state_dict(state, strict=False)
         missing, unexpected = list(result.missing_keys), list(result.unexpected_keys)
-    except Exception as error:  # quantized modules raise KeyError, the model's own code anything
+    except Exception as error:  # quantized modules raise KeyError, own code anything
         if not isinstance(error, RuntimeError) and places.of_error(error) is not None:
             raise
         misfits = _MISFIT.findall(message_of(error))

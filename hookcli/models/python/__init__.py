@@ -1,1 +1,1 @@
-"""A model from Python source: finding, importing and constructing it."""
+"""Find, import and construct a model from Python source."""

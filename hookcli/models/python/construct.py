@@ -1,4 +1,4 @@
-"""From what the user named to a live module: arguments, `{call: …}` objects, default configs."""
+"""Build a module from what the user named: arguments, `{call: …}` objects, default configs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _required(signature: inspect.Signature) -> list[str]:
 
 
 def _default_config(target: Callable[..., Any], required: list[str]) -> Any:
-    """The class of a default config (Hugging Face), where `config` is all that is wanted."""
+    """Return the default config class (Hugging Face), if only `config` is required."""
     if required == ["config"] and isinstance(target, type):
         kind = getattr(target, "config_class", None)
         return kind if isinstance(kind, type) else None
@@ -45,7 +45,7 @@ def _default_config(target: Callable[..., Any], required: list[str]) -> Any:
 
 
 def can_build(target: Callable[..., Any], args: tuple[Argument, ...]) -> bool:
-    """Whether calling `target` with `args` would bind."""
+    """Whether `target` accepts `args`."""
     signature = _signature(target)
     if signature is None:
         return True
@@ -56,28 +56,28 @@ def can_build(target: Callable[..., Any], args: tuple[Argument, ...]) -> bool:
     return True
 
 
-def _called(value: Any, text: str) -> Any:
-    """Replace each `{call: …}` in a plain value by the object that it builds."""
+def _with_calls(value: Any, text: str) -> Any:
+    """Replace each `{call: …}` in a plain value by the object that it returns."""
     if isinstance(value, list):
-        return [_called(v, text) for v in value]
+        return [_with_calls(v, text) for v in value]
     if not isinstance(value, dict):
         return value
     if "call" not in value:
-        return {k: _called(v, text) for k, v in value.items()}
-    where, given = value["call"], value.get("args", {})
+        return {k: _with_calls(v, text) for k, v in value.items()}
+    where, arguments = value["call"], value.get("args", {})
     unknown = [str(k) for k in value if k not in {"call", "args"}]
     if (
         not isinstance(where, str)
         or ":" not in where
         or unknown
-        or not isinstance(given, list | dict)
+        or not isinstance(arguments, list | dict)
     ):
         problem = f"unknown key '{unknown[0]}'" if unknown else "malformed `call`"
         raise RequestError(problem, place=f"--arg {text}", hint=_CALL_HINT)
     function = _named(where, text)
-    given = _called(given, text)
+    arguments = _with_calls(arguments, text)
     try:
-        return function(**given) if isinstance(given, dict) else function(*given)
+        return function(**arguments) if isinstance(arguments, dict) else function(*arguments)
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything
         failure = failure_of(error, "build")
         raise ModelError(
@@ -139,11 +139,11 @@ def _misfit(
 
 
 def build(target: Any, label: str, args: tuple[Argument, ...], source: str) -> nn.Module:
-    """The module that `target` is, or returns when called with `args`.
+    """Return the module that `target` is, or that it returns when called with `args`.
 
     Raises
     ------
-    RequestError : the arguments do not fit, or what comes is no module.
+    RequestError : the arguments do not fit, or the result is not a module.
     ModelError : the constructor failed.
 
     """
@@ -174,8 +174,8 @@ def build(target: Any, label: str, args: tuple[Argument, ...], source: str) -> n
 def _construct(
     target: Callable[..., Any], label: str, args: tuple[Argument, ...], source: str
 ) -> Any:
-    positional = [_called(a.value, a.text) for a in args if a.name is None]
-    named: dict[str, Any] = {a.name: _called(a.value, a.text) for a in args if a.name}
+    positional = [_with_calls(a.value, a.text) for a in args if a.name is None]
+    named: dict[str, Any] = {a.name: _with_calls(a.value, a.text) for a in args if a.name}
     signature = _signature(target)
     if signature is not None:
         try:
@@ -189,7 +189,7 @@ def _construct(
         return target(*positional, **named)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001  # SystemExit too: the constructor failed
+    except BaseException as error:  # noqa: BLE001  # also SystemExit: the constructor failed
         failure = failure_of(error, "build")
         raise ModelError(
             f"cannot build {label}: {failure.type}: {failure.message}",

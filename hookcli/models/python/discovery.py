@@ -1,7 +1,7 @@
-"""Which object of a Python file is the model, when only the file is named.
+"""Choose the model in a Python file, when only the file is given.
 
-A module-level `model`; else a builder function; else the root classes: `nn.Module` classes
-defined in the file that no other class there uses, ranked.
+The choice is a module-level `model`; else a builder function; else the best root class: an
+`nn.Module` class defined in the file that no other class in the file uses.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOSSES = ("Loss", "Criterion", "Metric")
 
 @dataclass(frozen=True, slots=True)
 class ChosenModel:
-    """The object that was chosen, and what to say of it."""
+    """The chosen object, and a note about the choice."""
 
     target: Any
     label: str
@@ -37,11 +37,11 @@ class ChosenModel:
 
 
 def attribute(module: ModuleType, path: str, source: str) -> Any:
-    """The object at a dotted path inside a module.
+    """Return the object at a dotted path inside a module.
 
     Raises
     ------
-    RequestError : there is none; near names are suggested.
+    RequestError : it does not exist; the hint suggests a similar name.
 
     """
     value: Any = module
@@ -78,7 +78,7 @@ def _is_model_class(value: Any) -> bool:
 
 
 def _used_names(path: Path) -> dict[str, set[str]]:
-    """For each class of the file, the names that its bases and body mention."""
+    """Return, for each class of the file, the names that its bases and body use."""
     tree = ast.parse(path.read_bytes(), filename=str(path))
     return {
         node.name: {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
@@ -88,7 +88,7 @@ def _used_names(path: Path) -> dict[str, set[str]]:
 
 
 def root_classes(module: ModuleType, path: Path) -> list[type[nn.Module]]:
-    """Model classes defined in the file that no other class there uses, in file order."""
+    """Return the model classes of the file that no other class in it uses, in file order."""
     used = _used_names(path)
     return [
         value
@@ -124,11 +124,11 @@ def _several(source: str, names: Sequence[str]) -> RequestError:
 def discover(
     module: ModuleType, path: Path, source: str, args: tuple[Argument, ...]
 ) -> ChosenModel:
-    """The model of a file.
+    """Choose the model of a file.
 
     Raises
     ------
-    RequestError : there is no candidate, or several that nothing tells apart.
+    RequestError : there is no candidate, or several with the same rank.
 
     """
     names = vars(module)

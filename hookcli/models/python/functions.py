@@ -18,11 +18,11 @@ from hookcli.text import nearest, try_instead
 
 
 def function_of(reference: str, place: str) -> Callable[..., Any]:
-    """What "file.py:name", "package.module:name" or "torch.ops.namespace.name" means.
+    """Return the function "file.py:name", "package.module:name" or "torch.ops.namespace.name".
 
     Raises
     ------
-    RequestError : there is no such file, module or name, or it cannot be called.
+    RequestError : the file, module or name does not exist, or it is not callable.
     ModelError : importing it failed.
     """
     if reference.startswith("torch.ops."):

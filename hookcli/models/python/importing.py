@@ -1,4 +1,4 @@
-"""Importing the user's Python: as `python file.py` would, and packages as packages."""
+"""Import the user's Python: a file as `python file.py` does, a package as a package."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
 from hookcli.models.failures import TRACEBACK_HINT, failure_of, is_a, missing_module, text_of
 
-_CODES = (int, str, type(None))  # of sys.exit; another's repr is the user's code
+_CODES = (int, str, type(None))  # arguments of sys.exit; the repr of others is the user's code
 
 
 @contextmanager
 def own_path() -> Iterator[None]:
-    """Let the user's code add to `sys.path`; put the list back on leaving."""
+    """Let the user's code change `sys.path`, and restore it on exit."""
     kept = list(sys.path)
     try:
         yield
@@ -54,7 +54,7 @@ def _relative_level(tree: ast.Module) -> int:
 
 
 def _package_of(path: Path) -> list[str]:
-    """Names of the packages (folders with `__init__.py`) that hold the file, outermost first."""
+    """Return the packages (folders with `__init__.py`) that contain the file, outermost first."""
     names: list[str] = []
     folder = path.parent
     while (folder / "__init__.py").is_file() and folder.name.isidentifier():
@@ -64,7 +64,7 @@ def _package_of(path: Path) -> list[str]:
 
 
 def _free_name(stem: str) -> str:
-    """The stem, so that siblings that import the file get this module; else a private name."""
+    """Return the stem, so that siblings can import this module; a private name if it is taken."""
     name = stem if stem.isidentifier() else "model"
     if name not in sys.modules and name not in sys.stdlib_module_names:
         return name
@@ -72,7 +72,7 @@ def _free_name(stem: str) -> str:
 
 
 def _imported(path: Path) -> ModuleType | None:
-    """The module of this file, where it was imported before: one class must not become two."""
+    """Return the module if the file was imported before: a class must not exist twice."""
     for name in (path.stem, f"hookcli_user_{path.stem}"):
         module = sys.modules.get(name)
         if module is not None and getattr(module, "__file__", None) == str(path):
@@ -92,7 +92,7 @@ def _execute(name: str, path: Path) -> ModuleType:
 
 
 def _as_namespace(path: Path, level: int) -> ModuleType:
-    """Import a file with relative imports from folders that are no packages: make them some."""
+    """Import a file whose relative imports leave its packages: make namespace packages."""
     folders = [path.parent]
     while len(folders) < level:
         folders.insert(0, folders[0].parent)
@@ -107,10 +107,10 @@ def _as_namespace(path: Path, level: int) -> ModuleType:
 
 
 def import_file(path: Path) -> ModuleType:
-    """Run a Python file and return its module; `sys.path` then holds what its imports need.
+    """Run a Python file and return its module; extend `sys.path` for its imports.
 
-    A file with relative imports is imported as part of its package. Any other has its folder
-    first on the path, and the folder above its package last.
+    A file with relative imports is imported as part of its package. For any other file, its folder
+    is first on the path, and the folder above its package is last.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def import_file(path: Path) -> ModuleType:
         module = importlib.import_module(dotted)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001  # SystemExit too: the model's code failed
+    except BaseException as error:  # noqa: BLE001  # also SystemExit: the model's code failed
         raise _failed(places.show(str(path)), error) from None
     if Path(module.__file__ or "").resolve() != path:
         raise ModelError(
@@ -157,7 +157,7 @@ def import_module(name: str, source: str) -> ModuleType:
 
     Raises
     ------
-    RequestError : there is no such module.
+    RequestError : the module does not exist.
     ModelError : its code failed.
 
     """
@@ -176,5 +176,5 @@ def import_module(name: str, source: str) -> ModuleType:
         raise _failed(name, error) from None
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001  # SystemExit too
+    except BaseException as error:  # noqa: BLE001  # also SystemExit
         raise _failed(name, error) from None

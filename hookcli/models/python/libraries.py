@@ -1,4 +1,4 @@
-"""Compiled operators of the user's: shared libraries that register with TORCH_LIBRARY."""
+"""The user's compiled operators: shared libraries that use TORCH_LIBRARY."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from hookcli.errors import RequestError
 from hookcli.models.fake.fork import in_fork
 from hookcli.models.sources.file_errors import file_not_found
 
-_PATIENCE = 120.0  # seconds for one to load
+_PATIENCE = 120.0  # seconds to load one library
 _NAMESPACE = re.compile(r"register the namespace (\w+)")
 
 
 def load_libraries(paths: tuple[str, ...], place: str = "libraries") -> None:
-    """Load each, so that its operators are at torch.ops; one that is loaded already stays.
+    """Load each library that is not loaded yet, so that torch.ops has its operators.
 
-    A library that would end the process is refused: it is tried in a fork first.
+    Each library is first tried in a fork, and refused if it would end the process.
 
     Raises
     ------
-    RequestError : one is not there, is no library, or cannot stand beside what is loaded.
+    RequestError : a file does not exist, is not a library, or conflicts with a loaded library.
     """
     for path in paths:
         real = str(Path(path).resolve())
@@ -39,18 +39,18 @@ def load_libraries(paths: tuple[str, ...], place: str = "libraries") -> None:
 
 
 def _try(path: str, real: str, place: str) -> None:
-    """Load it in a fork. torch ends the process where two libraries define one namespace."""
-    with tempfile.TemporaryFile() as words:
-        refusal = in_fork(lambda: _load(real, words), patience=_PATIENCE)
-        words.seek(0)
-        last = words.read().decode(errors="replace")
+    """Load it in a fork. torch ends the process if two libraries define one namespace."""
+    with tempfile.TemporaryFile() as stderr:
+        refusal = in_fork(lambda: _load(real, stderr), patience=_PATIENCE)
+        stderr.seek(0)
+        last = stderr.read().decode(errors="replace")
     if refusal is None:
         raise _ended(path, last, place)
     if refusal:
-        told = refusal.decode(errors="replace").removeprefix(f"{real}: ").splitlines()[0]
-        symbol = "undefined symbol" in told
+        reason = refusal.decode(errors="replace").removeprefix(f"{real}: ").splitlines()[0]
+        symbol = "undefined symbol" in reason
         raise RequestError(
-            f"cannot load {path}: {told}",
+            f"cannot load {path}: {reason}",
             place=place,
             hint=f"build it against torch {torch.__version__}"
             if symbol
@@ -58,10 +58,10 @@ def _try(path: str, real: str, place: str) -> None:
         )
 
 
-def _load(real: str, words: IO[bytes]) -> bytes:
-    """In the fork: the reason why it cannot be loaded, or nothing."""
+def _load(real: str, stderr: IO[bytes]) -> bytes:
+    """Load it, in the fork; return why it cannot be loaded, or nothing."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.dup2(words.fileno(), 2)  # C++ says there why it ends the process
+    os.dup2(stderr.fileno(), 2)  # C++ writes there why it ends the process
     try:
         torch.ops.load_library(real)  # type: ignore[no-untyped-call]
     except (OSError, RuntimeError) as error:
@@ -69,8 +69,8 @@ def _load(real: str, words: IO[bytes]) -> bytes:
     return b""
 
 
-def _ended(path: str, words: str, place: str) -> RequestError:
-    match = _NAMESPACE.search(words)
+def _ended(path: str, stderr: str, place: str) -> RequestError:
+    match = _NAMESPACE.search(stderr)
     if match is not None:
         return RequestError(
             f"{path} defines the operator namespace {match[1]}, which another library already "
@@ -78,7 +78,7 @@ def _ended(path: str, words: str, place: str) -> RequestError:
             place=place,
             hint=f"write `TORCH_LIBRARY_FRAGMENT({match[1]}, m)` in all but one of them",
         )
-    what = next((line.strip() for line in words.splitlines() if "what():" in line), "")
+    what = next((line.strip() for line in stderr.splitlines() if "what():" in line), "")
     return RequestError(
         f"loading {path} ends the process"
         + (f": {what.partition('what():')[2].strip()}"[:200] if what else ""),

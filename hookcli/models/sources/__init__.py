@@ -1,1 +1,1 @@
-"""What MODEL names, told by its path and content without torch."""
+"""Detect what MODEL names from its path and content, without torch."""

@@ -1,14 +1,14 @@
-"""Reading from a file whose declared lengths are not to be believed."""
+"""Read from a file whose declared lengths cannot be trusted."""
 
 from __future__ import annotations
 
 from typing import IO
 
-_LONGEST = 1 << 20  # bytes of an argument that are looked at: names and numbers are shorter
+_LONGEST = 1 << 20  # bytes of an argument that are read: names and numbers are shorter
 
 
 class _Skipped(bytes):
-    """A long argument that was not read: empty, and as long as it was said to be."""
+    """A long argument that was not read: it is empty, and its `len` is the declared length."""
 
     length = 0
 
@@ -17,20 +17,20 @@ class _Skipped(bytes):
 
 
 class BoundedReader:
-    """A file for `genops`, which would make room for as many bytes as a pickle declares."""
+    """A file for `genops`, which otherwise allocates as many bytes as a pickle declares."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.tell = file.tell
 
     def read(self, length: int) -> bytes:
-        """So many bytes, or those that are left."""
+        """Read `length` bytes, or those that are left."""
         if length <= _LONGEST:
             return self._file.read(length)
         start = self._file.tell()
         try:
             end = self._file.seek(start + length - 1)
-        except (OverflowError, OSError):  # beyond every file
+        except (OverflowError, OSError):  # longer than any file
             return b""
         if end < start + length - 1 or not self._file.read(1):
             return b""
@@ -39,5 +39,5 @@ class BoundedReader:
         return skipped
 
     def readline(self) -> bytes:
-        """The rest of the line; without its end where it is very long."""
+        """Read the rest of the line; of a very long line only the beginning."""
         return self._file.readline(_LONGEST)

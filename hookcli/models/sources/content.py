@@ -1,4 +1,4 @@
-"""What a file is, told by its content, and what else of it the user should hear."""
+"""Detect the kind of a file from its content, with details for messages."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hookcli.models.sources.onnx import is_onnx
 from hookcli.models.sources.torch_files import of_pickle, of_zip
 
 _HEAD = 4096
-_MOST = 1 << 24  # bytes of a text that are looked at
+_MOST = 1 << 24  # bytes of a text file that are read
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 
-# Where its marks stand in a file, what they are, and which kind that tells.
+# The position of a magic number in a file, the magic number, and the kind of the file.
 _MARKS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"version https://git-lfs.github.com/spec/", "lfs"),
     (0, b"\x89HDF\r\n", "hdf5"),
@@ -47,7 +47,7 @@ _SUFFIXES = {
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A kind of file. `detail` says more of it, `names` those of modules that it holds."""
+    """The kind of a file. `detail` describes it further; `names` are its modules."""
 
     kind: str
     detail: str = ""
@@ -55,7 +55,7 @@ class Content:
 
 
 def identify(path: Path) -> Content:
-    """The kind of a file: "python", "torchscript", "state_dict" and so on.
+    """Return the kind of a file: "python", "torchscript", "state_dict" and so on.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def _is_safetensors(head: bytes, size: int) -> bool:
 
 
 def _of_json(path: Path) -> str | None:
-    """What a JSON file is there for; None where it is none."""
+    """Return the purpose of a JSON file; None if it is not JSON."""
     try:
         data = json.loads(_beginning(path))
     except (ValueError, RecursionError):
@@ -127,7 +127,7 @@ def _is_source(path: Path) -> bool:
 
 
 def identify_folder(path: Path) -> str:
-    """The kind of a folder, by the files in it."""
+    """Return the kind of a folder, from the files in it."""
     names = {entry.name for entry in path.iterdir()}
     if ".metadata" in names and any(name.endswith(".distcp") for name in names):
         return "distributed_checkpoint"

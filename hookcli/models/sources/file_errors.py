@@ -10,6 +10,11 @@ PYTHON_FILE = "pass a Python file that defines a model"
 TRUST = "pass `--trust` if you know where the file comes from"
 
 
+def reason_of(error: BaseException) -> str:
+    """Return an error's message in one line, or its type if the message is empty."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 def file_not_found(path: str, place: str, hint: str = "check the path") -> RequestError:
     """Return the error for a path at which nothing is."""
     return RequestError(f"file not found: {path}", place=place, hint=hint)

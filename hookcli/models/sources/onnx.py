@@ -1,4 +1,4 @@
-"""ONNX, told by the wire format of its message: it has no mark of its own."""
+"""Detect ONNX by the wire format of its message, because it has no magic number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST = 1000  # fields at the top
 
 
 def is_onnx(path: Path) -> bool:
-    """Whether the file is a ModelProto as far as its fields go, with a version and a graph."""
+    """Whether the file has the fields of a ModelProto, with a version and a graph."""
     fields: set[tuple[int, int]] = set()
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -29,7 +29,7 @@ def is_onnx(path: Path) -> bool:
 
 
 def _field(file: IO[bytes]) -> tuple[int, int] | None:
-    """The number and type of the field that begins here; `file` then stands behind it."""
+    """Read the number and type of the field that begins here, and skip the field."""
     tag = _varint(file)
     if tag is None:
         return None

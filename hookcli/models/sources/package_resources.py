@@ -1,4 +1,4 @@
-"""What a torch.package archive holds, told without opening any of it."""
+"""List the content of a torch.package archive without running any of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hookcli.models.sources.zip_members import below_top, check_expansion, unzip
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A pickle in an archive, as `package/name.pkl`; `holds` is its class, "" where unknown."""
+    """A pickle in an archive, as `package/name.pkl`; `holds` is its class, "" if unknown."""
 
     inner: str
     is_module: bool
@@ -20,7 +20,7 @@ class Resource:
 
 
 def resources(path: Path) -> tuple[Resource, ...]:
-    """The pickles of an archive, in its order.
+    """Return the pickles of an archive, in its order.
 
     Raises
     ------
@@ -39,6 +39,6 @@ def _resource(archive: zipfile.ZipFile, name: str) -> Resource:
     with archive.open(name) as file:
         try:
             value = read_pickle(file)
-        except ValueError:  # a pickle of somebody else's, or none
+        except ValueError:  # not a pickle, or not one of torch
             return Resource(below_top(name), is_module=False)
     return Resource(below_top(name), value.is_module, value.name)

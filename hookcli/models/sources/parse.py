@@ -1,4 +1,4 @@
-"""What MODEL names: a Python file or module, or a file that its content tells. Torch-free."""
+"""Parse MODEL: a Python file or module, or a file of a model. Torch-free."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal, NoReturn, TypeAlias
 
 from hookcli.errors import ModelError, RequestError
 from hookcli.models.sources.content import Content, identify, identify_folder
-from hookcli.models.sources.file_errors import PYTHON_FILE, TRUST, file_not_found
+from hookcli.models.sources.file_errors import PYTHON_FILE, TRUST, file_not_found, reason_of
 from hookcli.models.sources.model_files import model_files
 from hookcli.models.sources.package_resources import resources
 from hookcli.models.sources.refusals import refusal
@@ -39,11 +39,11 @@ ArchiveKind: TypeAlias = Literal["torchscript", "exported", "package", "pickled"
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """`file.pt`, of a kind that its content tells; `inner` is what stands after the colon.
+    """`file.pt[:inner]`, with its kind, which is detected from the content.
 
-    That is a resource of a torch.package archive, `package/resource.pkl`, and of a pickled dict
-    the key of a module: there it is never None where there is a choice. "pickled" is a module that
-    torch.save wrote whole.
+    `inner` is a resource of a torch.package archive, `package/resource.pkl`, or the key of a module
+    in a pickled dict; it is None only if there is no choice. "pickled" is a whole module that
+    torch.save wrote.
     """
 
     path: str
@@ -55,30 +55,30 @@ Source: TypeAlias = PythonFile | PythonModule | Archive
 
 _FILE = re.compile(r"(.+?\.py)(?::([A-Za-z_][\w.]*))?")
 _MODULE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
-_ACTS = {  # what opening an archive of such a kind runs
+_ACTS = {  # kinds of archives that run code when they are opened
     "package": "a torch.package archive, which contains Python code that runs when it is opened",
     "pickled": "a module pickled by torch.save, which can run code when it is opened",
 }
 
 
 def parse_source(source: str) -> Source:
-    """What MODEL names, checked as far as that needs neither torch nor the file's code.
+    """Parse MODEL, and check it as far as possible without torch and without the file's code.
 
     Raises
     ------
-    RequestError : nothing is there, or it is of a kind that is refused.
+    RequestError : the file does not exist, or is of a kind that is not supported.
     ModelError : it is damaged.
     """
     try:
         return _parsed(source)
-    except OSError as error:  # a name that is too long, a folder that may not be searched
+    except OSError as error:  # a name that is too long, a folder without permission
         why = error.strerror or str(error)
         hint = "check the path and the permissions of its folders"
         raise RequestError(f"cannot read {source}: {why}", place=source, hint=hint) from None
 
 
 def _parsed(source: str) -> Source:
-    path, after = _parted(source)
+    path, after = _split(source)
     if path.is_dir():
         raise _folder(path, source)
     if not path.exists():
@@ -111,11 +111,11 @@ def _parsed(source: str) -> Source:
 
 
 def check_opening(named: Source, model: ModelSpec) -> None:
-    """Refuse what may not be opened as it was asked for.
+    """Check that an archive may be opened with these settings.
 
     Raises
     ------
-    RequestError : it would run code and is not trusted; arguments for what is built already.
+    RequestError : it can run code and is not trusted, or constructor arguments are given.
     """
     if not isinstance(named, Archive):
         return
@@ -134,14 +134,14 @@ def check_opening(named: Source, model: ModelSpec) -> None:
 
 
 def code_in(source: str, *, trusted: bool) -> str | None:
-    """What MODEL names, where running it runs code of its own; None where it is data.
+    """Describe what MODEL names if running it runs its own code; None if it is data.
 
-    TorchScript and, unless they are trusted, exported programs are data.
+    TorchScript files are data, and so are exported programs unless they are trusted.
     """
     try:
         named = parse_source(source)
     except (RequestError, ModelError):
-        return None  # nothing of it is run
+        return None  # none of it is run
     if isinstance(named, Archive):
         if named.kind == "exported" and trusted:
             return "a torch.export archive, which --trust allows to run code"
@@ -149,8 +149,8 @@ def code_in(source: str, *, trusted: bool) -> str | None:
     return "a Python model"
 
 
-def _parted(source: str) -> tuple[Path, str | None]:
-    """The path, and what stands behind its colon."""
+def _split(source: str) -> tuple[Path, str | None]:
+    """Split MODEL into the path and the part after the colon."""
     whole = Path(source)
     if whole.exists():
         return whole, None
@@ -178,33 +178,33 @@ def _content(path: Path, source: str) -> Content:
 
 
 def _resource(path: Path, after: str | None, source: str) -> str:
-    """The module to take from a torch.package archive, as `package/resource.pkl`."""
+    """Return the module to load from a torch.package archive, as `package/resource.pkl`."""
     try:
         entries = resources(path)
-    except Exception as error:  # noqa: BLE001  # zipfile and zlib raise many things for damage
-        why = " ".join(str(error).split()) or type(error).__name__
-        damaged = Content("corrupt", f"a torch.package archive that cannot be read ({why})")
+    except Exception as error:  # noqa: BLE001  # zipfile and zlib raise many types for damage
+        detail = f"a torch.package archive that cannot be read ({reason_of(error)})"
+        damaged = Content("corrupt", detail)
         raise refusal(damaged, path.as_posix(), source) from None
     modules = [candidate.inner for candidate in entries if candidate.is_module]
     if after is None:
         return _only(path, modules, "resources with models", source)
     names = [candidate.inner for candidate in entries]
-    asked = after.removesuffix(".pkl").replace(".", "/") + ".pkl"  # a package may be dotted
+    dotted = after.removesuffix(".pkl").replace(".", "/") + ".pkl"  # of a package in dotted form
     return next(
-        (candidate for candidate in (after, asked) if candidate in names), None
-    ) or _nothing(path, after, modules or names, source)
+        (candidate for candidate in (after, dotted) if candidate in names), None
+    ) or _raise_unknown(path, after, modules or names, source)
 
 
 def _key(path: Path, content: Content, after: str | None, source: str) -> str | None:
-    """The key of the module to take from a pickled dict; None where the module stands alone."""
+    """Return the key of the module to load from a pickled dict; None if there is no dict."""
     names = content.names
     if names == ("",):
         if after is None:
             return None
-        _nothing(path, after, (), source)
+        _raise_unknown(path, after, (), source)
     if after is None:
         return _only(path, names, "models", source)
-    return after if after in names else _nothing(path, after, names, source)
+    return after if after in names else _raise_unknown(path, after, names, source)
 
 
 def _only(path: Path, names: Sequence[str], what: str, source: str) -> str:
@@ -219,25 +219,29 @@ def _only(path: Path, names: Sequence[str], what: str, source: str) -> str:
     raise RequestError(
         f"{path.as_posix()} contains {len(names)} {what}",
         place=source,
-        hint=f"write {_commands(path, names[:6])}",
+        hint=f"write {_either(_commands(path, names[:6]))}",
         instead=[f"{path.as_posix()}:{name}" for name in names],
     )
 
 
-def _nothing(path: Path, after: str, names: Sequence[str], source: str) -> NoReturn:
+def _raise_unknown(path: Path, after: str, names: Sequence[str], source: str) -> NoReturn:
     near = nearest(after, names, cutoff=0.6)
-    shown = [near] if near else names[:6]
+    commands = _commands(path, [near] if near else names[:6])
     raise RequestError(
         f"'{after}' not found in {path.as_posix()}",
         place=source,
-        hint=f"{'try' if near else 'write'} {_commands(path, shown)}",
+        hint=try_instead(commands if near else None, f"write {_either(commands)}"),
         instead=[f"{path.as_posix()}:{name}" for name in shown] or [path.as_posix()],
     )
 
 
-def _commands(path: Path, names: Sequence[str]) -> str:
-    """Return what to write for MODEL to choose one of these names."""
-    return join_or([f"`{path.as_posix()}:{name}`" for name in names] or [f"`{path.as_posix()}`"])
+def _commands(path: Path, names: Sequence[str]) -> list[str]:
+    """Return what to write as MODEL to choose each of these names."""
+    return [f"{path.as_posix()}:{name}" for name in names] or [path.as_posix()]
+
+
+def _either(commands: Sequence[str]) -> str:
+    return join_or([f"`{command}`" for command in commands])
 
 
 def _folder(path: Path, source: str) -> RequestError | ModelError:

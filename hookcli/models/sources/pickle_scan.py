@@ -1,4 +1,4 @@
-"""What a pickle would build, told from its opcodes: nothing in it is imported or called."""
+"""Find out what a pickle would build from its opcodes, without importing or calling anything."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import IO, Any, Literal, TypeAlias
 
 from hookcli.models.sources.bounded_reader import BoundedReader
 
-_MOST = 200_000  # opcodes that are looked at, and values copied: a fifth of a second
+_MOST = 200_000  # opcodes that are read, and values that are copied: a fifth of a second
 _TENSORS = ("torch._utils._rebuild_", "torch._tensor._rebuild_", "torch.nn.parameter.")
 _MAPPINGS = {"collections.OrderedDict", "collections.defaultdict", "builtins.dict"}
 _OF_MODULES = {"_modules", "_parameters"}  # in the state of every nn.Module
-_BUILDERS = (  # what torch pickles a module as, where that is no class
+_BUILDERS = (  # functions that torch pickles a module with, instead of its class
     "torch.fx.graph_module.reduce_", "torch.jit._script.unpackage_script_module",
 )  # fmt: skip
 
 
 @dataclass(slots=True)
 class Value:
-    """One value. `name` is a text, or the dotted name of a global or of an object's class.
+    """One value. `name` is a string, or the dotted name of a global or of an object's class.
 
-    `items` are those of a tuple or list, or an object's arguments; `entries` those of a mapping
-    or of an object's state, with "" for keys that are no text.
+    `items` are those of a tuple or list, or an object's arguments. `entries` are those of a mapping
+    or of an object's state, with "" for keys that are not strings.
     """
 
     kind: Literal["text", "items", "dict", "global", "object", "other"]
@@ -46,16 +46,16 @@ class Value:
 
 
 def read_pickle(file: IO[bytes]) -> Value:
-    """The value of the pickle that begins here; `file` then stands behind it.
+    """Return the value of the pickle that begins here; `file` is then at its end.
 
-    Of a very long one, what its first opcodes tell. A long argument is skipped, not read.
+    Of a very long pickle only the first opcodes are read. Long arguments are skipped.
 
     Raises
     ------
     ValueError : it is damaged, or ends too early.
     """
     machine = _Machine()
-    arguments: Any = BoundedReader(file)  # what genops needs of a file
+    arguments: Any = BoundedReader(file)  # has the methods of a file that genops calls
     try:
         for count, (opcode, argument, _) in enumerate(pickletools.genops(arguments)):
             if opcode.name == "STOP":
@@ -69,23 +69,23 @@ def read_pickle(file: IO[bytes]) -> Value:
 
 
 class _Machine:
-    """The stack and the memo of an unpickler, of what values are instead of values."""
+    """The stack and the memo of an unpickler, with descriptions instead of values."""
 
     def __init__(self) -> None:
         self.stack: list[Value] = []
-        self.copied = 0  # values: an object can be given the entries of one dict again and again
+        self.copied = 0  # values: a pickle can add the entries of one dict to an object many times
         self._marks: list[int] = []
         self._memo: dict[int, Value] = {}
 
     def so_far(self) -> Value:
-        """The outermost value, with what waits to become part of it."""
+        """Return the outermost value, with the values on the stack that would become part of it."""
         root, *rest = self.stack
         root.entries += _pairs(rest)
         root.entries += [(value.name, value) for value in rest if value.name in _OF_MODULES]
         return root
 
     def step(self, opcode: pickletools.OpcodeInfo, argument: Any) -> None:
-        """Do what one opcode says."""
+        """Execute one opcode."""
         known = _STEPS.get(opcode.name)
         if known is not None:
             known(self, argument)
@@ -98,51 +98,51 @@ class _Machine:
             self.stack.append(_value_of(argument))
 
     def mark(self, _: Any) -> None:
-        """Note where the stack stands."""
+        """Remember the current size of the stack."""
         self._marks.append(len(self.stack))
 
     def cut(self) -> list[Value]:
-        """All above the last mark."""
+        """Pop all values above the last mark."""
         at = self._marks.pop()
         above = self.stack[at:]
         del self.stack[at:]
         return above
 
     def pop(self) -> Value:
-        """The top of the stack."""
+        """Pop the top of the stack."""
         return self.stack.pop()
 
     def put(self, key: Any) -> None:
-        """Remember the top, under a key or the next number."""
+        """Store the top in the memo, under a key or the next number."""
         self._memo[len(self._memo) if key is None else int(key)] = self.stack[-1]
 
     def get(self, key: Any) -> None:
-        """Push what was remembered."""
+        """Push a value from the memo."""
         self.stack.append(self._memo[int(key)])
 
     def call(self, function: Value, arguments: Value) -> None:
-        """Push what a call gives."""
+        """Push the result of a call."""
         if function.name in _MAPPINGS:
             self.stack.append(Value("dict", function.name))
         else:
             items = arguments.items
-            own = function.name.endswith("._reconstructor") and items  # of the oldest protocols
+            own = function.name.endswith("._reconstructor") and items  # protocols 0 and 1
             built = Value("object", (items[0] if own else function).name, items)
             self.stack.append(built)
             if function.name.startswith(_BUILDERS):
                 self._give(built, items)
 
     def called(self, above: list[Value]) -> None:
-        """Push what a call of the first with the others gives."""
+        """Push the result of calling the first value with the others."""
         self.call(above[0], Value("items", items=above[1:]))
 
     def reduce(self, _: Any) -> None:
-        """A function and its arguments become what it returns."""
+        """Replace a function and its arguments by its result."""
         arguments = self.pop()
         self.call(self.pop(), arguments)
 
     def new_with_keywords(self, _: Any) -> None:
-        """A class, its arguments and keywords become an object."""
+        """Replace a class, its arguments and its keyword arguments by an object."""
         self.pop()
         self.reduce(None)
 
@@ -153,31 +153,31 @@ class _Machine:
             self._give(self.stack[-1], [state, *state.items])
 
     def _give(self, built: Value, parts: list[Value]) -> None:
-        """Add the entries of the dicts among `parts` to an object's."""
+        """Add the entries of the dicts among `parts` to an object."""
         self.copied += len(parts)
         for part in parts:
             if part.kind == "dict" and self.copied <= _MOST:
                 built.entries += part.entries
                 self.copied += len(part.entries)
 
-    def found(self, argument: Any) -> None:
+    def push_global(self, argument: Any) -> None:
         """Push a global, named in the opcode."""
         module, _, name = str(argument).partition(" ")
         self.stack.append(Value("global", f"{module}.{name}"))
 
-    def found_on_stack(self, _: Any) -> None:
+    def push_global_on_stack(self, _: Any) -> None:
         """Push a global, named on the stack."""
         name, module = self.pop(), self.pop()
         self.stack.append(Value("global", f"{module.name}.{name.name}"))
 
     def persistent(self, _: Any) -> None:
-        """Push what torch keeps beside the pickle: a storage, a class, an object."""
-        told = self.pop().items
-        what = told[0].name if told else ""
-        if what == "module" and len(told) > 1:
-            self.stack.append(told[1])
-        elif what == "reduce_package" and len(told) > 2:
-            self.stack.append(Value("object", told[2].name))
+        """Push what torch stores outside the pickle: a storage, a class, an object."""
+        items = self.pop().items
+        tag = items[0].name if items else ""
+        if tag == "module" and len(items) > 1:
+            self.stack.append(items[1])
+        elif tag == "reduce_package" and len(items) > 2:
+            self.stack.append(Value("object", items[2].name))
         else:
             self.stack.append(Value("other"))
 
@@ -186,17 +186,17 @@ class _Machine:
         self.stack.append(Value("items", items=items))
 
     def last(self, count: int) -> list[Value]:
-        """Take the last few."""
+        """Pop the last `count` values."""
         items = self.stack[-count:]
         del self.stack[-count:]
         return items
 
     def append(self, items: list[Value]) -> None:
-        """Add to the list that is the top now."""
+        """Add items to the list at the top."""
         self.stack[-1].items += items
 
     def entries(self, flat: list[Value]) -> None:
-        """Add to the mapping that is the top now."""
+        """Add entries to the mapping at the top."""
         self.stack[-1].entries += _pairs(flat)
 
 
@@ -231,8 +231,8 @@ _STEPS: dict[str, _Step] = {
     "SETITEM": lambda m, _: m.entries(m.last(2)),
     "SETITEMS": lambda m, _: m.entries(m.cut()),
     "ADDITEMS": lambda m, _: (m.cut(), None)[1],
-    "GLOBAL": _Machine.found,
-    "STACK_GLOBAL": _Machine.found_on_stack,
+    "GLOBAL": _Machine.push_global,
+    "STACK_GLOBAL": _Machine.push_global_on_stack,
     "REDUCE": _Machine.reduce,
     "NEWOBJ": _Machine.reduce,
     "NEWOBJ_EX": _Machine.new_with_keywords,

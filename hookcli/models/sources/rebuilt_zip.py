@@ -1,8 +1,8 @@
-"""A zip archive that torch reads instead of the file itself: of members that were looked at.
+"""Build a new zip archive of checked members, which torch reads instead of the file itself.
 
-What was checked lies in memory. Large members, which hold numbers alone, stay in the file and
-are read from it when torch asks for them. The archive's own structure is ours, so that no two
-readers can differ in what they see, and nobody can swap a member between the check and the use.
+Checked members are in memory. Large members, which contain numbers only, stay in the file and are
+read from it when torch needs them. hookcli writes the archive's structure, so that two readers
+cannot see different members, and no member can be replaced between the check and the use.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-_ALL = 0xFFFFFFFF  # a number that stands in the 64-bit field instead
-_UTF8, _VERSION = 0x800, 45  # of names; of the format that has 64-bit fields
+_ALL = 0xFFFFFFFF  # means that the number is in the 64-bit field
+_UTF8, _VERSION = 0x800, 45  # names are UTF-8; the format version with 64-bit fields
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A run of bytes of a file."""
+    """A range of bytes in a file."""
 
     offset: int
     size: int
@@ -32,16 +32,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of the archive to build: bytes in memory, or a part of the file below."""
+    """A member of the archive to build: bytes in memory, or a part of the original file."""
 
     name: str
     content: bytes | Part
 
 
 def rebuild(members: Iterable[Member], file: int) -> io.BufferedReader:
-    """An archive of `members`, all stored, as a file to read.
+    """Return an archive of `members`, without compression, as a file to read.
 
-    `file` is the descriptor that parts are read from; it must stay open as long.
+    `file` is the descriptor that parts are read from; it must stay open while the archive is used.
     """
     segments: list[bytes | Part] = []
     directory: list[bytes] = []
@@ -65,7 +65,7 @@ def rebuild(members: Iterable[Member], file: int) -> io.BufferedReader:
 
 
 def _ending(directory: list[bytes], at: int) -> bytes:
-    """The central directory and what follows it."""
+    """Return the central directory and the records after it."""
     whole, count = b"".join(directory), len(directory)
     record = struct.pack("<QHHIIQQQQ", 44, _VERSION, _VERSION, 0, 0, count, count, len(whole), at)
     locator = struct.pack("<IQI", 0, at + len(whole), 1)
@@ -78,7 +78,7 @@ def _size(data: bytes | Part) -> int:
 
 
 class _Joined(io.RawIOBase):
-    """Runs of bytes, in memory or in a file, as one file."""
+    """Ranges of bytes, in memory or in a file, as one file."""
 
     def __init__(self, segments: list[bytes | Part], file: int) -> None:
         self._segments = [segment for segment in segments if _size(segment)]
@@ -102,7 +102,7 @@ class _Joined(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer as far as one run of bytes goes."""
+        """Fill a buffer, at most to the end of one range."""
         if self._at >= self._starts[-1]:
             return 0
         number = bisect_right(self._starts, self._at) - 1

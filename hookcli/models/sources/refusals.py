@@ -1,4 +1,4 @@
-"""What to say of files that hold no model that can be run: what each is, and what to do."""
+"""Errors for files without a model that hookcli can run: what each file is, and what to do."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ _WHAT: dict[str, tuple[str, str]] = {
 
 
 def refusal(content: Content, path: str, source: str) -> RequestError | ModelError:
-    """The error for a file of this kind: status 3 where it is damaged, else 2."""
+    """Return the error for a file of this kind: status 3 if it is damaged, else 2."""
     if content.kind == "corrupt":
         return ModelError(
             f"{path} is {content.detail}",

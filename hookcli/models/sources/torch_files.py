@@ -1,24 +1,25 @@
-"""Zip archives and pickles, told apart without opening any: torch writes a dozen kinds."""
+"""Detect the kind of zip archives and pickles without loading them: torch writes a dozen."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TypeAlias
 
+from hookcli.models.sources.file_errors import reason_of
 from hookcli.models.sources.pickle_scan import Value, read_pickle
 from hookcli.models.sources.zip_members import below_top, check_expansion, member_named, unzipped
 
-Told: TypeAlias = tuple[str, str, tuple[str, ...]]  # the kind, a detail, names of modules
+_Kind: TypeAlias = tuple[str, str, tuple[str, ...]]  # the kind, a detail, names of modules
 
 _MAGIC = (
-    b"\x80\x02\x8a\nl\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"  # what torch's old format begins with
+    b"\x80\x02\x8a\nl\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"  # the magic number of torch's old format
 )
 _OF_TORCH = {"package", "exported", "aotinductor", "torchscript", "mobile", "pickle"}
-_STATES = ("state_dict", "model_state_dict", "model")  # where --weights looks
+STATE_KEYS = ("state_dict", "model_state_dict", "model")  # of the state dict in a checkpoint
 
 
-def of_zip(path: Path) -> Told:
-    """The kind of a zip archive. A damaged one is "corrupt"."""
+def of_zip(path: Path) -> _Kind:
+    """Return the kind of a zip archive. A damaged one is "corrupt"."""
     try:
         with unzipped(path) as archive:
             whole = archive.namelist()
@@ -31,8 +32,8 @@ def of_zip(path: Path) -> Told:
                 return _of_value(read_pickle(file))
     except OSError:
         raise
-    except Exception as error:  # noqa: BLE001  # decompressors raise many things for damage
-        return "corrupt", f"a zip archive that cannot be read ({_said(error)})", ()
+    except Exception as error:  # noqa: BLE001  # decompressors raise many types for damage
+        return "corrupt", f"a zip archive that cannot be read ({reason_of(error)})", ()
 
 
 def _by_names(whole: list[str]) -> str:
@@ -54,7 +55,7 @@ def _by_names(whole: list[str]) -> str:
 
 
 def _others(whole: list[str]) -> str:
-    """The kind of an archive that torch did not write."""
+    """Return the kind of an archive that torch did not write."""
     if "MAR-INF/MANIFEST.json" in whole:
         return "mar"
     if "model.weights.h5" in whole:
@@ -66,8 +67,8 @@ def _others(whole: list[str]) -> str:
     return "zip"
 
 
-def of_pickle(path: Path) -> Told:
-    """The kind of a file that is a pickle, or several: torch's old format, or another's."""
+def of_pickle(path: Path) -> _Kind:
+    """Return the kind of a file of pickles: torch's old format, or any other."""
     try:
         with path.open("rb") as file:
             if file.read(len(_MAGIC)) != _MAGIC:
@@ -76,15 +77,15 @@ def of_pickle(path: Path) -> Told:
             file.seek(0)
             for _ in range(3):  # the magic number, the version, the machine's sizes
                 read_pickle(file)
-            told = _of_value(read_pickle(file))
-            read_pickle(file)  # names of storages, which follow
-            return told
+            kind = _of_value(read_pickle(file))
+            read_pickle(file)  # the names of storages
+            return kind
     except ValueError as error:
-        return "corrupt", f"a pickle that cannot be read ({_said(error)})", ()
+        return "corrupt", f"a pickle that cannot be read ({reason_of(error)})", ()
 
 
-def _of_value(value: Value) -> Told:
-    """The kind of what torch.save wrote."""
+def _of_value(value: Value) -> _Kind:
+    """Return the kind of a value that torch.save wrote."""
     if value.is_module:
         return "pickled", value.name, ("",)
     if value.kind == "dict":
@@ -96,7 +97,7 @@ def _of_value(value: Value) -> Told:
     return "pickle", "a list or tuple" if value.kind == "items" else "a plain value", ()
 
 
-def _of_dict(value: Value) -> Told:
+def _of_dict(value: Value) -> _Kind:
     entries = value.entries
     modules = tuple(key for key, entry in entries if key and entry.is_module)
     if modules:
@@ -104,18 +105,14 @@ def _of_dict(value: Value) -> Told:
     if all(entry.is_tensor for _, entry in entries):
         return "state_dict", "", ()
     keys = ", ".join(key for key, _ in entries[:6] if key)
-    has_state = any(key in _STATES and entry.kind == "dict" for key, entry in entries)
+    has_state = any(key in STATE_KEYS and entry.kind == "dict" for key, entry in entries)
     return "checkpoint" if has_state else "dict", keys, ()
 
 
-def _plain(value: Value) -> Told:
-    """The kind of a pickle that torch.save did not write."""
+def _plain(value: Value) -> _Kind:
+    """Return the kind of a pickle that torch.save did not write."""
     if value.is_module:
         return "plain_pickle", f"a module of {value.name}", ()
     if value.kind in {"object", "global"} and value.name:
         return "plain_pickle", f"an object of {value.name}", ()
     return "plain_pickle", "plain values", ()
-
-
-def _said(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

@@ -1,4 +1,4 @@
-"""The members of torch's zip archives: all lie in one folder, of any name."""
+"""The members of torch's zip archives: all are in one folder of any name."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import IO
 from hookcli.models.sources.rebuilt_zip import Part
 
 _HEAD = 30  # bytes of a member's own header, before its name
-_MOST_EXPANDED, _MOST_RATIO = 64 << 20, 100  # bytes; times: of source text, which torch compresses
+_MOST_EXPANDED, _MOST_RATIO = 64 << 20, 100  # bytes; ratio: of source code, which torch compresses
 
 
 @contextmanager
 def unzipped(path: Path | IO[bytes]) -> Iterator[zipfile.ZipFile]:
-    """The archive, for reading.
+    """Open the archive for reading.
 
     Raises
     ------
-    zipfile.BadZipFile : it is damaged. Of one that was cut off zipfile would take an archive
-        that is a member of it for the whole.
+    zipfile.BadZipFile : it is damaged. If an archive is truncated, zipfile alone would open an
+        archive that is a member of it instead.
     """
     with zipfile.ZipFile(path) as archive:
         members = sorted(archive.infolist(), key=lambda info: info.header_offset)
@@ -36,7 +36,7 @@ def unzipped(path: Path | IO[bytes]) -> Iterator[zipfile.ZipFile]:
 
 
 def check_expansion(archive: zipfile.ZipFile) -> None:
-    """Hold an archive of torch's to sizes that are likely: torch compresses source texts alone.
+    """Check that an archive of torch has plausible sizes: torch compresses only source code.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def check_expansion(archive: zipfile.ZipFile) -> None:
 
 
 def why_ambiguous(archive: zipfile.ZipFile, *, one_folder: bool) -> Iterator[str]:
-    """Reasons why two readers may see other members: torch looks names up caselessly, and so on."""
+    """Yield reasons why two readers may see different members: torch ignores case, for example."""
     seen: set[str] = set()
     for info in archive.infolist():
         name = info.filename
@@ -72,15 +72,15 @@ def why_ambiguous(archive: zipfile.ZipFile, *, one_folder: bool) -> Iterator[str
 
 
 def part_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Part | None:
-    """Where the bytes of a member lie in the file; None where they are compressed.
+    """Return the position of a member's bytes in the file; None if they are compressed.
 
     Raises
     ------
-    zipfile.BadZipFile : the member's own header says something else than the directory.
+    zipfile.BadZipFile : the member's own header differs from the directory.
     """
     if info.compress_type != zipfile.ZIP_STORED:
         return None
-    archive.open(info).close()  # it compares the names
+    archive.open(info).close()  # it compares the names in header and directory
     file = archive.fp
     if file is None or info.file_size != info.compress_size:
         raise zipfile.BadZipFile(f"the size of {info.filename} differs from the size in its header")
@@ -90,16 +90,16 @@ def part_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Part | None:
 
 
 def below_top(name: str) -> str:
-    """A member's name without the archive's own folder."""
+    """Return a member's name without the archive's own folder."""
     return name.partition("/")[2]
 
 
 def member_named(archive: zipfile.ZipFile, name: str) -> str:
-    """The full name of a member.
+    """Return the full name of a member.
 
     Raises
     ------
-    ValueError : there is none.
+    ValueError : there is no such member.
     """
     for full_name in archive.namelist():
         if below_top(full_name) == name:

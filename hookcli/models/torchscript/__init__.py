@@ -1,5 +1,5 @@
-"""TorchScript: PyTorch takes no hooks on a scripted module, so its graphs are made to tell.
+"""TorchScript: PyTorch allows no hooks on a scripted module, so operators are added to its graphs.
 
-Operators of ours stand where every method begins and ends. They see the live values and the module
-that runs, and may put others in their place.
+hookcli's operators run where each method begins and ends. They see the live values and the module
+that runs, and may replace the values.
 """

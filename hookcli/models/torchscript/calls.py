@@ -1,4 +1,4 @@
-"""The calls inside a scripted module, as `Model.observe` tells of them."""
+"""Report the calls inside a scripted module, as `Model.observe` does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hookcli.models.torchscript.tapped import Tapped
 
 
 class ScriptCalls:
-    """Numbers them, lets hooks see and change their values, and tells what comes of it."""
+    """Number the calls, let hooks see and change their values, and report the result."""
 
     def __init__(
         self, tapped: Tapped, names: dict[int, str], calls: CallStack, enter: Enter, leave: Exit
@@ -28,18 +28,18 @@ class ScriptCalls:
         self._args: dict[int, tuple[Any, ...]] = {}  # by the order of the call, for hooks after it
 
     def open(self) -> None:
-        """Listen."""
+        """Start to listen."""
         self._tapped.instrument()
         self._tapped.error = None
         self._tapped.listener = self
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._tapped.listener = None
         self._args.clear()
 
     def entered(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """A forward begins: hooks before it, then `enter`. What hooks made of the arguments."""
+        """A forward begins: run its pre-hooks, then `enter`. Return replaced arguments, or None."""
         parent = self._calls.running()
         call = self._calls.enter(module, self._names.get(id(module)))
         call.type = type_of(module)
@@ -56,14 +56,14 @@ class ScriptCalls:
         return None if new is args else new
 
     def _without_weights(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments but for weights: a trace hands on those that several modules share."""
+        """Return the arguments without weights: a trace passes on those that modules share."""
         if not any(id(argument) in self._weights for argument in args):
             return args
         own = {id(p) for p in module.parameters()}
         return tuple(argument for argument in args if id(argument) not in own)
 
     def left(self, module: nn.Module, output: Any) -> Any | None:
-        """A forward ends: hooks after it, then `leave`. What hooks made of the output."""
+        """A forward ends: run its hooks, then `leave`. Return a replaced output, or None."""
         new = output
         call = self._calls.running()
         args = () if call is None else self._args.pop(call.order, ())
@@ -77,7 +77,7 @@ class ScriptCalls:
         return None if new is output else new
 
     def raised(self, error: BaseException) -> None:
-        """The scripted module raised: its calls that run have ended, the innermost first."""
+        """The scripted module raised: end its running calls, the innermost first."""
         while (call := self._calls.running()) is not None and self._has(call):
             self._calls.leave(call.key)
             self._leave(call, None, original_of(error, self._tapped))

@@ -1,4 +1,4 @@
-"""Frozen models: one graph without modules, whose operators are told of instead."""
+"""Frozen models: one graph without modules, whose operators are reported instead."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hookcli.models.scripted import OURS
 from hookcli.models.torchscript.graphs import nodes_of
 from hookcli.models.torchscript.sources import place_of
 
-_TOLD = ("TensorType", "ListType", "TupleType")
+_REPORTED = ("TensorType", "ListType", "TupleType")
 
 
 def is_flat(root: Any) -> bool:
-    """Whether a scripted module has been frozen: its parameters are constants of its graph."""
-    held = next(iter(root.parameters()), None) is None and not list(root._modules.items())
-    if not held or not root._c._has_method("forward"):
+    """Whether a scripted module was frozen: its parameters are constants of its graph."""
+    is_empty = next(iter(root.parameters()), None) is None and not list(root._modules.items())
+    if not is_empty or not root._c._has_method("forward"):
         return False
     nodes = list(nodes_of(root._c._get_method("forward").graph))
     constants = any(n.kind() == "prim::Constant" and n.hasAttribute("value")
@@ -25,23 +25,23 @@ def is_flat(root: Any) -> bool:
 
 
 def pseudo(kind: str, place: str | None) -> nn.Module:
-    """What stands for an operator of a graph where a module would: it has a class of its name."""
+    """Return a module that represents an operator of a graph; its class has the operator's name."""
     module: nn.Module = type(kind, (nn.Module,), {})()
     vars(module)["place"] = place
     return module
 
 
-def tell_of_operators(graph: Any, number: int, first: int) -> list[nn.Module]:
-    """Have each operator of a graph tell as it starts and ends; sites count from `first`.
+def report_operators(graph: Any, number: int, first: int) -> list[nn.Module]:
+    """Make each operator of a graph report its start and end; sites count from `first`.
 
-    What stands for each of them, in the order of their sites.
+    Returns a module for each operator, in the order of their sites.
     """
     owner = next(graph.inputs())
     modules: list[nn.Module] = []
     for node in list(nodes_of(graph)):
         if not node.kind().startswith("aten::") or node.outputsSize() != 1:
             continue
-        if node.output().type().kind() not in _TOLD:
+        if node.output().type().kind() not in _REPORTED:
             continue
         site = first + len(modules)
         _around(graph, node, owner, (number, site))
@@ -52,7 +52,7 @@ def tell_of_operators(graph: Any, number: int, first: int) -> list[nn.Module]:
 def _around(graph: Any, node: Any, owner: Any, numbers: tuple[int, int]) -> None:
     import torch
 
-    values = [value for value in node.inputs() if value.type().kind() in _TOLD]
+    values = [value for value in node.inputs() if value.type().kind() in _REPORTED]
     packed = graph.create("prim::TupleConstruct", values, 1)
     packed.insertBefore(node)
     packed.output().setType(torch._C.TupleType([value.type() for value in values]))
@@ -62,5 +62,5 @@ def _around(graph: Any, node: Any, owner: Any, numbers: tuple[int, int]) -> None
         constant.node().moveBefore(node)
         constants.append(constant)
     graph.create(f"{OURS}::enter", [packed.output(), owner, *constants], 0).insertBefore(node)
-    told = graph.create(f"{OURS}::leave", [node.output(), owner, *constants], 0)
-    told.insertAfter(node)
+    leave = graph.create(f"{OURS}::leave", [node.output(), owner, *constants], 0)
+    leave.insertAfter(node)

@@ -1,4 +1,4 @@
-"""Putting operators of ours into the graph of a method: where it begins, and where it ends."""
+"""Add hookcli's operators to the graph of a method, where it begins and where it ends."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from hookcli.models.scripted import OURS
 from hookcli.models.torchscript.operators import SWAPS
 
 Path = tuple[int, ...]
-"""Where a replaceable leaf lies in the values of a site: items of tuples."""
+"""The position of a replaceable leaf in the values of a site: indices into nested tuples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaves:
-    """The leaves that can be replaced where a method begins and where it ends, by their number."""
+    """The leaves that can be replaced at the start and at the end of a method, by their number."""
 
     inputs: tuple[Path, ...] = ()
     outputs: tuple[Path, ...] = ()
 
 
 def instrument(graph: Any, number: int, site: int, *, swaps: bool) -> Leaves:
-    """Have a method's graph tell `number`'s owner as it begins and ends, before its first run.
+    """Make a method report its start and end to the owner `number`; call it before the first run.
 
-    With `swaps` values can be replaced: tensors, optional ones, lists and dictionaries of them,
-    and those in tuples. A list is then copied on its way, so that code which appends to a list
-    that it was given appends to the copy.
+    With `swaps`, values can be replaced: tensors, optional tensors, lists and dictionaries of
+    tensors, also in tuples. A list is then copied, so that code which appends to a list argument
+    appends to the copy.
     """
     first = next(iter(graph.nodes()), graph.return_node())
     owner, *values = graph.inputs()
     packed = _put(graph, "prim::TupleConstruct", values, first, 1)
     packed.output().setType(torch._C.TupleType([value.type() for value in values]))
-    _tell(graph, "enter", packed.output(), owner, (number, site), first)
+    _report(graph, "enter", packed.output(), owner, (number, site), first)
     given: list[Path] = []
     for index, value in enumerate(values if swaps else ()):
         new = _swapped(graph, value, (index,), given, first)
@@ -42,7 +42,7 @@ def instrument(graph: Any, number: int, site: int, *, swaps: bool) -> Leaves:
             value.replaceAllUsesAfterNodeWith(new.node(), new)
     end = graph.return_node()
     (value,) = end.inputs()
-    _tell(graph, "leave", value, owner, (number, site), end)
+    _report(graph, "leave", value, owner, (number, site), end)
     returned: list[Path] = []
     if swaps:
         new = _swapped(graph, value, (), returned, end)
@@ -53,7 +53,7 @@ def instrument(graph: Any, number: int, site: int, *, swaps: bool) -> Leaves:
 
 
 def nodes_of(block: Any) -> Iterator[Any]:
-    """The nodes of a graph or block and of the blocks inside, in order."""
+    """Yield the nodes of a graph or block and of the blocks inside, in order."""
     for node in list(block.nodes()):
         yield node
         for inner in node.blocks():
@@ -72,7 +72,7 @@ def _constant(graph: Any, value: int, before: Any) -> Any:
     return constant
 
 
-def _tell(
+def _report(
     graph: Any, name: str, value: Any, owner: Any, numbers: tuple[int, int], before: Any
 ) -> None:
     constants = [_constant(graph, number, before) for number in numbers]
@@ -80,7 +80,7 @@ def _tell(
 
 
 def _swapped(graph: Any, value: Any, path: Path, paths: list[Path], before: Any) -> Any:
-    """The value to use instead: the same one where none of its leaves can be replaced."""
+    """Return the value to use instead: the same if none of its leaves can be replaced."""
     kind = value.type()
     if kind.kind() == "TupleType" and _can_swap(kind):
         parts = kind.elements()
@@ -103,7 +103,7 @@ def _swapped(graph: Any, value: Any, path: Path, paths: list[Path], before: Any)
 
 
 def _swap_of(kind: Any) -> str | None:
-    """The operator that replaces a value of this type."""
+    """Return the operator that replaces a value of this type, or None."""
     name = kind.kind()
     if name == "TensorType":
         return SWAPS["Tensor"]

@@ -1,4 +1,4 @@
-"""A TorchScript file → a module that tells of its calls. The file is only read."""
+"""Load a TorchScript file. The file is only read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _VERSION = re.compile(r"file with version (\d+), but the maximum supported versi
 
 
 def load_script(archive: Archive, spec: ModelSpec, phase: Callable[[str], None]) -> Loaded:
-    """The module in a TorchScript file.
+    """Load the module in a TorchScript file.
 
     Raises
     ------
@@ -40,33 +40,33 @@ def load_script(archive: Archive, spec: ModelSpec, phase: Callable[[str], None])
     data = _read(path, spec.source)
     phase("build")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch says that TorchScript is deprecated
+        warnings.simplefilter("ignore")  # torch warns that TorchScript is deprecated
         try:
             root = torch.jit.load(io.BytesIO(data), map_location="cpu")  # type: ignore[no-untyped-call]
             _check_storages(root, data, spec.source)
         except HookcliError:
             raise
-        except Exception as error:  # noqa: BLE001  # no code runs yet: the file is damaged
+        except Exception as error:  # noqa: BLE001  # no code has run: the file is damaged
             raise _refusal(error, spec.source) from None
     _check_callable(root, spec.source)
     return Loaded(root, None, format="torchscript")
 
 
 def _check_storages(root: Any, data: bytes, source: str) -> None:
-    """Compare what the tensors take with what the file holds: torch does not, and reads beyond."""
+    """Check that the file contains all bytes of its tensors: torch would read beyond its end."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         sizes = {below_top(info.filename): info.file_size for info in archive.infolist()}
-    held = sum(size for name, size in sizes.items() if name.startswith(("data/", "constants/")))
-    taken = {}
+    stored = sum(size for name, size in sizes.items() if name.startswith(("data/", "constants/")))
+    needed = {}
     for tensor in root.state_dict().values():
         if tensor.layout == torch.strided and tensor.device.type == "cpu":
             storage = tensor.untyped_storage()
             if storage.nbytes():
-                taken[storage.data_ptr()] = storage.nbytes()
-    if "data.pkl" in sizes and sum(taken.values()) > held:
+                needed[storage.data_ptr()] = storage.nbytes()
+    if "data.pkl" in sizes and sum(needed.values()) > stored:
         raise ModelError(
-            f"the TorchScript file is damaged: its tensors need {sum(taken.values()):,} bytes, "
-            f"but it contains {held:,}",
+            f"the TorchScript file is damaged: its tensors need {sum(needed.values()):,} bytes, "
+            f"but it contains {stored:,}",
             place=source,
             hint=COMPLETE,
         )
@@ -83,7 +83,7 @@ def _check_callable(root: Any, source: str) -> None:
 
 
 def _read(path: Path, source: str) -> bytes:
-    """Once and whole: a file that changes meanwhile would not be one file."""
+    """Read the whole file at once, because it may change meanwhile."""
     try:
         return path.read_bytes()
     except OSError as error:

@@ -23,12 +23,12 @@ from hookcli.models.torchscript.calls import ScriptCalls
 
 
 class ScriptedModel(EagerModel):
-    """A live module whose scripted parts tell of their calls by operators in their graphs."""
+    """A live module whose scripted parts report their calls by operators in their graphs."""
 
     state_in_python = False
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """One forward; what a scripted module raised is raised as it was."""
+        """Run one forward; an error inside a scripted module is raised as the original error."""
         with lost.kept():
             try:
                 return super().call(args, kwargs)
@@ -36,7 +36,7 @@ class ScriptedModel(EagerModel):
                 for tapped in tapped_in(self.root):
                     original = original_of(error, tapped)
                     if original is not error:
-                        raise original from None  # TorchScript makes its own error of everything
+                        raise original from None  # TorchScript replaces every error by its own
                 raise
 
     def _type_of(self, module: nn.Module) -> str:
@@ -53,7 +53,7 @@ class ScriptedModel(EagerModel):
 
 
 class _ScriptedCallHooks(CallHooks):
-    """Hooks on Python's modules, and a listener for each scripted one."""
+    """Hooks on Python modules, and a listener for each scripted module."""
 
     def __init__(self, model: ScriptedModel, enter: Enter, leave: Exit, calls: CallStack) -> None:
         super().__init__(model, enter, leave, calls)
@@ -61,13 +61,13 @@ class _ScriptedCallHooks(CallHooks):
             ScriptCalls(tapped, self._names, calls, enter, leave)
             for tapped in tapped_in(model.root)
         ]
-        self._tellers = {id(script.root): script.raised for script in self._scripts}
+        self._reporters = {id(script.root): script.raised for script in self._scripts}
 
-    def _takes_hooks(self, module: nn.Module) -> bool:
+    def _accepts_hooks(self, module: nn.Module) -> bool:
         return not is_scripted(module)
 
     def open(self, stack: ExitStack) -> None:
-        """Attach what must come before all other hooks."""
+        """Start the listeners, and attach the hook that must come before all others."""
         for script in self._scripts:
             script.open()
             stack.callback(script.close)

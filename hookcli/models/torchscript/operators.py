@@ -1,4 +1,4 @@
-"""The operators that are put into graphs, and what they call.
+"""The operators that are added to graphs, and what they call.
 
 They are declared so that TorchScript neither drops, merges nor moves them (`CONSERVATIVE`), and
 implemented above autograd, which therefore knows nothing of them.
@@ -18,10 +18,9 @@ _KIND = "CompositeImplicitAutograd"
 
 
 class Owner(Protocol):
-    """Whoever put operators into graphs is told as they run. `owner` is the module that runs.
+    """The owner of operators in graphs, which is called as they run. `owner` is the running module.
 
-    Either function returns the values that take the place of the leaves that its site can
-    replace, by their number there.
+    Both functions return the new values of the leaves that the site can replace, by their number.
     """
 
     def entered(self, values: tuple[Any, ...], owner: Any, site: int) -> dict[int, Any] | None:
@@ -34,7 +33,7 @@ class Owner(Protocol):
 
 
 class _Replaced(threading.local):
-    """What takes the place of values where the operators of one site follow, on this thread."""
+    """The new values for the operators of one site that run next, on this thread."""
 
     def __init__(self) -> None:
         self.leaves: dict[int, Any] = {}
@@ -45,25 +44,25 @@ _owners: dict[int, Owner] = {}
 
 
 def number_of(owner: Owner) -> int:
-    """The number under which operators in a graph name their owner; it stays until `forget`."""
+    """Return the number by which operators in a graph find their owner, until `forget`."""
     number = max(_owners, default=-1) + 1
     _owners[number] = owner
     return number
 
 
 def forget(number: int) -> None:
-    """What the operators of this owner do from now on is nothing."""
+    """Make the operators of this owner do nothing from now on."""
     _owners.pop(number, None)
 
 
 def _enter(values: Any, owner: Any, number: int, site: int) -> None:
-    told = _owners.get(number)
-    _replaced.leaves = (told and told.entered(values, owner, site)) or {}
+    listener = _owners.get(number)
+    _replaced.leaves = (listener and listener.entered(values, owner, site)) or {}
 
 
 def _leave(value: Any, owner: Any, number: int, site: int) -> None:
-    told = _owners.get(number)
-    _replaced.leaves = (told and told.left(value, owner, site)) or {}
+    listener = _owners.get(number)
+    _replaced.leaves = (listener and listener.left(value, owner, site)) or {}
 
 
 def _swap(value: Any, leaf: int) -> Any:

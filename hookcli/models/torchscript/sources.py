@@ -1,4 +1,4 @@
-"""Lines of the user's source in a scripted module: its graphs remember what they were made from."""
+"""Lines of the user's source in a scripted module, which its graphs keep."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _FILE = re.compile(r'File "(.{1,4096}?)", line (\d+)')
 
 
 def line_of(node: Any) -> tuple[str, int] | None:
-    """The file and line that a node was made from."""
+    """Return the file and line that a node was made from."""
     match = _FILE.search(node.sourceRange())
     return None if match is None else (match[1], int(match[2]))
 
 
 def place_of(node: Any) -> str | None:
-    """The user's line; None where it is torch's own, or is not known."""
+    """Return the user's line of a node; None if it is torch's own or not known."""
     location = line_of(node)
     if (
         location is None
@@ -34,10 +34,10 @@ def place_of(node: Any) -> str | None:
 
 
 class Lines:
-    """Where each module calls its children."""
+    """The lines at which each module calls its children."""
 
     def __init__(self, root: nn.Module) -> None:
-        self._found: dict[tuple[int, int], list[str | None]] = {}
+        self._lines: dict[tuple[int, int], list[str | None]] = {}
         self._seen: dict[int, dict[int, int]] = {}  # by the caller's order: calls of each child
         known: dict[str, list[tuple[tuple[str, ...], str | None]]] = {}
         for module in root.modules():
@@ -49,13 +49,13 @@ class Lines:
             for path, place in known[kind]:
                 child = _at(module, path)
                 if child is not None:
-                    self._found.setdefault((id(module), id(child)), []).append(place)
+                    self._lines.setdefault((id(module), id(child)), []).append(place)
 
     def place(self, caller: Call | None, module: nn.Module) -> str | None:
-        """The line at which the running call calls this module; in torch's code, its own line."""
+        """Return the line at which `caller` calls this module; the caller's own in torch's code."""
         if caller is None:
             return None
-        lines = self._found.get((caller.key, id(module)))
+        lines = self._lines.get((caller.key, id(module)))
         if not lines:
             return caller.place
         counts = self._seen.setdefault(caller.order, {})
@@ -65,7 +65,7 @@ class Lines:
 
 
 def _calls_in(module: Any) -> list[tuple[tuple[str, ...], str | None]]:
-    """The calls of children in the methods of a module: the path to the child, and the line."""
+    """Return the calls of children in a module's methods: the path to the child, and the line."""
     calls = []
     for method in module._c._method_names():
         for node in nodes_of(module._c._get_method(method).graph):
@@ -77,7 +77,7 @@ def _calls_in(module: Any) -> list[tuple[tuple[str, ...], str | None]]:
 
 
 def _path(node: Any) -> tuple[str, ...]:
-    """The attributes that lead from `self` to a value: self.layers.0 gives (layers, 0)."""
+    """Return the attributes from `self` to a value: (layers, 0) for self.layers.0."""
     names: list[str] = []
     while node.kind() == "prim::GetAttr":
         names.insert(0, node.s("name"))

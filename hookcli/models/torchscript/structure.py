@@ -1,4 +1,4 @@
-"""What a scripted module is made of: types, modules that are one, methods that are forwards."""
+"""The structure of a scripted module: types, shared modules, repeated forward methods."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _REPEATED = re.compile(r"forward\d+")
 
 
 def type_name(module: Any) -> str:
-    """The name of its type, which all share that have the same code and attributes."""
+    """Return the name of its type, which modules with the same code and attributes share."""
     return str(module._c._type().qualified_name())
 
 
 def repeats(root: nn.Module) -> dict[str, set[str]]:
-    """Methods by type that are further calls of forward, as tracing makes of a second call.
+    """Return, for each type, the methods that tracing made from repeated calls of forward.
 
-    A method of that name which a module calls of itself is the user's own.
+    A method of such a name that a module calls on itself is the user's own.
     """
     methods: dict[str, set[str]] = {}
     seen: set[str] = set()
@@ -44,11 +44,11 @@ def repeats(root: nn.Module) -> dict[str, set[str]]:
 
 
 def shared_as_one(root: Any) -> dict[Any, nn.Module]:
-    """The module of Python's for each of TorchScript's.
+    """Return the Python module for each module of TorchScript.
 
-    A module that stood under two names is two in TorchScript, of one type and over the same
-    tensors. Those that hold tensors of their own become one again here, under both names; of
-    those that only hold other modules nothing tells whether they were one.
+    A module with two names becomes two modules in TorchScript, with the same type and the same
+    tensors. Modules that own tensors become one again here, under both names. For modules that
+    only contain other modules, it is not known whether they were one.
     """
     modules: dict[Any, nn.Module] = {}
     first: dict[tuple[Any, ...], Any] = {}
@@ -68,14 +68,14 @@ def shared_as_one(root: Any) -> dict[Any, nn.Module]:
 
 
 def _same(known: Any, other: Any, modules: dict[Any, nn.Module]) -> None:
-    """Take all modules below `other` for those below `known`, which has the same type."""
+    """Map all modules below `other` to those below `known`, which has the same type."""
     for name, child in other._modules.items():
         modules[child._c] = known._modules[name]
         _same(known._modules[name], child, modules)
 
 
 def _identity(module: Any) -> tuple[Any, ...] | None:
-    """What two modules have in common that were one; None for those without tensors."""
+    """Return a key that is equal for modules that were one; None for modules without tensors."""
     tensors = tuple(
         id(tensor)
         for table in (module._parameters, module._buffers)

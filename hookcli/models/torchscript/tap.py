@@ -1,4 +1,4 @@
-"""Every scripted module of a model is made to tell of its calls, before the first run."""
+"""Make every scripted module of a model report its calls, before the first run."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hookcli.models.torchscript.tapped import Tapped, private_copy
 
 
 def tap(root: nn.Module, swaps: Callable[[nn.Module], bool]) -> list[str]:
-    """Make the scripted modules at and below `root` tell; `swaps` says whose values may change.
+    """Make the scripted modules at and below `root` report their calls, and return notes.
 
-    A scripted child of a Python module is replaced by a copy of its own, for it may have run
-    already, and others may share its code. What there is to say of it is given back.
+    `swaps` tells for which modules values may be replaced. A scripted child of a Python module is
+    replaced by a separate copy, because it may have run already, and others may share its code.
     """
     notes = []
     if is_scripted(root):
@@ -32,9 +32,9 @@ def tap(root: nn.Module, swaps: Callable[[nn.Module], bool]) -> list[str]:
             continue
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # torch says that TorchScript is deprecated
+                warnings.simplefilter("ignore")  # torch warns that TorchScript is deprecated
                 copy = private_copy(child)
-        except RuntimeError:  # on the meta device, say: there is nothing to save
+        except RuntimeError:  # on the meta device, for example, nothing can be saved
             copy = child
         for owner, alias in list(_holders(root, child)):
             owner._modules[alias] = copy
@@ -51,7 +51,7 @@ def _instrument(tapped: Tapped, swaps: Callable[[nn.Module], bool]) -> list[str]
 
 
 def _children(root: nn.Module) -> Iterator[tuple[str, nn.Module, str]]:
-    """The scripted children of Python's modules: name, parent and key."""
+    """Yield the scripted children of Python modules: name, parent and key."""
     seen: set[int] = set()
     for name, module in module_tree.named(root):
         if is_scripted(module):
@@ -71,7 +71,7 @@ def _holders(root: nn.Module, child: nn.Module) -> Iterator[tuple[nn.Module, str
 
 
 def _is_shared(root: nn.Module, child: nn.Module) -> bool:
-    """Whether another module holds a tensor of a scripted child too: a copy would part them."""
+    """Whether another module also owns a parameter of a scripted child: a copy would untie it."""
     inside = {id(module) for module, _ in module_tree.modules(child)}
     own = {id(t) for t, _, _ in module_tree.tensors(child, "_parameters")}
     for module, _ in module_tree.modules(root):

@@ -1,4 +1,4 @@
-"""A scripted module that tells of its calls, and takes the hooks that PyTorch refuses it."""
+"""A scripted module that reports its calls, and accepts hooks, which PyTorch refuses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import nn
 from torch.utils.hooks import RemovableHandle
 
 from hookcli.models.scripted import MARK, forwards, tapped_of, type_of
-from hookcli.models.torchscript.flat import is_flat, tell_of_operators
+from hookcli.models.torchscript.flat import is_flat, report_operators
 from hookcli.models.torchscript.graphs import Leaves, instrument
 from hookcli.models.torchscript.operators import forget, number_of
 from hookcli.models.torchscript.structure import repeats, shared_as_one, type_name
@@ -22,7 +22,7 @@ Function = Callable[..., Any]
 
 
 class Listener(Protocol):
-    """Told of calls while it listens; what it returns takes the place of the value."""
+    """Called for each call while it listens; what it returns replaces the value."""
 
     def entered(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """A module's forward begins."""
@@ -34,20 +34,20 @@ class Listener(Protocol):
 
 
 class CannotReplaceError(TypeError):
-    """A hook gave a new value where a scripted graph takes none."""
+    """A hook returned a new value for a value that a scripted graph cannot replace."""
 
 
 class Tapped:
-    """A scripted module in a compilation unit of its own.
+    """A scripted module in a separate compilation unit.
 
-    Types and their graphs are shared by all that one unit holds: elsewhere other models would
-    tell of themselves too, and be saved with our operators.
+    All modules of a unit share types and graphs: in a common unit, other models would report their
+    calls too, and be saved with hookcli's operators.
     """
 
     def __init__(self, root: torch.jit.ScriptModule) -> None:
         self.root = root
         self.listener: Listener | None = None
-        self.error: BaseException | None = None  # TorchScript makes a RuntimeError of everything
+        self.error: BaseException | None = None  # TorchScript itself raises RuntimeError
         self.problems: list[str] = []
         self._modules = shared_as_one(root)
         self.flat = is_flat(root)
@@ -60,18 +60,18 @@ class Tapped:
             vars(module)[MARK] = weakref.ref(self)
 
     def instrument(self, swaps: Callable[[nn.Module], bool] = lambda _: False) -> None:
-        """Put the operators into every forward, once and before the first run.
+        """Add the operators to every forward, once and before the first run.
 
-        `swaps` says of which modules values may be replaced; all instances of their types then
-        have the operators for it.
+        `swaps` tells for which modules values may be replaced; all instances of their types then
+        get the operators for it.
         """
         if self._number is not None:
             return
         self._number = number_of(self)
         if self.flat:
             graph = _graph(self.root, "forward")
-            told = tell_of_operators(graph, self._number, 1)
-            self._operators = dict(enumerate(told, 1))
+            modules = report_operators(graph, self._number, 1)
+            self._operators = dict(enumerate(modules, 1))
         types: dict[str, list[nn.Module]] = {}
         for module in self._modules.values():
             types.setdefault(type_name(module), []).append(module)
@@ -88,36 +88,36 @@ class Tapped:
                 self._leaves.append(leaves)
 
     def has(self, module: Any) -> bool:
-        """Whether a module is one of its own."""
+        """Whether a module is part of it."""
         if not isinstance(module, nn.Module):
             return False
         return tapped_of(module) is self or module in self._operators.values()
 
     def close(self) -> None:
-        """Tell nobody any more."""
+        """Stop reporting calls."""
         if self._number is not None:
             forget(self._number)
 
     def register_pre(self, module: nn.Module | None, function: Function, *, prepend: bool) -> Any:
-        """A hook before the forward of a module, as nn.Module.register_forward_pre_hook.
+        """Register a hook before the forward, as nn.Module.register_forward_pre_hook.
 
-        Of all modules where none is given: such hooks come first, as torch's global ones.
+        Without a module the hook is for all modules. Such hooks run first, as torch's global hooks.
         """
         return _register(self._pre, module, function, prepend=prepend)
 
     def register_post(self, module: nn.Module | None, function: Function, *, prepend: bool) -> Any:
-        """A hook after the forward of a module, as nn.Module.register_forward_hook."""
+        """Register a hook after the forward, as nn.Module.register_forward_hook."""
         return _register(self._post, module, function, prepend=prepend)
 
     def before(self, module: nn.Module) -> tuple[Function, ...]:
-        """The hooks before its forward."""
+        """Return the hooks before its forward."""
         return _of(self._pre, module)
 
     def after(self, module: nn.Module) -> tuple[Function, ...]:
-        """The hooks after its forward."""
+        """Return the hooks after its forward."""
         return _of(self._post, module)
 
-    # What the operators call.
+    # Called by the operators in the graphs:
 
     def entered(self, values: tuple[Any, ...], owner: Any, site: int) -> dict[int, Any] | None:
         """A method begins."""
@@ -149,7 +149,7 @@ def _graph(module: Any, method: str) -> Any:
 
 
 def private_copy(module: torch.jit.ScriptModule) -> torch.jit.ScriptModule:
-    """The same module in a compilation unit of its own.
+    """Copy a module into a separate compilation unit.
 
     Raises
     ------
@@ -185,11 +185,11 @@ def _register(
 
 
 def _replaced(old: Any, new: Any, paths: tuple[tuple[int, ...], ...]) -> dict[int, Any]:
-    """The leaves that differ, by their number.
+    """Return the leaves that differ, by their number.
 
     Raises
     ------
-    CannotReplaceError : something else differs.
+    CannotReplaceError : a value differs that is not one of these leaves.
     """
     leaves = {}
     for number, path in enumerate(paths):

@@ -1,4 +1,4 @@
-"""Stand-ins for scripted modules of torch's own classes, which can be asked for their sizes."""
+"""Substitutes for scripted modules of torch's own classes, which have their sizes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _TWIN = "_hookcli_twin"
 
 
 def twin_of(module: nn.Module) -> nn.Module:
-    """A module of torch's own class with a scripted one's constants; others as they are.
+    """Return a module of torch's own class with a scripted one's constants; others unchanged.
 
-    It is there to be asked what it is and for its sizes, and cannot be called. A traced module has
-    no constants: sizes are those of its weights.
+    The substitute has the class and the sizes, and cannot be called. A traced module has no
+    constants: its sizes are those of its weights.
     """
     if not is_scripted(module):
         return module
@@ -40,9 +40,9 @@ def twin_of(module: nn.Module) -> nn.Module:
 
 
 def _of_weights(twin: nn.Module) -> dict[str, Any]:
-    """The sizes that the shapes of the weights tell; where groups are possible, of one group."""
-    held = {name: tuple(p.shape) for name, p in twin._parameters.items() if p is not None}
-    match twin, held:
+    """Return the sizes that the shapes of the weights give, assuming one group."""
+    shapes = {name: tuple(p.shape) for name, p in twin._parameters.items() if p is not None}
+    match twin, shapes:
         case nn.Linear(), {"weight": (out, into)}:
             return {"in_features": into, "out_features": out}
         case ((nn.Embedding() | nn.EmbeddingBag()), {"weight": (count, width)}):

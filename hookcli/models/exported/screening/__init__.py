@@ -1,1 +1,1 @@
-"""Whether a `.pt2` can act when torch opens it, told before torch does."""
+"""Check whether a `.pt2` can run code when torch opens it, before torch does."""

@@ -1,4 +1,4 @@
-"""Whether a symbolic expression of a `.pt2` is arithmetic: sympy evaluates it as Python."""
+"""Check that a symbolic expression of a `.pt2` is arithmetic: sympy evaluates it as Python."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import builtins
 import re
 
 _LONGEST = 100_000  # characters
-_LARGEST_POWER = 4096  # of literal exponents, multiplied: sympy computes powers of numbers at once
+_LARGEST_POWER = 4096  # product of the literal exponents: sympy computes powers of numbers at once
 _NAME = re.compile(r"(?!.*__)[A-Za-z_][A-Za-z0-9_]*")
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 _OF_NUMBERS = {"Integer", "Float", "Rational"}
 _POWERS = {"Pow", "PowByNatural", "FloatPow"}
-_CALLED = {  # sympy's, as srepr and str print them
+_CALLED = {  # functions of sympy, as srepr and str print them
     *_OF_NUMBERS, *_POWERS,
     "Symbol", "Add", "Mul", "Mod", "Max", "Min", "Abs", "abs", "floor", "ceiling", "sqrt", "exp",
     "log", "Eq", "Ne", "Lt", "Le", "Gt", "Ge", "Equality", "Unequality", "StrictLessThan",
@@ -32,10 +32,10 @@ _NODES = (
 
 
 def is_expression(text: str) -> bool:
-    """Whether a text is arithmetic on symbols, with calls of sympy's functions and no other.
+    """Whether a string is arithmetic on symbols, with calls of sympy's functions only.
 
-    Python's grammar decides, and what it accepts sympy reads alike: strings are refused but for a
-    symbol's name and a number's digits, and so is every name of a built-in function.
+    It is parsed with Python's grammar, which sympy uses too. Strings are refused except a symbol's
+    name and a number's digits, and so is every name of a built-in function.
     """
     if len(text) > _LONGEST or not text.isascii() or not text.isprintable():
         return False
@@ -82,21 +82,21 @@ def _is_name(name: str) -> bool:
 
 
 def _quoted(call: ast.Call) -> set[int]:
-    """The strings that a call may have: what a symbol is called, and the digits of a number."""
+    """Return the ids of the strings that a call may contain: a symbol's name, a number's digits."""
     name = call.func.id if isinstance(call.func, ast.Name) else ""
-    wanted = _NAME if name == "Symbol" else _NUMBER if name in _OF_NUMBERS else None
+    pattern = _NAME if name == "Symbol" else _NUMBER if name in _OF_NUMBERS else None
     return {
         id(node)
         for node in call.args
-        if wanted is not None
+        if pattern is not None
         and isinstance(node, ast.Constant)
         and isinstance(node.value, str)
-        and wanted.fullmatch(node.value)
+        and pattern.fullmatch(node.value)
     }
 
 
 def _exponent(node: ast.AST) -> int:
-    """The literal exponent of a power, at least 1; of other nodes 1."""
+    """Return the literal exponent of a power, at least 1; 1 for other nodes."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow | ast.BitXor | ast.LShift):
         return _literal(node.right)
     if isinstance(node, ast.Call) and len(node.args) == 2 and isinstance(node.func, ast.Name):
@@ -105,7 +105,7 @@ def _exponent(node: ast.AST) -> int:
 
 
 def _literal(node: ast.AST) -> int:
-    """The largest number below a node, at least 1 and not far above what is refused."""
+    """Return the largest number below a node: at least 1, at most just above the limit."""
     values = [child.value for child in ast.walk(node) if isinstance(child, ast.Constant)]
     sizes = [abs(value) for value in values if isinstance(value, int | float)]
     return int(min(max([1, *sizes]), _LARGEST_POWER + 1))

@@ -1,8 +1,8 @@
-"""Whether the program in a `.pt2` can act as torch reads and runs it, and that program reduced.
+"""Check whether the program in a `.pt2` can run code of its own, and reduce it to what torch reads.
 
-torch evaluates its symbolic expressions as Python, imports what its trees name, looks operators up
-by attribute from the module torch on, and writes names into code that it compiles. So each text is
-held to what its field is for, and to a plain name where nothing else is known of the field.
+torch evaluates its symbolic expressions as Python, imports what its tree specs name, looks
+operators up as attributes of the module torch, and writes names into code that it compiles. So
+each string must have the form that its field needs, or be an identifier in any other field.
 """
 
 from __future__ import annotations
@@ -29,18 +29,21 @@ _DOTTED_OPERATOR = re.compile(
 _OF_EXTENSION = re.compile(r"#\w+:[\w.:]+")
 _DUNDER = re.compile(r"__.*__", re.DOTALL)
 _BITWISE = re.compile(r"__i?(?:and|or|xor|lshift|rshift)__")
-_PATH = re.compile(r"[\w .:@+/<>|&-]*")  # dotted; keys of a ModuleDict are any text
-_STACK = re.compile(r"[\w .:@+/<>|&()\[\],'-]*")  # and slices of a ModuleList: layers.slice(0, 2)
+_PATH = re.compile(r"[\w .:@+/<>|&-]*")  # dotted; keys of a ModuleDict are any string
+_STACK = re.compile(r"[\w .:@+/<>|&()\[\],'-]*")  # also slices of a ModuleList: layers.slice(0, 2)
 _VERSION = re.compile(r"[\w.+<>=-]*")
 _FLOATS = {"Infinity", "-Infinity", "NaN"}
-_SHOWN = 60  # characters of a text that a reason quotes
-_KEPT = ("stack_trace", "nn_module_stack")  # of an operator's notes: torch and hookcli read these
+_SHOWN = 60  # characters of a string that a reason quotes
+_KEPT = (
+    "stack_trace",
+    "nn_module_stack",
+)  # what torch and hookcli read of an operator's metadata
 
 _Check = Callable[[str], Iterator[str]]
 
 
 def screened(kind: type, value: Any) -> tuple[Any, list[str]]:
-    """What torch reads of a value that should be a `kind` of its schema, and reasons against it.
+    """Return the parts of a value that torch reads as `kind` of its schema, and reasons against it.
 
     Raises
     ------
@@ -51,14 +54,14 @@ def screened(kind: type, value: Any) -> tuple[Any, list[str]]:
 
 
 class _Screen:
-    """A walk along torch's schema: what it does not name torch does not read."""
+    """Walk a value along torch's schema: torch does not read what the schema does not name."""
 
     def __init__(self, reasons: list[str]) -> None:
         self._reasons = reasons
 
     def walk(self, kind: Any, value: Any, field: str) -> Any:
-        """The value with what is known of it; `field` is `Class.name`."""
-        kind = _bare(kind)
+        """Return the value without unknown fields; `field` is `Class.name`."""
+        kind = _plain_type(kind)
         origin, inner = typing.get_origin(kind), typing.get_args(kind)
         if origin in (typing.Union, types.UnionType):
             return None if value is None else self.walk(inner[0], value, field)
@@ -73,10 +76,10 @@ class _Screen:
             return value
         if kind is float and value in _FLOATS:
             return value
-        wanted = (int, float) if kind is float else int  # a bool, or a number that is an enum's
+        expected = (int, float) if kind is float else int  # also for a bool or an enum
         if not issubclass(kind, int | float | enum.IntEnum):
             raise ValueError(f"the type of {field} is unknown")
-        return _typed(value, wanted, field)
+        return _typed(value, expected, field)
 
     def _object(self, kind: Any, value: dict[str, Any]) -> dict[str, Any]:
         result = {}
@@ -100,7 +103,7 @@ class _Screen:
         self._reasons.extend(_TEXTS.get(field, _name)(text))
 
     def _notes(self, notes: dict[str, Any]) -> dict[str, str]:
-        """What an operator's notes say of the original; a control character becomes a space."""
+        """Return an operator's metadata about the original, with control characters as spaces."""
         kept = {key: notes[key] for key in _KEPT if isinstance(notes.get(key), str)}
         kept = {key: _lines(text) for key, text in kept.items()}
         for item in filter(None, kept.get("nn_module_stack", "").split(";")):
@@ -109,7 +112,7 @@ class _Screen:
         return kept
 
 
-_DROPPED = {"ExportedProgram.guards_code"}  # Python, which torch runs when it makes a module
+_DROPPED = {"ExportedProgram.guards_code"}  # Python code, which torch runs when it makes a module
 _NOTES = {"Node.metadata", "GraphModule.metadata"}
 
 
@@ -119,10 +122,10 @@ def _hints(kind: type) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in fields(kind)}
 
 
-def _bare(kind: Any) -> Any:
-    """A type without its notes, and a name of a class as the class."""
+def _plain_type(kind: Any) -> Any:
+    """Return a type without its annotations; for the name of a class, the class."""
     if typing.get_origin(kind) is Annotated:
-        return _bare(typing.get_args(kind)[0])
+        return _plain_type(typing.get_args(kind)[0])
     name = kind.__forward_arg__ if isinstance(kind, typing.ForwardRef) else kind
     return getattr(schema, name) if isinstance(name, str) else kind
 
@@ -144,7 +147,7 @@ def _path(text: str) -> Iterator[str]:
 
 
 def _is_path(text: str) -> bool:
-    """Whether it is a dotted name of a module or tensor. Keys of a ModuleDict are in it."""
+    """Whether it is a dotted name of a module or tensor. It may contain keys of a ModuleDict."""
     return _PATH.fullmatch(text) is not None and text.isprintable() and not _has_dunder([text])
 
 
@@ -153,7 +156,7 @@ def _has_dunder(paths: list[str]) -> bool:
 
 
 def _parts(item: str) -> list[str]:
-    """One entry of a stack of modules: its key, path and class, cut at commas as torch does."""
+    """Split an entry of a stack of modules into key, path and class, at commas as torch does."""
     parts, depth = [""], 0
     for c in item:
         depth += (c in "[(") - (c in ")]")
@@ -189,7 +192,7 @@ def _operator(text: str) -> Iterator[str]:
 
 
 def _calls_operator(parts: list[str]) -> bool:
-    """Whether a name below torch.ops means an operator, or nothing: torch has helpers there."""
+    """Whether a name below torch.ops is an operator, or unknown: torch has helpers there."""
     if parts[:2] != ["torch", "ops"]:
         return True
     value: Any = torch.ops
@@ -209,7 +212,7 @@ def _given(text: str) -> Iterator[str]:
 
 
 def _any(_: str) -> Iterator[str]:
-    """A value that an operator is given: torch writes it with repr."""
+    """Accept any string: it is an argument of an operator, which torch writes with repr."""
     return iter(())
 
 
@@ -225,7 +228,7 @@ def _shown(text: str) -> str:
     return " ".join(text[:_SHOWN].split())
 
 
-# What a text of a field is; of any other field a name.
+# The check for the strings of a field. In any other field a string must be an identifier.
 _TEXTS: dict[str, _Check] = {
     "SymExpr.expr_str": _expression,
     "Node.target": _operator,

@@ -1,4 +1,4 @@
-"""Whether a tree of arguments in a `.pt2` can act: torch imports what one names.
+"""Check whether a tree spec in a `.pt2` can run code: torch imports what it names.
 
 Its keywords become parameters in generated code.
 """
@@ -15,7 +15,7 @@ _FACTORIES = {"list", "dict", "set", "frozenset", "tuple", "int", "float", "bool
 
 
 def why_tree_acts(text: str, *, takes: bool) -> Iterator[str]:
-    """Reasons why a serialized tree can run code. `takes`: it is of arguments, not of results."""
+    """Yield reasons why a tree spec can run code. `takes`: it describes arguments, not results."""
     if not text:
         return
     try:
@@ -56,7 +56,7 @@ def _of_context(kind: Any, context: Any) -> Iterator[str]:
 
 
 def _of_keywords(tree: Any) -> Iterator[str]:
-    """Torch takes the second child for the keywords, whatever it is."""
+    """Check the keywords. torch uses the second child as keywords, whatever it is."""
     for node in tree["children_spec"][1:2]:
         keys = _parsed(node["context"])
         if node["type"] is None and not node["children_spec"]:
@@ -69,7 +69,7 @@ def _of_keywords(tree: Any) -> Iterator[str]:
 
 
 def _parsed(context: Any) -> Any:
-    """The context of a tree's node, which may be JSON in JSON."""
+    """Parse the context of a node, which may be JSON inside JSON."""
     if not isinstance(context, str):
         return context
     try:

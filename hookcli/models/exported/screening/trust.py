@@ -1,7 +1,7 @@
-"""Whether a `.pt2` can act when torch opens it, told before torch does.
+"""Open a `.pt2` safely: check it before torch reads it.
 
-torch reads some parts of one with plain pickle, and falls back to it for all others. So torch is
-given an archive of ours, of the members that were looked at and nothing else.
+torch reads some members with plain pickle, and falls back to it for all others. So torch gets a
+new archive, which contains only the members that were checked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch._export.serde import schema  # private: torch describes the format no
 
 from hookcli.errors import ModelError, RequestError
 from hookcli.models.exported.screening.graph_scan import screened
-from hookcli.models.sources.file_errors import TRUST, damaged_file
+from hookcli.models.sources.file_errors import TRUST, damaged_file, reason_of
 from hookcli.models.sources.rebuilt_zip import Member, Part, rebuild
 from hookcli.models.sources.zip_members import (
     below_top,
@@ -39,16 +39,16 @@ _PICKLE = re.compile(
     r"data/sample_inputs/[^/]+|data/(?:weights|constants)/[^/]+\.pt"
     r"|serialized_(?:state_dict|constants|example_inputs)\.(?:pt|json)"
 )
-_OBJECTS = ("custom_obj_", "opaque_obj_")  # what torch reads with a pickle of any content
-_TOP = "archive"  # the folder of what torch is given
+_OBJECTS = ("custom_obj_", "opaque_obj_")  # torch unpickles these whatever they contain
+_TOP = "archive"  # the top folder of the new archive
 _FORCE, _FORCE_NOT = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 
 
 @contextmanager
 def safe_to_open(path: Path, *, trusted: bool, source: str | None = None) -> Iterator[IO[bytes]]:
-    """A `.pt2` as a file for torch to read: itself where it is trusted, else what of it is data.
+    """Open a `.pt2` for torch: itself if it is trusted, else a new archive with its data only.
 
-    `source` is MODEL as it was typed, for the error's place.
+    `source` is MODEL as the user typed it, for the place of errors.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def safe_to_open(path: Path, *, trusted: bool, source: str | None = None) -> Ite
             return
         try:
             reasons, members = _screened(file)
-        except Exception as error:  # noqa: BLE001  # a doctored archive raises anything
+        except Exception as error:  # noqa: BLE001  # a manipulated archive may raise anything
             raise _unreadable(path, place, error) from None
         if reasons:
             raise RequestError(
@@ -79,7 +79,7 @@ def safe_to_open(path: Path, *, trusted: bool, source: str | None = None) -> Ite
 
 
 def check_exported(path: Path, *, trusted: bool, source: str | None = None) -> None:
-    """Go on where a `.pt2` may be opened: it is trusted, or nothing in it can act.
+    """Check that a `.pt2` may be opened: it is trusted, or nothing in it can run code.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def check_exported(path: Path, *, trusted: bool, source: str | None = None) -> N
 
 @contextmanager
 def _tensors_only() -> Iterator[None]:
-    """Without it torch reads a pickle of any content where it cannot read one as tensors alone."""
+    """Make torch read pickles of tensors only; otherwise it falls back to any pickle."""
     before = {name: os.environ.pop(name, None) for name in (_FORCE, _FORCE_NOT)}
     os.environ[_FORCE] = "1"
     try:
@@ -102,12 +102,11 @@ def _tensors_only() -> Iterator[None]:
 
 
 def _unreadable(path: Path, place: str, error: Exception) -> ModelError:
-    reason = " ".join(str(error).split()) or type(error).__name__
-    return damaged_file(path.name, reason, place)
+    return damaged_file(path.name, reason_of(error), place)
 
 
 def _screened(file: IO[bytes]) -> tuple[list[str], list[Member]]:
-    """Reasons against opening an archive, and the members that torch needs of it."""
+    """Return reasons against opening an archive, and the members of it that torch needs."""
     with unzipped(file) as archive:
         reasons = list(why_ambiguous(archive, one_folder=_PROGRAM not in archive.namelist()))
         if reasons:
@@ -118,14 +117,14 @@ def _screened(file: IO[bytes]) -> tuple[list[str], list[Member]]:
 
 
 class _Screening:
-    """A look at each member of an archive, whose names are plain and each of another member."""
+    """Check each member of an archive, whose member names are valid and distinct."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self.reasons: list[str] = []
         self.members: list[Member] = []
         self._archive = archive
         self._legacy = _PROGRAM in archive.namelist()
-        self._seen: set[str] = set()  # pickles that were looked at
+        self._seen: set[str] = set()  # pickles that were checked
         for info in archive.infolist():
             if not info.is_dir():
                 self._look(info, info.filename if self._legacy else below_top(info.filename))
@@ -149,11 +148,11 @@ class _Screening:
         self.members.append(Member(name if self._legacy else f"{_TOP}/{name}", content))
 
     def _content(self, info: zipfile.ZipInfo) -> bytes | Part:
-        """What torch reads as tensors, whatever it holds: it may stay in the file."""
+        """Return a member that torch reads as tensors only, so that it may stay in the file."""
         return part_of(self._archive, info) or self._archive.read(info)
 
     def _program(self, program: dict[str, Any]) -> bytes:
-        """A program reduced; of one in another version's format its heading alone."""
+        """Reduce a program; of one in another version's format only its version remains."""
         version = program.get("schema_version")
         if isinstance(version, dict) and version.get("major") != schema.SCHEMA_VERSION[0]:
             head = ("schema_version", "torch_version")
@@ -166,7 +165,7 @@ class _Screening:
         return json.dumps(reduced).encode()
 
     def _listed(self, info: zipfile.ZipInfo, name: str) -> None:
-        """A list of weights or constants: what it says is a pickle must load as tensors alone."""
+        """Check a list of weights or constants: each pickle in it must contain tensors only."""
         config = self._json(info)
         self._keep(name, self._reduced(schema.PayloadConfig, config))
         for entry in config["config"].values():
@@ -180,7 +179,7 @@ class _Screening:
                 self._check_pickle(self._archive.getinfo(full))
 
     def _check_pickle(self, info: zipfile.ZipInfo) -> None:
-        """Note the reason, where a member does not load as tensors and plain values alone."""
+        """Add a reason if a member contains more than tensors and plain values."""
         data = b"" if info.filename in self._seen else self._archive.read(info)
         self._seen.add(info.filename)
         if not data:
@@ -188,7 +187,7 @@ class _Screening:
         try:
             with _tensors_only():
                 torch.load(io.BytesIO(data), map_location="meta", weights_only=True)
-        except Exception as error:  # noqa: BLE001  # a doctored pickle raises anything
+        except Exception as error:  # noqa: BLE001  # a manipulated pickle may raise anything
             name = info.filename if self._legacy else below_top(info.filename)
             self.reasons.append(f"{name} contains more than tensors ({_first(error)})")
 
@@ -200,7 +199,7 @@ class _Screening:
 
 
 def _first(error: BaseException) -> str:
-    """What torch says of it, without its advice."""
+    """Return torch's message without its advice."""
     text = str(error).split("WeightsUnpickler error:")[-1]
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line.split(". ")[0].rstrip(".") or type(error).__name__

@@ -1,1 +1,1 @@
-"""Configured hooks: their targets, their context, and what backends can have them."""
+"""Configured hooks: their targets, their context, and the model formats that support them."""

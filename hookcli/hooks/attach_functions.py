@@ -1,4 +1,4 @@
-"""From a kind's row to the function that attaches it."""
+"""Finds the function that attaches hooks of a kind."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from hookcli.catalogue.kind import Kind
 
 
 def attach_function(kind: Kind) -> Any:
-    """The function that the kind's row names; the row's `stage` says what it is given."""
+    """Return the function that the kind's row names; the row's `stage` defines its arguments."""
     file, _, name = kind.attach.partition(":")
     return getattr(import_module(f"hookcli.hooks.attach.{file}"), name)

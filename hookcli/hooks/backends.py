@@ -1,4 +1,4 @@
-"""Kinds of hooks that a model of some format cannot have, and why."""
+"""Checks that a model's format supports a kind of hook."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _NAMES = {"torchscript": "a TorchScript model", "exported": "an exported model"}
 
 
 def check_backend(spec: HookSpec, kind_of_model: str) -> None:
-    """See that a model of this format can have the hook.
+    """Check that the hook can be attached to a model of this format.
 
     Raises
     ------
-    RequestError : it cannot.
+    RequestError : the format does not support the kind.
     """
     kind = CATALOGUE[spec.kind]
     if kind_of_model not in _NAMES or kind_of_model in kind.backends:

@@ -1,4 +1,4 @@
-"""From a configured hook to one that works: its actions, with what they need of the run."""
+"""Builds hooks from their configuration: their actions, with what these need from the run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hookcli.spec.request import Spec
 
 
 def refuse(problems: list[RequestError]) -> None:
-    """Raise what was found wrong, all at once; what two kinds of an entry share, once."""
+    """Raise all problems at once; a problem that two kinds of one entry share is raised once."""
     problems = [
         *{(problem.message, problem.place, problem.hint): problem for problem in problems}.values()
     ]
@@ -24,11 +24,11 @@ def refuse(problems: list[RequestError]) -> None:
 
 
 def build_hooks(spec: Spec, context: Context) -> list[Hook]:
-    """The hooks of a request.
+    """Build the hooks of a request.
 
     Raises
     ------
-    ProblemsError, RequestError : actions that name what is not there, all of them.
+    ProblemsError, RequestError : actions name things that do not exist; all are reported.
     ModelError : code that an action names cannot be imported.
     """
     hooks, problems = [], []
@@ -42,16 +42,16 @@ def build_hooks(spec: Spec, context: Context) -> list[Hook]:
 
 
 def build_hook(hook_spec: HookSpec, spec: Spec, context: Context) -> Hook:
-    """The hook.
+    """Build one hook.
 
     Raises
     ------
-    RequestError, ModelError : an action names what is not there, or what cannot be imported.
+    RequestError, ModelError : an action names something that does not exist or cannot be imported.
     """
     actions = []
     for action in hook_spec.actions:
         if CATALOGUE[hook_spec.kind].average is not None and is_average(action):
-            continue  # it is the hook itself
+            continue  # this action is the communication hook itself
         tools = Tools(
             place=action.place or hook_spec.place,
             seed=spec.run.seed,

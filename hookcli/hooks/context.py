@@ -1,4 +1,4 @@
-"""What all hooks of one run share: the clock, the numbering, and where their firings go."""
+"""The state that all hooks of one run share: step, phase, event numbers and findings."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from hookcli.report.recording import EventNote, HookFinding
 
 @dataclass(slots=True)
 class Context:
-    """The state of a run as hooks see it.
+    """The state of a run as its hooks see it.
 
-    `statistics` gives a tensor's figures (None where it has no values), `norm` that one of them,
-    `norm_of_sum` that of two tensors' sum, `difference` the 2-norm of what changed between two.
+    `note` receives each event. `statistics` returns the statistics of a tensor (None if it has no
+    values), `norm` only its norm, `norm_of_sum` the norm of the sum of two tensors, `difference`
+    the 2-norm of the difference of two tensors.
     """
 
     note: Callable[[EventNote], None]
@@ -32,18 +33,19 @@ class Context:
     findings: list[HookFinding] = field(default_factory=list)
     step: int = 0
     phase: Phase = "build"
-    open: bool = True  # False once the run is over: what still hangs in a graph does nothing
-    raised: tuple[BaseException, str] | None = None  # by a hook of the user's, and its place
-    restarts: list[Callable[[], None]] = field(default_factory=list)  # called as a step begins
-    ended: list[Callable[[Call, Any], None]] = field(default_factory=list)  # after forward hooks
+    open: bool = True  # False after the run: hooks that are still in a graph do nothing
+    raised: tuple[BaseException, str] | None = None  # an error of the user's hook, and its place
+    restarts: list[Callable[[], None]] = field(default_factory=list)  # called when a step begins
+    # Called when a call has ended, after its forward hooks.
+    ended: list[Callable[[Call, Any], None]] = field(default_factory=list)
     called_as_written: set[int] = field(default_factory=set)  # ids of torch.compile's wrappers
     names: dict[int, str] = field(default_factory=dict)  # id of a registered module → name
 
     def passes_over(self, call: Call) -> bool:
-        """Whether hooks on the module of this call stay silent: torch.compile goes past it."""
+        """Whether hooks on this call's module do not fire, as torch.compile inlines the call."""
         return call.inlined and call.key not in self.called_as_written
 
     def find(self, finding: HookFinding) -> None:
-        """Note a finding, once."""
+        """Add a finding, unless it is already there."""
         if finding not in self.findings:
             self.findings.append(finding)

@@ -1,4 +1,4 @@
-"""One configured hook at work: which firings count, what its actions do, what is noted of it."""
+"""One configured hook during a run: filters its firings, runs its actions, notes the events."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from hookcli.report.recording import EventNote, LeafNote
 from hookcli.spec.hooks import HookSpec, is_average
 
 
-@dataclass(slots=True)  # not frozen, which takes thrice as long: one is made for each firing
+@dataclass(slots=True)  # not frozen: that takes three times as long, and each firing makes one
 class Site:
-    """Where a hook stands: a module's call, one tensor of it, a parameter, a node.
+    """Where a hook fires: at a module's call, a tensor of the call, a parameter or a node.
 
-    `target` is how the report names it; `order` is that of the call, where it belongs to one.
+    `target` is its name in the report; `order` is the order of the call that it belongs to, if any.
     """
 
     target: str
@@ -47,9 +47,9 @@ Native = Callable[[Any], tuple[Any, ...]]
 class Hook(Portable):
     """A hook of one kind, for all of its targets.
 
-    `looks_only` says that all it does is to note its firings, `norms_only` that it notes norms
-    with them; `changing` that an action may give a new value, `foreign` that one is the user's.
-    `kind` is its row of the catalogue.
+    `kind` is its row of the catalogue. `looks_only` is True if it only notes its firings,
+    `norms_only` if it notes norms with them, `changing` if an action may return a new value,
+    `foreign` if an action is the user's function.
     """
 
     def __init__(
@@ -60,9 +60,9 @@ class Hook(Portable):
         self._name, self._index = spec.kind, spec.index
         self.context = context
         self.fired: Counter[str] = Counter()
-        self.again: Counter[str] = Counter()  # of these, in calls that a checkpoint ran again
+        self.again: Counter[str] = Counter()  # firings in calls that a checkpoint ran again
         self.attached = 0
-        self.on_wrappers = False  # on nothing but modules that torch.compile wrapped
+        self.on_wrappers = False  # whether all its targets are wrappers of torch.compile
         self._actions = actions
         averages = self.kind.average is not None
         rows = [
@@ -89,9 +89,10 @@ class Hook(Portable):
         node: str | None = None,
         again: Callable[[], Any] | None = None,
     ) -> Any | None:
-        """Do what the hook does; a value that is not None takes the place of `value`.
+        """Run the hook's actions and note the event. A result that is not None replaces `value`.
 
-        `again` gives the value anew where a function may put another in its place without a return.
+        `native` turns the value into the arguments of PyTorch's hook. `again` reads the value
+        again, for kinds whose functions may replace it without returning it.
         """
         if self.looks_only:
             self.look(site, value, node)
@@ -136,22 +137,22 @@ class Hook(Portable):
         node: str | None = None,
         measure: Callable[[], dict[str, Any] | None] | None = None,
     ) -> None:
-        """What `fire` does where all actions are `record`, and nothing more.
+        """Note an event without running actions: the short path of `fire` if all are `record`.
 
-        `measure` gives the figures of what stands there, a tensor of the same shape and dtype.
+        `measure` returns the statistics to note, of a tensor with the shape and dtype of `value`.
         """
         context = self.context
         if not context.open or (self._filtered and not self._wanted(site)):
             return
         target, fired = site.target, self.fired
-        fired[target] = fired.get(target, 0) + 1  # Counter's own += is slower
+        fired[target] = fired.get(target, 0) + 1  # faster than += of a Counter
         if site.recomputed:
             self.again[target] += 1
         stats = None if measure is None else [measure()]
         self._note(next(context.sequence), site, node, value_notes(value), stats, None)
 
     def _begin(self, site: Site) -> int | None:
-        """The number of a firing; None where it does not count."""
+        """Count a firing and return its event number; None if the hook's filters exclude it."""
         context = self.context
         if not context.open or (self._filtered and not self._wanted(site)):
             return None
@@ -174,7 +175,7 @@ class Hook(Portable):
         return count % spec.every == 0
 
     def _act(self, event: Event, again: Callable[[], Any] | None) -> Any | None:
-        """Run the actions in order; the new value, or None where all only looked."""
+        """Run the actions in order; return the new value, or None if no action changed it."""
         given = event.value
         before = None
         if self.foreign:
@@ -197,7 +198,7 @@ class Hook(Portable):
     _edited: Any = None
 
     def _changed(self, given: Any, event: Event) -> float | None:
-        """The 2-norm of the change over all tensors; None where values are not known."""
+        """Return the 2-norm of the change over all tensors; None if values are not known."""
         old = tensors_in(given if self._edited is None else self._edited)
         self._edited = None
         new = tensors_in(event.value)
@@ -223,7 +224,7 @@ class Hook(Portable):
         changed: float | None,
     ) -> None:
         context = self.context
-        # A named tuple's own constructor takes twice as long.
+        # The constructor of a named tuple takes twice as long.
         context.note(
             _tuple(
                 EventNote,

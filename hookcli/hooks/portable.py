@@ -1,4 +1,4 @@
-"""Hooks as objects that survive what models do with hooked modules: copying, pickling, sending."""
+"""Hook objects that can be copied, pickled and sent to processes together with their modules."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 
 class _Inert:
-    """What a hook is once it left the process in which it stands."""
+    """What a hook becomes in another process: a function that does nothing."""
 
     def __call__(self, *_: Any, **__: Any) -> None: ...
 
 
 class Portable:
-    """Stays itself in a deep copy, and becomes nothing in a pickle."""
+    """A hook that is not copied by `deepcopy`, and is pickled as a function that does nothing."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""From selectors to what they mean in a model: modules, parameters, values, nodes."""
+"""Finds the targets of a selector in a model: modules, parameters, values, nodes."""
 
 from __future__ import annotations
 
@@ -28,19 +28,20 @@ class Known:
 
     @classmethod
     def of(cls, model: Model) -> Known:
-        """What selectors can mean in this model."""
+        """Return the modules and parameters of this model."""
         return cls(module_tree.modules(model.root), model.parameters())
 
     def module_names(self) -> list[str]:
-        """Every qualified name of a module."""
+        """Return all names of all modules."""
         return [name for _, names in self.modules for name in names]
 
 
 @dataclass(slots=True)
 class Targets:
-    """What one hook stands on. `values` are modules with the condition on their call's tensors.
+    """The targets of one hook.
 
-    `missed` numbers the conditions of its selector that nothing meets.
+    `values` are modules with the condition on the tensors of their calls. `missed` contains the
+    indices of the selector's conditions that match nothing.
     """
 
     modules: list[tuple[str, nn.Module]] = field(default_factory=list)
@@ -50,11 +51,11 @@ class Targets:
 
 
 def resolve(spec: HookSpec, known: Known) -> Targets:
-    """The targets of a hook.
+    """Return the targets of a hook.
 
     Raises
     ------
-    RequestError : its selector matches nothing; near names are suggested.
+    RequestError : its selector matches nothing; similar names are suggested.
     """
     kind = CATALOGUE[spec.kind]
     targets = Targets()
@@ -82,7 +83,7 @@ def resolve(spec: HookSpec, known: Known) -> Targets:
 
 
 def missed(resolved: Iterable[tuple[HookSpec, Targets]], known: Known) -> Iterator[HookFinding]:
-    """What a list in `at` names and nothing meets, for none of the kinds of its entry."""
+    """Yield a finding for each item of a list in `at` that matches nothing for any kind."""
     entries: dict[int, tuple[HookSpec, set[int]]] = {}
     for spec, targets in resolved:
         _, common = entries.setdefault(spec.index, (spec, {*targets.missed}))
@@ -102,7 +103,7 @@ def missed(resolved: Iterable[tuple[HookSpec, Targets]], known: Known) -> Iterat
 
 
 def module_targets(match: Match, known: Known) -> list[tuple[str, nn.Module]]:
-    """The modules that a condition means, under their first names."""
+    """Return the modules that match a condition, with their first names."""
     return [
         (names[0], module)
         for module, names in known.modules
@@ -118,7 +119,7 @@ def module_targets(match: Match, known: Known) -> list[tuple[str, nn.Module]]:
 
 
 def _values(match: Match, known: Known) -> list[tuple[str, nn.Module, Match]]:
-    if match.part is None and match.inside is None:  # an operator or node anywhere: the root's call
+    if match.part is None and match.inside is None:  # an operator or node anywhere in the model
         root, names = known.modules[0]
         return [(names[0], root, match)]
     return [(name, module, match) for name, module in module_targets(match, known)]
@@ -128,7 +129,7 @@ def _check(spec: HookSpec, at: Selector, targets: Targets, known: Known) -> None
     if targets.modules or targets.parameters or targets.values:
         return
     if all(map(_is_everything, at.any)):
-        return  # every one of none
+        return  # `*` may match nothing
     what = "parameter" if _of_parameters(spec, at) else "module"
     raise RequestError(
         f"no {what} matches '{at.text}'",
@@ -148,14 +149,14 @@ def _of_parameters(spec: HookSpec, at: Selector) -> bool:
 
 
 def _hint(spec: HookSpec, at: Selector, known: Known) -> str:
-    """What may be meant by a selector that matches nothing."""
+    """Return the hint for a selector that matches nothing."""
     of_parameters = _of_parameters(spec, at)
     names = [info.name for info in known.parameters] if of_parameters else known.module_names()
     return _other(at, known, of_parameters) or selectors.advice(at, names)
 
 
 def _other(at: Selector, known: Known, of_parameters: bool) -> str | None:
-    """The way out where the selector names something of another sort, or a type that is not."""
+    """Return the hint if the selector names a module, a parameter or an unknown type by mistake."""
     modules, parameters = set(known.module_names()), {info.name for info in known.parameters}
     for match in at.any:
         name = match.name or match.pattern

@@ -1,4 +1,4 @@
-"""The tensors of a value: as an event shows them, and to compare with later."""
+"""The tensors of a value, as events and calls describe them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hookcli.report.recording import LeafNote
 
 
 def value_notes(value: Any) -> tuple[LeafNote, ...]:
-    """The tensors of a value as an event shows them."""
+    """Return (path, shape, dtype, via) of each tensor of a value."""
     kind = type(value)
     if kind in _PLAIN:
         return _alone(value, "")
@@ -21,23 +21,23 @@ def value_notes(value: Any) -> tuple[LeafNote, ...]:
 
 
 def argument_notes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[LeafNote, ...]:
-    """The tensors of a call's arguments in the same way."""
+    """Return (path, shape, dtype, via) of each tensor among a call's arguments."""
     if len(args) == 1 and not kwargs and type(args[0]) in _PLAIN:
         return _alone(args[0], "[0]")
     tensors = argument_leaves(args, kwargs)
     return tuple((path, shape_of(t), dtype_name(t.dtype), via) for path, t, via in tensors)
 
 
-_PLAIN = {torch.Tensor, torch.nn.Parameter}  # of other classes a shape may be symbolic
+_PLAIN = {torch.Tensor, torch.nn.Parameter}  # tensors of other classes may have symbolic shapes
 _MOST = 4096
 _known: dict[tuple[str, torch.Size, torch.dtype], tuple[LeafNote]] = {}
 
 
 def _alone(tensor: torch.Tensor, path: str) -> tuple[LeafNote, ...]:
-    """One tensor, as one object for all of its shape and dtype: a run has few of them."""
+    """Return the notes of one tensor, cached by path, shape and dtype: a run has few of them."""
     try:
         key = (path, tensor.shape, tensor.dtype)
-    except RuntimeError:  # nested: without one shape
+    except RuntimeError:  # a nested tensor has no single shape
         return ((path, shape_of(tensor), dtype_name(tensor.dtype), False),)
     notes = _known.get(key)
     if notes is None:
@@ -48,5 +48,5 @@ def _alone(tensor: torch.Tensor, path: str) -> tuple[LeafNote, ...]:
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:
-    """The tensors of a value."""
+    """Return the tensors of a value."""
     return [tensor for _, tensor, _ in leaves(value)]

@@ -144,4 +144,4 @@ def test_one_that_cannot_fire_on_a_wrapper_is_told_why(name, kind, at):
     assert by_hand(MADE[name], [(kind, at)]) == []
     (row,) = by_us(MADE[name], [(kind, at)]).findings
     assert row.rule == "hooks_fired"
-    assert "put it on the module inside, NAME._orig_mod" in row.message
+    assert "attach it to the module inside, NAME._orig_mod" in row.message

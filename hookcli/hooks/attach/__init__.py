@@ -1,1 +1,1 @@
-"""How each family of hooks is attached, one a file."""
+"""Attaches hooks: one file for each family of kinds."""

@@ -1,4 +1,4 @@
-"""What the hooks on one model share: those on tensors of calls, and those that wait for a call."""
+"""The hooks of one model that must be told when its calls begin and end."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ Conditions: TypeAlias = list[tuple[Match, dict[int, str]]]
 
 @dataclass(slots=True)
 class Attachments:
-    """What is told of a run's calls.
+    """The hooks that follow the calls of a run.
 
-    `saved` are pairs of saved_tensors, `operators` hooks of operators with the calls that they are
-    for, None for all; `late` is what waits for the end of a forward.
+    `calls` are hooks on the tensors of calls, `saved` the pairs of saved_tensors hooks. `operators`
+    are hooks on operators with the modules in whose calls they fire, None for all. `late` are
+    registrations that wait for the end of a forward.
     """
 
     calls: CallTensorHooks = field(default_factory=CallTensorHooks)

@@ -1,9 +1,9 @@
-"""Which call of a module a backward hook fires for: the node that runs tells it.
+"""Finds the call of a module for which a backward hook fires, from the running autograd node.
 
-Torch puts a node of its own around each call of a module with full backward hooks: one behind the
-inputs, made as the call begins, and one before the output, made once the forward hooks are
-through. A legacy hook stands on the output's own node, which may be that of an earlier call, or of
-another module: one that gives its input back makes none.
+PyTorch puts two nodes around each call of a module with full backward hooks: one at the inputs,
+made when the call begins, and one at the output, made after the forward hooks. A legacy hook is
+registered on the output's own node. That may be a node of an earlier call or of another module, as
+a module that returns its input makes no node.
 """
 
 from __future__ import annotations
@@ -21,25 +21,26 @@ from hookcli.models.model import Call
 Origin: TypeAlias = tuple[int, int]  # a call's index and order
 _number = itemgetter(0)
 _NODE = "BackwardHookFunctionBackward"
-_DEEPEST = 64  # levels of containers that torch's legacy hook is let through
+_DEEPEST = 64  # levels of containers; torch's own search for a tensor has no limit
 
 
 class Origins:
-    """The calls of a step whose backward will come, by the nodes at which it shows."""
+    """The calls of a step, by the autograd nodes that identify them in backward."""
 
     def __init__(self) -> None:
-        self._inputs: dict[int, Origin] = {}  # by the number of the node behind the inputs
-        self._ended: dict[int, list[tuple[int, int, int]]] = {}  # next node's number, index, order
-        self._outputs: dict[tuple[int, int], list[Origin]] = {}  # by module, and number of a node
+        self._inputs: dict[int, Origin] = {}  # by the number of the node at the inputs
+        # By module: the next node's number when a call ended, and the call's index and order.
+        self._ended: dict[int, list[tuple[int, int, int]]] = {}
+        self._outputs: dict[tuple[int, int], list[Origin]] = {}  # by module and node number
         self._fired: Counter[tuple[int, int, int]] = Counter()  # by backward pass, module, node
 
     def clear(self) -> None:
-        """Another step begins."""
+        """Forget all calls, as another step begins."""
         for table in (self._inputs, self._ended, self._outputs, self._fired):
             table.clear()
 
     def note_full(self, call: Call, args: tuple[Any, ...]) -> None:
-        """A call is at its forward hooks, with the arguments that its forward got."""
+        """Note a call while its forward hooks run; `args` are the arguments of its forward."""
         self._note_end(call)
         for value in args:
             node = value.grad_fn if isinstance(value, torch.Tensor) else None
@@ -48,45 +49,48 @@ class Origins:
                 return
 
     def note_legacy(self, call: Call, output: Any) -> None:
-        """A call is past its forward hooks: torch puts legacy hooks at this output's node."""
+        """Note a call after its forward hooks; torch puts legacy hooks on this output's node."""
         self._note_end(call)
         tensor = first_tensor(output)
         node = None if tensor is None else tensor.grad_fn
         if node is not None:
-            held = self._outputs.setdefault((call.key, node._sequence_nr()), [])
-            held.append((call.index, call.order))
+            origins = self._outputs.setdefault((call.key, node._sequence_nr()), [])
+            origins.append((call.index, call.order))
 
     def _note_end(self, call: Call) -> None:
         end = torch._C._autograd._get_sequence_nr()
         ended = (end, call.index, call.order)
-        insort(self._ended.setdefault(call.key, []), ended, key=_number)  # behind its equals
+        insort(self._ended.setdefault(call.key, []), ended, key=_number)  # after equal numbers
 
     def find(self, key: int) -> Origin | None:
-        """The call for which a hook of the module `key` fires now; None where it is not known."""
+        """Return the call for which a hook of the module `key` fires now; None if unknown."""
         node = current_node()
         if node is None:
             return None
         number = node._sequence_nr()
         if number in self._inputs:
             return self._inputs[number]
-        held = self._outputs.get((key, number))
-        if held is not None:
-            return self._next_of(held, key, number)
-        # Torch puts its node before a call's output at once: no other call ends in between.
+        origins = self._outputs.get((key, number))
+        if origins is not None:
+            return self._next_of(origins, key, number)
+        # Torch makes the node at a call's output immediately: no other call ends in between.
         ended = self._ended.get(key, [])
         i = bisect_right(ended, number, key=_number) - 1
         return ended[i][1:] if i >= 0 else None
 
-    def _next_of(self, held: list[Origin], key: int, number: int) -> Origin | None:
-        """Of the calls whose hooks stand on one node: they fire as they were registered."""
+    def _next_of(self, origins: list[Origin], key: int, number: int) -> Origin | None:
+        """Return the next of several calls whose hooks are on one node, in registration order."""
         place = (torch._C._current_graph_task_id(), key, number)
         i = self._fired[place]
         self._fired[place] += 1
-        return held[i] if i < len(held) else None
+        return origins[i] if i < len(origins) else None
 
 
 def first_tensor(output: Any) -> torch.Tensor | None:
-    """The tensor at which torch puts a legacy hook; None where it finds none, or looks for ever."""
+    """Return the tensor on whose node torch puts a legacy hook.
+
+    None if torch finds no tensor, or its search would not end.
+    """
     for _ in range(_DEEPEST):
         if isinstance(output, torch.Tensor):
             return output

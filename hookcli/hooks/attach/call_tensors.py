@@ -1,6 +1,6 @@
-"""Hooks on what modules take and give: attached anew in every call, to the tensors of that call.
+"""Hooks on the inputs and outputs of modules: attached again in every call, to its tensors.
 
-They die with the graph of their call, and do nothing once the run is over.
+They are freed with the autograd graph of their call, and do nothing after the run.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from hookcli.spec.selectors import path_matches
 
 @dataclass(frozen=True, slots=True)
 class CallTensorHook:
-    """One hook at one module: at its input, its output, or the nodes that it made.
+    """One hook on the calls of one module: on inputs, outputs, or the nodes that a call made.
 
-    `at_node` registers it there. With `share` it is told of the module's own share of an input's
-    gradient, with `together` once of the gradients of all calls.
+    `at_node` registers it on a node. With `share` it gets the module's own share of an input's
+    gradient. With `together` it fires once, with the gradients of all calls.
     """
 
     hook: Hook
     match: Match
-    name: str  # the module's
+    name: str  # of the module
     at_node: AtNode
     share: bool = False
     together: bool = False
-    where: Literal["input", "output", "share", "nodes"] = field(init=False)  # what of a call
-    label: str = field(init=False)  # of a tensor there that is the whole value
+    where: Literal["input", "output", "share", "nodes"] = field(init=False)
+    label: str = field(init=False)  # name of a value that is one tensor
 
     def __post_init__(self) -> None:
         part = self.match.part
@@ -50,28 +50,28 @@ class CallTensorHook:
 
 @dataclass(slots=True)
 class _Running:
-    """What is known of a call while it runs."""
+    """A call while it runs: the edges of its inputs, and the node numbers of its children."""
 
-    edges: dict[int, dict[str, Edge]] = field(default_factory=dict)  # by identity of the tap
+    edges: dict[int, dict[str, Edge]] = field(default_factory=dict)  # by id of the hook, by path
     inner: Ranges = field(default_factory=Ranges)
 
 
 class CallTensorHooks:
-    """All such hooks of a run, by module."""
+    """All hooks on the tensors of calls in a run, by module."""
 
     def __init__(self) -> None:
-        self._before: dict[
-            int, list[CallTensorHook]
-        ] = {}  # by module, in the order of the configuration
+        # By id of the module, in the order of the configuration.
+        self._before: dict[int, list[CallTensorHook]] = {}
         self._after: dict[int, list[CallTensorHook]] = {}
         self._on_nodes = False
         self._running: dict[int, _Running] = {}
         self._together: dict[int, list[tuple[CallTensorHook, str, torch.Tensor]]] = {}
-        self._made: list[Callable[[], None]] = []  # take back what would outlive the step's graph
+        # Functions that remove hooks which would outlive the graph of the step.
+        self._removals: list[Callable[[], None]] = []
         self._shares: list[InputGradient] = []
 
     def add(self, key: int, tap: CallTensorHook) -> None:
-        """Put a hook at the module with this identity."""
+        """Add a hook on the calls of the module with this id."""
         where = tap.where
         self._on_nodes |= where == "nodes"
         if where in {"input", "share"}:
@@ -81,7 +81,7 @@ class CallTensorHooks:
         tap.hook.attached += 1
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        """A call starts, with these arguments."""
+        """Attach the hooks on the inputs of a call that starts; `batch` are its arguments."""
         taps = self._before.get(call.key)
         if not taps and not self._on_nodes:
             return
@@ -97,7 +97,7 @@ class CallTensorHooks:
             self._running[call.order].edges[id(tap)] = edges
 
     def leave(self, call: Call, output: Any) -> None:
-        """A call ended; `output` is None where it raised."""
+        """Attach the hooks on the output and nodes of a call that ended; None if it raised."""
         running = self._running.pop(call.order, None)
         taps = self._after.get(call.key)
         if self._running and call.parent in self._running:
@@ -127,7 +127,7 @@ class CallTensorHooks:
         if len(tensors) > 1 or match.path:
             tensors = _distinct(pair for pair in tensors if path_matches(match, pair[0]))
         for path, tensor in tensors:
-            if tap.together:  # of several calls: once the forward is over
+            if tap.together:  # registered after the forward, on the tensors of all calls
                 self._together.setdefault(hook.spec.index, []).append((tap, path, tensor))
                 continue
             target = tap.label + path
@@ -135,29 +135,29 @@ class CallTensorHooks:
                 target, call.module, call.index, call.order, call.recomputed, match.part, path
             )
             handle = tensor.register_hook(TensorHook(hook, site))  # type: ignore[no-untyped-call]
-            if tensor.is_leaf:  # a parameter that is taken or given as it is, or the batch
-                self._made.append(handle.remove)
+            if tensor.is_leaf:  # a parameter as an input or output, or a tensor of the batch
+                self._removals.append(handle.remove)
 
     def forward_ended(self) -> None:
-        """Register the hooks that stand on tensors of several calls."""
+        """Register the hooks on tensors of several calls."""
         for entries in self._together.values():
             hook = entries[0][0].hook
             names = [f"{tap.name}:{tap.match.part}{path}" for tap, path, _ in entries]
             handle = register_together(hook, [tensor for _, _, tensor in entries], names)
-            self._made.append(handle.remove)
+            self._removals.append(handle.remove)
         self._together.clear()
 
     def release(self) -> None:
-        """Take back what hangs in the graph of this step, and would not die with it."""
-        for undo in (*self._made, *(share.close for share in self._shares)):
-            undo()
-        self._made.clear()
+        """Remove the hooks of this step that would not be freed with its graph."""
+        for remove in (*self._removals, *(share.close for share in self._shares)):
+            remove()
+        self._removals.clear()
         self._shares.clear()
         self._together.clear()
         self._running.clear()
 
     def release_told(self) -> None:
-        """Another forward of the step begins: what has told of its graph lets go of it."""
+        """Free the graphs of shares that have fired, as another forward of the step begins."""
         for share in self._shares:
             if share.told:
                 share.close()
@@ -168,39 +168,38 @@ class CallTensorHooks:
     ) -> None:
         if not edges:
             return
-        senders, given_back = shares(edges, outputs, call.sequence)
-        for path in given_back:
-            _tell_given_back(tap, call, path)
+        senders, returned = shares(edges, outputs, call.sequence)
+        for path in returned:
+            _note_returned(tap, call, path)
         for path, places in senders.items():
             hook, site = tap.hook, _site(call, tap, "input", path)
-            share = InputGradient(places, lambda terms, h=hook, s=site: _tell(h, s, terms))  # type: ignore[misc]
+            share = InputGradient(places, lambda terms, h=hook, s=site: _fire(h, s, terms))  # type: ignore[misc]
             self._shares.append(share)
 
 
 def _distinct(tensors: Iterable[tuple[str, torch.Tensor]]) -> list[tuple[str, torch.Tensor]]:
-    """Each tensor once, under its first path."""
+    """Return each tensor once, with its first path."""
     first: dict[int, tuple[str, torch.Tensor]] = {}
     for path, tensor in tensors:
         first.setdefault(id(tensor), (path, tensor))
     return [*first.values()]
 
 
-_GIVEN_BACK = "returned an input unchanged: its own share of the gradient is unknown"
+_RETURNED = "returned an input unchanged: its own share of the gradient is unknown"
 
 
-def _tell_given_back(tap: CallTensorHook, call: Call, path: str) -> None:
-    if _GIVEN_BACK not in (call.notes or ()):
-        call.note(_GIVEN_BACK)
+def _note_returned(tap: CallTensorHook, call: Call, path: str) -> None:
+    """Note on a call that it returned its input; a finding too if the hook names the module."""
+    if _RETURNED not in (call.notes or ()):
+        call.note(_RETURNED)
     spec = tap.hook.spec
     if not everywhere(spec):
         target = f"{tap.name}:input{path}"
-        tap.hook.context.find(
-            HookFinding("hook_misuse", target, _GIVEN_BACK, spec.place, "warning")
-        )
+        tap.hook.context.find(HookFinding("hook_misuse", target, _RETURNED, spec.place, "warning"))
 
 
-def _tell(hook: Hook, site: Site, terms: Terms) -> None:
-    """Fire with the sum of the terms, which is made only where an action looks at it."""
+def _fire(hook: Hook, site: Site, terms: Terms) -> None:
+    """Fire with the sum of the terms; it is computed only if an action reads it."""
     if len(terms) == 1:
         hook.fire(site, terms[0], alone)
     elif hook.looks_only:
@@ -232,7 +231,7 @@ def _hook_nodes(tap: CallTensorHook, call: Call, made: list[Any], inner: Ranges)
 
 
 def _node_pattern(match: Match) -> re.Pattern[str]:
-    """Which names of nodes are meant: AddmmBackward0 for itself, or for the operator aten.addmm."""
+    """Return a pattern of node names: AddmmBackward0 itself, or that of the operator aten.addmm."""
     if match.node is not None:
         return re.compile(re.escape(match.node))
     if match.op is None:

@@ -1,6 +1,6 @@
-"""Attaching a communication hook of DistributedDataParallel: what averages a bucket of gradients.
+"""Attaches a communication hook of DistributedDataParallel, which averages a gradient bucket.
 
-Its return is checked: torch takes None for a Future, and the process dies of it.
+Its return value is checked: torch takes None for a Future, and the process crashes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _POWER = {"power_sgd", "batched_power_sgd"}
 
 @contextmanager
 def process_group() -> Iterator[None]:
-    """The process group there is; else one of this process alone."""
+    """Provide a process group: the existing one, else a new one with this process only."""
     if dist.is_initialized():
         yield
         return
@@ -63,9 +63,9 @@ def process_group() -> Iterator[None]:
 
 
 def _average_of(argument: Any, place: str) -> tuple[Any, Average]:
-    """The state and the function that averages, which torch's register_comm_hook takes."""
+    """Return the arguments of torch's register_comm_hook: the state and the averaging function."""
     if isinstance(argument, FunctionRef):
-        return _made(argument.state, place), function_of(argument.function, place)
+        return _user_state(argument.state, place), function_of(argument.function, place)
     name = argument["name"]
     if name in _WRAPPERS:
         state, inner = _average_of(argument["around"], place)
@@ -82,7 +82,7 @@ def _average_of(argument: Any, place: str) -> tuple[Any, Average]:
 
 
 def _cast_back(average: Average) -> Average:
-    """With the bucket's dtype at the end: torch's wrappers leave the one that they cast to."""
+    """Cast the result back to the bucket's dtype: torch's wrappers leave it in the narrow one."""
 
     def cast(state: Any, bucket: Any) -> Any:
         dtype = bucket.buffer().dtype
@@ -93,14 +93,14 @@ def _cast_back(average: Average) -> Average:
 
 
 def _under_its_name(average: Average) -> Average:
-    """Without annotations, which torch reads; it also refuses some hooks by their names."""
-    bare = lambda state, bucket: average(state, bucket)  # noqa: E731
-    bare.__name__ = getattr(average, "__name__", bare.__name__)
-    return bare
+    """Return the function without annotations but with its name: torch checks both."""
+    plain = lambda state, bucket: average(state, bucket)  # noqa: E731
+    plain.__name__ = getattr(average, "__name__", plain.__name__)
+    return plain
 
 
-def _made(state: StateRef | None, place: str) -> Any:
-    """The user's own state, made anew."""
+def _user_state(state: StateRef | None, place: str) -> Any:
+    """Create the user's own state by calling their function."""
     if state is None:
         return None
     make = function_of(state.function, place)
@@ -125,9 +125,9 @@ def _state(name: str, options: dict[str, Any]) -> Any:
 
 
 class Averaging:
-    """What averages a bucket: the configured hook with its other actions, or plain all-reduce.
+    """Averages a bucket: with the configured hook and its other actions, or with all-reduce.
 
-    `names` are those of the model's parameters, by id.
+    `names` are the names of the model's parameters, by id.
     """
 
     def __init__(self, hook: Hook | None, names: dict[int, str]) -> None:
@@ -139,7 +139,7 @@ class Averaging:
             hook.attached += 1
 
     def __call__(self, bucket: Any) -> Any:
-        """The Future of the bucket's average, checked."""
+        """Return the checked Future of the bucket's average."""
         buffer = bucket.buffer()
         place = ""
         if self._hook is not None:
@@ -148,8 +148,8 @@ class Averaging:
         return checked(self._average(self._state, bucket), buffer, place)
 
     def _fire(self, hook: Hook, bucket: Any, buffer: torch.Tensor) -> None:
-        held = [self._names.get(id(p), "?") for p in bucket.parameters()]
-        site = Site(", ".join(held[:3]) + ("…" if len(held) > 3 else ""))
+        names = [self._names.get(id(p), "?") for p in bucket.parameters()]
+        site = Site(", ".join(names[:3]) + ("…" if len(names) > 3 else ""))
         native = lambda _: (self._state, bucket)  # noqa: E731
         new = hook.fire(site, buffer, native, node=f"bucket {bucket.index()}")
         if isinstance(new, torch.Tensor):
@@ -164,11 +164,13 @@ def _of_hook(spec: HookSpec) -> tuple[Any, Average]:
 
 
 def try_out(spec: HookSpec, steps: int) -> None:
-    """Average the gradients of a tiny model, as often as the run will, by a hook of torch's.
+    """Run one of torch's communication hooks on a tiny model, for as many steps as the run has.
+
+    It runs before the model does.
 
     Raises
     ------
-    RequestError : this torch, or this backend, cannot; said before anything of the model runs.
+    RequestError : this torch or this backend does not support the hook.
     """
     action = next((candidate for candidate in spec.actions if is_average(candidate)), None)
     if action is None or not _is_torchs(action.argument):
@@ -182,7 +184,7 @@ def try_out(spec: HookSpec, steps: int) -> None:
             ddp.register_comm_hook(state, _under_its_name(average))
             for _ in range(steps):
                 ddp(torch.ones(2, 8)).sum().backward()
-        except Exception as error:  # noqa: BLE001  # whatever torch raises is why
+        except Exception as error:  # noqa: BLE001  # whatever torch raises is the reason
             raise RequestError(
                 f"{_called(action.argument)} failed with torch {torch.__version__} and "
                 f"{dist.get_backend()}: {_innermost(error)}",
@@ -191,14 +193,14 @@ def try_out(spec: HookSpec, steps: int) -> None:
             ) from None
 
 
-# The text that it searches has one blank at most between words.
+# Matches an error inside another error's message, in which white space is one blank.
 _CAUSE = re.compile(
     r"(?<![\w.])[\d.]*([A-Za-z_][\w.]*(?:Error|Exception)): (.*?)(?: At:|$)", re.DOTALL
 )
 
 
 def _innermost(error: Exception) -> str:
-    """What a callback raised: torch puts it into the text of another error, more than once."""
+    """Return the error of a callback, which torch nests in the messages of other errors."""
     message = " ".join(str(error).split())
     causes = _CAUSE.findall(message.rpartition("running the callback: ")[2])
     if "running the callback" in message and causes:
@@ -218,11 +220,12 @@ def _called(argument: Any) -> str:
 
 
 def checked(future: Any, buffer: torch.Tensor, place: str) -> Any:
-    """The future, if it is one of a tensor that fits the bucket.
+    """Return a Future that checks that its tensor fits the bucket.
 
     Raises
     ------
-    ModelError : it is not; torch would die of None, and take float64 for float32.
+    ModelError : it is not a Future, or its tensor does not fit. torch itself would crash on None,
+        and read float64 as float32.
     """
     if not isinstance(future, torch._C.Future):
         raise ModelError(

@@ -1,4 +1,4 @@
-"""Attaching to autograd's engine: the end of a backward pass, and the tensors saved for it."""
+"""Attaches to autograd's engine: to the end of a backward pass, and to saved tensors."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from hookcli.models.model import Call
 
 
 class Callback(Portable):
-    """The end of a backward pass."""
+    """A callback at the end of a backward pass."""
 
     def __init__(self, hook: Hook) -> None:
         self._hook = hook
 
     def __call__(self) -> None:
-        """As torch calls it."""
+        """Fire; PyTorch calls this."""
         self._hook.fire(Site(""), None, lambda _: ())
 
 
 class Queue(Portable):
-    """A tensor hook on what backward starts from: callbacks can be queued from inside only."""
+    """A tensor hook where backward starts; callbacks can be queued only during backward."""
 
     def __init__(self, hooks: list[Hook]) -> None:
         self._hooks = hooks
         self._task = -1
 
     def __call__(self, _gradient: Any) -> None:
-        """As torch calls it; in one pass it may be at several tensors."""
+        """Queue the callbacks once per pass; PyTorch calls this for each tensor it is on."""
         task = torch._C._current_graph_task_id()
         if task == self._task:
             return
@@ -46,7 +46,7 @@ class Queue(Portable):
             engine.queue_callback(Callback(hook))
 
     def stand_on(self, tensors: list[torch.Tensor]) -> None:
-        """Wait for a pass that comes through one of these."""
+        """Register on these tensors, to fire in a pass that reaches one of them."""
         for tensor in tensors:
             tensor.register_hook(self)  # type: ignore[no-untyped-call]
         for hook in self._hooks:
@@ -54,7 +54,7 @@ class Queue(Portable):
 
 
 class _Packed:
-    """What stands in the graph for a saved tensor: the pack function's return, and where."""
+    """The object in the graph for a saved tensor: the result of pack, and where it was saved."""
 
     __slots__ = ("held", "site")
 
@@ -63,15 +63,15 @@ class _Packed:
 
 
 class SavedTensors(Portable):
-    """A pair of pack and unpack, in place during the forward of the modules that it is for."""
+    """A pair of pack and unpack hooks, active during the calls of the modules in `names`."""
 
     def __init__(self, hook: Hook, names: dict[int, str] | None) -> None:
         self._hook = hook
-        self._names = names  # None: everywhere
+        self._names = names  # None: active everywhere
         self._open: dict[int, AbstractContextManager[Any]] = {}
 
     def pack(self, tensor: torch.Tensor) -> Any:
-        """As torch calls it when an operator saves a tensor."""
+        """Fire when an operator saves a tensor; PyTorch calls this."""
         call = self._hook.context.calls.running()
         site = Site("")
         if call is not None:
@@ -79,35 +79,35 @@ class SavedTensors(Portable):
         packed = self._hook.fire(site, tensor, lambda value: (value,), node="pack")
         if packed is not None:
             return _Packed(packed, site)
-        with torch.no_grad(), _disable_current_modes():  # an output itself would hold its own node
+        with torch.no_grad(), _disable_current_modes():  # a saved output would reference its node
             return _Packed(tensor.detach(), site)
 
     def unpack(self, packed: Any) -> Any:
-        """As torch calls it when backward takes one."""
+        """Fire when backward reads a saved tensor; PyTorch calls this."""
         new = self._hook.fire(packed.site, packed.held, lambda value: (value,), node="unpack")
         return packed.held if new is None else new
 
     def enter(self, call: Call) -> None:
-        """A call of one of its modules starts."""
+        """Activate the pair when a call of one of its modules starts."""
         if self._names is not None and call.key in self._names:
             pair = saved_tensors_hooks(self.pack, self.unpack)
             pair.__enter__()
             self._open[call.order] = pair
 
     def leave(self, call: Call) -> None:
-        """It ends."""
+        """Deactivate the pair when the call ends."""
         pair = self._open.pop(call.order, None)
         if pair is not None:
             pair.__exit__(None, None, None)
 
     def close(self) -> None:
-        """End what an interrupted call left open."""
+        """Deactivate the pairs that interrupted calls left active."""
         for order in sorted(self._open, reverse=True):
             self._open.pop(order).__exit__(None, None, None)
 
     @contextmanager
     def everywhere(self) -> Iterator[None]:
-        """The pair around a whole forward and loss."""
+        """Activate the pair for a whole forward and loss, if it has no modules of its own."""
         if self._names is not None:
             yield
             return
@@ -118,7 +118,7 @@ class SavedTensors(Portable):
 def attach_saved_tensors(
     hook: Hook, targets: Targets, attachments: Attachments, stack: ExitStack
 ) -> None:
-    """Put the pair around the calls of these modules, or around every forward."""
+    """Attach the pair to the calls of these modules, or to every forward."""
     names = {id(module): name for name, module in targets.modules}
     pair = SavedTensors(hook, None if hook.spec.at is None else names)
     stack.callback(pair.close)

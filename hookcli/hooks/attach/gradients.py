@@ -1,4 +1,4 @@
-"""Attaching to gradients: of parameters, of what calls take and give, and at autograd nodes."""
+"""Attaches to gradients: of parameters, of the inputs and outputs of calls, at autograd nodes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def attach_accumulate_grad(
 
     def register(info: TensorInfo) -> Any:
         node = get_gradient_edge(info.tensor).node
-        stack.callback(_keep, node)  # torch forgets the hook with the node
+        stack.callback(_keep, node)  # keeps the node alive: torch frees the hook with it
         return node.register_hook(Accumulated(hook, Site(info.name)))
 
     _on_each(hook, targets, attachments, stack, register)
@@ -69,9 +69,9 @@ def _keep(_node: Any) -> None: ...
 def attach_multi_grad(
     hook: Hook, targets: Targets, attachments: Attachments, stack: ExitStack
 ) -> None:
-    """Register one `multi_grad` on all parameters, and one on the tensors of all calls.
+    """Register one `multi_grad` hook on all parameters, and one on the tensors of all calls.
 
-    With a lazy parameter among them it waits until the forward has given that one a shape.
+    If a parameter is lazy, registration waits until the forward has initialized it.
     """
     infos = targets.parameters
     if any(is_lazy(info.tensor) for info in infos):
@@ -84,12 +84,12 @@ def attach_multi_grad(
 def attach_node_pre(
     hook: Hook, targets: Targets, attachments: Attachments, _stack: ExitStack
 ) -> None:
-    """Have `node_pre` registered in every call."""
+    """Register `node_pre` in every call."""
     _on_calls(hook, targets, attachments, before_node)
 
 
 def attach_node(hook: Hook, targets: Targets, attachments: Attachments, _stack: ExitStack) -> None:
-    """Have `node` registered in every call; at an input, on the module's own share."""
+    """Register `node` in every call; at an input, for the module's own share of its gradient."""
     _on_calls(hook, targets, attachments, after_node, share=True)
 
 
@@ -100,26 +100,26 @@ def _on_each(
     stack: ExitStack,
     register: Callable[[TensorInfo], Any],
 ) -> None:
-    """On each parameter: now, or once the forward has given a lazy one a shape."""
+    """Register on each parameter: now, or after the forward for a lazy parameter."""
 
     def attach(infos: list[TensorInfo]) -> None:
         for info in infos:
-            if info.tensor.requires_grad:  # torch refuses a frozen one, which gets no gradient
+            if info.tensor.requires_grad:  # torch rejects hooks on frozen parameters
                 hook.attached += 1
                 stack.enter_context(register(info))
 
     lazy = [info for info in targets.parameters if is_lazy(info.tensor)]
     attach([info for info in targets.parameters if not is_lazy(info.tensor)])
-    if lazy:  # torch takes no hooks before
+    if lazy:  # torch rejects hooks on uninitialized parameters
         attachments.late.append(lambda: attach(lazy))
 
 
 def _on_all(hook: Hook, infos: list[TensorInfo], stack: ExitStack) -> None:
-    held = [info for info in infos if info.tensor.requires_grad]
-    if not held:
+    trainable = [info for info in infos if info.tensor.requires_grad]
+    if not trainable:
         return
     hook.attached += 1
-    tensors, names = [info.tensor for info in held], [info.name for info in held]
+    tensors, names = [info.tensor for info in trainable], [info.name for info in trainable]
     stack.enter_context(register_together(hook, tensors, names))
 
 
@@ -132,7 +132,7 @@ def _on_calls(
     share: bool = False,
     together: bool = False,
 ) -> None:
-    """On what calls take, give and make: attached again in every call."""
+    """Attach to the inputs, outputs and nodes of calls, again in every call."""
     conditions = [(name, module, Match()) for name, module in targets.modules]
     for name, module, match in (*conditions, *targets.values):
         attachments.calls.add(

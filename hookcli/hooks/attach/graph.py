@@ -1,7 +1,7 @@
-"""Reading the autograd graph that a module's call made, without putting anything into it.
+"""Reads the autograd graph of a module's call, without adding anything to it.
 
-Nodes carry numbers that grow as they are made on a thread: those of a call lie between its
-beginning and its end (torch.autograd._get_sequence_nr).
+The numbers of nodes grow as a thread creates them, so the nodes of a call have the numbers between
+its beginning and its end (torch.autograd._get_sequence_nr).
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ ACCUMULATE = 1 << 63  # AccumulateGrad nodes have the number 2**64 - 1
 
 
 def edge_of(tensor: torch.Tensor) -> Edge:
-    """The node that made a tensor, and which of its outputs it is."""
+    """Return the node that made a tensor, and the index of the tensor among its outputs."""
     node = tensor.grad_fn
-    if node is None:  # a leaf's node is made when it is asked for
+    if node is None:  # the node of a leaf is created on demand
         node = get_gradient_edge(tensor).node
     return node, tensor.output_nr
 
 
 def current_node() -> Any:
-    """The autograd node that is running on this thread; None outside of backward."""
+    """Return the autograd node that is running on this thread; None outside of backward."""
     return torch._C._current_autograd_node()
 
 
 def nodes_since(outputs: Iterable[torch.Tensor], since: int) -> list[Any]:
-    """The nodes behind these tensors made at or after the number `since`, in that order."""
+    """Return the nodes of these tensors' graph with numbers from `since` on, in that order."""
     todo = [t.grad_fn for t in outputs if t.grad_fn is not None]
     seen: set[Any] = set()
     while todo:
@@ -45,26 +45,26 @@ def nodes_since(outputs: Iterable[torch.Tensor], since: int) -> list[Any]:
 
 
 def let_go(nodes: set[Any] | list[Any]) -> None:
-    """Empty this collection, and free the graph that only it still holds, from its end on.
+    """Empty this collection and free its nodes one by one, the last created first.
 
-    Once Python has looked at a graph's nodes torch frees it by recursion, which a chain of 50,000
-    operators does not survive.
+    After Python has accessed the nodes of a graph, torch frees them recursively, which overflows
+    the stack for a chain of 50,000 operators.
     """
-    held = deque(sorted(nodes, key=lambda node: -int(node._sequence_nr())))
+    queue = deque(sorted(nodes, key=lambda node: -int(node._sequence_nr())))
     nodes.clear()
-    while held:
-        held.popleft()
+    while queue:
+        queue.popleft()
 
 
 class Ranges:
-    """The numbers that a call's children took: what is left is its own."""
+    """The ranges of node numbers of a call's children; the other nodes are the call's own."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
         self._ends: list[int] = []
 
     def add(self, start: int, end: int) -> None:
-        """A child's call made the nodes from `start` to `end`."""
+        """Add a child's call, which made the nodes from `start` up to `end`."""
         if end > start:
             self._starts.append(start)
             self._ends.append(end)

@@ -1,6 +1,7 @@
-"""A module's own share of its input's gradient: what one call sends there, and no other user.
+"""A module's own share of its input's gradient: the part that comes from one of its calls.
 
-Its terms come one by one; where nobody looks at their sum it is not made.
+Other users of the input contribute the rest. The terms of a share arrive one by one; their sum is
+computed only if an action reads it.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from hookcli.hooks.portable import Portable
 def shares(
     inputs: dict[str, Edge], outputs: list[torch.Tensor], since: int
 ) -> tuple[dict[str, list[tuple[Any, int]]], set[str]]:
-    """For each input by path: the (node, slot)s of a call that send gradient to it.
+    """Return the (node, slot) pairs of a call that send gradient to each input, by its path.
 
-    Beside them the inputs that the call gave back as they are. Who uses such a tensor afterwards
-    uses input and output alike: what came through the call cannot be told.
+    The second value contains the inputs that the call returned unchanged. Input and output are
+    then the same tensor, so the gradient that came through the call is unknown.
     """
     paths: dict[Edge, str] = {}
     for path, edge in inputs.items():
         paths.setdefault(edge, path)
     senders: dict[str, list[tuple[Any, int]]] = {}
     edges = [edge_of(tensor) for tensor in outputs]
-    given_back = {paths[edge] for edge in edges if edge in paths}
+    returned = {paths[edge] for edge in edges if edge in paths}
     todo = [edge[0] for edge in edges if edge not in paths]
     seen: set[Any] = set()
     while todo:
@@ -40,34 +41,34 @@ def shares(
             if following[0] is None:
                 continue
             if following in paths:
-                if paths[following] not in given_back:
+                if paths[following] not in returned:
                     senders.setdefault(paths[following], []).append((node, slot))
             elif since <= following[0]._sequence_nr() < ACCUMULATE:
                 todo.append(following[0])
-    return senders, given_back
+    return senders, returned
 
 
 class _Part(Portable):
-    """One of the terms of a share; the last that comes completes it."""
+    """A hook on one node that contributes a term to a share."""
 
     def __init__(self, share: InputGradient, slot: int) -> None:
         self._share, self._slot = share, slot
 
     def __call__(self, *gradients: Any) -> None:
-        """As a node's hook: (grad_inputs, grad_outputs)."""
+        """Add the term; PyTorch calls this with (grad_inputs, grad_outputs)."""
         self._share.add(gradients[0][self._slot])
 
 
 Terms = tuple[torch.Tensor, ...]
-"""One tensor, or two to be added."""
+"""One tensor, or two tensors to add."""
 
 
 class InputGradient(Portable):
-    """The gradient that one call sends to one of its inputs, told by its terms.
+    """The gradient that one call sends to one of its inputs, added up from its terms.
 
-    What came is held until the next term comes, and no longer: then torch adds that one to its
-    own sum, in place where nobody else holds it. `close` must be called: a share holds nodes, and
-    they hold it.
+    A term is kept only until the next one arrives, since torch adds that one to its own sum, in
+    place if nothing else references it. `close` must be called: a share and its nodes reference
+    each other.
     """
 
     def __init__(self, places: list[tuple[Any, int]], tell: Callable[[Terms], None]) -> None:
@@ -75,22 +76,22 @@ class InputGradient(Portable):
         self._task = -1
         self._waiting = 0
         self._held: torch.Tensor | None = None
-        self._ours = False  # what is held is a sum of several
+        self._ours = False  # whether the held tensor is a sum that we made
         self.told = False
         self._tell = tell
         self._handles = [node.register_hook(_Part(self, slot)) for node, slot in places]
 
     def close(self) -> None:
-        """Forget the graph."""
+        """Remove the hooks and release the nodes."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
         self._nodes.clear()
 
     def add(self, gradient: torch.Tensor | None) -> None:
-        """One node's term; None where it sends nothing."""
+        """Add the term of one node; None if it sends no gradient."""
         task = torch._C._current_graph_task_id()
-        if task != self._task:  # another backward pass: it may leave out what an output did not use
+        if task != self._task:  # another backward pass, which may not run all of the nodes
             self._task, self._held, self._ours = task, None, False
             self._waiting = 1 if len(self._nodes) == 1 else self._to_come()
         terms = tuple(term for term in (self._held, gradient) if term is not None)
@@ -108,11 +109,11 @@ class InputGradient(Portable):
         running = current_node()
         return sum(
             node is running or torch._C._will_engine_execute_node(node) for node in self._nodes
-        )  # torch says no of the one that it starts from
+        )  # torch returns False for the node that it starts from
 
 
 def total(terms: Terms, *, ours: bool = False) -> torch.Tensor:
-    """Their sum, in the first if that is `ours` to write."""
+    """Return the sum of the terms, added in place to the first if that one is `ours`."""
     if len(terms) == 1:
         return terms[0]
     first, other = terms

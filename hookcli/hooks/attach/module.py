@@ -1,4 +1,4 @@
-"""Hooks around a module's forward and backward: attaching them, and what torch calls."""
+"""Attaches hooks around a module's forward and backward, and the functions that torch calls."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _register(hook: Hook, module: nn.Module, function: ModuleHook, stack: ExitSt
         register = partial(_register_scripted, tapped, hook.kind.moment)
     try:
         handle = register(module, function, **hook.spec.options)
-    except RuntimeError as error:  # legacy beside full: torch refuses
+    except RuntimeError as error:  # torch rejects legacy and full hooks on one module
         raise RequestError(
             first_line(str(error)).rstrip("."),
             place=hook.spec.place,
@@ -109,8 +109,11 @@ def _register_scripted(
     with_kwargs: bool = False,
     always_call: bool = False,
 ) -> Any:
-    """What torch refuses a scripted module. It sees all arguments as positional ones."""
-    del always_call  # a call that raised tells of nothing but its error
+    """Register a forward hook on a scripted module, which torch does not support.
+
+    The hook sees all arguments as positional arguments.
+    """
+    del always_call  # a call that raised has no output to pass to the hook
     if moment is Moment.BEFORE_FORWARD:
         before = (
             function if not with_kwargs else (lambda module, args: _first(function, module, args))
@@ -120,13 +123,13 @@ def _register_scripted(
 
 
 def _first(function: Callable[..., Any], module: nn.Module, args: tuple[Any, ...]) -> Any:
-    """The positional arguments that a hook with keyword ones gives back."""
+    """Return the positional arguments of the pair that a hook with keyword arguments returns."""
     result = function(module, args, {})
     return None if result is None else result[0]
 
 
 def _keep_flag(module: nn.Module, stack: ExitStack) -> None:
-    """Torch never takes back that a module has had full, or legacy, backward hooks."""
+    """Restore the module's flag for full or legacy backward hooks, which torch never resets."""
     before = module._is_full_backward_hook
     stack.callback(setattr, module, "_is_full_backward_hook", before)
 
@@ -153,13 +156,13 @@ def _warn_legacy(hook: Hook) -> None:
 
 
 class _NotScripted(Portable):
-    """A global hook of torch's that leaves alone what our own operators tell it of."""
+    """A global hook that skips modules whose calls hookcli's own operators report."""
 
     def __init__(self, function: ModuleHook) -> None:
         self._function = function
 
     def __call__(self, module: nn.Module, *given: Any) -> Any:
-        """As torch calls it."""
+        """Fire; PyTorch calls this."""
         return None if tapped_of(module) is not None else self._function(module, *given)  # type: ignore[operator]
 
 
@@ -211,15 +214,15 @@ def _attach_global_backward(hook: Hook, function: BackwardModuleHook, stack: Exi
 def _register_global(hook: Hook, function: Any, stack: ExitStack) -> None:
     register: Callable[..., Any] = getattr(torch_module, hook.kind.method)
     handle = stack.enter_context(register(function, **hook.spec.options))
-    # Torch's handle of a global hook forgets to take this back.
+    # torch's handle of a global hook does not remove this entry.
     stack.callback(torch_module._global_forward_hooks_with_kwargs.pop, handle.id, None)
     hook.attached += 1
 
 
 class ModuleHook(Portable):
-    """One hook function for all modules that a hook stands on; `names` gives them by identity.
+    """One hook function for all modules that a hook is attached to; `names` has them by id.
 
-    A copy of a hooked module brings the hook along: it is not among them, and passes by.
+    A copy of a hooked module has the hook too. It is not in `names`, so the hook does not fire.
     """
 
     def __init__(self, hook: Hook, names: dict[int, str]) -> None:
@@ -227,7 +230,7 @@ class ModuleHook(Portable):
         self._names = names
 
     def site(self, module: nn.Module) -> Site | None:
-        """Where it fires now; None for a module that is not meant."""
+        """Return where the hook fires now; None if it does not fire for this module."""
         key = id(module)
         name = self._names.get(key)
         if name is None:
@@ -247,7 +250,7 @@ class ForwardPre(ModuleHook):
     """`forward_pre`, without keyword arguments."""
 
     def __call__(self, module: nn.Module, args: tuple[Any, ...]) -> Any:
-        """As torch calls it."""
+        """Fire; PyTorch calls this."""
         site, hook = self.site(module), self._hook
         if site is None:
             return None
@@ -261,16 +264,16 @@ class ForwardPreKeywords(ModuleHook):
     """`forward_pre` with `with_kwargs`."""
 
     def __call__(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """As torch calls it."""
+        """Fire; PyTorch calls this."""
         site = self.site(module)
         return site and self._hook.fire(site, (args, kwargs), lambda value: (module, *value))
 
 
 class Forward(ModuleHook):
-    """`forward`; keyword arguments come between the arguments and the output."""
+    """`forward`, with or without keyword arguments."""
 
     def __call__(self, module: nn.Module, *given: Any) -> Any:
-        """As torch calls it: (args, output) or (args, kwargs, output)."""
+        """Fire; PyTorch calls this with (args, output) or (args, kwargs, output)."""
         site, hook = self.site(module), self._hook
         if site is None:
             return None
@@ -281,16 +284,16 @@ class Forward(ModuleHook):
 
 
 class BackwardModuleHook(ModuleHook):
-    """The full backward kinds. Torch does not say which call it is: the running node does."""
+    """The full backward kinds. The call is found from the running node: torch does not tell it."""
 
     def __init__(self, hook: Hook, names: dict[int, str]) -> None:
         super().__init__(hook, names)
         self._origins = Origins()
-        self._silent: set[int] = set()  # orders of calls that torch.compile goes past
+        self._silent: set[int] = set()  # orders of calls that torch.compile inlines
         hook.context.restarts.append(self._origins.clear)
 
     def forward_ended(self, module: nn.Module, args: Any, output: Any) -> None:
-        """A forward hook: note which call a backward hook will be of."""
+        """Note a call, so that a backward hook can be traced to it; PyTorch calls this."""
         context = self._hook.context
         call = context.calls.running()
         if call is not None and call.key == id(module):
@@ -299,7 +302,7 @@ class BackwardModuleHook(ModuleHook):
                 self._silent.add(call.order)
 
     def __call__(self, module: nn.Module, *gradients: Any) -> Any:
-        """As torch calls it: (grad_output), or (grad_input, grad_output)."""
+        """Fire; PyTorch calls this with (grad_output) or (grad_input, grad_output)."""
         name = self._names.get(id(module))
         if name is None:
             return None
@@ -312,14 +315,14 @@ class BackwardModuleHook(ModuleHook):
 
 
 class LegacyBackwardHook(BackwardModuleHook):
-    """`backward` and `global_backward`, at the node that made the output."""
+    """`backward` and `global_backward`, on the node that made the output."""
 
     def __init__(self, hook: Hook, names: dict[int, str]) -> None:
         super().__init__(hook, names)
         hook.context.ended.append(self._ended)
 
     def forward_ended(self, module: nn.Module, args: Any, output: Any) -> None:
-        """Refuse an output in which torch's legacy hook finds no tensor, or looks for ever."""
+        """Raise a RequestError if torch finds no tensor in the output, or its search never ends."""
         if first_tensor(output) is not None:
             return
         raise RequestError(
@@ -330,6 +333,6 @@ class LegacyBackwardHook(BackwardModuleHook):
         )
 
     def _ended(self, call: Call, output: Any) -> None:
-        """What a call gives, after all forward hooks: a legacy hook stands there."""
+        """Note the output of a call after all forward hooks: the legacy hook is on its node."""
         if call.key in self._names:
             self._origins.note_legacy(call, output)

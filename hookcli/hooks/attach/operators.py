@@ -1,4 +1,4 @@
-"""Attaching to every operator, through a dispatch mode."""
+"""Attaches to operators, through a dispatch mode."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _DEVICE: Any = torch.ops.prim.device.default
 
 
 class Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Fires the `op` hooks. `wanted` says of each hook which modules' calls and operators count."""
+    """The dispatch mode that fires `op` hooks.
+
+    Each hook has the modules in whose calls it fires and the operators, or None for all.
+    """
 
     supports_higher_order_operators = True
 
@@ -28,16 +31,16 @@ class Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        return False  # nothing is compiled here; the detour would import the compiler
+        return False  # nothing is compiled, and True would import the compiler
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
-        if func is _DEVICE or func.namespace == OURS:  # fake tensors ask for it, real ones do not
+        if func is _DEVICE or func.namespace == OURS:  # only fake tensors call prim.device
             return out
         name = _name(func)
         for hook, conditions in self._hooks:
             call = hook.context.calls.running()
-            if conditions is not None and not _wanted(conditions, call, name):
+            if conditions is not None and not _matches(conditions, call, name):
                 continue
             site = Site("")
             if call is not None:
@@ -55,10 +58,10 @@ def _name(func: Any) -> str:
     return str(getattr(func, "name", lambda: func)()).replace("::", ".")
 
 
-def _wanted(conditions: Conditions, call: Any, name: str) -> bool:
+def _matches(conditions: Conditions, call: Any, name: str) -> bool:
     for match, modules in conditions:
-        inside = match.op is not None and match.inside is None
-        if not inside and (call is None or call.key not in modules):
+        anywhere = match.op is not None and match.inside is None
+        if not anywhere and (call is None or call.key not in modules):
             continue
         if match.op is None or name == match.op or name.startswith(f"{match.op}."):
             return True
@@ -68,7 +71,7 @@ def _wanted(conditions: Conditions, call: Any, name: str) -> bool:
 def attach_operators(
     hook: Hook, targets: Targets, attachments: Attachments, _stack: ExitStack
 ) -> None:
-    """Have the hook told of operators: of all, or of those in its modules' calls."""
+    """Attach to all operators, or to the operators in the calls of these modules."""
     hook.attached += 1
     conditions: Conditions = [
         *((match, {id(module): name}) for name, module, match in targets.values),

@@ -1,4 +1,4 @@
-"""Attaching hooks around an optimizer's step."""
+"""Attaches hooks around an optimizer's step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hookcli.hooks.portable import Portable
 
 
 class StepHook(Portable):
-    """A hook before or after a step: it sees gradients before, and parameters after."""
+    """A hook before or after a step. Before, its value is the gradients; after, the parameters."""
 
     def __init__(self, hook: Hook, names: dict[int, str], *, pre: bool) -> None:
         self._hook = hook
@@ -24,14 +24,14 @@ class StepHook(Portable):
     def __call__(
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """As torch calls it; a global one acts on optimizers of the model's parameters."""
-        held = [p for group in optimizer.param_groups for p in group["params"]]
-        if not any(id(p) in self._names for p in held):
+        """Fire; PyTorch calls this. A global hook skips optimizers of other models' parameters."""
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        if not any(id(p) in self._names for p in parameters):
             return None
-        with _disable_current_modes():  # hooks of operators do not see this
+        with _disable_current_modes():  # so that operator hooks do not see the detach
             value = {
                 self._names.get(id(p), f"[{i}]"): p.grad if self._pre else p.detach()
-                for i, p in enumerate(held)
+                for i, p in enumerate(parameters)
                 if not self._pre or p.grad is not None
             }
         return self._hook.fire(
@@ -42,14 +42,14 @@ class StepHook(Portable):
 def attach_step_pre(
     hook: Hook, optimizer: torch.optim.Optimizer, names: dict[int, str], stack: ExitStack
 ) -> None:
-    """Register a kind that fires before a step; `names` are those of parameters by identity."""
+    """Register a kind that fires before a step; `names` are parameter names by id."""
     _attach(hook, optimizer, StepHook(hook, names, pre=True), stack)
 
 
 def attach_step_post(
     hook: Hook, optimizer: torch.optim.Optimizer, names: dict[int, str], stack: ExitStack
 ) -> None:
-    """Register a kind that fires after a step; `names` are those of parameters by identity."""
+    """Register a kind that fires after a step; `names` are parameter names by id."""
     _attach(hook, optimizer, StepHook(hook, names, pre=False), stack)
 
 
@@ -57,7 +57,7 @@ def _attach(
     hook: Hook, optimizer: torch.optim.Optimizer, function: StepHook, stack: ExitStack
 ) -> None:
     if hook.kind.process_wide and hook.attached:
-        return  # with another optimizer: it fires for every one
+        return  # registered with another optimizer: it fires for every optimizer
     owner: Any = torch_optimizer if hook.kind.process_wide else optimizer
     stack.enter_context(getattr(owner, hook.kind.method)(function))
     hook.attached += 1

@@ -1,7 +1,7 @@
-"""Attaching to torch.package: what becomes of each Python module as an archive is closed.
+"""Attaches to torch.package: reports how each Python module is handled as an archive is closed.
 
-The archive holds the model, with the modules of the user's own that are loaded; whatever else they
-import is left out, as it is installed. `run.package` says otherwise, and comes first.
+The archive contains the model and the user's own Python modules that are loaded. Installed modules
+are not stored. Patterns under `run.package` have precedence.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _REST = PackagePattern("extern", "**", "")
 
 
 class PackageHook(Portable):
-    """A hook of an exporter. Of modules in `without` it does not hear."""
+    """A hook of an exporter. It does not fire for modules in `without`."""
 
     def __init__(self, hook: Hook, matching: _Matching, without: frozenset[str]) -> None:
         self.method = hook.kind.method
@@ -42,7 +42,7 @@ class PackageHook(Portable):
         self._without = without
 
     def __call__(self, exporter: PackageExporter, name: str) -> None:
-        """As torch calls it."""
+        """Fire; PyTorch calls this."""
         if name not in self._without:
             by = self._matching.of(name)
             node = None if by is None else by.pattern
@@ -50,20 +50,20 @@ class PackageHook(Portable):
 
 
 class _Matching:
-    """Which pattern decides about a module: the first that matches, as in torch."""
+    """Finds the pattern for a module: the first that matches, as in torch."""
 
     def __init__(self, patterns: tuple[PackagePattern, ...]) -> None:
         self.patterns = patterns
         self._groups = [(pattern, GlobGroup(pattern.pattern)) for pattern in patterns]
 
     def of(self, name: str) -> PackagePattern | None:
-        """The pattern; None for what torch decides by itself: a pickle, torch, the stdlib."""
+        """Return the pattern; None if torch decides itself: a pickle, torch, the stdlib."""
         if name.startswith("<") or _is_everywhere(name):
             return None
         return next((pattern for pattern, group in self._groups if group.matches(name)), None)
 
     def unused(self, names: list[str]) -> Iterator[PackagePattern]:
-        """Those that decide about none of these, but for one that takes whatever is left."""
+        """Yield the patterns that match none of these names, except `**`."""
         used = {id(self.of(name)) for name in names}
         return (
             pattern
@@ -78,9 +78,10 @@ def _is_everywhere(name: str) -> bool:
 
 
 def export(root: nn.Module, hooks: list[Hook], patterns: tuple[PackagePattern, ...]) -> None:
-    """Package the model into a file that is thrown away, with these hooks in place.
+    """Package the model into a temporary file, with these hooks attached.
 
-    What torch.package cannot store is a finding, and is left out so that the others show.
+    A module that torch.package cannot store is reported as a finding and excluded, so that other
+    such modules are found too.
 
     Raises
     ------
@@ -91,11 +92,11 @@ def export(root: nn.Module, hooks: list[Hook], patterns: tuple[PackagePattern, .
     default = _defaults(root)
     broken: dict[str, HookFinding] = {}
     while True:
-        left_out = tuple(PackagePattern("extern", name, "") for name in broken)
-        matching = _Matching((*left_out, *patterns, *default))
-        told = [PackageHook(hook, matching, frozenset(broken)) for hook in hooks]
+        excluded = tuple(PackagePattern("extern", name, "") for name in broken)
+        matching = _Matching((*excluded, *patterns, *default))
+        package_hooks = [PackageHook(hook, matching, frozenset(broken)) for hook in hooks]
         try:
-            names = _write(root, matching, told)
+            names = _write(root, matching, package_hooks)
             break
         except PackagingError as error:
             findings = {
@@ -108,21 +109,21 @@ def export(root: nn.Module, hooks: list[Hook], patterns: tuple[PackagePattern, .
 
 
 def _defaults(root: nn.Module) -> tuple[PackagePattern, ...]:
-    """What becomes of modules of which the user says nothing."""
+    """Return the patterns for modules that the user's patterns do not match."""
     packed = [name for archive in _archives_of(root) for name in _packed(archive)]
     names = dict.fromkeys([*_own_modules(root), *packed])
     return (*(PackagePattern("intern", name, "") for name in names), _REST)
 
 
 def _write(root: nn.Module, matching: _Matching, hooks: list[PackageHook]) -> list[str]:
-    """The names of the modules that the archive is about."""
+    """Write the archive and return the names of the modules in its dependency graph."""
     importers: list[Importer] = [*_archives_of(root), sys_importer]
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch.package's own, of typed storages
+        warnings.simplefilter("ignore")  # torch.package warns about its own typed storages
         with PackageExporter(str(Path(folder) / "model.pt"), importer=importers) as exporter:
-            for told in hooks:
-                register: Callable[..., Any] = getattr(exporter, told.method)
-                register(told)
+            for hook in hooks:
+                register: Callable[..., Any] = getattr(exporter, hook.method)
+                register(hook)
             for pattern in matching.patterns:
                 getattr(exporter, pattern.action)(pattern.pattern, allow_empty=True)
             _save(exporter, root)
@@ -134,7 +135,7 @@ def _save(exporter: PackageExporter, root: nn.Module) -> None:
         exporter.save_pickle("model", "model.pkl", root)
     except PackagingError:
         raise
-    except Exception as error:  # what a model's own __reduce__ raises, too
+    except Exception as error:  # also what a model's own __reduce__ raises
         text = _ADDRESS.sub("", " ".join(str(error).split())).split(": Could not find obj")[0]
         raise ModelError(
             f"the model cannot be pickled: {text or type(error).__name__}",
@@ -144,7 +145,7 @@ def _save(exporter: PackageExporter, root: nn.Module) -> None:
 
 
 def _broken(error: PackagingError, matching: _Matching, place: str) -> Iterator[HookFinding]:
-    """A finding for each module that torch.package cannot deal with."""
+    """Yield a finding for each module that torch.package cannot handle."""
     graph = error.dependency_graph
     for name, attributes in graph.nodes.items():
         reason = attributes.get("error")
@@ -172,13 +173,13 @@ def _tell(hook: Hook, broken: dict[str, HookFinding], unused: Iterator[PackagePa
 
 
 def _packed(archive: PackageImporter) -> list[str]:
-    """Names of the modules that an archive holds, of those that were loaded from it."""
+    """Return the names of the modules that were loaded from an archive and are stored in it."""
     out = {*archive.extern_modules, "torch_package_importer", "_mock"}
     return [name for name in archive.modules if name not in out and not _is_everywhere(name)]
 
 
 def _archives_of(root: nn.Module) -> list[PackageImporter]:
-    """The archives of torch.package that parts of the model were loaded from."""
+    """Return the torch.package archives from which parts of the model were loaded."""
     archives: dict[int, PackageImporter] = {}
     for module, _ in module_tree.modules(root):
         source = _package_imported_modules.get(type(module).__module__)
@@ -189,7 +190,7 @@ def _archives_of(root: nn.Module) -> list[PackageImporter]:
 
 
 def _own_modules(root: nn.Module) -> list[str]:
-    """Names of the Python modules that are loaded and not installed, the model's own first."""
+    """Return the names of loaded Python modules that are not installed, the model's own first."""
     names = dict.fromkeys(
         sorted({type(module).__module__ for module, _ in module_tree.modules(root)})
     )

@@ -1,4 +1,4 @@
-"""Attaching to registration: what is put into modules while the model is built."""
+"""Attaches to registration: of parameters, buffers and submodules while the model is built."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hookcli.hooks.portable import Portable
 
 
 class RegistrationHook(Portable):
-    """A hook for parameters, buffers or modules. The tree does not stand yet: names are local."""
+    """A hook on registrations. Names are local, as the module tree is not complete yet."""
 
     def __init__(self, hook: Hook) -> None:
         self._hook = hook
 
     def __call__(self, module: nn.Module, name: str, value: Any) -> Any:
-        """As torch calls it."""
+        """Fire; PyTorch calls this."""
         if value is None or self._hook.context.phase != "build":
             return None
         site = Site(f"{type(module).__name__}.{name}", module)
@@ -29,7 +29,7 @@ class RegistrationHook(Portable):
 
 
 def attach_registration(hook: Hook, stack: ExitStack) -> None:
-    """Register one of the three kinds, for every module that is built."""
+    """Register one of the three kinds for all modules that are built."""
     register: Callable[..., Any] = getattr(torch_module, hook.kind.method)
     stack.enter_context(register(RegistrationHook(hook)))
     hook.attached += 1

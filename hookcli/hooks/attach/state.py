@@ -1,4 +1,4 @@
-"""Attaching hooks around state_dict() and load_state_dict()."""
+"""Attaches hooks around state_dict() and load_state_dict()."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hookcli.hooks.resolve import Targets
 
 
 class StateHook(Portable):
-    """One of the four; it sees the module's own entries where there is a dictionary."""
+    """A hook of one of the four kinds. Its value is the module's own entries, if it has any."""
 
     def __init__(self, hook: Hook, names: dict[int, str]) -> None:
         self._hook = hook
@@ -25,7 +25,7 @@ class StateHook(Portable):
         self._of_entries = hook.kind.returned is Returned.ENTRIES
 
     def __call__(self, module: nn.Module, *given: Any) -> None:
-        """As torch calls it: what is given differs by kind."""
+        """Fire; PyTorch calls this. The arguments differ by kind."""
         name = self._names.get(id(module))
         if name is None:
             return
@@ -52,7 +52,7 @@ class StateHook(Portable):
 
 
 def _own(state: dict[str, Any], prefix: str) -> dict[str, Any]:
-    """The tensors of one module, by their names in it."""
+    """Return a module's own tensors in the state dict, by their names in the module."""
     return {
         key.removeprefix(prefix): value
         for key, value in state.items()

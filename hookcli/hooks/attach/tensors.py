@@ -1,4 +1,4 @@
-"""Hooks on tensors: gradients of parameters and values, before and after nodes, on several."""
+"""The functions that torch calls for hooks on tensors, on autograd nodes and on several tensors."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hookcli.hooks.portable import Portable
 
 
 class PostAccumulate(Portable):
-    """A post_accumulate_grad hook. It holds no parameter: that would keep it alive for ever."""
+    """A post_accumulate_grad hook. It does not reference the parameter, which would leak it."""
 
     def __init__(self, hook: Hook, site: Site) -> None:
         self._hook, self._site = hook, site
 
     def __call__(self, parameter: torch.Tensor) -> None:
-        """As torch calls it."""
+        """Fire; PyTorch calls this."""
         if self._hook.looks_only:
             self._hook.look(self._site, parameter.grad)
             return
@@ -29,13 +29,13 @@ class PostAccumulate(Portable):
 
 
 class Accumulated(Portable):
-    """A hook of the node that adds to a parameter's .grad."""
+    """A hook on the AccumulateGrad node of a parameter."""
 
     def __init__(self, hook: Hook, site: Site) -> None:
         self._hook, self._site = hook, site
 
     def __call__(self, grad_inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> None:
-        """As torch calls it: the node has no inputs, and its output is what was added."""
+        """Fire; PyTorch calls this. grad_outputs is the gradient that was added to `.grad`."""
         self._hook.fire(
             self._site,
             grad_outputs[0],
@@ -45,7 +45,7 @@ class Accumulated(Portable):
 
 
 class TensorHook(Portable):
-    """A tensor hook of torch, for one tensor."""
+    """A tensor hook, for one tensor."""
 
     __slots__ = ("_hook", "_site")
 
@@ -53,7 +53,7 @@ class TensorHook(Portable):
         self._hook, self._site = hook, site
 
     def __call__(self, gradient: Any) -> Any:
-        """As torch calls it."""
+        """Fire; PyTorch calls this."""
         hook = self._hook
         if hook.looks_only:
             hook.look(self._site, gradient)
@@ -62,7 +62,7 @@ class TensorHook(Portable):
 
 
 class PreNodeHook(Portable):
-    """A prehook of an autograd node."""
+    """A prehook of an autograd node, for all its outputs or for the one in `slot`."""
 
     __slots__ = ("_hook", "_name", "_single", "_site")
 
@@ -70,7 +70,7 @@ class PreNodeHook(Portable):
         self._hook, self._site, self._name, self._single = hook, site, name, slot
 
     def __call__(self, grad_outputs: tuple[Any, ...]) -> Any:
-        """As torch calls it."""
+        """Fire; PyTorch calls this."""
         if self._single is None:
             return self._hook.fire(self._site, grad_outputs, alone, node=self._name)
         new = self._hook.fire(self._site, grad_outputs[self._single], alone, node=self._name)
@@ -90,14 +90,14 @@ class NodeHook(Portable):
         self._hook, self._site, self._name = hook, site, name
 
     def __call__(self, grad_inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> Any:
-        """As torch calls it."""
+        """Fire; PyTorch calls this."""
         return self._hook.fire(
             self._site, grad_inputs, lambda value: (value, grad_outputs), node=self._name
         )
 
 
 def alone(value: Any) -> tuple[Any, ...]:
-    """PyTorch's arguments where the value is the only one."""
+    """Return PyTorch's arguments if the value is the only argument."""
     return (value,)
 
 
@@ -106,33 +106,33 @@ AtNode: TypeAlias = Callable[[Hook, Any, Site], None]
 
 
 def before_node(hook: Hook, node: Any, site: Site) -> None:
-    """Before it runs, with the gradients of all its outputs."""
+    """Register a hook before a node runs, with the gradients of all its outputs."""
     node.register_prehook(PreNodeHook(hook, site, node.name()))
 
 
 def before_node_of_output(hook: Hook, node: Any, site: Site) -> None:
-    """Before it runs, with the gradient of what an operator gave."""
+    """Register a hook before a node runs, with the gradient of the operator's output."""
     node.register_prehook(PreNodeHook(hook, site, node.name(), slot=0))
 
 
 def after_node(hook: Hook, node: Any, site: Site) -> None:
-    """After it ran."""
+    """Register a hook after a node has run."""
     node.register_hook(NodeHook(hook, site, node.name()))
 
 
 class MultiGradHook(Portable):
-    """A hook of several tensors."""
+    """A hook on the gradients of several tensors."""
 
     def __init__(self, hook: Hook, site: Site) -> None:
         self._hook, self._site = hook, site
 
     def __call__(self, gradients: Any) -> None:
-        """As torch calls it: a list of all, or the first."""
+        """Fire; PyTorch calls this with a list of all gradients, or with the first one."""
         self._hook.fire(self._site, gradients, lambda value: (value,))
 
 
 def register_together(hook: Hook, tensors: list[torch.Tensor], names: list[str]) -> Any:
-    """Register one multi_grad hook; its target are the first names."""
+    """Register one multi_grad hook on all tensors; its target is the first three names."""
     target = ", ".join(names[:3]) + ("…" if len(names) > 3 else "")
     return register_multi_grad_hook(
         tensors, MultiGradHook(hook, Site(target)), mode=hook.spec.options.get("mode", "all")

@@ -1,1 +1,1 @@
-"""What a hook must not do: edit its arguments, return what PyTorch refuses, keep tensors."""
+"""Finds misuse of hooks: edits in place, returns that PyTorch rejects, tensors kept alive."""

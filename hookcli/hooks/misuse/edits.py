@@ -1,7 +1,7 @@
-"""In-place edits: what a hook of the user's changed of its arguments without returning it.
+"""In-place edits: finds arguments that the user's hook changed without returning a new value.
 
-Torch counts the in-place changes of a tensor, but not those through `.data`, nor those through an
-array of numpy's that shares its memory: those are seen in the bits, of which copies are kept.
+PyTorch counts in-place changes of a tensor in its version, but not changes through `.data` or
+through a NumPy array that shares its memory. To find those, copies are kept and compared.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Seen:
     label: str
     tensor: torch.Tensor
     version: int
-    copy: torch.Tensor | None  # None where the count of changes must do
+    copy: torch.Tensor | None  # None: only the version is compared
 
     def edited(self, context: Context) -> bool:
         if _version(self.tensor) != self.version:
@@ -48,7 +48,7 @@ class _Seen:
 
 
 class Given:
-    """What a hook of the user's is given: every argument of its function, as it was before."""
+    """The arguments of the user's function, as they were before it ran."""
 
     def __init__(self, spec: HookSpec, event: Event, context: Context) -> None:
         self._spec, self._event, self._context = spec, event, context
@@ -60,7 +60,7 @@ class Given:
         mine = {id(tensor) for _, tensor, _ in leaves(self._value)}
         for label, tensor in self._labelled():
             if id(tensor) not in self._seen:
-                # A state dict holds the whole model, and comes to every module: its own are copied.
+                # Each module gets the whole state dict; only the module's own tensors are copied.
                 copied = not self._of_state_dict or id(tensor) in mine
                 copy = _copy(tensor) if copied else None
                 self._seen[id(tensor)] = _Seen(label, tensor, _version(tensor), copy)
@@ -72,7 +72,7 @@ class Given:
         return self._kind.phases == ("state_dict",)
 
     def _labelled(self) -> Iterator[tuple[str, torch.Tensor]]:
-        """The tensors by their places: in an argument, else in the value that actions see."""
+        """Yield each tensor with its label: its path in an argument, else in the event's value."""
         named: set[int] = set()
         for name, argument in self._arguments:
             for path, tensor, via in leaves(argument):
@@ -88,16 +88,20 @@ class Given:
         return tensor if copy is None else copy
 
     def _held(self) -> dict[str, int]:
-        """Which tensor stands at which place; entries of a state dict are there to be replaced."""
+        """Return the id of the tensor at each label; empty if hooks of this kind may replace them.
+
+        Entries of a state dict may be replaced.
+        """
         if self._kind.edits_in_place or self._of_state_dict:
             return {}
         return {label: id(tensor) for label, tensor in self._labelled()}
 
     def check(self, *, returned: bool) -> list[torch.Tensor] | None:
-        """Copies of the value's tensors where the hook edited an argument; told as a finding.
+        """Report an edited argument as a finding.
 
-        What was put into a container counts where nothing was `returned`: a dictionary that is
-        changed and given back is a return.
+        Returns copies of the value's tensors as they were before, or None if nothing was edited.
+        Items that were put into a container count only if nothing was `returned`: a dictionary
+        that is changed and returned is a normal return.
         """
         edited = [seen.label for seen in self._seen.values() if seen.edited(self._context)]
         if not returned:
@@ -113,10 +117,10 @@ class Given:
 
     def _tell(self, edited: list[str]) -> None:
         spec = self._spec
-        # Of a function's only argument "its argument" says which.
+        # "its argument" is enough if the function has only one.
         named = [label for label in edited if label]
-        lone = len(self._arguments) < 2 and [name for name, _ in self._arguments] == edited
-        where = f" ({', '.join(named)})" if named and not lone else ""
+        single = len(self._arguments) < 2 and [name for name, _ in self._arguments] == edited
+        where = f" ({', '.join(named)})" if named and not single else ""
         gradient = "backward" in self._kind.phases
         message = f"the hook changed its argument{where} in place instead of returning a new value"
         message += "; other gradients that share it may have changed too" * gradient
@@ -124,7 +128,7 @@ class Given:
 
 
 def _arguments(spec: HookSpec, event: Event) -> list[tuple[str, Any]]:
-    """The arguments that hold tensors, by the names that the catalogue gives to them."""
+    """Return the arguments that contain tensors, with their names in the catalogue's signature."""
     given = event.arguments
     function = event.node if CATALOGUE[spec.kind].pair else "hook"
     names = _names(CATALOGUE[spec.kind].signature, function or "hook", len(given))
@@ -149,6 +153,6 @@ def _version(tensor: torch.Tensor) -> int:
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy, made unseen by autograd and by modes."""
+    """Return a copy that neither autograd nor dispatch modes see."""
     with torch.no_grad(), _disable_current_modes():
         return tensor.detach().clone()

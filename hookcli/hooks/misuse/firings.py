@@ -1,4 +1,4 @@
-"""What a hook of the user's does wrong, or does not do: hooks that never fired, or keep things."""
+"""Findings about hooks after a run: never fired, fired too rarely or too often, keep tensors."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 
 
 def unchanged_attributes(spec: HookSpec, target: str) -> HookFinding:
-    """The finding of tensors that no action reaches."""
+    """Return the finding about tensors in attributes of an object, which no action changes."""
     message = "tensors in attributes of an object are not changed: use a function to change them"
     return HookFinding("hook_misuse", target, message, spec.place, "warning")
 
 
 def everywhere(spec: HookSpec) -> bool:
-    """Whether a hook stands on whatever there is: then it may be that there is nothing."""
+    """Whether a hook matches everything (`*` or no `at`). Such a hook may match nothing."""
     return spec.at is None or all(
         match.pattern == "*" and match.op is None and match.node is None for match in spec.at.any
     )
 
 
 def never_fired(hook: Hook) -> HookFinding:
-    """The finding of a hook that did nothing in a whole run, with the likely reason."""
+    """Return the finding about a hook that never fired in a run, with the likely reason."""
     spec = hook.spec
     target = spec.at.text if spec.at is not None else ""
     kind = CATALOGUE[spec.kind]
-    named = [
+    operators = [
         match for match in (spec.at.any if spec.at is not None else ()) if match.op or match.node
     ]
-    if named:
-        what = ", ".join(match.op or match.node or "" for match in named)
+    if operators:
+        what = ", ".join(match.op or match.node or "" for match in operators)
         why = f"no {what} ran (`hookcli trace --kinds op,node` lists the names)"
     elif spec.at is not None and any(match.path for match in spec.at.any) and not hook.fired:
         what = "tensor with a gradient" if "backward" in kind.phases else "tensor"
@@ -64,7 +64,7 @@ def never_fired(hook: Hook) -> HookFinding:
 def unfulfilled(
     hooks: list[Hook], alive: Callable[[], list[torch.Tensor]] | None
 ) -> Iterator[HookFinding]:
-    """What is to be said of hooks once a run has ended: those that did nothing, or keep things."""
+    """Yield the findings about hooks after a run: never fired, fired again, keep tensors."""
     for hook in hooks:
         if not hook.fired and not everywhere(hook.spec):
             yield never_fired(hook)
@@ -76,12 +76,12 @@ def unfulfilled(
 
 
 def _counts_calls(hook: Hook) -> bool:
-    """Whether it fires once in every call of its modules."""
+    """Whether the hook fires once in every call of its modules."""
     return hook.kind.moment is not None and not hook.kind.process_wide
 
 
 def ran_again(hook: Hook) -> HookFinding:
-    """The finding of a forward hook that fired more often than its module was asked to run."""
+    """Return the finding about a forward hook that fired in recomputed calls too."""
     target, times = hook.again.most_common(1)[0]
     message = (
         f"kind {hook.spec.kind} fired {counted(times, 'more time')} than the model called the "
@@ -91,7 +91,7 @@ def ran_again(hook: Hook) -> HookFinding:
 
 
 class Runs:
-    """How often each module ran in all steps of a run, recomputation aside, by its identity."""
+    """Counts how often each module ran in a run, by its id, without recomputed calls."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -99,12 +99,12 @@ class Runs:
         self.raised: Counter[int] = Counter()
 
     def enter(self, call: Call) -> None:
-        """A call starts."""
+        """Count a call that starts."""
         if not call.recomputed and not self._context.passes_over(call):
             self.began[call.key] += 1
 
     def leave(self, call: Call, *, raised: bool) -> None:
-        """It ended."""
+        """Count a call that raised."""
         if raised and not call.recomputed and not self._context.passes_over(call):
             self.raised[call.key] += 1
 
@@ -112,9 +112,9 @@ class Runs:
 def fired_otherwise(
     hook: Hook, modules: list[tuple[str, nn.Module]], runs: Runs
 ) -> Iterator[HookFinding]:
-    """Findings of a forward hook that did not fire as often as its modules ran.
+    """Yield findings about a forward hook that did not fire as often as its modules ran.
 
-    Only where it counts every call: a filter leaves some out on purpose.
+    Hooks with filters (`calls`, `steps`, `every`) are not checked.
     """
     spec = hook.spec
     if not _counts_calls(hook) or spec.calls or spec.steps or spec.every or not hook.fired:
@@ -136,7 +136,7 @@ def fired_otherwise(
 
 
 def kept_alive(hook: Hook, others: list[torch.Tensor]) -> HookFinding | None:
-    """The finding of a hook that holds on to what it was given; `others` are rightly alive."""
+    """Return the finding about a hook that keeps tensors alive; `others` may be alive."""
     retained = hook.retention.alive(others)
     if retained is None:
         return None

@@ -1,4 +1,4 @@
-"""Whether a hook of the user's keeps what it was given alive after the run."""
+"""Finds tensors that the user's hook keeps alive after the run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from hookcli.models.bits import storage_of
 from hookcli.models.nested import leaves
 
-_MOST = 512  # storages looked after for one hook
+_MOST = 512  # storages that are tracked for one hook
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,13 @@ class _Held:
 
 
 class Retention:
-    """Weak references to the storages that a hook saw."""
+    """Weak references to the storages of the tensors that a hook was given."""
 
     def __init__(self) -> None:
         self._seen: dict[int, _Held] = {}
 
     def note(self, value: Any, target: str) -> None:
-        """The hook was given this."""
+        """Track the tensors of a value that the hook was given."""
         for _, tensor, _ in leaves(value):
             storage = storage_of(tensor)
             if storage is not None and storage.nbytes() and len(self._seen) < _MOST:
@@ -38,7 +38,10 @@ class Retention:
                 self._seen.setdefault(storage._cdata, _Held(reference, storage.nbytes(), target))
 
     def alive(self, others: Iterable[torch.Tensor]) -> tuple[int, int, str] | None:
-        """(count, bytes, a target) of what is still there, the model's and the run's own aside."""
+        """Return (count, bytes, first target) of storages that are still alive; None if none is.
+
+        The storages of `others`, tensors of the model and the run, do not count.
+        """
         if not self._seen:
             return None
         known = {storage._cdata for t in others if (storage := storage_of(t)) is not None}

@@ -1,4 +1,4 @@
-"""What a hook of the user's returns: whether torch may have it, and what is to be said of it."""
+"""Checks what the user's hook returns, before PyTorch gets it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from hookcli.spec.hooks import HookSpec
 
 
 def check_return(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
-    """Whether torch may have this value; what it cannot mean is told as a finding.
+    """Whether to pass a returned value on to PyTorch; a wrong value is reported as a finding.
 
-    Torch takes every return that is not None. What no kind of this hook may return is dropped, as
-    the run could not go on; what merely looks wrong goes on, as in plain PyTorch.
+    PyTorch uses every return that is not None. Values with which the run could not continue are
+    dropped. Values that only look wrong are passed on, as in plain PyTorch.
     """
     kind = CATALOGUE[spec.kind]
     what = type(result).__name__
@@ -63,12 +63,12 @@ _TENSORS = {Returned.LIKE, Returned.TENSOR, Returned.ANYTHING}
 
 
 def _are_arguments(result: Any) -> bool:
-    """Whether this is (args, kwargs) of step."""
+    """Whether this is a pair (args, kwargs), the arguments of an optimizer's step."""
     return isinstance(result, tuple) and list(map(type, result)) == [tuple, dict]
 
 
 def _are_entries(result: Any, own: Any) -> bool:
-    """Whether these are new values for entries of a state dict."""
+    """Whether this is a mapping with new values for entries of a state dict."""
     return isinstance(result, dict) and isinstance(own, dict) and result.keys() <= own.keys()
 
 
@@ -101,7 +101,7 @@ def _fits(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
 
 
 def _misfit(given: tuple[Any, ...], got: tuple[Any, ...]) -> str | None:
-    """What the hook must return, and what it did; None if torch accepts these gradients."""
+    """Return what the hook must return and what it returned; None if torch accepts `got`."""
     if len(got) != len(given):
         return f"a tuple of length {len(given)}, got length {len(got)}"
     for i, (old, new) in enumerate(zip(given, got, strict=True)):

@@ -161,7 +161,7 @@ def _reasons(
         reasons.append(f"{differ} of {counted(len(graded), 'gradient')}")
     ours, theirs = a.model.parameters, b.model.parameters
     if ours is not None and theirs is not None and ours != theirs:
-        reasons.append(f"{ours:,} parameters against {theirs:,}")
+        reasons.append(f"{ours:,} parameters in A and {theirs:,} in B")
     if order is not None:
         reasons.append("the order of calls")
     return reasons
@@ -172,20 +172,20 @@ def _otherwise(state: tuple[StateDiff, ...], output: tuple[TensorDiff, ...]) -> 
     bad = [difference for difference in output if difference.status == "different"]
     if bad:
         sentence = (
-            f"every call agreed that has a partner, and the model's output {by_how_much(bad[0])}"
+            f"all calls with a counterpart agree, but the model's output {by_how_much(bad[0])}"
         )
         return First("model", None, None, None, None, sentence, bad[0].relative, bad[0].limit)
     for row in reversed(state):  # backward reaches the last first
         difference = row.gradient
         if difference is not None and difference.status == "different":
-            sentence = f"every call agreed, and the gradient of {row.a} {by_how_much(difference)}"
+            sentence = f"all calls agree, but the gradient of {row.a} {by_how_much(difference)}"
             return First(
                 "gradient", None, None, None, None, sentence, difference.relative, difference.limit
             )
     for row in state:
         difference = row.value
         if difference is not None and difference.status == "different":
-            sentence = f"every call agreed, and the {row.kind} {row.a} {by_how_much(difference)}"
+            sentence = f"all calls agree, but the {row.kind} {row.a} {by_how_much(difference)}"
             return First(
                 "parameter", None, None, None, None, sentence, difference.relative, difference.limit
             )
@@ -201,10 +201,10 @@ def _warnings(
 ) -> Iterable[str]:
     if names.prefix_a or names.prefix_b:
         side, prefix = ("A", names.prefix_a) if names.prefix_a else ("B", names.prefix_b)
-        yield f"{side}'s names begin with '{prefix}.', and are compared without it"
+        yield f"names in {side} begin with '{prefix}.', which the comparison ignores"
     for here, there in cast.items():
-        yield f"A's parameters are {here} and B's {there}: dtypes are taken as they were asked for"
+        yield f"parameters are {here} in A and {there} in B: differences of dtype are ignored"
     if values[0].is_empty or values[1].is_empty:
-        yield "no sketches of values in these reports: shapes, dtypes and norms are compared"
+        yield "the reports contain no sketches of values: only shapes, dtypes, norms are compared"
     for side, report in (("A", a), ("B", b)):
         yield from (f"{side}: {warning}" for warning in report.warnings)

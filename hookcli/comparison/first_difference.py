@@ -15,7 +15,7 @@ _SHOWN = 3
 
 def named(call: CallRef) -> str:
     """A call in a sentence: "h.0.attn (Attention), call 1"."""
-    name = f"{call.name} ({call.type})" if call.name else f"the model itself ({call.type})"
+    name = f"{call.name} ({call.type})" if call.name else f"the model ({call.type})"
     if call.name is None:
         name = f"an unregistered {call.type}"
     return f"{name}, call {call.call}" if call.call else name
@@ -29,9 +29,9 @@ def by_how_much(difference: TensorDiff) -> str:
     if difference.how == "dtype":
         return f"is {difference.dtypes[0]} in A and {difference.dtypes[1]} in B"
     if difference.how == "structure":
-        return f"is there on {'A' if ours is not None else 'B'} alone"
+        return f"exists only in {'A' if ours is not None else 'B'}"
     if difference.how == "nonfinite":
-        return "is NaN or infinite in other places"
+        return "is NaN or infinite in different places"
     return f"differs by {figure(difference.relative)} of its norm"
 
 
@@ -82,20 +82,20 @@ class Finder:
         call = named(ref(row))
         if moment.kind == "leave":
             inside = self._has_inside(index, row)
-            code = f", in its own code after {named(ref(after))}" if after and inside else ""
-            code = code or (", in its own code" if inside else "")
-            sentence = f"inputs agreed, and the output {size}: the fault is in {call}{code}"
+            past = f" after {named(ref(after))}" if after else ""
+            code = f": the cause is in its own code{past}" if inside else ""
+            sentence = f"the inputs of {call} agree, but its output {size}{code}"
             sentence += _own_state(row, state)
         elif within is None:
-            sentence = f"the inputs of {call} differ already: its input {size}"
+            sentence = f"the inputs of {call} already differ: its input {size}"
         else:
             past = f" after {named(ref(after))}" if after else ""
             sentence = (
-                f"all calls before agreed, and the input of {call} {size}: the fault is in the "
+                f"all earlier calls agree, but the input of {call} {size}: the cause is in the "
                 f"code of {named(ref(within))}{past}"
             )
         if skipped:
-            sentence += f"; in between ran {join_names(skipped, _SHOWN)}, without a partner"
+            sentence += f"; calls in between without a counterpart: {join_names(skipped, _SHOWN)}"
         return First(
             fault="output" if moment.kind == "leave" else "code" if within else "inputs",
             a=ref(row),
@@ -140,7 +140,7 @@ class Finder:
             if moment.row is (around if after is None else after):
                 break
             if moment.kind == "leave" and moment.row.order not in self._pairs:
-                skipped.append(f"{named(ref(moment.row))} on A")
+                skipped.append(f"{named(ref(moment.row))} in A")
         skipped.reverse()
         if around.order not in self._pairs:
             return skipped
@@ -151,7 +151,7 @@ class Finder:
         end = self._pairs[moment.row.order].order
         end = end if moment.kind == "enter" else self._last_in(outer) + 1
         skipped += [
-            f"{named(ref(row))} on B"
+            f"{named(ref(row))} in B"
             for row in self._theirs
             if start < row.order < end and row.order not in taken
         ]
@@ -180,4 +180,4 @@ def _own_state(row: LayerRow, state: Sequence[StateDiff]) -> str:
     ]
     if not names:
         return ""
-    return f", whose {join_names(names, _SHOWN)} {pluralize(len(names), 'differs', 'differ')}"
+    return f" ({join_names(names, _SHOWN)} {pluralize(len(names), 'differs', 'differ')})"

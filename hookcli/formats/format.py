@@ -1,4 +1,4 @@
-"""What hookcli knows of one format: a row of the registry."""
+"""The data type of a format: one row of the registry."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One format: what users need to know of it, and which functions render it.
+    """One format: its description for users, and the functions that render it.
 
     A renderer is "module:function" below hookcli.formats, imported when it is called: a function
-    of a report, or of a diff, and a view, that returns a str. `by_command` has those of commands
-    whose reports are shown in their own way; their columns and sorts are checked before.
+    of a report or diff and of a view that returns a str. `by_command` contains the renderers of
+    commands whose reports are shown differently; with it, the view is checked first.
     """
 
     name: str
@@ -28,18 +28,18 @@ class Format:
     example: str
     renderer: str
     by_command: Mapping[str, str] = field(default_factory=dict)
-    diff_renderer: str | None = None  # None: a diff has no such format
+    diff_renderer: str | None = None  # None: diffs do not support the format
     notes: tuple[str, ...] = ()
-    needs_timings: bool = False  # of a run with real tensors
-    has_step_summary: bool = False  # a check is added to the summary of a CI step too
-    has_rank_files: bool = False  # each rank writes a file of its own
+    needs_timings: bool = False  # which require a run with real tensors
+    has_step_summary: bool = False  # a check is also appended to the summary of the CI step
+    has_rank_files: bool = False  # each rank writes its own file
 
     def __call__(self, report: Report, view: View) -> str:
-        """The report as text.
+        """Return the report as text.
 
         Raises
         ------
-        RequestError : the view names a column or a sort that a report of its command lacks.
+        RequestError : the view has a column or sort key that the report's command does not support.
         """
         if self.by_command:
             from hookcli.formats.view import check_view
@@ -49,22 +49,22 @@ class Format:
         return str(render(report, view))
 
     def render_diff(self, diff: Diff, view: View) -> str:
-        """The diff as text.
+        """Return the diff as text.
 
         Raises
         ------
-        LookupError : a diff has no such format.
+        LookupError : diffs do not support the format.
         """
         if self.diff_renderer is None:
-            raise LookupError(f"a diff has no format {self.name}")
+            raise LookupError(f"a diff does not support the format {self.name}")
         return str(_function(self.diff_renderer)(diff, view))
 
     def load(self, command: str) -> None:
-        """Import what renders a command's reports, which takes a moment."""
+        """Import the renderer of a command's reports, which takes time."""
         _function(self.by_command.get(command, self.renderer))
 
     def load_diff(self) -> None:
-        """Import what renders diffs, which takes a moment."""
+        """Import the renderer of diffs, which takes time."""
         if self.diff_renderer is not None:
             _function(self.diff_renderer)
 

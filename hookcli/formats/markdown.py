@@ -1,4 +1,4 @@
-"""The table for a pull request: pipes, with everything of the user's escaped."""
+"""Reports as Markdown, for a pull request: pipe tables in which the user's strings are escaped."""
 
 from __future__ import annotations
 
@@ -19,18 +19,23 @@ from hookcli.formats.trace import events as trace_rows
 from hookcli.formats.view import View
 from hookcli.report.report import Report
 
-# A shape is no link, and an underscore inside a word no emphasis: they stay readable as they are.
+# A shape is not a link, and an underscore inside a word is not emphasis: both stay unescaped.
 _MARK = re.compile(r"[\\`*_~\[\]|#$!]")
-# Runs are taken at once, but for the bracket that may begin a shape.
+# Runs of characters match at once, except the bracket that may begin a shape.
 _MARKS = re.compile(r"(\[[0-9, *]*\](?![\[(:]))|(?<=\w)_(?=\w)|((?:[\\`*~\]|#$!]|\[(?=\[))+|[_\[])")
-_BULLET = re.compile(r"^(\d*)([-+.)])(?=\s|$)")  # at its start a text could begin a list
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}  # the first is in the others
+_BULLET = re.compile(r"^(\d*)([-+.)])(?=\s|$)")  # which could begin a list
+_ENTITIES = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    "@": "&#64;",
+}  # "&" comes first
 _INDENT = "&emsp;"
-_LONGEST = 1000  # characters of a label: the source of the table is as wide as the widest
+_LONGEST = 1000  # characters of a label: every row is padded to the widest
 
 
 def quote(text: str) -> str:
-    """Text that renders as itself: no markup, HTML, mention or link of it takes effect."""
+    """Escape a string so that it renders literally: no markup, HTML, mention or link."""
     if _MARK.search(text):
         text = _MARKS.sub(lambda m: "\\" + "\\".join(m[2]) if m[2] else m[0], text)
     text = _BULLET.sub(r"\1\\\2", text)
@@ -40,12 +45,12 @@ def quote(text: str) -> str:
 
 
 def _layer(line: LayerLine) -> str:
-    """Tree guides as indentation: box glyphs do not align in proportional type."""
+    """Return the label, indented by its level: box glyphs do not align in proportional fonts."""
     return _INDENT * (len(line.guides) // 3) + quote(cut(line.label, _LONGEST))
 
 
 def render(report: Report, view: View) -> str:
-    """A heading, the table, the totals and the notes."""
+    """Render a heading, the table, the totals and the notes."""
     names = columns(report, view)
     body = [
         [_layer(line) if name == "layer" else quote(line.cell(name, 60)) for name in names]
@@ -58,7 +63,7 @@ def render(report: Report, view: View) -> str:
 
 
 def render_trace(report: Report, view: View) -> str:
-    """A heading, the events, the totals and the notes."""
+    """Render a heading, the events, the totals and the notes."""
     events = trace_rows.shown_events(report, view)
     return _page(
         report,
@@ -69,7 +74,7 @@ def render_trace(report: Report, view: View) -> str:
 
 
 def render_grads(report: Report, view: View) -> str:
-    """A heading, the parameters, the calls, the totals, what is wrong, and the notes."""
+    """Render a heading, the parameters, the calls, the totals, the problems and the notes."""
     rows, flow = table.parameters(report, view), grads_flow.select_rows(report, view)
     return _page(
         report,
@@ -84,13 +89,13 @@ def render_grads(report: Report, view: View) -> str:
 
 
 def grid(grid: Mapping[str, Column[Row]], rows: Sequence[Row]) -> str:
-    """The rows of a grid as a table."""
+    """Return the rows of a grid as a pipe table."""
     body = [[quote(cell) for cell in cells] for cells in cells_of(grid, rows)]
     return _pipes([c.title for c in grid.values()], [c.right for c in grid.values()], body)
 
 
 def _pipes(titles: list[str], right: list[bool], body: list[list[str]]) -> str:
-    """A table with pipes; nothing where there are no rows."""
+    """Return a pipe table, or "" without rows."""
     if not body or not titles:
         return ""
     return tabulate(
@@ -110,7 +115,7 @@ def _page(
     notes: Sequence[str],
     alarms: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """All parts that have something to say."""
+    """Return all parts that are not empty, separated by blank lines."""
     problems = [*alarms, *summary.failed(report)]
     parts = [
         f"### {quote(escape(report.model.type or report.model.source))}",

@@ -1,6 +1,6 @@
-"""The names of columns and sorts, for validation: importing this loads no renderer.
+"""The names of columns and sort keys, for validation: importing this loads no renderer.
 
-What a report shows depends on the command that made it: `columns_of` and `sorts_of` say.
+They depend on the command that made the report: see `columns_of` and `sorts_of`.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ GRADS_COLUMNS: dict[str, str] = {
     "also": "Also named",
 }
 
-# The second table of grads: a row per call of a layer.
+# The second table of grads, with one row per call of a layer.
 FLOW_COLUMNS: dict[str, str] = {
     "layer": "Layer (type)",
     "call": "Call",
-    "output": "At output",
-    "input": "At input",
-    "bar": "At output",
+    "output": "Output grad",
+    "input": "Input grad",
+    "bar": "Output grad",
     "place": "Place",
 }
 
@@ -92,10 +92,10 @@ SORTS = tuple(dict.fromkeys([*_INSPECT_SORTS, *_SORTS["grads"], *_SORTS["trace"]
 
 
 def columns_of(command: str) -> Mapping[str, str]:
-    """The columns that a report of this command can show, with their titles."""
+    """Return the columns that a report of this command can show, with their titles."""
     return _COLUMNS.get(command, COLUMNS)
 
 
 def sorts_of(command: str) -> tuple[str, ...]:
-    """What the rows of a report of this command can be sorted by."""
+    """Return the names by which the rows of a report of this command can be sorted."""
     return _SORTS.get(command, _INSPECT_SORTS)

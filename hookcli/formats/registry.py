@@ -1,4 +1,4 @@
-"""The formats by name: one row each. Importing this loads no renderer.
+"""The table of formats. Importing this loads no renderer.
 
 >>> FORMATS["table"](report, View())  # doctest: +SKIP
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from hookcli.formats.format import Format
 
-_VIEW = "a view's flags (--only, --depth, --columns, --sort) pick and order its rows"
+_VIEW = "--only, --depth, --columns and --sort select and order what is shown"
 _FAIL_ON = (
-    "what fails is what --fail-on counts: a warning that does not count is a skipped test, so that "
-    "no red test stands beside a green gate"
+    "a finding fails its test only if --fail-on counts it; a warning that does not count is a "
+    "skipped test, so that the tests agree with the exit status"
 )
 
 _ROWS = (
@@ -27,14 +27,14 @@ _ROWS = (
         },
         diff_renderer="diff.table:render",
         notes=(
-            "as wide as the terminal, or as COLUMNS says; 120 columns in a pipe",
+            "as wide as the terminal or as the variable COLUMNS; 120 columns in a pipe",
             _VIEW,
-            "of a check, the last line begins with PASSED or FAILED",
+            "the last line of a check begins with PASSED or FAILED",
         ),
     ),
     Format(
         "tree",
-        "a line for each call, indented by who called whom, nothing left out",
+        "one line per call, indented under its caller, nothing omitted",
         read_by="a person who wants every call",
         example="hookcli trace model.py -f tree -o calls.txt",
         renderer="inspect.tree:render",
@@ -47,15 +47,15 @@ _ROWS = (
     ),
     Format(
         "json",
-        "the whole report: hookcli.report/1, see `hookcli schema report`",
+        "the whole report (hookcli.report/1, see `hookcli schema report`)",
         read_by="programs, hookcli render, hookcli check --against",
         example="hookcli check model.py -f table -f json=report.json",
         renderer="report_json:render",
         diff_renderer="report_json:render_diff",
         notes=(
-            "the whole report, whatever the view shows",
-            "strict JSON: NaN and infinities are the texts nan, inf and -inf",
-            "the same run gives the same bytes, but for environment",
+            "the whole report, regardless of --only and the like",
+            "strict JSON: NaN and infinities are the strings nan, inf and -inf",
+            "the same run gives the same bytes, except for environment",
         ),
         has_rank_files=True,
     ),
@@ -71,20 +71,20 @@ _ROWS = (
             "check": "check.markdown:render",
         },
         diff_renderer="diff.markdown:render",
-        notes=("names are escaped: none becomes a mention, a link or HTML", _VIEW),
+        notes=("names are escaped, so that none becomes a mention, a link or HTML", _VIEW),
     ),
     Format(
         "junit",
-        "findings as tests, for Jenkins, GitLab and what else reads JUnit XML",
+        "findings as tests, for Jenkins, GitLab and other readers of JUnit XML",
         read_by="Jenkins, GitLab, Azure Pipelines, CircleCI, Buildkite, Bamboo, TeamCity",
         example="hookcli check model.py -f table -f junit=hookcli.xml",
         renderer="ci.junit:render",
         notes=(
-            "a test suite for each rule, and a test for each target; a suite named run for the run "
-            "itself, whose test fails where the model raised",
+            "one test suite per rule and one test per target; the suite named run contains one "
+            "test, which fails if the model raised",
             _FAIL_ON,
-            "a rule that could not be judged is an error; what is suppressed, or known to the "
-            "baseline, is skipped",
+            "a rule that could not be judged is an error; a finding that is suppressed or in the "
+            "baseline is skipped",
         ),
     ),
     Format(
@@ -94,37 +94,37 @@ _ROWS = (
         example="hookcli check model.py -f table -f sarif=hookcli.sarif",
         renderer="ci.sarif:render",
         notes=(
-            "version 2.1.0; a result for each finding, with the rule's help, the line in your "
+            "version 2.1.0; one result per finding, with the help of the rule, the line in your "
             "source and the fingerprint",
-            "files are named from the root of the git checkout, as %SRCROOT%; those outside by "
-            "their whole path",
-            "what is suppressed, or known to the baseline, has a suppression and the level note; "
-            "GitHub shows it all the same",
-            "a model that raised, and a rule that could not be judged, are notifications, and "
+            "paths are relative to the root of the git checkout, %SRCROOT%; paths of files "
+            "outside it are absolute",
+            "a finding that is suppressed or in the baseline has a suppression and the level "
+            "note; GitHub still shows it",
+            "a model that raised and a rule that could not be judged are notifications, and "
             "executionSuccessful is false",
         ),
     ),
     Format(
         "github",
-        "findings as annotations of a GitHub Actions step, and its summary",
+        "findings as annotations and the summary of a GitHub Actions step",
         read_by="GitHub Actions, from the stdout of a step",
         example="hookcli check model.py -f github",
         renderer="ci.github:render",
         notes=(
-            "an annotation on the line of each finding, the worst first: GitHub shows ten errors "
-            "and ten warnings for a step, and the last annotation says how many more there are",
-            "the check as Markdown is added to the file that GITHUB_STEP_SUMMARY names",
-            "what the model prints is fenced by stop-commands, whatever the format",
+            "one annotation per finding, on its line, the worst first: GitHub shows ten errors "
+            "and ten warnings per step, and the last annotation gives the number of the others",
+            "the check is appended as Markdown to the file that GITHUB_STEP_SUMMARY names",
+            "stop-commands enclose everything that the model prints, in every format",
         ),
         has_step_summary=True,
     ),
     Format(
         "perfetto",
-        "a timeline for ui.perfetto.dev: forward, backward and hooks as they ran in time",
+        "a timeline for ui.perfetto.dev: when forward, backward and hooks ran",
         read_by="ui.perfetto.dev, chrome://tracing",
         example="hookcli trace model.py -f perfetto=trace.json",
         renderer="timeline.perfetto:render",
-        notes=("needs real tensors, which it asks for by itself; inspect has no events to show",),
+        notes=("requires real tensors, and selects them itself; inspect has no events to show",),
         needs_timings=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""The whole of a report, or of a diff, as JSON. A view never changes it."""
+"""A whole report or diff as JSON. A view never changes it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hookcli.report.report import Report
 
 
 def render(report: Report, view: View) -> str:
-    """hookcli.report/1."""
+    """Return the report as a hookcli.report/1 document."""
     return to_json(report)
 
 
 def render_diff(diff: Diff, view: View) -> str:
-    """hookcli.diff/1."""
+    """Return the diff as a hookcli.diff/1 document."""
     return diff_to_json(diff)

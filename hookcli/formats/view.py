@@ -1,4 +1,4 @@
-"""How to show a report. A view never changes what was run, nor the JSON."""
+"""How to show a report. A view changes neither the run nor the JSON."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hookcli.rules.verdict import FailOn
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What to show, in how many columns. `only` is a glob on qualified names.
+    """What to show, and how wide. `only` is a glob on qualified names.
 
-    `columns` as they stand by default means those of the report's command. `phase` and `kinds`
-    pick the events of a trace.
+    The default of `columns` means the default columns of the report's command. `phase` and `kinds`
+    select events of a trace.
     """
 
     width: int = 120
@@ -31,22 +31,22 @@ class View:
     phase: str | None = None
     kinds: tuple[str, ...] | None = None
     fail_on: FailOn = "error"  # the findings that make a check FAILED
-    exit_status: int | None = None  # of the command; only the command line knows it
-    root: str = ""  # the absolute folder that files are named from, or "" for none
-    start: str = ""  # the absolute folder that relative places are meant from
+    exit_status: int | None = None  # of the command, if the command line renders
+    root: str = ""  # the absolute folder that paths are relative to, or ""
+    start: str = ""  # the absolute folder that relative places start from
 
     @property
     def asked(self) -> tuple[str, ...] | None:
-        """The columns that were asked for, or None."""
+        """The columns that the user chose, or None."""
         return None if self.columns == DEFAULT_COLUMNS else self.columns
 
     def flat(self) -> bool:
-        """Whether rows stand by themselves rather than below their callers."""
+        """Return whether rows are a flat list, not a tree of callers."""
         return self.only is not None or self.sort is not None
 
 
 def shown_rows(report: Report, view: View) -> list[LayerRow]:
-    """The rows of the view, in the view's order."""
+    """Return the rows of the view, in its order."""
     rows = [
         row
         for row in report.layers
@@ -69,23 +69,23 @@ _KEYS: dict[str, Callable[[LayerRow], int]] = {
 
 
 def check_view(report: Report, view: View) -> None:
-    """Check that the report's command has what the view names.
+    """Check that the report's command supports the columns and the sort key of the view.
 
     Raises
     ------
-    RequestError : it has no such column, or cannot be sorted so.
+    RequestError : a column or the sort key is unknown.
     """
     command = report.command
     for name in view.asked or ():
         if name not in columns_of(command):
             raise RequestError(
-                f"a report of {escape(command)} has no column '{escape(name)}'",
+                f"unknown column '{escape(name)}' of {escape(command)}",
                 place=f"--columns {','.join(view.columns)}",
-                hint=f"its columns are {', '.join(columns_of(command))}",
+                hint=f"choose from {', '.join(columns_of(command))}",
             )
     if view.sort is not None and view.sort not in sorts_of(command):
         raise RequestError(
-            f"a report of {escape(command)} cannot be sorted by {escape(view.sort)}",
+            f"a report of {escape(command)} cannot be sorted by '{escape(view.sort)}'",
             place=f"--sort {view.sort}",
-            hint=f"it can be sorted by {', '.join(sorts_of(command))}",
+            hint=f"choose from {', '.join(sorts_of(command))}",
         )

@@ -29,7 +29,7 @@ def _names(kind: Any) -> tuple[tuple[str, bool], ...]:
 def _shallow(row: Any) -> dict[str, Any]:
     """One level of a dataclass; json calls back for what is inside."""
     if not is_dataclass(row) or isinstance(row, type):
-        raise TypeError(f"{type(row).__name__} cannot stand in a report")
+        raise TypeError(f"a report cannot contain {type(row).__name__}")
     values = ((name, getattr(row, name), leave) for name, leave in _names(type(row)))
     return {name: value for name, value, leave in values if not (leave and value is None)}
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hookcli.report.report import Report
     from hookcli.spec.checks import CheckSpec
 
-_HINT = "write a report with: hookcli inspect MODEL -f json=report.json"
+_HINT = "run `hookcli inspect MODEL -f json=report.json` to write a report"
 
 
 def read_report(path: str) -> Report:
@@ -32,7 +32,7 @@ def read_report(path: str) -> Report:
         text = sys.stdin.buffer.read() if path == "-" else read_bytes(path)
     except OSError as error:
         raise RequestError(
-            f"{place} cannot be read: {error.strerror}", place=place, hint=_HINT
+            f"cannot read {place}: {error.strerror}", place=place, hint=_HINT
         ) from None
     try:
         report = from_json(text, strict=True)
@@ -40,7 +40,7 @@ def read_report(path: str) -> Report:
         return report
     except ValueError as error:
         raise RequestError(
-            f"{path} is no hookcli report: {error}", place=path, hint=_HINT
+            f"{path} is not a hookcli report: {error}", place=path, hint=_HINT
         ) from None
 
 

@@ -69,7 +69,7 @@ class Kept:
         if self._dropped:
             recording.warnings.append(
                 f"{self._dropped} events after the first {self._most} were dropped: "
-                "--stream FILE writes them all"
+                "pass `--stream FILE` to write all events"
             )
 
 
@@ -85,9 +85,9 @@ class StreamedSink:
             self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115  # until `close`
         except OSError as error:
             raise RequestError(
-                f"{path} cannot be written: {error.strerror}",
+                f"cannot write {path}: {error.strerror}",
                 place=f"--stream {path}",
-                hint="name a file in a directory that exists",
+                hint="choose a file in an existing directory",
             ) from None
 
     def mark(self) -> None:

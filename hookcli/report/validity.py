@@ -108,8 +108,10 @@ def check_order(report: Report) -> None:
     known: set[int] = set()
     for row in report.layers:
         if row.order <= before:
-            raise ValueError(f"layers: the call of order {row.order} does not follow {before}")
+            raise ValueError(f"layers: order {row.order} must be greater than {before}")
         if row.parent is not None and row.parent not in known:
-            raise ValueError(f"layers: the parent {row.parent} of {row.order} is not before it")
+            raise ValueError(
+                f"layers: the parent {row.parent} of call {row.order} must come before it"
+            )
         known.add(row.order)
         before = row.order

@@ -1,4 +1,4 @@
-"""`batch_independent`: what comes out for a sample does not depend on the others."""
+"""`batch_independent`: the output of a sample does not depend on the other samples."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _ROOT_EPS = {
     "float64": 1.5e-8, "complex128": 1.5e-8, "float32": 3.5e-4, "complex64": 3.5e-4,
     "float16": 3.2e-2, "bfloat16": 8.9e-2,
 }  # fmt: skip
-"""The root of the dtype's epsilon: other samples may make kernels round in another order."""
+"""The square root of the epsilon: with other samples, kernels may round in another order."""
 
 
 def limit_of(dtype: str) -> float:
-    """How far rounding alone may move an output, relative to its largest value."""
+    """Return how much rounding may change an output, relative to its largest value."""
     return _ROOT_EPS.get(dtype, 0.0)
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """One finding: the output that moved most."""
+    """Yield one finding: the output that changed most."""
     value = next(
         (measurement.value for measurement in report.measurements if measurement.probe == PROBE),
         None,

@@ -1,4 +1,4 @@
-"""`buckets`: how gradients are exchanged: in how many buckets, how large, how much is sent."""
+"""`buckets`: limits on the number, size and traffic of the buckets of gradients."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from hookcli.text import counted, join_names
 
 
 def _last_step(rows: Sequence[BucketRow]) -> list[BucketRow]:
-    """After the first steps buckets are as they stay."""
+    """Return the rows of the last step: DDP rebuilds buckets only in the first steps."""
     last = max(row.step for row in rows)
     return [row for row in rows if row.step == last]
 
 
 def _whole(report: Report, rows: Sequence[BucketRow]) -> Iterator[RuleFinding]:
-    """Every trainable parameter stands in one bucket of a step."""
+    """Yield a finding unless every trainable parameter is in exactly one bucket of the step."""
     count = Counter(name for row in rows for name in row.parameters)
     trainable = [row.name for row in report.parameters if row.requires_grad]
     missing = [name for name in trainable if not count[name]]
@@ -63,7 +63,7 @@ def _limits(rows: Sequence[BucketRow], options: Options) -> Iterator[RuleFinding
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """A finding for each limit that is passed, and for parameters that no bucket holds."""
+    """Yield findings for exceeded limits, and for parameters that are not in one bucket."""
     distributed = report.distributed
     if distributed is None or not distributed.buckets:
         yield skipped(f"no gradients were exchanged in buckets: {NPROC}")

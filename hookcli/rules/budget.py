@@ -1,4 +1,4 @@
-"""`budget`: what a model, or a part of it, may cost at most."""
+"""`budget`: the cost of a model, or of parts of it, stays within limits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _UNCOUNTED = "unknown: pass `--flops` to count them"
 def _judged(
     target: str, figures: Figures, stated: Mapping[str, int], *, exact: bool
 ) -> Iterator[RuleFinding]:
-    """A finding for each figure of the model, or of one part."""
+    """Yield a finding for each figure of the model, or of one part, that breaks its limit."""
     of = f" in {target}" if target else ""
     for name, limit in stated.items():
         noun, value = FIGURES[name][0], figures.get(name)
@@ -54,7 +54,7 @@ def _judged(
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """A finding for each figure that is above its limit, of the model or of each part at `at`."""
+    """Yield a finding for each figure above its limit, of the model or of each module at `at`."""
     stated = {name: options[name] for name in FIGURES if options[name] is not None}
     if not stated:
         message = f"missing a limit: choose from {', '.join(FIGURES)}"
@@ -84,13 +84,13 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
 
 
 def _inside(report: Report, module: str) -> str | None:
-    """The place of the first call below a module that is never called itself, as a ModuleList."""
+    """Return the place of the first call inside a module that never ran, such as a ModuleList."""
     below = (row for row in report.layers if (row.name or "").startswith(f"{module}."))
     return next((row.place for row in below if row.place is not None), None)
 
 
 def _kept(of: Mapping[str, Figures], stated: Mapping[str, int]) -> str:
-    """What is there, of what is allowed."""
+    """Return the message if all figures are within their limits."""
     if len(of) > 1:
         limits = ", ".join(FIGURES[n][0] for n in stated)
         return f"{counted(len(of), 'module')} within the limits of {limits}"

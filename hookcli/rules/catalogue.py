@@ -1,4 +1,4 @@
-"""Every rule: one table. `list rules`, `explain`, the reader of `checks` and the docs read it."""
+"""The table of all rules, for `list rules`, `explain`, the parser of `checks` and the docs."""
 
 from __future__ import annotations
 
@@ -54,18 +54,21 @@ RANKS: tuple[CheckSpec, ...] = tuple(
 )
 
 
-def with_safe_set(asked: tuple[CheckSpec, ...], *, together: bool = False) -> tuple[CheckSpec, ...]:
-    """The safe set, and what is asked for: a check of one of its rules stands in its place.
+def with_safe_set(
+    checks: tuple[CheckSpec, ...], *, together: bool = False
+) -> tuple[CheckSpec, ...]:
+    """Return the safe set followed by the given checks.
 
-    Where several ranks run `together`, the set has the rules for that too.
+    A given check of a rule of the safe set replaces it. If several ranks run `together`, the safe
+    set includes the rules for ranks.
     """
-    named = {check.rule for check in asked}
+    named = {check.rule for check in checks}
     safe = (*SAFE, *RANKS) if together else SAFE
-    return (*(check for check in safe if check.rule not in named), *asked)
+    return (*(check for check in safe if check.rule not in named), *checks)
 
 
 def probes_of(checks: tuple[CheckSpec, ...]) -> tuple[str, ...]:
-    """What the rules want a run to look at, each once."""
+    """Return the names of all probes that the checks require, each once."""
     probes: dict[str, None] = {}
     for check in checks:
         rule = CATALOGUE[check.rule]

@@ -1,4 +1,4 @@
-"""`comm_hook_error`: a communication hook averages gradients as exactly as is asked."""
+"""`comm_hook_error`: a communication hook averages gradients within a limit of error."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from hookcli.text import counted, join_names
 
 
 def _size(row: BucketRow) -> float:
-    """The error as a number; one that is not known is infinite."""
+    """Return the error as a number; an unknown error is infinite."""
     return float("inf") if row.error is None else float(row.error)
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """One finding: the worst bucket, and how many are above the limit."""
+    """Yield one finding: the worst bucket, and the number of buckets above the limit."""
     distributed = report.distributed
     if distributed is None or not distributed.buckets:
         yield skipped(f"no gradients were averaged: {NPROC}")

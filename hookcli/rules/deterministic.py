@@ -1,4 +1,4 @@
-"""`deterministic`: two runs with one seed agree, bit by bit."""
+"""`deterministic`: two runs with the same seed are bitwise equal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROBE = {"eval": "repeat_eval", "train": "repeat_train"}
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """A finding for each mode in which two runs differ."""
+    """Yield a finding for each mode in which two runs differ."""
     values = {
         measurement.probe: measurement.value
         for measurement in report.measurements

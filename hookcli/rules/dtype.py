@@ -1,4 +1,4 @@
-"""`dtype`: what layers compute in."""
+"""`dtype`: layers or parameters have the expected dtype."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _NOUNS = {
 
 
 def _kind(dtype: str) -> str:
-    """Floating, complex, or something else: masks and indices are not compared with floats."""
+    """Return the sort of a dtype, so that masks and indices are not compared with floats."""
     if dtype.startswith(("float", "bfloat")):
         return "float"
     return "complex" if dtype.startswith("complex") else "other"
 
 
 def _values(report: Report, options: Options) -> Iterator[tuple[str, str, str, str | None, str]]:
-    """(module, where, its dtype, place, kind) of each value."""
+    """Yield (target, label in messages, dtype, place, kind) of each tensor."""
     part = options["part"]
     if part == "parameter":
         where = places(report)
@@ -53,15 +53,15 @@ def _values(report: Report, options: Options) -> Iterator[tuple[str, str, str, s
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """A finding for each layer, or parameter, with another dtype."""
+    """Yield a finding for each layer or parameter with another dtype."""
     wanted = options["dtype"]
-    seen, told = 0, set()
+    seen, reported = 0, set()
     for target, text, dtype, place, kind in _values(report, options):
         if _kind(dtype) != _kind(wanted):
             continue
         seen += 1
-        if dtype != wanted and (target, kind) not in told:
-            told.add((target, kind))
+        if dtype != wanted and (target, kind) not in reported:
+            reported.add((target, kind))
             yield RuleFinding(
                 "fail", target, kind, f"{text} is {dtype}, expected {wanted}", dtype, wanted, place
             )
@@ -69,7 +69,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield skipped(UNFINISHED)
     elif not seen:
         yield no_match(_NOUNS[_kind(wanted)], options["at"])
-    elif not told:
+    elif not reported:
         yield passed(f"{counted(seen, 'tensor')} of dtype {wanted}", limit=wanted)
 
 

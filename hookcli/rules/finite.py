@@ -1,4 +1,4 @@
-"""`finite`: no NaN and no infinity, and the first place where there is one."""
+"""`finite`: no NaN and no infinity; a finding reports the first place with one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _amount(value: dict[str, Any]) -> str:
 
 
 def _is_mask(measurement: Measurement) -> bool:
-    """Minus infinity alone, in the forward pass, is how attention and logits are masked."""
+    """Return whether only -Inf occurs, in the forward pass, as in masked attention and logits."""
     value = measurement.value
     forward = value["at"] in {"input", "output", "buffer"}
     return forward and not (value["nans"] or value["infs"])
@@ -44,7 +44,7 @@ class _Judge:
         ]
 
     def first(self) -> RuleFinding | None:
-        """The first place; where masks alone came before it and went in, the first mask."""
+        """Return the first non-finite place, or the first mask if its inputs are not finite."""
         loss = self._loss()
         hard = next((measurement for measurement in self.found if not _is_mask(measurement)), None)
         if hard is not None and loss is not None and self._comes_before(loss[0], hard):
@@ -64,7 +64,7 @@ class _Judge:
         return None if loss is None else loss[1]
 
     def _comes_before(self, step: int, hard: Measurement) -> bool:
-        """Whether the loss of a step comes before a note: gradients come after it."""
+        """Return whether the loss of a step precedes the measurement, as it precedes gradients."""
         value = hard.value
         return bool(
             step < value.get("step", 0)
@@ -72,7 +72,7 @@ class _Judge:
         )
 
     def _went_in(self, hard: Measurement) -> bool:
-        """Whether what is not finite already stood in what the call was given, or came later."""
+        """Return whether the inputs of the call are not finite, or the place follows the loss."""
         value = hard.value
         if value["at"] in _AFTER_LOSS:
             return True
@@ -83,7 +83,7 @@ class _Judge:
         )
 
     def _loss(self) -> tuple[int, RuleFinding] | None:
-        """The first loss that is not finite, and its step."""
+        """Return the first loss that is not finite, with its step."""
         for step, loss in enumerate(self.report.run.losses):
             if isinstance(loss, str):
                 which = f" of step {step}" if self.report.run.steps > 1 else ""
@@ -105,10 +105,10 @@ class _Judge:
     def _of(self, measurement: Measurement) -> RuleFinding:
         value = measurement.value
         number = value["nans"] + value["infs"] + value["minus_infs"]
-        target, message, place = self._said(measurement)
+        target, message, place = self._describe(measurement)
         return RuleFinding("fail", target, value["at"], message, number, 0, place)
 
-    def _said(self, measurement: Measurement) -> tuple[str, str, str | None]:
+    def _describe(self, measurement: Measurement) -> tuple[str, str, str | None]:
         value, amount = measurement.value, _amount(measurement.value)
         row = self.rows.get(value["order"])
         if value["at"] in {"parameter", "buffer"}:
@@ -147,7 +147,7 @@ class _Judge:
     def _gradient(
         self, measurement: Measurement, amount: str, place: str | None
     ) -> tuple[str, str, str | None]:
-        """A gradient is made by what took the value: that call, where it is one alone."""
+        """Name the only call that used the value, if there is one: its backward is the cause."""
         takers = [self.rows[order] for order in measurement.value["taken_by"] if order in self.rows]
         name = called(measurement.target, measurement.value["type"], measurement.call)
         if len(takers) == 1:
@@ -165,7 +165,7 @@ class _Judge:
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """The first place alone: what follows it is its consequence."""
+    """Yield one finding, the first place: later non-finite values follow from it."""
     read = next(
         (measurement.value for measurement in report.measurements if measurement.probe == SEEN),
         None,

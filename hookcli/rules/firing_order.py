@@ -1,4 +1,4 @@
-"""`firing_order`: layers run, or hooks fire, in a stated order."""
+"""`firing_order`: layers run, or hooks fire, in the expected order."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from hookcli.rules.rule import (
 from hookcli.rules.select import calls_at, layer, matches, places
 from hookcli.text import counted, join_names
 
-_SHOWN = 20  # names of an order that stand in a finding's value
+_SHOWN = 20  # names of an order in the value of a finding
 
 
 def _sequence(report: Report, options: Options, order: list[str]) -> list[str] | None:
-    """The names in the order in which they came; None where they were written elsewhere."""
+    """Return the observed names in order; None if the events were streamed to a file."""
     kind, at = options["kind"], options["at"]
     if kind is not None:
         if isinstance(report.events, Streamed):
@@ -36,7 +36,7 @@ def _sequence(report: Report, options: Options, order: list[str]) -> list[str] |
 
 
 def _relative(row: LayerRow, parent: LayerRow) -> str:
-    """What a callee is called below its caller; its whole name where it stands elsewhere."""
+    """Return the name of a callee relative to its caller; its full name if it is not below it."""
     for name in (row.name or "", *row.aliases):
         for above in (parent.name or "", *parent.aliases):
             if name.startswith(f"{above}." if above else ""):
@@ -45,10 +45,10 @@ def _relative(row: LayerRow, parent: LayerRow) -> str:
 
 
 def callees(report: Report, of: Collection[int] | None = None) -> dict[int, list[str]]:
-    """By the `order` of each call of a named module: what it called, named below it.
+    """Return the names that each call of a named module called, by the `order` of the call.
 
-    What is not registered is passed over, and what that calls counts as its caller's. With `of`,
-    of these calls alone.
+    Names are relative to the caller. Modules that are not registered are skipped, and their calls
+    count as calls of their caller. With `of`, only these calls are returned.
     """
     rows = {row.order: row for row in report.layers}
     named = (row.order for row in report.layers if row.name is not None)
@@ -72,22 +72,22 @@ def _why(seen: list[str], order: list[str], how: str) -> tuple[str, str]:
 
 
 def _within(report: Report, options: Options, order: list[str]) -> Iterator[RuleFinding]:
-    """A finding for each module in which something is out of order: of its first such call."""
+    """Yield a finding for each module that called others out of order: its first such call."""
     glob = options["within"]
     calls = [row for row in calls_at(report, glob) if not row.recomputed]
     called = callees(report, {row.order for row in calls})
     if not calls:
         yield no_match("module that ran", glob)
         return
-    told: set[str | None] = set()
+    reported: set[str | None] = set()
     known: dict[str, str] | None = None
     for row in calls:
         why, name = _why(called[row.order], order, options["match"])
-        if not why or row.name in told:
+        if not why or row.name in reported:
             continue
         if known is None:
             known = places(report)
-        told.add(row.name)
+        reported.add(row.name)
         full = f"{row.name}.{name}" if row.name else name
         place = known.get(full) or row.place
         seen = called[row.order][:_SHOWN]
@@ -95,15 +95,14 @@ def _within(report: Report, options: Options, order: list[str]) -> Iterator[Rule
         yield RuleFinding(
             "fail", row.name or "", "order within", message, seen, order[:_SHOWN], place
         )
-    if not told:
+    if not reported:
         how = options["match"]
-        yield passed(
-            f"{counted(len(calls), 'call')} ran their layers in the expected order ({how})"
-        )
+        where = counted(len(calls), "call")
+        yield passed(f"layers ran in the expected order in {where} ({how})")
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """One finding, the first thing that is out of order; with `within` one for each module."""
+    """Yield one finding, the first name out of order; with `within`, one for each module."""
     how, kind = options["match"], options["kind"]
     try:
         order = spelled(options["order"])

@@ -1,4 +1,4 @@
-"""`grad_exists`: trainable parameters that a backward pass does not reach."""
+"""`grad_exists`: every trainable parameter gets a gradient that is not all zeros."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, no_match, passed, skipped
-from hookcli.rules.select import owner, parameters_at, places
+from hookcli.rules.select import modules_above, owner, parameters_at, places
 from hookcli.text import counted, join_names
 
 _REASONS = {
@@ -16,28 +16,21 @@ _REASONS = {
 }
 
 
-def _above(name: str) -> Iterator[str]:
-    """The modules that a parameter stands in, from its own up; "" is the model."""
-    while name:
-        name = owner(name)
-        yield name
-
-
 def _groups(report: Report, rows: list[ParameterRow]) -> dict[tuple[str, str], list[ParameterRow]]:
-    """The rows in a bad state, by the topmost module in which all that is trainable is in it."""
-    # of no elements none is zero
+    """Group bad rows by the outermost module whose trainable parameters all have that status."""
+    # An empty gradient is not a zero gradient.
     bad = [(row, row.status) for row in rows if row.status in _REASONS and row.numel != 0]
     if not bad:
         return {}
     trainable: Counter[str] = Counter()
     for row in report.parameters:
         if row.status != "frozen" and row.numel != 0:
-            trainable.update(_above(row.name))
-    alike = Counter((name, status) for row, status in bad for name in _above(row.name))
+            trainable.update(modules_above(row.name))
+    same = Counter((name, status) for row, status in bad for name in modules_above(row.name))
     groups: dict[tuple[str, str], list[ParameterRow]] = {}
     for row, status in bad:
         top = owner(row.name)
-        while top and alike[owner(top), status] == trainable[owner(top)]:
+        while top and same[owner(top), status] == trainable[owner(top)]:
             top = owner(top)
         groups.setdefault((top, str(status)), []).append(row)
     return groups
@@ -53,7 +46,7 @@ def _sentence(module: str, status: str, rows: list[ParameterRow]) -> str:
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """A finding for each part of the model whose trainable parameters got none, or only zeros."""
+    """Yield a finding for each module whose trainable parameters got no gradient, or only zeros."""
     rows = list(parameters_at(report, options["at"]))
     if all(row.status is None for row in report.parameters):
         yield skipped("no backward pass ran")
@@ -67,7 +60,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     for (module, status), group in groups.items():
         why = " (the module never ran)" if status == "none" and module in idle else ""
         message = _sentence(module, status, group) + why
-        place = where.get(module) or where.get(owner(group[0].name))  # a ModuleList has none
+        place = where.get(module) or where.get(owner(group[0].name))  # a ModuleList has no place
         yield RuleFinding("fail", module, status, message, len(group), 0, place)
     if not groups:
         frozen = sum(row.status == "frozen" for row in rows)

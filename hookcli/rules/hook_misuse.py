@@ -1,4 +1,4 @@
-"""`hook_misuse`: hooks that do what torch does not expect of them."""
+"""`hook_misuse`: no hook does what torch does not support."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hookcli.rules.rule import Options, Rule, RuleFinding, passed
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """A finding for each misuse that the run saw."""
+    """Yield a finding for each misuse that the run recorded."""
     findings = list(noted(report, "hook_misuse"))
     yield from findings
     if not findings:

@@ -1,4 +1,4 @@
-"""`hooks_fired` and `hook_misuse`: what the run itself found of the configured hooks."""
+"""`hooks_fired`: every configured hook fires. The run itself makes these findings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hookcli.rules.rule import Options, Rule, RuleFinding, passed
 
 
 def noted(report: Report, rule: str) -> Iterator[RuleFinding]:
-    """What the run noted under a rule's name."""
+    """Yield the findings that the run recorded for a rule."""
     for row in report.checks:
         if row.rule == rule and row.status == "fail":
             yield RuleFinding(
@@ -19,7 +19,7 @@ def noted(report: Report, rule: str) -> Iterator[RuleFinding]:
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """A finding for each hook that never fired, or not as often as its module ran."""
+    """Yield a finding for each hook that never fired, or not as often as its module ran."""
     findings = list(noted(report, "hooks_fired"))
     yield from findings
     if not findings:

@@ -1,4 +1,4 @@
-"""A report and what is asked → the same report with its checks. Pure: nothing is run or read."""
+"""Judge a report by checks. Pure: this runs no model and reads no file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hookcli.rules.select import matches
 from hookcli.spec.checks import CheckSpec, Suppression
 
 UNUSED = "unused_suppression"
-_OF_THE_RUN = {"neutral", "hooks_fired", "hook_misuse"}  # the run itself finds these
+_OF_THE_RUN = {"neutral", "hooks_fired", "hook_misuse"}  # the run itself makes these findings
 
 
 def fingerprint(rule: str, target: str, kind: str) -> str:
-    """The same for the same problem at the same target, whatever the values and lines are."""
+    """Return a hash that depends on the rule, target and kind, not on values or line numbers."""
     return hashlib.sha256(f"{rule}|{target}|{kind}".encode()).hexdigest()[:16]
 
 
@@ -28,9 +28,10 @@ def judge_report(
     suppressions: Sequence[Suppression] = (),
     known: Collection[str] = (),
 ) -> Report:
-    """The report with a row for each finding, and one for each rule that passed.
+    """Return the report with a row for each finding and for each rule that passed.
 
-    What is suppressed, and what is `known` by its fingerprint, is skipped, and says so.
+    A finding that is suppressed, or whose fingerprint is in `known`, has the status "skip" and
+    the reason.
     """
     run_rules = _OF_THE_RUN - {check.rule for check in checks}
     rows = [row for row in report.checks if row.rule in run_rules]
@@ -38,13 +39,13 @@ def judge_report(
         rows.extend(_rows(report, check))
     used: set[Suppression] = set()
     rows = [_passed_over(row, suppressions, known, used) for row in rows]
-    for meta in (False, True):  # a suppression may be of an unused one
+    for meta in (False, True):  # an unused suppression can be suppressed too
         idle = [
             suppression
             for suppression in suppressions
             if suppression not in used and (suppression.rule == UNUSED) is meta
         ]
-        over = () if meta else suppressions  # none of itself
+        over = () if meta else suppressions  # a suppression cannot suppress itself
         rows += [_passed_over(_unused(suppression), over, known, used) for suppression in idle]
     return dataclasses.replace(report, checks=tuple(rows))
 
@@ -59,7 +60,7 @@ def _rows(report: Report, check: CheckSpec) -> Iterator[CheckRow]:
 
 
 def _target(check: CheckSpec, finding: RuleFinding) -> str:
-    """The finding's; where nothing is wrong, what the check looks at."""
+    """Return the target of the finding; if nothing is wrong, the globs of the check."""
     at = check.options.get("at", "")
     if finding.target or finding.status not in {"pass", "skip"}:
         return finding.target

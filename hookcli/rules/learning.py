@@ -1,4 +1,4 @@
-"""`frozen` and `trainable`: parameters that must not, or must, learn."""
+"""`frozen` and `trainable`: the given parameters do not learn, or do."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _judged(report: Report, options: Options, *, frozen: bool) -> Iterator[RuleF
         for measurement in report.measurements
         if measurement.probe == PROBE
     }
-    if "" in step:  # no parameter is called that: what the step raised
+    if "" in step:  # not a parameter: the error that the step raised
         message = f"the optimizer step failed: {step['']['error']}"
         yield RuleFinding("error", "", "no step", message, place=step[""]["place"])
         return

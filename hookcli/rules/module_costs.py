@@ -1,24 +1,17 @@
-"""The cost of parts of a model: of each module with all that is below it."""
+"""The cost of parts of a model: each module with its submodules."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from hookcli.report.report import LayerRow, ParameterRow, Report
-from hookcli.rules.select import matches
+from hookcli.rules.select import matches, modules_above
 
 _OF_CALLS = {"macs", "flops", "calls"}
 
 
-def _above(name: str) -> Iterator[str]:
-    """The modules that a parameter stands in, from its own up; "" is the model."""
-    while name:
-        name = name.rpartition(".")[0]
-        yield name
-
-
 def _calls(report: Report, glob: str) -> dict[str, list[LayerRow]]:
-    """The calls of each module that a glob names and that ran."""
+    """Return the calls of each module that a glob matches and that ran."""
     calls: dict[str, list[LayerRow]] = {}
     for row in report.layers:
         if not row.recomputed and matches(glob, row.name, row.aliases):
@@ -27,11 +20,13 @@ def _calls(report: Report, glob: str) -> dict[str, list[LayerRow]]:
 
 
 def _held(report: Report, glob: str, ran: Collection[str]) -> dict[str, list[ParameterRow]]:
-    """The parameters in each module that a glob names, under all names; each once."""
-    known = dict.fromkeys(ran, True)  # whether a module is one of them
+    """Return the parameters of each module that a glob matches, under all names, each once."""
+    known = dict.fromkeys(ran, True)  # whether the glob matches a module
     parameters: dict[str, list[ParameterRow]] = {}
     for row in report.parameters:
-        for name in {above: None for own in (row.name, *row.shared_with) for above in _above(own)}:
+        for name in {
+            above: None for own in (row.name, *row.shared_with) for above in modules_above(own)
+        }:
             if name not in known:
                 known[name] = matches(glob, name)
             if known[name]:
@@ -40,13 +35,13 @@ def _held(report: Report, glob: str, ran: Collection[str]) -> dict[str, list[Par
 
 
 def _summed(values: list[int | None]) -> int | None:
-    """The sum, or None where a part of it is not known."""
+    """Return the sum, or None if a value is not known."""
     known = [value for value in values if value is not None]
     return sum(known) if len(known) == len(values) else None
 
 
 def _costs(report: Report) -> dict[int, tuple[int | None, int | None]]:
-    """(multiply-adds, FLOPs) of each call with those that it made, by its order."""
+    """Return (multiply-adds, FLOPs) of each call including its callees, by `order`."""
     below: dict[int, list[LayerRow]] = {}
     for row in report.layers:
         if row.parent is not None:
@@ -64,7 +59,7 @@ def _costs(report: Report) -> dict[int, tuple[int | None, int | None]]:
 def parts_at(
     report: Report, glob: str, figures: Collection[str]
 ) -> dict[str, dict[str, int | None]]:
-    """Figures of each module that a glob names: those of its parameters, and of its calls if asked.
+    """Return figures of the parameters of each matching module, and of its calls if required.
 
     A figure that is not known for a part is missing, or None.
     """

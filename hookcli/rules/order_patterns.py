@@ -1,4 +1,4 @@
-"""Names in an order: how a stated one is written, and where another parts from it."""
+"""Expected orders of names: how they are written, and where an observed order differs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 from hookcli.rules.select import matches
 from hookcli.text import counted, join_names
 
-MOST = 1_000_000  # names that one order may stand for
+MOST = 1_000_000  # names in one order
 _RANGE = re.compile(r"\{([0-9]{1,7})\.\.([0-9]{1,7})\}")
 
 
 def spelled(order: Sequence[Any]) -> list[str]:
-    """Every name, one after another: `h.{0..2}` is three, {of: [a, b], times: 2} is a, b, a, b.
+    """Return all names of an order: `h.{0..2}` is three, {of: [a, b], times: 2} is a, b, a, b.
 
     Raises
     ------
-    ValueError : they are more than a million; the message says so.
+    ValueError : there are more than a million names.
 
     """
     names: list[str] = []
@@ -33,7 +33,7 @@ def spelled(order: Sequence[Any]) -> list[str]:
 
 
 def _numbered(text: str) -> Iterator[str]:
-    """A text with its first range spelled out; one that counts down stands for itself."""
+    """Yield the names of a string with one range; a range that counts down is taken literally."""
     match = _RANGE.search(text)
     low, high = (int(match[1]), int(match[2])) if match else (1, 0)
     if match is None or low > high or high - low > MOST:
@@ -48,7 +48,10 @@ def _named(name: str) -> str:
 
 
 def prefix(seen: Sequence[str], order: Sequence[str], *, whole: bool) -> tuple[str, str]:
-    """Why these do not come first, or are not all, and the name that it is about; else ("", "")."""
+    """Return why `seen` does not begin with `order`, and the name concerned; else ("", "").
+
+    With `whole`, `seen` must also end with it.
+    """
     for i, want in enumerate(order):
         if i >= len(seen):
             return f"{_named(want)} is missing: the run has only {counted(len(seen), 'name')}", want
@@ -67,7 +70,7 @@ def prefix(seen: Sequence[str], order: Sequence[str], *, whole: bool) -> tuple[s
 
 
 def subsequence(seen: Sequence[str], order: Sequence[str]) -> tuple[str, str]:
-    """Why these do not come one after another, whatever is between, and the name it is about."""
+    """Return why `order` is not a subsequence of `seen`, and the name concerned; else ("", "")."""
     start = 0
     for i, want in enumerate(order):
         at = next((j for j in range(start, len(seen)) if matches(want, seen[j])), None)

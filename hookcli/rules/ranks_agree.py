@@ -1,4 +1,4 @@
-"""`ranks_agree`: after backward every rank holds the same gradients and parameters."""
+"""`ranks_agree`: all ranks have the same gradients and parameters after backward."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VALUES = {"gradient": "gradients", "parameter value": "values"}
 
 
 def _apart(row: DifferenceRow) -> float:
-    """How far two norms are apart, of the larger; infinite where one is not there."""
+    """Return the difference of two norms relative to the larger; infinite if one is missing."""
     norm, other = row.value, row.of_rank_0
     if norm is None or other is None:
         return float("inf")
@@ -45,7 +45,7 @@ def _of_rank(rank: RankRow, options: Options, where: dict[str, str]) -> Iterator
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """A finding for each rank, of its gradients and of its values; and for uneven use."""
+    """Yield findings for the gradients and values of each rank, and for uneven use."""
     distributed = report.distributed
     if distributed is None or distributed.world_size < 2:
         yield skipped(f"only one rank ran: {NPROC}")

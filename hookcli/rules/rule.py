@@ -1,4 +1,4 @@
-"""What a rule is: what it needs of a run, how it judges the report, and what to say of it."""
+"""The data types of rules: a rule, its options and its findings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Options: TypeAlias = Mapping[str, Any]
 UNFINISHED = "the run did not finish"
 NPROC = "pass `--nproc 2` to run two ranks"
 
-# What a run can be asked to look at beside its rows. The value is what it costs.
+# What a rule can require of a run in addition to the rows. The value says what it costs.
 PROBES: dict[str, str] = {
     "values": "a check of every value and gradient during the run",
     "backward": "a backward pass",
@@ -36,7 +36,7 @@ Shape: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class RuleOption:
-    """One option of a rule, as it stands in YAML. `shape` says what may stand there."""
+    """One option of a rule, as written in YAML. `shape` is the type of its value."""
 
     name: str
     shape: Shape
@@ -47,9 +47,9 @@ class RuleOption:
 
 @dataclass(frozen=True, slots=True)
 class RuleFinding:
-    """What a rule says of one target. `kind` names the problem, whatever its values are.
+    """The verdict of a rule on one target. `kind` names the problem independently of its values.
 
-    With `severity` it is another than the rule's own; with `fingerprint` it has one already.
+    `severity` overrides the severity of the rule; `fingerprint` overrides the computed one.
     """
 
     status: Status
@@ -64,7 +64,7 @@ class RuleFinding:
 
 
 def passed(message: str, *, value: Any = None, limit: Any = None) -> RuleFinding:
-    """Nothing is wrong."""
+    """Return the finding of a rule that passed."""
     return RuleFinding("pass", "", "", message, value, limit)
 
 
@@ -88,11 +88,12 @@ def run_again_failed(mode: str, error: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. `needs` gives names of probes, `judge` findings: one that passed where all is well.
+    """One rule.
 
-    `explain` pages say what it `computes`, by which `formula`, after which `source`, with an
-    example that `fails` and how to `mend` it. A rule of the `safe` set is always judged,
-    one for `ranks` where several ran.
+    `needs` returns the names of the required probes. `judge` returns the findings; if nothing is
+    wrong, it returns one that passed. `explain` shows what the rule `computes`, its `formula` and
+    `source`, an example that `fails`, and how to `mend` it. A rule of the `safe` set is always
+    judged; a rule for `ranks` is always judged if several ranks ran.
     """
 
     name: str
@@ -111,5 +112,5 @@ class Rule:
     options: tuple[RuleOption, ...] = field(default=())
 
     def filled(self, given: Options) -> dict[str, Any]:
-        """The options given over the defaults."""
+        """Return the given options, with defaults for the others."""
         return {**{option.name: option.default for option in self.options}, **given}

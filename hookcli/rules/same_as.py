@@ -1,4 +1,4 @@
-"""`same_as`: shapes, parameters, order and norms are those of a saved report."""
+"""`same_as`: shapes, parameters, order and norms match a saved report."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class _Comparison:
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """A finding for each thing that is another; of the order, the first."""
+    """Yield a finding for each difference; of the order of calls, only the first."""
     then = options.get("saved")
     if not isinstance(then, Report):
         yield RuleFinding("error", "", "not read", f"{options['report']} was not read")

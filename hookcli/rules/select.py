@@ -1,4 +1,4 @@
-"""Rows of a report that a pattern names, and how they are called in a sentence."""
+"""Select rows of a report by glob, and name them in messages."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from hookcli.report.values import Leaf
 
 
 def matches(glob: str, name: str | None, aliases: Sequence[str] = ()) -> bool:
-    """Whether a case-sensitive glob, in which `*` crosses dots, matches one of the names."""
+    """Return whether a case-sensitive glob, in which `*` crosses dots, matches one of the names."""
     if name is None:
         return False
-    is_it = _matcher(glob)
-    return bool(is_it(name)) or any(is_it(alias) for alias in aliases)
+    match = _matcher(glob)
+    return bool(match(name)) or any(match(alias) for alias in aliases)
 
 
 @lru_cache(maxsize=4096)
 def _matcher(glob: str) -> Callable[[str], object]:
-    """What is true of the names that a glob matches: for many names, so made once."""
+    """Return a predicate for the names that a glob matches; cached, as it is used for many."""
     if glob == "*":
         return lambda _: True
     if not any(letter in glob for letter in "*?["):
@@ -30,12 +30,12 @@ def _matcher(glob: str) -> Callable[[str], object]:
 
 
 def calls_at(report: Report, glob: str) -> Iterator[LayerRow]:
-    """The calls of the modules that a glob names."""
+    """Yield the calls of the modules that a glob matches."""
     return (row for row in report.layers if matches(glob, row.name, row.aliases))
 
 
 def parameters_at(report: Report, globs: Iterable[str]) -> Iterator[ParameterRow]:
-    """The parameters that one of the globs names."""
+    """Yield the parameters that one of the globs matches."""
     wanted = tuple(globs)
     for row in report.parameters:
         if any(matches(glob, row.name, row.shared_with) for glob in wanted):
@@ -43,19 +43,19 @@ def parameters_at(report: Report, globs: Iterable[str]) -> Iterator[ParameterRow
 
 
 def called(name: str | None, kind: str, call: int | None = 0) -> str:
-    """A call in a sentence: "fc (Linear), call 1", "the model (Net)"."""
+    """Return the name of a call in messages: "fc (Linear), call 1", "the model (Net)"."""
     label = f"an unregistered {kind}" if name is None else f"{name} ({kind})"
     label = f"the model ({kind})" if name == "" else label
     return f"{label}, call {call}" if call else label
 
 
 def layer(row: LayerRow) -> str:
-    """The same for a row."""
+    """Return the name of a row in messages."""
     return called(row.name, row.type, row.call)
 
 
 def places(report: Report) -> dict[str, str]:
-    """Where each module stands in the user's source, by its names."""
+    """Return the place of each module in the user's source, by name and alias."""
     by_name: dict[str, str] = {}
     for module in report.uncalled:
         if module.place is not None:
@@ -67,10 +67,18 @@ def places(report: Report) -> dict[str, str]:
 
 
 def owner(parameter: str) -> str:
-    """The module that a parameter stands in."""
+    """Return the name of the module that a parameter belongs to."""
     return parameter.rpartition(".")[0]
 
 
+def modules_above(parameter: str) -> Iterator[str]:
+    """Yield the modules that contain a parameter, the innermost first; "" is the model."""
+    name = parameter
+    while name:
+        name = owner(name)
+        yield name
+
+
 def leaves_of(row: LayerRow, part: str) -> tuple[Leaf, ...]:
-    """The tensors of a call's "input" or "output"."""
+    """Return the tensors of the "input" or "output" of a call."""
     return row.inputs if part == "input" else row.outputs

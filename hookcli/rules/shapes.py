@@ -1,4 +1,4 @@
-"""`output_shape` and `input_shape`: what calls take and give."""
+"""`output_shape` and `input_shape`: the tensors of calls have the expected shapes."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def _said(shape: Sequence[Any]) -> str:
+def _text(shape: Sequence[Any]) -> str:
     return f"[{', '.join('*' if size is None else str(size) for size in shape)}]"
 
 
 def why_not(shape: Sequence[int | None], wanted: Sequence[Any], names: dict[str, int]) -> str:
-    """What is wrong with a shape, "" where it fits; names get the size that they meet first."""
+    """Return what is wrong with a shape, or ""; `names` records the first size of each name."""
     if len(shape) != len(wanted):
         return f"got {counted(len(shape), 'dimension')}, expected {len(wanted)}"
     for dim, (size, want) in enumerate(zip(shape, wanted, strict=True)):
@@ -60,33 +60,33 @@ def _judged(report: Report, options: Options, part: str) -> Iterator[RuleFinding
         yield _nothing(report, options["at"])
         return
     bad = 0
-    told: set[tuple[str | None, str]] = set()
+    reported: set[tuple[str | None, str]] = set()
     for row in rows:
         leaves = _leaves(leaves_of(row, part), path)
         if not leaves:
             bad += 1
             message = f"{layer(row)} has no {part}{path or ''}"
             yield RuleFinding(
-                "fail", row.name or "", f"no {part}", message, None, _said(wanted), row.place
+                "fail", row.name or "", f"no {part}", message, None, _text(wanted), row.place
             )
         for leaf in leaves:
             why = why_not(leaf.shape, wanted, names)
             if not why:
                 continue
             bad += 1
-            if (row.name, leaf.path) in told:  # another call of it
+            if (row.name, leaf.path) in reported:  # for another call
                 continue
-            told.add((row.name, leaf.path))
-            message = f"{part}{leaf.path} of {layer(row)} has shape {_said(leaf.shape)}: {why}"
+            reported.add((row.name, leaf.path))
+            message = f"{part}{leaf.path} of {layer(row)} has shape {_text(leaf.shape)}: {why}"
             yield RuleFinding(
-                "fail", row.name or "", f"{part}{leaf.path}", message, _said(leaf.shape),
-                _said(wanted), row.place,
+                "fail", row.name or "", f"{part}{leaf.path}", message, _text(leaf.shape),
+                _text(wanted), row.place,
             )  # fmt: skip
     if not bad:
         known = ", ".join(f"{name} = {size}" for name, size in names.items())
         aside = f" ({known})" if known else ""
-        message = f"the {part} of {counted(len(rows), 'call')} has shape {_said(wanted)}{aside}"
-        yield passed(message, limit=_said(wanted))
+        message = f"the {part} of {counted(len(rows), 'call')} has shape {_text(wanted)}{aside}"
+        yield passed(message, limit=_text(wanted))
 
 
 def _nothing(report: Report, glob: str) -> RuleFinding:

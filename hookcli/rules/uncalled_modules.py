@@ -9,11 +9,12 @@ from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed
 from hookcli.rules.select import matches
 from hookcli.text import counted
 
-_USED = {"ok", "zero", "non_finite"}  # a gradient came: its parameters were used without a call
+# With a gradient, the parameters of a module were used although it was not called.
+_USED = {"ok", "zero", "non_finite"}
 
 
 def _own(report: Report) -> dict[str, set[str | None]]:
-    """The states of all parameters at or below each name."""
+    """Return the statuses of all parameters at or below each name."""
     states: dict[str, set[str | None]] = {}
     for row in report.parameters:
         for name in (row.name, *row.shared_with):
@@ -24,7 +25,7 @@ def _own(report: Report) -> dict[str, set[str | None]]:
 
 
 def _top(rows: tuple[UncalledRow, ...]) -> Iterator[UncalledRow]:
-    """Those that stand in no other."""
+    """Yield the modules that are not inside another of the rows."""
     names = {row.name for row in rows}
     for row in rows:
         above = row.name
@@ -35,7 +36,7 @@ def _top(rows: tuple[UncalledRow, ...]) -> Iterator[UncalledRow]:
 
 
 def _again(report: Report) -> Iterator[RuleFinding]:
-    """BatchNorms in training whose statistics one forward moved several times."""
+    """Yield a finding for each BatchNorm in train mode that one forward ran several times."""
     last: dict[str, int] = {}
     place: dict[str, str | None] = {}
     for row in report.layers:
@@ -51,7 +52,7 @@ def _again(report: Report) -> Iterator[RuleFinding]:
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
-    """A finding for each; one in a module that never ran is that module's."""
+    """Yield a finding for each; a module inside another that never ran is not reported."""
     if report.error is not None:
         return
     states = _own(report) if report.uncalled else {}

@@ -1,6 +1,6 @@
-"""What a judged report comes to: passed, findings, a rule that could not be judged, a failed model.
+"""The verdict on a judged report: passed, findings, a rule that was not judged, a failed model.
 
-`fail_on` decides which findings count. The command line makes an exit status of the verdict.
+`fail_on` decides which findings count. The command line turns the verdict into an exit status.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COUNTED: dict[FailOn, tuple[str, ...]] = {
 
 
 class Verdict(Enum):
-    """What a report comes to. The first that applies, from the last one up."""
+    """The verdict on a report. If several apply, the one that is listed last."""
 
     PASSED = "passed"
     FINDINGS = "findings"
@@ -32,12 +32,12 @@ class Verdict(Enum):
 
 
 def is_counted(row: CheckRow, fail_on: FailOn) -> bool:
-    """Whether a row is a finding that makes a check fail."""
+    """Return whether a row is a finding that makes a check fail."""
     return row.status == "fail" and row.severity in _COUNTED[fail_on]
 
 
 def verdict_of(report: Report, fail_on: FailOn) -> Verdict:
-    """What a report comes to, where the findings of `fail_on` count."""
+    """Return the verdict on a report if the findings of `fail_on` count."""
     if report.error is not None:
         return Verdict.MODEL_FAILED
     if any(row.status == "error" for row in report.checks):

@@ -165,7 +165,7 @@ def test_a_mistake_is_said_in_three_lines(case, cli, tmp_path):
     [
         (["inspekt", "x"], "no such command 'inspekt'", "`inspect`"),
         (["inspect"], "missing argument 'MODEL'", "hookcli inspect --help"),
-        (["render", "no.json"], "cannot be read", "hookcli inspect MODEL -f json"),
+        (["render", "no.json"], "cannot read no.json", "hookcli inspect MODEL -f json"),
         (["schema", "nothing"], "'what': 'nothing' is not one of 'config'", "schema --help"),
         (["list", "hoks"], "'hoks' is not one of 'hooks'", "try `hooks`"),
         (["inspect", "x.py", "--depth", "-1"], "'--depth': it should be greater", "--help"),

@@ -75,7 +75,7 @@ def test_a_refactored_model_with_equal_outputs_is_the_same_and_its_names_are_lis
     assert {row.a or row.b for row in found.state if row.status.startswith("only")} >= {
         "qkv.weight"
     }
-    assert "no partner" in str(found).splitlines()[-1]
+    assert "no counterpart" in str(found).splitlines()[-1]
 
 
 def test_a_refactored_model_with_another_output_differs():
@@ -86,7 +86,7 @@ def test_a_refactored_model_with_another_output_differs():
     found = hookcli.diff(fused, split, X)
     assert found.verdict == "different"
     assert found.first.a.name == ""
-    assert "qkv (Linear) on A" in found.first.skipped
+    assert "qkv (Linear) in A" in found.first.skipped
 
 
 def test_names_below_a_prefix_are_compared_without_it_and_it_is_said():
@@ -95,7 +95,7 @@ def test_names_below_a_prefix_are_compared_without_it_and_it_is_said():
         found = hookcli.diff(a, b, batch("mlp"))
         assert found.verdict == "same"
         assert "model" in (found.names.prefix_a, found.names.prefix_b)
-        assert "names begin with 'model.'" in str(found)
+        assert "names in B begin with 'model.'" in str(found)
         assert found.calls.same == 32
         assert found.calls.only_a + found.calls.only_b == 1
 

@@ -70,9 +70,9 @@ def test_what_differs_is_told_with_both_values():
     ]
     page = FORMATS["table"](whole, View(width=200))
     assert "no gradient: on rank 1: fc.bias" in page
-    assert "rank 1: the gradient of fc.weight has norm 0.75, on rank 0 0.5" in page
-    assert "rank 1: the value of fc.bias has other bits, of the same norm 2" in page
-    assert "rank 1: there were 2 calls, on rank 0 3" in page
+    assert "rank 1: the gradient of fc.weight has norm 0.75, but 0.5 on rank 0" in page
+    assert "rank 1: the value of fc.bias has different bits, but the same norm 2" in page
+    assert "rank 1: 2 calls, but 3 on rank 0" in page
 
 
 def test_a_gradient_that_one_rank_lacks_differs():

@@ -15,7 +15,7 @@ def test_one_finding_in_every_block_is_one_row():
     rows = [row(f"h.{i}.up") for i in range(12)]
     (one,) = folded(rows)
     assert one.target == "h.0.up and 11 more"
-    assert one.message == ("output of h.0.up is wrong; and so at h.1.up, h.2.up, h.3.up and 8 more")
+    assert one.message == ("output of h.0.up is wrong; also at h.1.up, h.2.up, h.3.up and 8 more")
     assert (one.rule, one.status, one.place) == ("output_shape", "fail", "net.py:3")
 
 

@@ -20,7 +20,7 @@ HERE = {"root": "/repo", "start": "/repo"}
 
 def said(text, rule):
     """A finding's message, with how it is mended."""
-    return f"{text}\nto mend it: {CATALOGUE[rule].mend}"
+    return f"{text}\nto fix it: {CATALOGUE[rule].mend}"
 
 
 def read(found=CHECK, **view):
@@ -86,8 +86,8 @@ def test_a_file_outside_the_repository_is_told_in_words():
     ("errors", "warnings", "more"),
     [
         (10, 10, None),
-        (11, 3, "1 more error in the log"),
-        (25, 12, "15 more errors and 2 more warnings in the log"),
+        (11, 3, "1 more error"),
+        (25, 12, "15 more errors and 2 more warnings"),
     ],
 )
 def test_what_github_leaves_out_is_said(errors, warnings, more):
@@ -95,7 +95,9 @@ def test_what_github_leaves_out_is_said(errors, warnings, more):
     rows += [row(target=f"e{i}") for i in range(errors)]
     run = read(report("check", checks=tuple(rows)))
     notices = [text for name, _, text in run.kept if name == "notice"]
-    expected = [] if more is None else [f"GitHub shows 10 of a kind for a step: {more}"]
+    expected = (
+        [] if more is None else [f"GitHub shows 10 of a kind per step: see the log for {more}"]
+    )
     assert notices == expected
     assert [text.split(":")[0] for name, _, text in run.kept if name == "error"] == [
         f"e{i}" for i in range(min(errors, 10))
@@ -145,7 +147,7 @@ def test_a_summary_has_the_verdict_and_what_failed():
 def test_a_summary_keeps_within_github_s_limit():
     many = report("check", checks=tuple(row(target=f"m{i}") for i in range(5000)))
     text = brief(many, View(**HERE))
-    assert "4,950 more findings stand in the log." in text
+    assert "4,950 more findings are in the log." in text
     assert len(text) < 20_000
     wild = report("check", checks=tuple(row("<" * 9**6, "<" * 9**6) for _ in range(9)))
     text = brief(wild, View(**HERE))

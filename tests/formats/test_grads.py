@@ -66,7 +66,7 @@ head.bias  [1]             –      –    –      –  none
 scale      [1]           nan      0    1    nan  non-finite
 table      [4]             –      –    –      –  frozen
 
-Layer (type)   At output  At input  1e-1..1e0             Place
+Layer (type)   Output grad  Input grad  1e-1..1e0             Place
 -------------  ---------  --------  --------------------  --------
 Net                    1       0.5  ━━━━━━━━━━━━━━━━━━━━  net.py:3
 fc (Linear)         0.25  1.00e-04  ━━━━━━━━              net.py:4
@@ -76,9 +76,9 @@ Gradient norm  1.25
 Gradients      1 ok, 1 none (the loss does not reach them), 1 zero, 1
                non-finite, 1 frozen
 
-first non-finite: the gradient of scale: 1 NaN of 8
+first non-finite: the gradient of scale: 1 NaN in 8 elements
 
-note: shared, shown and counted once: fc.weight = head.weight
+note: shared parameters, shown and counted once: fc.weight = head.weight
 """
     )
 
@@ -200,7 +200,7 @@ def test_columns_asked_for_choose_the_table_too():
     assert [table[0].split() for table in tables(one)] == [["Status", "Parameter"]]
     other = draw(columns=("bar", "input", "layer"))
     titles = [table[0] for table in tables(other)]
-    assert titles == ["1e-1..1e0             At input  Layer (type)"]
+    assert titles == ["1e-1..1e0             Input grad  Layer (type)"]
     assert "fc.weight = head.weight" in other
 
 
@@ -283,7 +283,7 @@ def test_without_a_backward_there_is_one_table_and_a_note():
     )
     text = draw(found)
     assert len(tables(text)) == 1
-    assert "no backward ran: there are no gradients" in text
+    assert "no backward pass ran, so no parameter has a gradient" in text
     assert "Gradient" not in text.split("note:")[0]
 
 
@@ -428,8 +428,8 @@ def test_markdown_has_both_tables():
     lines = text.splitlines()
     assert any(line.startswith("| fc.weight   | [4, 3]  |         0.5 |") for line in lines)
     assert any(line.startswith("| fc (Linear)    |        0.25 |") for line in lines)
-    assert "- **first non-finite**: the gradient of scale: 1 NaN of 8" in lines
-    assert "- shared, shown and counted once: fc.weight = head.weight" in lines
+    assert "- **first non-finite**: the gradient of scale: 1 NaN in 8 elements" in lines
+    assert "- shared parameters, shown and counted once: fc.weight = head.weight" in lines
 
 
 def test_figures_that_nobody_wrote_are_drawn_all_the_same():
@@ -459,7 +459,7 @@ def test_modules_that_are_shared_are_named_once():
         parameter("p", (1,), shared_with=("q",)),
     )
     assert (
-        "note: shared, shown and counted once: a.* = b.* ×2, a.x.bias = c.bias, "
+        "note: shared parameters, shown and counted once: a.* = b.* ×2, a.x.bias = c.bias, "
         "wte.weight = lm_head.weight, p = q" in draw(grads(*rows), width=200)
     )
 

@@ -249,7 +249,7 @@ def test_streamed_events_are_counted_and_named():
     found = replace(TRACE, events=Streamed("events.jsonl", 1234567, 89))
     for form in ("table", "tree", "markdown"):
         text = draw(found, form)
-        assert "1,234,567 events stand in events.jsonl; 89 more were dropped" in text
+        assert "1,234,567 events in events.jsonl, 89 more were dropped" in text
     assert "dropped" not in draw(replace(TRACE, events=Streamed("events.jsonl", 5, 0)))
 
 

@@ -149,4 +149,4 @@ def test_a_streamed_report_is_read_back():
     found = report("trace", events=Streamed("e.jsonl", 3, 0))
     text = FORMATS["json"](found, View())
     assert json.loads(text)["events"] == {"file": "e.jsonl", "count": 3, "dropped": 0}
-    assert "3 events stand in e.jsonl" in FORMATS["table"](from_json(text), View())
+    assert "3 events in e.jsonl" in FORMATS["table"](from_json(text), View())

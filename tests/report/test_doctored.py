@@ -224,7 +224,7 @@ def test_every_report_of_these_reads_as_it_was_written(file):
     (("environment", "seconds"), float("inf"), "environment.seconds"),
     (("checks",), [3], "checks.0"),
     (("layers", 1, "parent"), 1, "layers: the parent 1"),
-    (("layers", 2, "order"), 1, "layers: the call of order 1"),
+    (("layers", 2, "order"), 1, "layers: order 1 must be greater than 1"),
 ])  # fmt: skip
 def test_the_path_of_what_is_wrong_is_named(file, path, value, said):
     document = copy.deepcopy(DOCUMENTS[-1])
@@ -233,4 +233,4 @@ def test_the_path_of_what_is_wrong_is_named(file, path, value, said):
     file.write_text(json.dumps(document))
     with pytest.raises(HookcliError) as caught:
         read_report(str(file))
-    assert f"is no hookcli report: {said}" in caught.value.message
+    assert f"is not a hookcli report: {said}" in caught.value.message

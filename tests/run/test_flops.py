@@ -162,11 +162,11 @@ def test_an_operator_without_a_formula_is_unknown_and_never_free():
     report = hookcli.inspect(Runs(torch.fft.fft), r(8))
     assert report.totals.flops is None
     assert report.layers[0].flops is None
-    assert report.layers[0].notes == ("FLOPs are partial, no formula for: aten._fft_r2c",)
-    assert report.warnings == ("FLOPs are partial, no formula for: aten._fft_r2c",)
+    assert report.layers[0].notes == ("FLOPs are incomplete: no formula for aten._fft_r2c",)
+    assert report.warnings == ("FLOPs are incomplete: no formula for aten._fft_r2c",)
     both = hookcli.inspect(Runs(lambda x: torch.linalg.inv(x @ x)), r(3, 3))
     assert both.totals.macs == 27
-    assert "no formula for: aten.linalg_inv_ex" in both.warnings[0]
+    assert "no formula for aten.linalg_inv_ex" in both.warnings[0]
 
 
 def test_a_custom_operator_is_unknown():

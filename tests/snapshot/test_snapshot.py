@@ -89,7 +89,7 @@ CHANGES = [
     ([("nn.Linear(width, 32)", "nn.Linear(width, 48)"),
       ("nn.Linear(32, width)", "nn.Linear(48, width)")],
      "fail: output_shape, blocks.0.up and 11 more: output of blocks.0.up (Linear) has shape "
-     "[2, 16, 48]: dimension 2 is 48, expected 32; and so at blocks.1.up, blocks.2.up, "
+     "[2, 16, 48]: dimension 2 is 48, expected 32; also at blocks.1.up, blocks.2.up, "
      "blocks.3.up and 8 more"),
     ([("range(12)", "range(13)")],
      "fail: firing_order, the model: in the model (Net), position 13 is blocks.12, expected head, "
@@ -103,7 +103,7 @@ CHANGES = [
     ([("self.stem.requires_grad_(False)", "self.requires_grad_(False)\n"
        "        self.head.requires_grad_(True)")],
      "fail: trainable, blocks.0.norm.weight and 11 more: blocks.0.norm.weight is frozen: "
-     "requires_grad is False; and so at"),
+     "requires_grad is False; also at"),
     ([("self.stem.requires_grad_(False)",
        "self.stem.requires_grad_(False)\n        self.double()"),
       ("x = self.stem(x)", "x = self.stem(x.double())")],
@@ -121,10 +121,10 @@ CHANGES = [
     ([("nn.Conv2d(3, 16, 2, stride=2)", "nn.Conv2d(3, 16, 3, stride=2, padding=1)")],
      "fail: budget, stem: 448 parameters in stem, expected 208 (240 more)"),
     ([("self.stem(x).flatten(2)", "self.stem(x.repeat(1, 1, 2, 2)).flatten(2)")],
-     "FLOPs in a forward, expected"),
+     "FLOPs in a forward exceed the limit of"),
     ([("            x = block(x)", "            x = block(x.detach())")],
      "fail: trainable, blocks.0.norm.weight and 10 more: blocks.0.norm.weight got no gradient: the "
-     "loss does not reach it; and so at"),
+     "loss does not reach it; also at"),
 ]  # fmt: skip
 
 

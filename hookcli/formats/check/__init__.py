@@ -1,1 +1,1 @@
-"""A check as a table and as Markdown."""
+"""Checks as a table and as Markdown."""

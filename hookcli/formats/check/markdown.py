@@ -1,4 +1,4 @@
-"""A check for a pull request: the verdict, what failed with its place, and what passed, folded."""
+"""A check as Markdown: the verdict, the findings with their places, and the rest folded."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
 from hookcli.text import pluralize, shorten
 
-_MOST = 50  # findings, and as many other rows, of a summary
-_LONGEST = 1000  # characters of a text there
-_LIMIT = 1_000_000  # bytes: GitHub refuses the whole summary of a step beyond a mebibyte
+_MOST = 50  # findings in a summary, and as many other rows
+_LONGEST = 1000  # characters of a target or message in a summary
+_LIMIT = 1_000_000  # bytes: GitHub refuses summaries of more than a mebibyte
 
 
 def _finding(row: CheckRow) -> str:
@@ -27,19 +27,19 @@ def _finding(row: CheckRow) -> str:
 
 
 def _findings(rows: Sequence[CheckRow]) -> str:
-    """A list, as a reviewer would write it; how to mend them stands at the first of each rule."""
+    """Return the findings as a list; the first one of each rule has the advice how to fix it."""
     lines, told = [], set[str]()
     for row in rows:
         lines.append(_finding(row))
         mend = check_rows.mend(row) if row.status == "fail" and row.rule not in told else ""
         if mend:
             told.add(row.rule)
-            lines.append(f"  - to mend it: {quote(mend)}")
+            lines.append(f"  - {check_rows.FIX}: {quote(mend)}")
     return "\n".join(lines)
 
 
 def _folded(rows: Sequence[CheckRow]) -> str:
-    """What passed and what was skipped: a list that opens on a click."""
+    """Return what passed and what was skipped, as a list that opens on a click."""
     if not rows:
         return ""
     lines = "\n".join(_finding(row) for row in rows)
@@ -60,17 +60,17 @@ def _page(report: Report, view: View, rows: Sequence[CheckRow], more: str = "") 
 
 
 def render(report: Report, view: View) -> str:
-    """A heading with the verdict, the findings, and what passed."""
+    """Render a heading with the verdict, the findings, and what passed."""
     return _page(report, view, check_rows.select_rows(report, view))
 
 
 def brief(report: Report, view: View) -> str:
-    """The same for the summary of a CI step, which has a limit: the worst rows alone."""
+    """Render the worst rows for the summary of a CI step, whose size is limited."""
     rows = [_cut(row) for row in check_rows.select_rows(report, view)]
     told = [row for row in rows if row.status in {"fail", "error"}]
     quiet = [row for row in rows if row.status in {"pass", "skip"}]
     left = len(told[_MOST:])
-    more = f"{left:,} more {pluralize(left, 'finding stands', 'findings stand')} in the log."
+    more = f"{left:,} more {pluralize(left, 'finding is', 'findings are')} in the log."
     text = _page(report, view, [*told[:_MOST], *quiet[:_MOST]], more if left else "")
     return text if len(text.encode()) <= _LIMIT else _page(report, view, ())[:_LONGEST]
 

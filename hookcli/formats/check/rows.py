@@ -1,4 +1,4 @@
-"""A check's rows: what each says, and which are folded because they say the same."""
+"""The rows of a check as text, and the folding of rows that say the same."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from hookcli.rules.verdict import FailOn, Verdict, verdict_of
 from hookcli.text import join_names, shorten
 
 _ORDER = {"error": 0, "fail": 1, "skip": 3, "pass": 4}
+FIX = "to fix it"  # the label of how to fix a finding, in every format
 
 
 def rank(row: CheckRow) -> int:
-    """Worst first: what could not be judged, errors, warnings, what was passed over, the rest."""
+    """Return a sort key, worst first: not judged, errors, warnings, skipped, passed."""
     return 2 if (row.status, row.severity) == ("fail", "warning") else _ORDER[row.status]
 
 
 def word(row: CheckRow) -> str:
-    """How it went, in a word."""
+    """Return the outcome of a row in a word."""
     if row.status == "fail":
         return "fail" if row.severity == "error" else "warning"
     return "not judged" if row.status == "error" else row.status
@@ -41,7 +42,7 @@ def style(row: CheckRow) -> Style | None:
 
 
 def picked(report: Report, view: View) -> list[CheckRow]:
-    """The rows of a view, in the report's order; `only` is a glob on targets."""
+    """Return the rows of a view in the report's order; `only` is a glob on targets."""
     return [
         row
         for row in report.checks
@@ -50,33 +51,33 @@ def picked(report: Report, view: View) -> list[CheckRow]:
 
 
 def select_rows(report: Report, view: View) -> list[CheckRow]:
-    """The rows of a view, the worst first."""
+    """Return the rows of a view, the worst first."""
     return sorted(picked(report, view), key=rank)
 
 
 def sentence(row: CheckRow) -> str:
-    """What was found, on one line."""
+    """Return the message of a row on one line."""
     return escape(" ".join(row.message.split()))
 
 
 def name(row: CheckRow) -> str:
-    """What it is about, in a sentence."""
+    """Return the target of a row in a sentence."""
     return escape(row.target) or "the model"
 
 
 def mend(row: CheckRow) -> str:
-    """How a finding is mended, as its rule says; "" of a rule that does not."""
+    """Return the advice of the rule on how to fix a finding, or ""."""
     rule = CATALOGUE.get(row.rule)
     return "" if rule is None else rule.mend
 
 
 def target(row: CheckRow) -> str:
-    """What it is about, in a cell."""
+    """Return the target of a row in a cell."""
     return name(row) if row.target or row.status in {"fail", "error"} else "–"
 
 
 def value_text(value: Any) -> str:
-    """A value, or a limit, in a cell."""
+    """Return a value or a limit in a cell."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     if isinstance(value, list | tuple):
@@ -87,7 +88,7 @@ def value_text(value: Any) -> str:
 
 
 def columns(rows: Sequence[CheckRow]) -> dict[str, Column[CheckRow]]:
-    """The columns of the table: values where a row has one."""
+    """Return the columns of the table; values and limits only if a row has one."""
     shown: dict[str, Column[CheckRow]] = {
         "word": Column("", word, style=style),
         "rule": Column("Rule", lambda row: escape(row.rule)),
@@ -112,7 +113,7 @@ def _short(title: str, pick: Any) -> Column[CheckRow]:
 
 
 def where(row: CheckRow) -> str:
-    """Its place in the user's source, or ""."""
+    """Return the place of a row in the user's source, or ""."""
     return place(row.place) if row.place else ""
 
 
@@ -123,25 +124,25 @@ _SAID = (
 
 
 def said(rows: Iterable[CheckRow]) -> str:
-    """How many rows there are of each word: "1 failed, 2 warned, 3 passed"."""
+    """Return the counts of outcomes: "1 failed, 2 warned, 3 passed"."""
     counts = Counter(word(row) for row in rows)
     return ", ".join(f"{counts[key]:,} {text}" for key, text in _SAID if counts[key])
 
 
 def verdict(report: Report, fail_on: FailOn) -> str:
-    """The last line: PASSED or FAILED, with counts."""
+    """Return the last line: PASSED or FAILED, with counts."""
     outcome = verdict_of(report, fail_on)
     why = "; the model failed" if outcome is Verdict.MODEL_FAILED else ""
     counted = said(report.checks) or "nothing was judged"
     return f"{'PASSED' if outcome is Verdict.PASSED else 'FAILED'}: {counted}{why}"
 
 
-_APART = 3  # rows of one kind that stand by themselves
+_APART = 3  # rows of one kind that are not folded
 _DIGITS = re.compile(r"[0-9]+")
 
 
 def _kind(row: CheckRow) -> tuple[object, ...]:
-    """What rows have in common that are told as one; names may differ in their numbers."""
+    """Return the key of rows that are folded into one; names may differ in their numbers."""
     if row.status == "pass":
         return (row.status, row.rule)
     if row.status not in {"fail", "skip"} or not row.target:
@@ -152,31 +153,31 @@ def _kind(row: CheckRow) -> tuple[object, ...]:
 
 
 def folded(rows: Sequence[CheckRow]) -> list[CheckRow]:
-    """The rows in their order, where more than three of a kind are one."""
+    """Return the rows in order, with more than three of a kind folded into one."""
     kinds: dict[tuple[object, ...], list[CheckRow]] = {}
     for row in rows:
         kinds.setdefault(_kind(row), []).append(row)
     result: list[CheckRow] = []
     for row in rows:
-        alike = kinds[_kind(row)]
-        if len(alike) <= _APART:
+        group = kinds[_kind(row)]
+        if len(group) <= _APART:
             result.append(row)
-        elif row is alike[0]:
-            result.append(_one(alike))
+        elif row is group[0]:
+            result.append(_fold(group))
     return result
 
 
-def _one(rows: list[CheckRow]) -> CheckRow:
-    """A row that stands for all of these."""
+def _fold(rows: list[CheckRow]) -> CheckRow:
+    """Return one row that represents all of these."""
     first, more = rows[0], len(rows) - 1
     if first.status == "pass":
         many = f"{len(rows):,} checks"
         return dataclasses.replace(
-            first, target=many, value=None, limit=None, message=f"{many} hold"
+            first, target=many, value=None, limit=None, message=f"{many} passed"
         )
     others = join_names([row.target for row in rows[1:]])
     return dataclasses.replace(
         first,
         target=f"{first.target} and {more:,} more",
-        message=f"{first.message}; and so at {others}",
+        message=f"{first.message}; also at {others}",
     )

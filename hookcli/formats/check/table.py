@@ -1,4 +1,4 @@
-"""A check as text: the table, the message of a failed test, which passes were made."""
+"""A check as text: the table, the message of a failed test, and the passes that were run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hookcli.text import pluralize
 
 
 def _finding(row: CheckRow, view: View) -> str:
-    """One finding over several lines: what, and where in the source."""
+    """Return one finding over several lines: what it is, and where in the source."""
     label = f"{check_rows.word(row)}: {row.rule}"
     text = wrapped(f"{label}, {check_rows.target(row)}: {check_rows.sentence(row)}", view.width)
     style = check_rows.style(row)
@@ -30,7 +30,7 @@ def _finding(row: CheckRow, view: View) -> str:
 
 
 def render(report: Report, view: View) -> str:
-    """The page. Its last line begins with PASSED or FAILED."""
+    """Render the page. Its last line begins with PASSED or FAILED."""
     rows = folded(check_rows.select_rows(report, view))
     told = [row for row in rows if row.status in {"fail", "error"}]
     quiet = [row for row in rows if row.status in {"pass", "skip"}]
@@ -66,7 +66,7 @@ def _last(report: Report, view: View) -> str:
 
 
 def message(report: Report, view: View) -> str:
-    """A line with the verdict, then each finding with its place, the worst first."""
+    """Return a line with the verdict, then each finding with its place, the worst first."""
     kind = escape(report.model.type or report.model.source)
     lines = [f"{kind}: {check_rows.verdict(report, view.fail_on)}"]
     if report.error is not None:
@@ -85,7 +85,7 @@ def message(report: Report, view: View) -> str:
     return "\n".join(lines)
 
 
-def _said(value: dict[str, Any]) -> str:
+def _passes(value: dict[str, Any]) -> str:
     forwards, backwards = value["forwards"], value["backwards"]
     passes = f"{forwards} {pluralize(forwards, 'forward')}"
     if backwards == forwards:
@@ -98,10 +98,10 @@ def _said(value: dict[str, Any]) -> str:
 
 
 def performed(report: Report) -> str:
-    """As "check ran 1 forward and backward in train mode (finite)"; "" where it is not known."""
-    told = [
-        _said(measurement.value)
+    """Return "check ran 1 forward and backward in train mode (finite)", or "" if not known."""
+    groups = [
+        _passes(measurement.value)
         for measurement in report.measurements
         if measurement.probe == PASSES
     ]
-    return f"check ran {', '.join(told)}" if told else ""
+    return f"check ran {', '.join(groups)}" if groups else ""

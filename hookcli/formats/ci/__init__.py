@@ -1,1 +1,1 @@
-"""What CI systems read: JUnit, SARIF, annotations of GitHub Actions."""
+"""Formats for CI systems: JUnit, SARIF, annotations of GitHub Actions."""

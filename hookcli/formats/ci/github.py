@@ -1,7 +1,7 @@
 """A check as workflow commands of GitHub Actions: annotations on the lines, the worst first.
 
-The runner keeps ten annotations of a kind for a step, the first ones, and 4,096 characters of
-each: the last command says how many more stand in the log alone.
+The runner keeps the first ten annotations of each kind for a step, and 4,096 characters of each:
+the last command gives the number of those that are only in the log.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _escaped(text: str, table: Mapping[str, str]) -> str:
 
 
 def command(name: str, message: str, **properties: object) -> str:
-    """`::name file=…,line=…::message`, as actions/toolkit escapes it."""
+    """Return `::name file=…,line=…::message`, escaped as actions/toolkit does."""
     given = ((key, str(value)) for key, value in properties.items() if value is not None)
     parameters = ",".join(f"{key}={_escaped(text, _PROPERTY)}" for key, text in given if text)
     text = _escaped(shorten(message, _LONGEST), _DATA)
@@ -38,7 +38,7 @@ def command(name: str, message: str, **properties: object) -> str:
 
 
 def _annotation(name: str, title: str, message: str, source: Source | None) -> str:
-    """An annotation on a line; what stands outside the repository has no line there to show."""
+    """Return an annotation on a line; without one if the file is outside the repository."""
     at = source if source is not None and source.inside else None
     return command(
         name,
@@ -54,7 +54,7 @@ def _finding(row: CheckRow, report: Report, view: View) -> str:
     message = f"{check_rows.name(row)}: {check_rows.sentence(row)}"
     where = "" if source.inside or not row.place else f"\nat {place(row.place)}"
     mend = check_rows.mend(row) if row.status == "fail" else ""
-    more = f"{where}\nto mend it: {mend}" if mend else where
+    more = f"{where}\n{check_rows.FIX}: {mend}" if mend else where
     word = "not judged" if row.status == "error" else row.severity
     title = f"hookcli: {escape(row.rule)}" + (", not judged" if word == "not judged" else "")
     name = "warning" if word == "warning" else "error"
@@ -73,7 +73,7 @@ def _raised(report: Report, view: View) -> Iterator[str]:
 
 
 def _more(lines: list[str]) -> Iterator[str]:
-    """How many there are that GitHub leaves out."""
+    """Yield a notice with the number of annotations that GitHub does not show."""
     counts = Counter(re.split("[ :]", line[2:], maxsplit=1)[0] for line in lines)
     left = [
         counted(count - _KEPT, f"more {name}")
@@ -81,12 +81,12 @@ def _more(lines: list[str]) -> Iterator[str]:
         if count > _KEPT
     ]
     if left:
-        message = f"GitHub shows {_KEPT} of a kind for a step: {' and '.join(left)} in the log"
+        message = f"GitHub shows {_KEPT} of a kind per step: see the log for {' and '.join(left)}"
         yield command("notice", message, title="hookcli")
 
 
 def _folded(rows: list[CheckRow]) -> Iterator[str]:
-    """What passed and what was skipped, in a group that opens on a click."""
+    """Yield what passed and what was skipped, in a group that opens on a click."""
     if not rows:
         return
     yield command("group", f"hookcli: {check_rows.said(rows)}")
@@ -97,7 +97,7 @@ def _folded(rows: list[CheckRow]) -> Iterator[str]:
 
 
 def render(report: Report, view: View) -> str:
-    """Commands for stdout of a step. The last line begins with PASSED or FAILED."""
+    """Render commands for the stdout of a step. The last line begins with PASSED or FAILED."""
     rows = check_rows.select_rows(report, view)
     told = [row for row in rows if row.status in {"fail", "error"}]
     lines = [*_raised(report, view), *(_finding(row, report, view) for row in told)]

@@ -1,7 +1,7 @@
 """A check as JUnit XML, which CI systems show as tests: a suite for each rule, a case for each row.
 
-No attribute stands there that Jenkins' strict reader (junit-10.xsd) refuses: `file` and `line` are
-among those, so that the place is told in the text.
+It has no attribute that Jenkins' strict reader (junit-10.xsd) refuses. `file` and `line` are among
+those, so the place is in the text.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ _KINDS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 
 def _clean(text: str) -> str:
-    """The text without what XML 1.0 cannot hold; what is left is escaped by the writer."""
+    """Replace characters that XML 1.0 does not allow; the writer escapes the others."""
     return _NO_XML.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
 
 
 def _body(row: CheckRow) -> str:
-    """All there is to say of a finding, a line for each part."""
+    """Return all details of a finding, one per line."""
     parts = (
         ("", rows.sentence(row)),
         ("value: ", "" if row.value is None else rows.value_text(row.value)),
         ("limit: ", "" if row.limit is None else rows.value_text(row.limit)),
         ("at: ", rows.where(row)),
-        ("to mend it: ", rows.mend(row)),
+        (f"{rows.FIX}: ", rows.mend(row)),
         ("fingerprint: ", escape(row.fingerprint)),
     )
     return "\n".join(_clean(f"{label}{text}") for label, text in parts if text)
 
 
 def _outcome(row: CheckRow, view: View) -> tuple[str, str, str]:
-    """(element, type, message) of a row; ("", "", …) of one that passed.
+    """Return (element, type, message) of a row; ("", "", …) if it passed.
 
-    A warning that does not count is skipped: a red test beside a green gate would mislead.
+    A warning that does not count is skipped, so that the tests agree with the exit status.
     """
     message = _clean(rows.sentence(row))
     if row.status == "fail" and is_counted(row, view.fail_on):
@@ -57,13 +57,13 @@ def _outcome(row: CheckRow, view: View) -> tuple[str, str, str]:
 
 
 class _Names:
-    """Names for cases, each once in its suite: GitLab drops all but one of those that share one."""
+    """Makes names of cases unique in a suite: GitLab drops all but one of equal names."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str], int] = {}
 
     def fresh(self, suite: str, name: str) -> str:
-        """The name, with a number where it was there before."""
+        """Return the name, with a number if the suite already has it."""
         count = self._seen[suite, name] = self._seen.get((suite, name), 0) + 1
         return name if count == 1 else f"{name} ({count})"
 
@@ -81,7 +81,7 @@ def _suite(parent: ET.Element, name: str) -> ET.Element:
 
 
 def _run(parent: ET.Element, report: Report) -> None:
-    """The run itself, so that a model that raises is a test that fails."""
+    """Add the suite of the run itself, whose test fails if the model raised."""
     case = _case(_suite(parent, _RUN), _clean(escape(report.model.source)) or "the model")
     error = report.error
     if error is None:
@@ -113,7 +113,7 @@ def _count(suites: Iterable[ET.Element]) -> None:
 
 
 def render(report: Report, view: View) -> str:
-    """A document for what reads JUnit XML. Warnings fail where the view's `fail_on` counts them."""
+    """Render a JUnit XML document. Warnings fail if the view's `fail_on` counts them."""
     root = ET.Element("testsuites", name=f"hookcli {escape(report.command)}")
     _run(root, report)
     suites: dict[str, ET.Element] = {}
@@ -127,5 +127,5 @@ def render(report: Report, view: View) -> str:
         root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
     root.set("time", f"{report.environment.seconds:.3f}")
     ET.indent(root)
-    text = _clean(ET.tostring(root, encoding="unicode"))  # whatever was not cleaned on the way
+    text = _clean(ET.tostring(root, encoding="unicode"))  # what was not cleaned before
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'

@@ -1,13 +1,13 @@
 """A check as SARIF 2.1.0, which code scanning and editors read.
 
-A finding is a result. One that is suppressed, or that the baseline knows, is a result with a
-`suppressions` of the kind "external" and the level "note": GitHub shows it all the same, and must
-not fail for it. A rule that could not be judged and a model that raised are notifications of the
-invocation, whose `executionSuccessful` is false then: nothing was found wrong there. What passed
-leaves no result, for GitHub would show it as an alert; its rule stands among the rules.
+A finding is a result. A finding that is suppressed or in the baseline is a result with a
+`suppressions` of the kind "external" and the level "note": GitHub still shows it, but must not fail
+because of it. A rule that could not be judged and a model that raised are notifications of the
+invocation, whose `executionSuccessful` is then false. A check that passed has no result, because
+GitHub would show it as an alert; its rule is among the rules.
 
-GitHub tells its alerts apart by `primaryLocationLineHash` alone, computes it from the source, and
-warns of any other value there: our fingerprint stands beside it, under a name of its own.
+GitHub identifies alerts only by `primaryLocationLineHash`, computes it from the source, and warns
+about any other value: our fingerprint has a separate name.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _HOME = "https://github.com/hookcli/hookcli"
 _ROOT = "%SRCROOT%"
 _FINGERPRINT = "hookcli/v1"
 _MOST = 25_000  # results: GitHub refuses a file with more
-_MEANS = {
-    Verdict.PASSED: "nothing that counts was found",
+_DESCRIPTIONS = {
+    Verdict.PASSED: "no findings that count",
     Verdict.FINDINGS: "findings",
-    Verdict.NOT_JUDGED: "the model or a rule failed",
-    Verdict.MODEL_FAILED: "the model or a rule failed",
+    Verdict.NOT_JUDGED: "a rule could not be judged",
+    Verdict.MODEL_FAILED: "the model failed",
 }
 
 
@@ -55,7 +55,7 @@ def _location(source: Source, target: str | None = None) -> dict[str, Any]:
 
 
 def _harmless(value: Any) -> Any:
-    """A value of a finding, whose texts cannot act on the log that it may be printed to."""
+    """Escape the strings in a value of a finding: it may be printed to a log."""
     if isinstance(value, str):
         return escape(value)
     if isinstance(value, list | tuple):
@@ -66,7 +66,7 @@ def _harmless(value: Any) -> Any:
 
 
 def _plain(row: CheckRow) -> str:
-    """What was found, without the words of what it is passed over for."""
+    """Return the message of a finding without the reason why it does not count."""
     text = check_rows.sentence(row)
     over = row.passed_over
     if over is None:
@@ -142,7 +142,7 @@ def _invocation(
     invocation: dict[str, Any] = {
         "executionSuccessful": verdict in {Verdict.PASSED, Verdict.FINDINGS},
         **({} if view.exit_status is None else {"exitCode": view.exit_status}),
-        "exitCodeDescription": _MEANS[verdict],
+        "exitCodeDescription": _DESCRIPTIONS[verdict],
         "toolExecutionNotifications": _raised(report, view),
         "toolConfigurationNotifications": [
             _unjudged(row, report, view, index[row.rule]) for row in rows if row.status == "error"
@@ -156,13 +156,13 @@ def _invocation(
 def _left_out(count: int) -> list[dict[str, Any]]:
     if count <= _MOST:
         return []
-    text = f"{count - _MOST:,} more results are left out: {_MOST:,} are the most that GitHub takes"
+    text = f"{count - _MOST:,} results are omitted: GitHub accepts at most {_MOST:,}"
     return [{"level": "warning", "message": {"text": text}}]
 
 
 def _written(log: dict[str, Any], results: list[dict[str, Any]]) -> str:
-    """The log as text, with a line for each result of its only run."""
-    end = "\n    }\n  ]\n}"  # of the run, the runs and the log
+    """Return the log as text, with one line per result of its only run."""
+    end = "\n    }\n  ]\n}"  # closes the run, the runs and the log
     head = json.dumps(log, indent=2, allow_nan=False).removesuffix(end)
     lines = ",\n".join(f"        {json.dumps(result, allow_nan=False)}" for result in results)
     listed = f"[\n{lines}\n      ]" if results else "[]"
@@ -170,7 +170,7 @@ def _written(log: dict[str, Any], results: list[dict[str, Any]]) -> str:
 
 
 def render(report: Report, view: View) -> str:
-    """A log with one run, its findings the worst first."""
+    """Render a log with one run and its findings, the worst first."""
     rows = check_rows.select_rows(report, view)
     told = [row for row in rows if row.status == "fail" or row.passed_over is not None]
     rules = descriptors(row.rule for row in check_rows.picked(report, view))

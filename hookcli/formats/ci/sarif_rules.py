@@ -1,4 +1,4 @@
-"""The rules as SARIF describes them: what a code scanning page shows beside a finding."""
+"""The rules as SARIF descriptors, which code scanning shows next to a finding."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Iterable
 from typing import Any
 
 from hookcli.console import escape
+from hookcli.formats.check.rows import FIX
 from hookcli.formats.parts.text import sentence
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import Rule
 from hookcli.text import shorten
 
-_MOST = 1024  # characters of a description that GitHub takes
+_MOST = 1024  # characters of a description that GitHub accepts
 _OTHERS = {
     "neutral": "hooks that only observe change no output and no gradient",
-    "unused_suppression": "every suppression has a finding to suppress",
+    "unused_suppression": "every suppression matches a finding",
 }
 
 
 def message(text: str) -> str:
-    """Text as a SARIF message that says just that: no placeholder, and no link of a name's making.
+    """Escape a string as a SARIF message, so that it contains no placeholder and no link.
 
-    Braces are doubled (SARIF 2.1.0, 3.11.5), and what would be read as a link is taken apart
-    (3.11.6).
+    Braces are doubled (SARIF 2.1.0, 3.11.5), and a space breaks what would be a link (3.11.6).
     """
     return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
 
@@ -31,15 +31,15 @@ def _parts(rule: Rule) -> tuple[tuple[str, str], ...]:
     return (
         ("Computes", sentence(rule.computes)),
         ("Formula", rule.formula),
-        ("Fails", rule.fails),
-        ("To mend it", sentence(rule.mend)),
+        ("Fails for", rule.fails),
+        (sentence(FIX).rstrip("."), sentence(rule.mend)),
         ("Source", rule.source),
-        ("All of it", f"hookcli explain rule:{rule.name}"),
+        ("More", f"hookcli explain rule:{rule.name}"),
     )
 
 
 def _help(rule: Rule) -> dict[str, str]:
-    code = {"Formula", "Fails", "All of it"}
+    code = {"Formula", "Fails for", "More"}
     marked = (
         f"**{label}**: " + (f"`{text}`" if label in code else text) for label, text in _parts(rule)
     )
@@ -48,7 +48,7 @@ def _help(rule: Rule) -> dict[str, str]:
 
 
 def descriptor(name: str) -> dict[str, Any]:
-    """A reportingDescriptor, also of a rule that this version does not know."""
+    """Return a reportingDescriptor, also for a rule that this version does not know."""
     rule = CATALOGUE.get(name)
     if rule is None:
         text = message(sentence(escape(_OTHERS.get(name, name))))
@@ -70,7 +70,7 @@ def descriptor(name: str) -> dict[str, Any]:
 
 
 def descriptors(names: Iterable[str]) -> list[dict[str, Any]]:
-    """One for each name, in the catalogue's order; others after it, as they came."""
+    """Return one descriptor per name: known rules in the catalogue's order, then others."""
     named = dict.fromkeys(names)
     known = [name for name in CATALOGUE if name in named]
     return [descriptor(name) for name in (*known, *(n for n in named if n not in CATALOGUE))]

@@ -1,1 +1,1 @@
-"""A diff as a table, as Markdown and as JSON."""
+"""Diffs as a table and as Markdown."""

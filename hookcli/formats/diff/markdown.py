@@ -1,4 +1,4 @@
-"""A diff for a pull request, with everything of the user's escaped."""
+"""A diff as Markdown, for a pull request: the user's strings are escaped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hookcli.formats.view import View
 
 
 def render(diff: Diff, view: View) -> str:
-    """The verdict as a heading, the sides, where it began, the tables and the notes."""
+    """Render the verdict as a heading, both models, the first difference, tables and notes."""
     rows = diff_rows.select_rows(diff, view)
     parts = [
         f"### {quote(sentences.last_line(diff))}",

@@ -1,4 +1,4 @@
-"""The rows of a diff, and their cells, for every format that a person reads."""
+"""The rows of a diff and their cells, for the table and the Markdown."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from hookcli.formats.view import View
 from hookcli.report.values import Number
 from hookcli.text import pluralize
 
-_BEFORE = 2  # calls that agree, shown before the first that does not
+_BEFORE = 2  # equal calls shown before the first difference
 _MOST = 60  # rows of a table, unless --only asks for them
 _FINE = ("same", "close", "unknown")
 _WORDS = {
-    "same": "same", "close": "close", "different": "differs", "unknown": "not known",
+    "same": "same", "close": "close", "different": "differs", "unknown": "unknown",
     "only_a": "only A", "only_b": "only B",
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The rows to draw, and how many there are in all."""
+    """The rows to draw, and the total numbers of rows."""
 
     calls: list[CallDiff]
     of_calls: int
@@ -37,20 +37,21 @@ class Shown:
 def _name(row: CallDiff) -> CallRef:
     call = row.a or row.b
     if call is None:
-        raise ValueError("a row is a call of one side at least")
+        raise ValueError("a row without a call in A or in B")
     return call
 
 
 def select_rows(diff: Diff, view: View) -> Shown:
-    """With --only all that match; else what is not the same, and the calls just before it."""
+    """Return all rows that match --only; else differing rows, and the calls just before them."""
     if view.only is not None:
         glob = view.only
         calls = [r for r in diff.rows if fnmatch.fnmatchcase(_name(r).name or "", glob)]
         state = [r for r in diff.state if fnmatch.fnmatchcase(r.a or r.b or "", glob)]
         return Shown(calls, len(diff.rows), state, len(diff.state))
-    odd = [i for i, row in enumerate(diff.rows) if row.status != "same"]
-    both = [i for i in odd if diff.rows[i].a and diff.rows[i].b]
-    keep = {*odd, *range(max(both[0] - _BEFORE, 0), both[0])} if both else {*odd}
+    differing = [i for i, row in enumerate(diff.rows) if row.status != "same"]
+    both = [i for i in differing if diff.rows[i].a and diff.rows[i].b]
+    before = range(max(both[0] - _BEFORE, 0), both[0]) if both else ()
+    keep = {*differing, *before}
     calls = [row for i, row in enumerate(diff.rows) if i in keep][:_MOST]
     state = [row for row in diff.state if row.status not in _FINE][:_MOST]
     return Shown(calls, len(diff.rows), state, len(diff.state))
@@ -90,12 +91,12 @@ def _worst(differences: tuple[TensorDiff, ...]) -> TensorDiff:
 
 
 def value(relative: Number | None) -> float:
-    """To sort by; what is not known comes first."""
+    """Return a sort key; unknown values come first."""
     return -1.0 if relative is None else float(relative)
 
 
 def size(differences: tuple[TensorDiff, ...]) -> str:
-    """The largest difference among some tensors: "0", "1.2e-07", "shape"."""
+    """Return the largest difference among tensors: "0", "1.2e-07", "shape"."""
     if not differences:
         return "–"
     worst = _worst(differences)
@@ -111,16 +112,16 @@ def _verdict(row: CallDiff) -> str:
     if row.fault:
         return "inputs agree, output differs"
     if row.status == "different" and row.at_input == "different":
-        return "inputs differ already"
+        return "inputs already differ"
     return _WORDS[row.status]
 
 
 def _short_verdict(row: CallDiff, width: int) -> str:
-    """Within a width: what comes first in the long one is seen in the column of inputs."""
+    """Return the verdict within a width; the column of inputs shows what is omitted."""
     text = _verdict(row)
     if len(text) <= width:
         return text
-    return cut("output differs" if row.fault else text.removesuffix(" already"), width)
+    return cut("output differs" if row.fault else text.replace("already ", ""), width)
 
 
 def _limit(row: CallDiff) -> str:
@@ -131,8 +132,8 @@ def _limit(row: CallDiff) -> str:
 CALLS: dict[str, Column[CallDiff]] = {
     "layer": Column("Layer (type)", _label, least=26),
     "output": Column("Output", _output_shape, least=13, spare=True),
-    "at_input": Column("At input", lambda row: size(row.inputs), right=True),
-    "at_output": Column("At output", lambda row: size(row.outputs), right=True),
+    "at_input": Column("Input diff", lambda row: size(row.inputs), right=True),
+    "at_output": Column("Output diff", lambda row: size(row.outputs), right=True),
     "limit": Column("Limit", _limit, right=True),
     "verdict": Column(
         "Verdict",
@@ -176,15 +177,15 @@ def _state_verdict(row: StateDiff) -> str:
     return f"{' and '.join(bad)} {pluralize(len(bad), 'differs', 'differ')}"
 
 
-def _one(difference: TensorDiff | None) -> str:
+def _cell(difference: TensorDiff | None) -> str:
     return "–" if difference is None else size((difference,))
 
 
 STATE: dict[str, Column[StateDiff]] = {
     "name": Column("Parameter", _state_label, least=16),
     "shape": Column("Shape", _state_shape, least=10, spare=True),
-    "value": Column("Value", lambda row: _one(row.value), right=True),
-    "gradient": Column("Gradient", lambda row: _one(row.gradient), right=True),
+    "value": Column("Value", lambda row: _cell(row.value), right=True),
+    "gradient": Column("Gradient", lambda row: _cell(row.gradient), right=True),
     "verdict": Column(
         "Verdict", _state_verdict, least=12, style=lambda row: status_style(row.status)
     ),

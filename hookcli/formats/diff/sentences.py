@@ -1,4 +1,4 @@
-"""What is said of a diff beside its rows, for every format that a person reads."""
+"""The sentences around the rows of a diff, for the table and the Markdown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hookcli.formats.diff.rows import Shown, value
 from hookcli.formats.parts.text import figure, number, place, shape
 from hookcli.formats.view import View
 from hookcli.report.values import Number
-from hookcli.text import join_names, pluralize
+from hookcli.text import counted, join_names, pluralize
 
 
 def _side(side: SideInfo) -> str:
@@ -18,40 +18,40 @@ def _side(side: SideInfo) -> str:
 
 
 def head(diff: Diff) -> list[tuple[str, str]]:
-    """The two sides, and how they were brought together."""
+    """Return (label, text) lines about A, B, the batch and the weights."""
     lines = [("A", _side(diff.a)), ("B", _side(diff.b))]
     if diff.inputs is not None:
-        lines.append(("Batch", f"{diff.inputs.origin}, the same for both"))
+        lines.append(("Batch", f"{diff.inputs.origin}, the same for A and B"))
     if diff.weights is not None or not diff.calls.unknown:
         lines.append(("Weights", weights(diff)))
     return lines
 
 
 def weights(diff: Diff) -> str:
-    """Whose weights B ran with."""
-    held = diff.weights
-    if held is None:
-        return "each its own"
-    text = f"{held.loaded} of A's tensors went into B"
-    if held.differed:
-        text += f", which held other values in {len(held.differed)}"
+    """Return a sentence about the weights that B ran with."""
+    loaded = diff.weights
+    if loaded is None:
+        return "A and B each use their own"
+    text = f"{counted(loaded.loaded, 'tensor')} of A loaded into B"
+    if loaded.differed:
+        text += f", {len(loaded.differed)} of them with new values"
     left = []
-    if held.misfits:
-        misfit = held.misfits[0]
+    if loaded.misfits:
+        misfit = loaded.misfits[0]
         a, b = shape(misfit.a_shape), shape(misfit.b_shape)
         left.append(f"{escape(misfit.name)} is {a} in A and {b} in B")
-        if len(held.misfits) > 1:
-            left.append(f"{len(held.misfits) - 1} more of another shape")
+        if len(loaded.misfits) > 1:
+            left.append(f"{len(loaded.misfits) - 1} more with different shapes")
     left += [
-        f"{join_names([escape(name) for name in names])} in {side} alone"
-        for side, names in (("A", held.only_a), ("B", held.only_b))
+        f"{join_names([escape(name) for name in names])} only in {side}"
+        for side, names in (("A", loaded.only_a), ("B", loaded.only_b))
         if names
     ]
-    return f"{text}; did not fit: {'; '.join(left)}" if left else text
+    return f"{text}; not loaded: {'; '.join(left)}" if left else text
 
 
 def _precise(value: Number | str | None) -> str:
-    """In as many digits as tell float32 numbers apart."""
+    """Return a number with the digits that distinguish float32 values."""
     return f"{value:.7g}" if isinstance(value, float) else escape(str(value))
 
 
@@ -60,19 +60,19 @@ def _exact(side: str, differences: tuple[ExactDiff, ...] | None) -> list[str]:
     for difference in (differences or ())[:3]:
         where = f"{side}{escape(difference.path)}"
         if not difference.differ:
-            lines.append(f"{where}: equal in all of {difference.numel:,} elements")
+            lines.append(f"{where}: all {counted(difference.numel, 'element')} equal")
             continue
-        values = f"{_precise(difference.a)} against {_precise(difference.b)}"
+        values = f"{_precise(difference.a)} in A, {_precise(difference.b)} in B"
         lines.append(
             f"{where}: {difference.differ:,} of {difference.numel:,} elements differ, "
-            f"by {figure(difference.relative)} of its norm, "
-            f"at most by {figure(difference.max_abs)} at {shape(difference.at or ())}: {values}"
+            f"by {figure(difference.relative)} of the norm and "
+            f"at most by {figure(difference.max_abs)}, at {shape(difference.at or ())}: {values}"
         )
     return lines
 
 
 def first(diff: Diff) -> list[tuple[str, str]]:
-    """Where the two part, a labelled line for each thing that is known of it."""
+    """Return (label, text) lines about the first difference."""
     difference = diff.first
     if difference is None:
         return []
@@ -84,8 +84,8 @@ def first(diff: Diff) -> list[tuple[str, str]]:
     ):
         if ref is not None and ref.place is not None:
             lines.append((label, place(ref.place)))
-    lines += [("exactly", text) for text in _exact("input", difference.inputs)]
-    lines += [("exactly", text) for text in _exact("output", difference.outputs)]
+    lines += [("exact", text) for text in _exact("input", difference.inputs)]
+    lines += [("exact", text) for text in _exact("output", difference.outputs)]
     return lines
 
 
@@ -93,10 +93,10 @@ def _counted(what: str, counts: Counts) -> str:
     parts = [
         f"{number} {word}"
         for number, word in (
-            (counts.same, "the same bit for bit"),
+            (counts.same, "bitwise equal"),
             (counts.close, "close"),
             (counts.different, "different"),
-            (counts.unknown, "not known"),
+            (counts.unknown, "unknown"),
             (counts.only_a, "only in A"),
             (counts.only_b, "only in B"),
         )
@@ -106,7 +106,7 @@ def _counted(what: str, counts: Counts) -> str:
 
 
 def totals(diff: Diff) -> list[str]:
-    """How many of everything are the same."""
+    """Return lines with the counts of equal and different calls, parameters and buffers."""
     lines = [
         _counted(what, counts)
         for what, counts in (
@@ -119,39 +119,43 @@ def totals(diff: Diff) -> list[str]:
 
 
 def notes(diff: Diff, rows: Shown, view: View) -> list[str]:
-    """What else is to be known."""
+    """Return the notes below the tables."""
     lines = [escape(text) for text in diff.warnings]
     if diff.order is not None:
         a, b = diff.order.a, diff.order.b
         lines.append(
-            f"the order of calls parts where A calls {escape(a.name or a.type)} and B "
+            f"the order of calls differs: A calls {escape(a.name or a.type)} and B calls "
             f"{escape(b.name or b.type)}"
         )
     hidden = rows.of_calls - len(rows.calls)
     if hidden and view.only is None and rows.calls:
-        lines.append(f"{hidden} calls are not shown: --only '*' or -f json shows all")
+        lines.append(
+            f"{counted(hidden, 'call')} not shown: pass `--only '*'` or `-f json` to see all"
+        )
     if diff.first is None and diff.first_inexact is not None:
         call = diff.first_inexact
-        lines.append(f"the first call not the same bit for bit is {escape(call.name or call.type)}")
+        lines.append(
+            f"the first call that is not bitwise equal is {escape(call.name or call.type)}"
+        )
     return lines
 
 
 def last_line(diff: Diff) -> str:
-    """SAME or DIFFERENT, and why."""
+    """Return the verdict: SAME or DIFFERENT, and why."""
     if diff.verdict == "different":
         return f"DIFFERENT: {escape(', '.join(diff.reasons))}"
     alone = diff.calls.only_a + diff.calls.only_b
     has = f"{alone} {pluralize(alone, 'call has', 'calls have')}"
-    rest = f"; {has} no partner" if alone else ""
+    rest = f", but {has} no counterpart" if alone else ""
     if diff.calls.unknown:
-        return f"SAME as far as the reports tell{rest}"
+        return f"SAME as far as the reports show{rest}"
     if diff.calls.close or diff.parameters.close:
-        return f"SAME within tolerance, the largest difference {largest(diff)} of a norm{rest}"
-    return f"SAME bit for bit{rest}"
+        return f"SAME within tolerance: differences of at most {largest(diff)} of a norm{rest}"
+    return f"SAME: bitwise equal{rest}"
 
 
 def largest(diff: Diff) -> str:
-    """The largest difference among all tensors of calls."""
+    """Return the largest difference among all tensors of calls."""
     values = [
         value(difference.relative)
         for row in diff.rows

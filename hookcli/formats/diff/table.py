@@ -1,4 +1,4 @@
-"""A diff for a terminal: the sides, what differs, where it began, and the verdict last."""
+"""A diff for a terminal: both models, the differences, the first one, and the verdict last."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hookcli.text import shorten
 
 
 def render(diff: Diff, view: View) -> str:
-    """The page; its last line is SAME or DIFFERENT."""
+    """Render the page. Its last line begins with SAME or DIFFERENT."""
     rows = diff_rows.select_rows(diff, view)
     width = max(view.width, 40)
     calls = draw(

@@ -1,4 +1,4 @@
-"""How the gradient flows: its norm at each call's output, and of the call's share at its input."""
+"""The flow of gradients: the norms of the gradients at the output and input of each call."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ GIVE_WAY = ("place", "call", "bar")  # on a narrow terminal, in this order
 
 
 def at_output(row: LayerRow) -> object:
-    """The norm of the gradient at the call's output."""
+    """Return the norm of the gradient at the call's output."""
     return stat(row.output_grad, "norm")
 
 
 def select_rows(report: Report, view: View) -> list[LayerRow]:
-    """The calls of the view. None where no gradient was seen at any call."""
+    """Return the calls of the view; none if no call has a recorded gradient."""
     rows = [row for row in report.layers if _seen(row) or not row.recomputed]
     if not any(_seen(row) for row in rows) or not _wanted(view):
         return []
@@ -46,13 +46,13 @@ def _seen(row: LayerRow) -> bool:
 
 
 def _wanted(view: View) -> bool:
-    """Whether the columns asked for are, some of them, this table's alone; or all are shared."""
-    asked = set(view.asked or FLOW_COLUMNS)
-    return bool(asked & (FLOW_COLUMNS.keys() - SHARED_COLUMNS)) or asked <= SHARED_COLUMNS
+    """Return whether a chosen column is only in this table, or all chosen ones are shared."""
+    chosen = set(view.asked or FLOW_COLUMNS)
+    return bool(chosen & (FLOW_COLUMNS.keys() - SHARED_COLUMNS)) or chosen <= SHARED_COLUMNS
 
 
 def columns(rows: list[LayerRow], view: View) -> dict[str, Column[LayerRow]]:
-    """The columns asked for; else all that tell the rows apart."""
+    """Return the chosen columns, else all; without the call if each row is a first call."""
     titles = FLOW_COLUMNS
     scale = Scale.over(map(at_output, rows), unicode=view.unicode)
     known: dict[str, Column[LayerRow]] = {

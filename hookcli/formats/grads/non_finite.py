@@ -1,4 +1,4 @@
-"""Where the first value that is not finite was seen, in the order in which the run made them."""
+"""Find the first value that is not finite, in the order in which the run computed them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hookcli.formats.parts.text import figure, place
 from hookcli.formats.trace.events import recorded
 from hookcli.report.events import EventRow
 from hookcli.report.report import LayerRow, Report
+from hookcli.text import counted
 
 _Moment: TypeAlias = tuple[LayerRow, Literal["enter", "exit"]]
 _Calls: TypeAlias = dict[tuple[str | None, int | None], LayerRow]
@@ -20,20 +21,21 @@ _AROUND_FORWARD = {kind.name for kind in CATALOGUE.values() if kind.moment is no
 
 
 def bad(stats: Any) -> bool:
-    """Whether statistics count a NaN or an Inf."""
+    """Return whether statistics count a NaN or an Inf."""
     return isinstance(stats, dict) and bool(stats.get("nans") or stats.get("infs"))
 
 
 def _amount(stats: dict[str, Any]) -> str:
-    """3 NaN, 1 Inf of 128."""
+    """Return the counts in words: 3 NaN, 1 Inf in 128 elements."""
     parts = [f"{stats[key]:,} {word}" for key, word in (("nans", "NaN"), ("infs", "Inf"))
              if isinstance(stats.get(key), int) and stats[key]]  # fmt: skip
-    of = f" of {stats['numel']:,}" if isinstance(stats.get("numel"), int) else ""
-    return (", ".join(parts) or "not finite") + of
+    numel = stats.get("numel")
+    total = f" in {counted(numel, 'element')}" if isinstance(numel, int) else ""
+    return (", ".join(parts) or "not finite") + total
 
 
 def moments(report: Report) -> list[_Moment]:
-    """Every call as it began and as it ended, in the order of the forward."""
+    """Return the start and end of every call, in the order of the forward."""
     result: list[_Moment] = []
     running: list[LayerRow] = []
     for row in report.layers:
@@ -52,7 +54,7 @@ def _layer(row: LayerRow) -> str:
 
 
 def _where(event: EventRow, rows: _Calls) -> str:
-    """What an event saw, in which layer, and whether the layer's own backward made it."""
+    """Return what an event observed, in which layer, and whether its output gradient is finite."""
     name, colon, part = event.target.partition(":")
     row = rows.get((name, event.call))
     if event.kind in _AROUND_FORWARD:
@@ -68,7 +70,7 @@ def _where(event: EventRow, rows: _Calls) -> str:
 
 
 def _in_events(report: Report) -> Iterator[str]:
-    """As the hooks saw it, with each step's loss between its forward and its backward."""
+    """Yield what the hooks observed, with each step's loss between its forward and backward."""
     rows: _Calls = {(row.name, row.call): row for row in report.layers}
     losses = list(_losses(report))
     for event in recorded(report):
@@ -89,7 +91,7 @@ def _losses(report: Report) -> Iterator[tuple[int, str]]:
 
 
 def _in_layers(report: Report) -> Iterator[str]:
-    """As the rows of calls have it."""
+    """Yield what the rows of calls contain."""
     order = moments(report)
     for row, moment in order:
         part = "output" if moment == "exit" else "input"
@@ -97,7 +99,7 @@ def _in_layers(report: Report) -> Iterator[str]:
             if bad(leaf.stats):
                 yield f"{part}{escape(leaf.path)} of {_layer(row)}: {_amount(leaf.stats or {})}"
     yield from (text for _, text in _losses(report))
-    for row, moment in reversed(order):  # backward takes the forward's way back
+    for row, moment in reversed(order):  # backward goes in the opposite order
         stats = row.output_grad if moment == "exit" else row.input_grad
         if stats is not None and bad(stats):
             part = "output" if moment == "exit" else "input"
@@ -105,7 +107,7 @@ def _in_layers(report: Report) -> Iterator[str]:
 
 
 def _in_parameters(report: Report) -> Iterator[str]:
-    """The last parameter of the first step that has one: backward comes to it first."""
+    """Yield parameters step by step, the last one first: backward reaches it first."""
     for step in range(max((len(row.steps) for row in report.parameters), default=0)):
         for row in reversed(report.parameters):
             grad = row.steps[step].get("grad") if step < len(row.steps) else None
@@ -117,6 +119,6 @@ def _in_parameters(report: Report) -> Iterator[str]:
 
 
 def first_non_finite(report: Report) -> str | None:
-    """The first place, in words; None where all that was seen is finite."""
+    """Return the first place in words; None if all observed values are finite."""
     places = chain(_in_events(report), _in_layers(report), _in_parameters(report))
     return next(places, None)

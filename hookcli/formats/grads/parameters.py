@@ -1,4 +1,4 @@
-"""The parameters of a gradient report: which a view shows, and each as the text of its cells."""
+"""The parameters of a gradient report: those that a view shows, and their cells."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def norm_style(rows: Sequence[ParameterRow]) -> Callable[[ParameterRow], Style |
 
 
 def stat(stats: dict[str, Any] | None, key: str) -> Any:
-    """One of the statistics, None where it is not known."""
+    """Return one of the statistics, None if it is not known."""
     return None if stats is None else stats.get(key)
 
 
 def measured(value: object) -> float | None:
-    """The number, also of "nan", "inf" and "-inf"; None where it is not known."""
+    """Return the value as a number, also "nan", "inf" and "-inf"; None if it is not known."""
     if isinstance(value, str):
         return float(value) if value in {"nan", "inf", "-inf"} else None
     return float(value) if isinstance(value, int | float) else None
@@ -72,13 +72,13 @@ def _depth(row: ParameterRow) -> int:
 
 
 def _matches(row: ParameterRow, glob: str) -> bool:
-    """By any name of it, or of the module that holds it."""
+    """Return whether a glob matches a name of the parameter or of a module that contains it."""
     names = (row.name, *row.shared_with)
     return any(fnmatchcase(n, glob) or fnmatchcase(_module(n), glob) for n in names)
 
 
 def descending(value: object) -> tuple[int, float]:
-    """A key that puts what is not finite first, then the largest, then what is not known."""
+    """Return a sort key: non-finite values first, then the largest, unknown ones last."""
     number = measured(value)
     if number is None:
         return (2, 0.0)
@@ -95,7 +95,7 @@ _KEYS: dict[str, Callable[[ParameterRow], Any]] = {
 
 
 def select_rows(report: Report, view: View) -> list[ParameterRow]:
-    """The parameters of the view, in its order; a shared one is a single row."""
+    """Return the parameters of the view, in its order; a shared one is a single row."""
     rows = [
         row
         for row in report.parameters
@@ -106,12 +106,12 @@ def select_rows(report: Report, view: View) -> list[ParameterRow]:
 
 
 def count(value: object) -> str:
-    """A number of elements."""
+    """Return a number of elements as text."""
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else figure(value)
 
 
 def status(row: ParameterRow, width: int | None = None) -> str:
-    """The status in words, of each step where they differ; short where there is little room."""
+    """Return the status in words, of each step if they differ; a short form if it is too long."""
     words = [str(step.get("status")) for step in row.steps]
     words = words if len(set(words)) > 1 else [str(row.status)]
     text = ", ".join(WORDS.get(word, "?") for word in words)
@@ -122,7 +122,7 @@ def status(row: ParameterRow, width: int | None = None) -> str:
 
 
 def step_norm(row: ParameterRow, index: int) -> Any:
-    """The gradient's norm in a step."""
+    """Return the norm of the gradient in a step."""
     if index >= len(row.steps):
         return None
     grad = row.steps[index].get("grad")
@@ -130,7 +130,7 @@ def step_norm(row: ParameterRow, index: int) -> Any:
 
 
 def steps_of(rows: Sequence[ParameterRow]) -> int:
-    """How many steps stand side by side: 0 where there is only one."""
+    """Return how many steps have their own columns: 0 if there is only one."""
     most = max((len(row.steps) for row in rows), default=0)
     return most if most > 1 else 0
 
@@ -173,7 +173,7 @@ def _plain() -> dict[str, Column[ParameterRow]]:
 
 
 def bar_column(scale: Scale, norm: Callable[[Any], object]) -> Column[Any]:
-    """The bar of a norm; its title says what the ends are."""
+    """Return the column with bars of norms; its title is the scale."""
     return Column(
         scale.title(),
         lambda row: scale.bar(norm(row), WIDTH),
@@ -191,12 +191,12 @@ _DEFAULT = (
     "name", "shape", "norm", "mean", "std", "min", "max", "zeros", "nan", "inf", "weight", "ratio",
     "status", "bar",
 )  # fmt: skip
-# On a narrow terminal these are left out, in this order; never what was asked for.
+# Dropped on a narrow terminal, in this order, unless the user chose the columns.
 GIVE_WAY = ("mean", "min", "max", "std", "weight", "inf", "nan", "zeros", "shape", "bar", "ratio")
 
 
 def columns(rows: list[ParameterRow], view: View) -> dict[str, Column[ParameterRow]]:
-    """The columns asked for; else the default ones, with a norm for each step."""
+    """Return the chosen columns, else the default ones, with a norm for each step."""
     known = _plain()
     known["norm"] = dataclasses.replace(known["norm"], style=norm_style(rows))
     known["bar"] = bar_column(
@@ -218,7 +218,7 @@ def columns(rows: list[ParameterRow], view: View) -> dict[str, Column[ParameterR
 
 
 def give_way(rows: list[ParameterRow], view: View) -> tuple[str, ...]:
-    """What is left out first: figures, then the steps between the first and the last."""
+    """Return the columns to drop: figures, then the steps between the first and the last."""
     if view.asked is not None:
         return ()
     between = tuple(f"step {i}" for i in range(1, max(steps_of(rows) - 1, 1)))

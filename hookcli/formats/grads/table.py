@@ -1,4 +1,4 @@
-"""The table of gradients: a row per parameter, then a row per call of a layer."""
+"""The tables of gradients: one row per parameter, then one row per call of a layer."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _MOST = 8  # shared parameters named in a note
 
 
 def parameters(report: Report, view: View) -> list[ParameterRow]:
-    """The rows of the first table: none where only the second one's columns were asked for."""
-    asked = set(view.asked or GRADS_COLUMNS)
-    if asked & (GRADS_COLUMNS.keys() - SHARED_COLUMNS) or asked <= SHARED_COLUMNS:
+    """Return the rows of the first table; none if all chosen columns are in the second."""
+    chosen = set(view.asked or GRADS_COLUMNS)
+    if chosen & (GRADS_COLUMNS.keys() - SHARED_COLUMNS) or chosen <= SHARED_COLUMNS:
         return grads_rows.select_rows(report, view)
     return []
 
 
 def totals(report: Report) -> list[tuple[str, str]]:
-    """The norm over all parameters, how many have which status, and the sums of every report."""
+    """Return the norm over all parameters, the counts of statuses, and the totals of any report."""
     lines = []
     if report.totals.grad_norm is not None:
         lines.append(("Gradient norm", figure(report.totals.grad_norm)))
@@ -47,13 +47,13 @@ def totals(report: Report) -> list[tuple[str, str]]:
 
 
 def alarms(report: Report) -> list[tuple[str, str]]:
-    """The first value that is not finite."""
+    """Return a line about the first value that is not finite."""
     first = first_non_finite(report)
     return [] if first is None else [("first non-finite", first)]
 
 
 def _apart(name: str, other: str) -> tuple[str, str]:
-    """Two names without the last parts that they have in common; never without all of them."""
+    """Return two names without their common last parts, but with at least one part each."""
     ours, theirs = name.split("."), other.split(".")
     most = min(len(ours), len(theirs)) - 1
     pairs = zip(reversed(ours), reversed(theirs), strict=False)
@@ -63,7 +63,7 @@ def _apart(name: str, other: str) -> tuple[str, str]:
 
 
 def shared_names(report: Report) -> list[str]:
-    """`a.weight = b.weight` for each shared parameter, or `a.* = b.* ×8` where modules are."""
+    """Return `a.weight = b.weight` per shared parameter, or `a.* = b.* ×8` per shared module."""
     groups: dict[tuple[str, str], list[str]] = {}
     for row in report.parameters:
         for alias in row.shared_with:
@@ -76,24 +76,26 @@ def shared_names(report: Report) -> list[str]:
 
 
 def notes(report: Report, view: View, shown: int) -> list[str]:
-    """What a reader must know beside the rows."""
+    """Return the notes below the tables."""
     more = []
     if view.only is not None and not shown:
         more.append(summary.no_match("name", "--only", view.only))
     if report.parameters and all(row.status is None for row in report.parameters):
-        more.append("no backward ran: there are no gradients")
+        more.append("no backward pass ran, so no parameter has a gradient")
     elif report.error is not None:
-        more.append("backward stopped early: these are the gradients that had come")
+        more.append(
+            "the backward pass stopped early: only the gradients computed until then are shown"
+        )
     if grads_rows.steps_of(report.parameters) and view.asked is None:
-        more.append("the columns of steps are norms of gradients, other figures the last step's")
+        more.append("the Step columns show norms of gradients; the others show the last step")
     pairs = shared_names(report)
     if pairs:
-        more.append(f"shared, shown and counted once: {join_names(pairs, _MOST)}")
+        more.append(f"shared parameters, shown and counted once: {join_names(pairs, _MOST)}")
     return summary.run_notes(report, more)
 
 
 def render(report: Report, view: View) -> str:
-    """The model, both tables, the totals, what is wrong, and the notes."""
+    """Render the model, both tables, the totals, the problems and the notes."""
     rows, flow = parameters(report, view), grads_flow.select_rows(report, view)
     tables = [
         draw(

@@ -1,4 +1,4 @@
-"""Gradients as a tree: modules with the norm over all that is below them, then parameters."""
+"""Gradients as a tree: modules with the norm over all their parameters, then parameters."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from hookcli.formats.parts.text import figure, shape
 from hookcli.formats.view import View
 from hookcli.report.report import ParameterRow, Report
 
-_WIDEST = 1000  # characters that lines are filled up to
+_WIDEST = 1000  # characters to which lines are padded
 
 
 @dataclass(slots=True)
 class Branch:
-    """A module, by the last part of its name, with what is below it."""
+    """A module with its submodules and parameters, by the last part of their names."""
 
     branches: dict[str, Branch] = field(default_factory=dict)
     leaves: list[tuple[str, ParameterRow]] = field(default_factory=list)
-    squares: float | None = None  # of all norms below, None where there is no gradient
-    kind: str | None = None  # the module's type, None where it is not known
+    squares: float | None = None  # of all norms below, None without a gradient
+    kind: str | None = None  # the module's type, None if not known
 
     def add(self, parts: list[str], row: ParameterRow) -> None:
-        """Hang a parameter below its module."""
+        """Add a parameter to its module."""
         norm = parameters.measured(parameters.stat(row.grad, "norm"))
         branch = self
         for part in (*parts[:-1], None):
@@ -40,7 +40,7 @@ class Branch:
         branch.leaves.append((parts[-1], row))
 
     def find(self, parts: list[str]) -> Branch | None:
-        """The module that these parts lead to."""
+        """Return the module at this path, or None."""
         branch: Branch | None = self
         for part in parts:
             if branch is None:
@@ -49,7 +49,7 @@ class Branch:
         return branch
 
     def norm(self) -> str:
-        """The norm over all below."""
+        """Return the norm over all parameters below."""
         return "–" if self.squares is None else figure(math.sqrt(self.squares))
 
 
@@ -64,12 +64,12 @@ class GradientLine:
 
 
 def _guides(above: str) -> str:
-    """Those of the innermost levels: all of them, on every line, would take the depth squared."""
+    """Return the guides of the innermost levels: all of them would take the depth squared."""
     return above if len(above) <= 3 * DEEPEST else f"…{above[1 - 3 * DEEPEST :]}"
 
 
 def _lines(root: Branch, *, unicode: bool) -> Iterator[GradientLine]:
-    """All below the root, each with its guides."""
+    """Yield all lines below the root, with their guides."""
     bar, tee, end = ("│  ", "├─ ", "└─ ") if unicode else ("|  ", "|- ", "`- ")
     todo: list[tuple[str, str, ParameterRow | Branch, bool]] = []
 
@@ -92,7 +92,7 @@ def _lines(root: Branch, *, unicode: bool) -> Iterator[GradientLine]:
 
 
 def render(report: Report, view: View) -> str:
-    """The model, the tree, the totals, what is wrong, and the notes."""
+    """Render the model, the tree, the totals, the problems and the notes."""
     rows = parameters.select_rows(report, view)
     root = Branch()
     types = {row.name: row.type for row in report.layers if row.name is not None}
@@ -128,7 +128,7 @@ def render(report: Report, view: View) -> str:
 
 
 def _painted_label(line: GradientLine, width: int, view: View) -> str:
-    """The label, its guides faint; that of a parameter without a good gradient stands out."""
+    """Return the label: guides are faint, a parameter without a good gradient is highlighted."""
     style = None if line.row is None else parameters.name_style(line.row)
     text = f"{line.label:<{width}}"
     guides = paint(text[: line.guides], Style.FAINT, color=view.color)
@@ -136,6 +136,6 @@ def _painted_label(line: GradientLine, width: int, view: View) -> str:
 
 
 def _more(row: ParameterRow, scale: Scale, view: View) -> str:
-    """The bar and the status of a parameter."""
+    """Return the bar and the status of a parameter."""
     status = paint(parameters.status(row), status_style(row.status), color=view.color)
     return f"{scale.bar(parameters.stat(row.grad, 'norm'))}  {status}"

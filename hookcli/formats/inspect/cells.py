@@ -1,4 +1,4 @@
-"""One row of the report → the text of its cells."""
+"""The cells of one row of the report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hookcli.report.report import LayerRow
 
 
 class Caller:
-    """A calling row, whose name its callees' names leave out."""
+    """A calling row, whose name is omitted from the names of its callees."""
 
     def __init__(self, row: LayerRow) -> None:
         self._name = row.name or ""
@@ -19,9 +19,9 @@ class Caller:
         self._lengths = sorted({len(name) for name in names})
 
     def below(self, name: str) -> str | None:
-        """What follows the caller's name, or else one of its aliases; None if none is before it.
+        """Return what follows the caller's name, or one of its aliases, in a name; else None.
 
-        Each length is looked up once: a module may have a name in each of ten thousand places.
+        Each length is looked up once, as a module may have ten thousand names.
         """
         if not self._name:
             return None
@@ -32,7 +32,7 @@ class Caller:
 
 
 def short_name(row: LayerRow, caller: Caller | None) -> str:
-    """The name below the calling row's: `attn` under `h.0` for `h.0.attn`."""
+    """Return the name relative to the caller: `attn` under `h.0` for `h.0.attn`."""
     if row.name is None:
         return "(not registered)"
     if caller is not None:
@@ -46,7 +46,7 @@ def short_name(row: LayerRow, caller: Caller | None) -> str:
 def label(
     row: LayerRow, caller: Caller | None, times: int, *, unicode: bool, in_turn: bool = False
 ) -> str:
-    """Name and type: `conv1 (Conv2d) ×3`, and `×3 in turn` where its neighbours repeat with it."""
+    """Return name and type: `conv1 (Conv2d) ×3`, or `×3 in turn` if its neighbours repeat too."""
     kind = escape(row.original_name or row.type)
     text = kind if row.name == "" else f"{short_name(row, caller)} ({kind})"
     if times > 1:
@@ -55,9 +55,9 @@ def label(
 
 
 def parameters(row: LayerRow, *, hidden: bool) -> str:
-    """Own parameters, so that the column adds up; all below where rows are hidden.
+    """Return the module's own parameters, so that the column adds up; all if rows are hidden.
 
-    Frozen ones stand in parentheses, shared ones have a star, a repeated call has none again.
+    Frozen ones are in parentheses, shared ones have a star, a repeated call is "(reused)".
     """
     count = row.parameters if hidden else row.own_parameters
     if not count:
@@ -88,12 +88,12 @@ RIGHT = {"params", "own", "trainable", "macs", "flops", "call", "order"}
 
 
 def cost(count: int | None) -> str:
-    """A dash for what costs nothing, a question mark for what is not known."""
+    """Return a cost; zero is a dash, an unknown cost is a question mark."""
     return "?" if count is None else f"{count:,}" if count else "–"
 
 
 def cell(row: LayerRow, column: str, width: int, *, hidden: bool) -> str:
-    """The text of any column but `layer`, `macs` and `flops`."""
+    """Return the text of any column except `layer`, `macs` and `flops`."""
     if column == "input":
         return leaf_text(row.inputs, width, inputs=True)
     if column == "output":
@@ -104,5 +104,5 @@ def cell(row: LayerRow, column: str, width: int, *, hidden: bool) -> str:
 
 
 def no_output(row: LayerRow) -> str:
-    """Why a call shows no output: it raised, or gave no tensor."""
+    """Return the text for a call without output tensors: it raised, or returned none."""
     return "raised" if any(note.startswith("raised ") for note in row.notes) else "–"

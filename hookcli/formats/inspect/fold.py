@@ -1,7 +1,7 @@
-"""The call tree, with repeated calls folded: a loop over a cell is one row marked ×12.
+"""The call tree with repeated calls folded: a loop over a cell is one row marked ×12.
 
-Only repetitions that look alike are folded: the same modules, called by the same call, with the
-same shapes, all the way down.
+Repetitions are folded only if they look the same: the same modules, called by the same call, with
+the same shapes, including all calls below.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from hookcli.report.repetitions import repetitions
 from hookcli.report.report import LayerRow
 from hookcli.report.values import Leaf
 
-DEEPEST = 500  # levels of guides: all of them, on every row, would take the depth squared
-_LONGEST = 8  # rows in a repeating group: a loop body that calls up to so many modules
+DEEPEST = 500  # levels of guides on a row: all of them would take the depth squared
+_LONGEST = 8  # rows in a repeating group: the calls of a loop body
 
 
 @dataclass(frozen=True, slots=True)
 class CallNode:
-    """A row of the tree. `guides` are the levels above: True where their line goes on.
+    """A row of the tree. `guides` are the levels above: True if their line continues.
 
-    Those beyond `DEEPEST`, the outermost, are one or two that stand for all.
+    Beyond `DEEPEST` levels, one or two represent all outer ones.
     """
 
     row: LayerRow
@@ -30,13 +30,13 @@ class CallNode:
     in_turn: bool  # repeated together with its neighbours: a b a b, not a a b b
     guides: tuple[bool, ...]
     last: bool
-    hidden: bool  # it has calls below that the view leaves out
-    macs: int | None  # of all calls that the row stands for, and of those below that are hidden
+    hidden: bool  # the view omits calls below it
+    macs: int | None  # of all folded calls, including hidden calls below
     flops: int | None
 
 
 def _looks(rows: list[LayerRow], children: dict[int, list[int]]) -> dict[int, int]:
-    """A number for each row; equal numbers look alike, with all that is below them."""
+    """Return a number for each row; rows with equal numbers look the same, with all below."""
     numbers: dict[Hashable, int] = {}
     looks: dict[int, int] = {}
     for row in reversed(rows):  # a caller's order is below its callees'
@@ -48,7 +48,7 @@ def _looks(rows: list[LayerRow], children: dict[int, list[int]]) -> dict[int, in
 
 
 def _tensors(leaves: Sequence[Leaf]) -> tuple[Hashable, ...]:
-    """Paths, shapes and dtypes; statistics differ from call to call."""
+    """Return paths, shapes and dtypes, not statistics, which differ from call to call."""
     return tuple((leaf.path, leaf.shape, leaf.dtype, leaf.via) for leaf in leaves)
 
 
@@ -64,7 +64,7 @@ def _times(count: int | None, runs: int) -> int | None:
 
 
 def _costs(rows: list[LayerRow], children: dict[int, list[int]]) -> dict[int, _Cost]:
-    """MACs and FLOPs of each row with all below it."""
+    """Return the MACs and FLOPs of each row including all calls below."""
     costs: dict[int, _Cost] = {}
     for row in reversed(rows):
         macs, flops = row.macs, row.flops
@@ -75,7 +75,7 @@ def _costs(rows: list[LayerRow], children: dict[int, list[int]]) -> dict[int, _C
 
 
 def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[CallNode]:
-    """The rows as a tree in display order, down to `depth`."""
+    """Return the rows as a tree in display order, down to `depth`."""
     ordered = list(rows)
     known = {row.order: row for row in ordered}
     children: dict[int, list[int]] = {}

@@ -1,4 +1,4 @@
-"""The default format: torchinfo's look, one row per call, as wide as the terminal."""
+"""The default format: a table like torchinfo's, one row per call, as wide as the terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hookcli.report.report import LayerRow, Report
 
 @dataclass(frozen=True, slots=True)
 class LayerLine:
-    """One row to draw; `hidden` says that calls below it are left out."""
+    """One row to draw; `hidden`: calls below it are omitted."""
 
     row: LayerRow
     guides: str
@@ -27,7 +27,7 @@ class LayerLine:
     flops: int | None
 
     def cell(self, column: str, width: int) -> str:
-        """The text of a column."""
+        """Return the text of a column."""
         if column == "layer":
             return fit(self, width)
         if column in {"macs", "flops"}:
@@ -36,19 +36,19 @@ class LayerLine:
 
 
 def guides(node: CallNode, *, unicode: bool) -> str:
-    """The tree lines before a row."""
+    """Return the tree lines before a row."""
     if not node.guides:
         return ""
     bar, tee, end = ("│  ", "├─ ", "└─ ") if unicode else ("|  ", "|- ", "`- ")
     levels = node.guides[1:]
-    above = "".join(bar if goes_on else "   " for goes_on in levels[-DEEPEST:])
+    above = "".join(bar if continues else "   " for continues in levels[-DEEPEST:])
     if len(levels) > DEEPEST:
         above = "…" + above[1:]
     return above + (end if node.last else tee)
 
 
 def fit(line: LayerLine, width: int) -> str:
-    """The first cell within `width`: deep guides give way first, from the left, then the label."""
+    """Return the first cell within `width`: guides are cut first, from the left, then the label."""
     room = max(width // 2, width - len(line.label))
     above = line.guides
     if len(above) > room:
@@ -68,7 +68,7 @@ def _drawn(line: LayerLine, cell: str) -> int:
 
 
 def lines(report: Report, view: View) -> list[LayerLine]:
-    """The rows to draw, with their first cell."""
+    """Return the rows to draw, with their first cell."""
     if view.flat():
         return [
             LayerLine(
@@ -98,7 +98,7 @@ def lines(report: Report, view: View) -> list[LayerLine]:
 
 
 def columns(report: Report, view: View) -> list[str]:
-    """The columns asked for, less those that nothing is known of."""
+    """Return the chosen columns, else the default ones without unknown costs."""
     counted = {
         "macs": report.totals.macs is not None,
         "flops": report.totals.flops is not None,
@@ -108,16 +108,16 @@ def columns(report: Report, view: View) -> list[str]:
     return [c for c in asked if not default or counted.get(c, True)]
 
 
-_TITLE_ROOM = 2  # columns are so much wider than their titles
+_TITLE_ROOM = 2  # characters by which columns are wider than their titles
 _SHAPES = {"input", "output"}
 _TEXTS = {"place", "notes", "aliases", "name"}
-_GIVE_WAY = ("input", "flops", "macs")  # on a narrow terminal, in this order
+_GIVE_WAY = ("input", "flops", "macs")  # dropped on a narrow terminal, in this order
 
 
 def _column(name: str, width: int) -> Column[LayerLine]:
-    """A column of a table that is `width` wide.
+    """Return a column of a table that is `width` wide.
 
-    Texts give way first, then shapes, then the tree of layers; then both as far as can be.
+    Text columns shrink first, then shapes, then the tree of layers, then both as far as possible.
     """
     title, right = COLUMNS[name], name in RIGHT
 
@@ -158,7 +158,7 @@ def _draw(report: Report, view: View) -> str:
 
 
 def render(report: Report, view: View) -> str:
-    """The model, the table, the totals and the notes."""
+    """Render the model, the table, the totals and the notes."""
     return page.assemble(
         report,
         view,

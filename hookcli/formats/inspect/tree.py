@@ -1,4 +1,4 @@
-"""A line for each call, indented below its caller, with every leaf and the place in the source."""
+"""One line per call, indented below its caller, with all tensors and the place in the source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hookcli.report.report import LayerRow, Report
 
 
 def render(report: Report, view: View) -> str:
-    """The model, the tree, the totals and the notes. Lines are as long as they need to be."""
+    """Render the model, the tree, the totals and the notes. Lines are not cut."""
     arrow = "→" if view.unicode else "->"
     out = head_lines(report, view)
     out.append("")

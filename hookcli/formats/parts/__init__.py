@@ -1,1 +1,1 @@
-"""What several formats are made of: text, grids, bars, headers, summaries."""
+"""Parts that several formats share: text, grids, bars, headers, summaries."""

@@ -1,4 +1,4 @@
-"""Rows → a drawn table that fits: columns give way in a stated order, then shrink."""
+"""Draw rows as a table that fits a width: columns are dropped in a given order, then shrink."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from hookcli.formats.parts.widths import shrink
 
 Row = TypeVar("Row")
 _GAP = 2  # between columns
-LAST_TURN = 9  # of those in which columns shrink: it is for columns that may not be left out
-_LEAST_ASKED = 8  # a column that was asked for never goes away, and shrinks to this
-_WIDEST = 1000  # of a column that does not shrink: all rows are as wide as its widest cell
-MARKDOWN_WIDTH = 60  # of a cell in Markdown
+LAST_TURN = 9  # of shrinking: for columns that cannot be dropped
+_LEAST_ASKED = 8  # the least width of a column that cannot be dropped
+_WIDEST = 1000  # the largest width of a column that does not shrink
+MARKDOWN_WIDTH = 60  # the largest width of a cell in Markdown
 
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[Row]):
-    """One column. `text` gives a cell in full, `fit` one within a width (else it is cut).
+    """One column. `text` returns a whole cell, `fit` a cell within a width (default: cut).
 
-    `least` is how narrow the column may become; None: it never does. One that is `spare` becomes
-    so before the others do. `style` gives the style of a cell, or None. `guides` says how many
-    characters at the start of a cell are lines of a tree.
+    `least` is the width to which the column may shrink; None: it does not shrink. A `spare` column
+    shrinks before the others. `style` returns the style of a cell, or None. `guides` returns how
+    many characters at the start of a cell are lines of a tree.
 
-    `turns` stand in place of `least` and `spare` where a column shrinks more than once: pairs of a
-    turn and the width that it may shrink to in it. A column that does not `grow` leaves the room
-    that short forms of other cells make to other columns.
+    `turns` replaces `least` and `spare` if a column shrinks more than once: pairs of a turn and the
+    width to which it may shrink in that turn. A column that does not `grow` leaves to others the
+    room that short forms of cells save.
     """
 
     title: str
@@ -43,11 +43,11 @@ class Column(Generic[Row]):
     grow: bool = True
 
     def within(self, row: Row, width: int) -> str:
-        """The cell within a width."""
+        """Return the cell within a width."""
         return cut(self.text(row), width) if self.fit is None else self.fit(row, width)
 
     def shrinks(self) -> tuple[tuple[int, int], ...]:
-        """The turns in which it shrinks, each with the width that it may shrink to."""
+        """Return the turns in which the column shrinks, each with its least width."""
         if self.turns or self.least is None:
             return self.turns
         return (0 if self.spare else 1, self.least), (LAST_TURN, _LEAST_ASKED)
@@ -55,9 +55,9 @@ class Column(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class _Measured(Generic[Row]):
-    """A column with its cells in full, and the widths that it may have.
+    """A column with its whole cells and its possible widths.
 
-    `natural` is that of the widest cell, `title` the least that the title takes.
+    `natural` is the width of the widest cell, `title` the least width of the title.
     """
 
     name: str
@@ -69,11 +69,11 @@ class _Measured(Generic[Row]):
 
     @property
     def least(self) -> int:
-        """The width that it wants at the least."""
+        """The least width before the last turn."""
         return min([self.natural, *(w for turn, w in self.turns.items() if turn < LAST_TURN)])
 
     def painter(self, row: Row, cell: str) -> Callable[[str], str]:
-        """What gives the cell its colours, with the blanks that pad it."""
+        """Return the function that colours the padded cell."""
         guides = 0 if self.column.guides is None else self.column.guides(row, cell)
         if guides:
             return lambda padded: paint_start(padded, guides, Style.FAINT)
@@ -84,7 +84,7 @@ class _Measured(Generic[Row]):
         return lambda padded: paint(padded, style)
 
     def within(self, row: Row, index: int, width: int) -> str:
-        """A cell within a width."""
+        """Return a cell within a width."""
         text = self.cells[index]
         return text if len(text) <= width else self.column.within(row, width)
 
@@ -102,12 +102,12 @@ def _measure(
 
 
 def _over(widths: Sequence[int], width: int) -> int:
-    """By how much columns of these widths are wider than the table may be."""
+    """Return by how much columns of these widths exceed the width of the table."""
     return sum(widths) + _GAP * (len(widths) - 1) - width
 
 
 def _allot(columns: list[_Measured[Row]], natural: list[int], width: int) -> list[int]:
-    """The columns' widths: they shrink turn by turn until the table fits."""
+    """Return the widths of the columns, which shrink turn by turn until the table fits."""
     widths = [min(n, max(width, column.least)) for n, column in zip(natural, columns, strict=True)]
     for turn in sorted({turn for column in columns for turn in column.turns}):
         least = [c.turns.get(turn, w) for c, w in zip(columns, widths, strict=True)]
@@ -116,7 +116,7 @@ def _allot(columns: list[_Measured[Row]], natural: list[int], width: int) -> lis
 
 
 def _widths(columns: list[_Measured[Row]], rows: Sequence[Row], width: int) -> list[int]:
-    """The columns' widths; what short forms of cells leave over, the other columns get."""
+    """Return the widths of the columns; other columns get the room that short forms save."""
     natural = [column.natural for column in columns]
     widths = _allot(columns, natural, width)
     for i, (measured, given) in enumerate(zip(columns, widths, strict=True)):
@@ -137,11 +137,11 @@ def draw(
     title_room: int | None = None,
     empty: bool = False,
 ) -> str:
-    """The table: a line of titles, a rule, a line for each row. `give_way`: what is left out first.
+    """Return the table: a line of titles, a rule, a line for each row.
 
-    `title_room` is how much wider than its title every column is; None: a column that shrinks may
-    become narrower than its title. Without rows there is nothing to draw: "", or the titles alone
-    where the table may be `empty`.
+    `give_way` lists the columns to drop if the table is too wide, the first one first. Every column
+    is at least `title_room` wider than its title; None: a column that shrinks may become narrower
+    than its title. Without rows the result is "", or only the titles if the table may be `empty`.
     """
     if not columns or not (rows or empty):
         return ""
@@ -176,7 +176,7 @@ def _line(
     right: Sequence[bool],
     painters: Sequence[Callable[[str], str]] = (),
 ) -> str:
-    """Cells side by side, each at its column's left or right."""
+    """Return one line of cells, each aligned left or right in its column."""
     padded = [
         cell.rjust(width) if is_right else cell.ljust(width)
         for cell, width, is_right in zip(cells, widths, right, strict=True)
@@ -189,7 +189,7 @@ def _line(
 def cells_of(
     columns: Mapping[str, Column[Row]], rows: Sequence[Row], width: int = MARKDOWN_WIDTH
 ) -> list[list[str]]:
-    """The cells of each row, none wider than `width`."""
+    """Return the cells of each row, none wider than `width`."""
     return [
         [
             (text if len(text := column.text(row)) <= width else column.within(row, width)).strip()

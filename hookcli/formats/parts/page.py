@@ -11,13 +11,13 @@ from hookcli.formats.view import View
 from hookcli.report.report import Report
 from hookcli.text import shorten
 
-_LEAST = 40  # columns: below that, lines are as long as they must be
+_LEAST = 40  # columns: lines are wrapped at this width on narrower terminals
 _ASCII = {"–": "-", "…": "~", "×": "x", "→": "->", "≈": "~"}
-_FIGURE = 20  # characters: what is longer is a sentence, and stands left
+_FIGURE = 20  # characters: longer strings are sentences, and are aligned left
 
 
 def wrapped(text: str, width: int, *, indent: int = 6) -> str:
-    """The text over several lines, the later ones indented; long words stay whole."""
+    """Wrap the text over several lines, later lines indented; long words are not broken."""
     return "\n".join(
         textwrap.wrap(
             text,
@@ -30,7 +30,7 @@ def wrapped(text: str, width: int, *, indent: int = 6) -> str:
 
 
 def plain(text: str, view: View) -> str:
-    """Without the glyphs that an ASCII terminal lacks."""
+    """Replace the glyphs that an ASCII terminal does not have."""
     if view.unicode:
         return text
     for glyph, ascii_ in _ASCII.items():
@@ -41,7 +41,7 @@ def plain(text: str, view: View) -> str:
 def labelled(
     label: str, text: str, view: View, style: Style | None, *, width: int | None = None
 ) -> str:
-    """`note: …` over several lines, its label in a style. A `width` of 0: one line."""
+    """Return `label: text`, wrapped, with its label in a style. A `width` of 0: one line."""
     body = f"{label}: {text}"
     body = body if width == 0 else wrapped(body, width or view.width)
     if not body.startswith(f"{label}:"):  # it was wrapped within the label
@@ -55,12 +55,12 @@ def alarm_style(label: str) -> Style:
 
 
 def head(report: Report, view: View) -> str:
-    """Model, input and run, each on a line."""
+    """Return the lines about the model, the input and the run."""
     return "\n".join(head_lines(report, view, max(view.width, _LEAST)))
 
 
 def head_lines(report: Report, view: View, width: int | None = None) -> list[str]:
-    """The lines of the head, within a width if there is one."""
+    """Return the lines of the head, within a width if there is one."""
     lines = [f"{name:<6} {text}" for name, text in summary.head(report)]
     lines = lines if width is None else [shorten(line, width) for line in lines]
     return [paint(lines[0], Style.TITLE, color=view.color), *lines[1:]]
@@ -85,9 +85,9 @@ def assemble(
     notes: Sequence[str],
     alarms: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """All parts that have something to say, a blank line between them.
+    """Return all parts that are not empty, separated by blank lines.
 
-    `alarms` are (label, text), and stand before the checks that failed.
+    `alarms` are (label, text) lines before the failed checks.
     """
     parts = [head(report, view), *tables, *ranks.tables(report, view)]
     totals = [*totals, *ranks.totals(report)]

@@ -1,4 +1,4 @@
-"""What several ranks found: buckets and shards, who got no gradient, and who is not as rank 0."""
+"""Results of several ranks: buckets, shards, missing gradients and differences from rank 0."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from hookcli.report.values import Number
 from hookcli.text import join_names, pluralize
 
 _WAYS = {"ddp": "DistributedDataParallel", "fsdp": "FSDP2"}
-_MOST = 4  # of anything that a sentence names
+_MOST = 4  # names in one sentence
 _GIVE_WAY = ("norm_exact", "order", "norms_before", "norm_after")
 
 
 def names(parameters: Sequence[str], most: int = 2) -> str:
-    """The first ones, and how many more."""
+    """Return the first names, and the number of the others."""
     return join_names([escape(name) for name in parameters], most, rest=" +{}")
 
 
 def _range(norms: Sequence[Number | None]) -> str:
-    """The smallest and the largest over the ranks; one figure where they round to the same."""
+    """Return the smallest and the largest over the ranks, or one figure if they look equal."""
     plain = sorted(float(norm) for norm in norms if norm is not None)
     if not plain:
         return "–"
@@ -33,7 +33,7 @@ def _range(norms: Sequence[Number | None]) -> str:
 
 
 def _wire(row: BucketRow) -> str:
-    """Bytes sent, and their part of plain all-reduce's."""
+    """Return the bytes sent, and their ratio to those of plain all-reduce."""
     if row.wire_bytes is None or not row.plain_bytes:
         return "–"
     return f"{size(row.wire_bytes)} ({row.wire_bytes / row.plain_bytes:.2f})"
@@ -45,9 +45,9 @@ _BUCKETS: dict[str, Column[BucketRow]] = {
     "order": Column("Ready", lambda row: str(row.order), right=True),
     "size": Column("Size", lambda row: size(row.bytes), right=True),
     "parameters": Column("Parameters", lambda row: names(row.parameters), least=16),
-    "norms_before": Column("Own norm", lambda row: _range(row.norms_before), right=True),
-    "norm_after": Column("After", lambda row: figure(row.norm_after), right=True),
-    "norm_exact": Column("Exact", lambda row: figure(row.norm_exact), right=True),
+    "norms_before": Column("Norm before", lambda row: _range(row.norms_before), right=True),
+    "norm_after": Column("Norm after", lambda row: figure(row.norm_after), right=True),
+    "norm_exact": Column("Exact norm", lambda row: figure(row.norm_exact), right=True),
     "error": Column("Error", lambda row: figure(row.error), right=True),
     "wire": Column("Sent (of all-reduce)", _wire, right=True),
 }
@@ -60,7 +60,7 @@ _UNITS: dict[str, Column[UnitRow]] = {
 
 
 def tables(report: Report, view: View) -> list[str]:
-    """The buckets of each step whose buckets are others than the step's before; or the shards."""
+    """Return the tables of buckets and of shards; steps with the same buckets are shown once."""
     distributed = report.distributed
     if distributed is None or view.asked is not None:
         return []
@@ -72,7 +72,7 @@ def tables(report: Report, view: View) -> list[str]:
 
 
 def _telling(distributed: Distributed) -> list[BucketRow]:
-    """The buckets of the last step, and of each where they changed or the error did."""
+    """Return the buckets of the last step, and of each step before they changed."""
     steps: dict[int, list[BucketRow]] = {}
     for row in distributed.buckets:
         steps.setdefault(row.step, []).append(row)
@@ -90,7 +90,7 @@ def _what(rows: Sequence[BucketRow]) -> list[tuple[tuple[str, ...], int | None]]
 
 
 def totals(report: Report) -> list[tuple[str, str]]:
-    """Who ran, and what a step sent."""
+    """Return lines about the ranks, and about the traffic of a step."""
     distributed = report.distributed
     if distributed is None:
         return []
@@ -108,14 +108,14 @@ def totals(report: Report) -> list[tuple[str, str]]:
         sent = sum(row.wire_bytes or 0 for row in rows)
         plain = sum(row.plain_bytes for row in rows)
         part = f", {sent / plain:.2f} of plain all-reduce" if plain else ""
-        lines.append(("Sent in a step", f"{size(sent)} a rank{part}"))
+        lines.append(("Sent per step", f"{size(sent)} per rank{part}"))
     if distributed.rebuilt is not None:
         lines.append(("Buckets rebuilt", f"at step {distributed.rebuilt}"))
     return lines
 
 
 def alarms(report: Report) -> list[tuple[str, str]]:
-    """Parameters without gradient, by name and rank; and what is not as on rank 0."""
+    """Return lines about parameters without gradient, and about differences from rank 0."""
     distributed = report.distributed
     if distributed is None:
         return []
@@ -127,8 +127,8 @@ def alarms(report: Report) -> list[tuple[str, str]]:
         lines.append(
             ("no gradient", f"on {_on(ranks, distributed.world_size)}: {names(rows, _MOST)}")
         )
-    alike = report.error is not None and report.error.message.startswith("all ranks")
-    for rank in () if alike else distributed.ranks:
+    same_error = report.error is not None and report.error.message.startswith("all ranks")
+    for rank in () if same_error else distributed.ranks:
         lines += [("ranks differ", text) for text in _differing(rank)]
     return lines
 
@@ -141,9 +141,9 @@ def _on(ranks: Sequence[int], world: int) -> str:
 
 
 def _differing(rank: RankRow) -> list[str]:
-    """One sentence for each sort of difference; who died says why."""
+    """Return one sentence for each sort of difference, or the error of the rank."""
     if rank.error is not None:
-        return [f"rank {rank.rank} {'left no report' if rank.status == 'dead' else 'failed'}: "
+        return [f"rank {rank.rank} {'died' if rank.status == 'dead' else 'failed'}: "
                 f"{escape(rank.error)}"]  # fmt: skip
     sentences = []
     sorts: dict[str, list[DifferenceRow]] = {}
@@ -156,24 +156,24 @@ def _differing(rank: RankRow) -> list[str]:
 
 
 def sentence(row: DifferenceRow) -> str:
-    """A difference in words."""
+    """Return a difference in words."""
     target = escape(row.target)
     here, there = (_value(value) for value in (row.value, row.of_rank_0))
     if row.what in {"gradient", "parameter value"}:
         noun = "the gradient" if row.what == "gradient" else "the value"
         if here == there:
-            return f"{noun} of {target} has other bits, of the same norm {here}"
-        return f"{noun} of {target} has norm {here}, on rank 0 {there}"
+            return f"{noun} of {target} has different bits, but the same norm {here}"
+        return f"{noun} of {target} has norm {here}, but {there} on rank 0"
     if row.what == "call":
-        return f"call {target} is of {here}, on rank 0 of {there}"
+        return f"call {target} is a call of {here}, but of {there} on rank 0"
     if row.what == "calls":
-        return f"there were {here} calls, on rank 0 {there}"
+        return f"{here} calls, but {there} on rank 0"
     if row.what == "uncalled":
-        ran, did = ("did not run", "did") if row.value else ("ran", "did not")
-        return f"{target} {ran}, on rank 0 it {did}"
+        here, there = ("did not run", "ran") if row.value else ("ran", "did not run")
+        return f"{target} {here}, but {there} on rank 0"
     if row.what == "status":
-        return f"the gradient of {target} is {here}, on rank 0 {there}"
-    return f"the {row.what} {target} is {here}, on rank 0 {there}"
+        return f"the gradient of {target} is {here}, but {there} on rank 0"
+    return f"the {row.what} {target} is {here}, but {there} on rank 0"
 
 
 def _value(value: object) -> str:

@@ -1,4 +1,4 @@
-"""A report's places as files and lines, named from the root of the user's repository."""
+"""Places of a report as files and lines, relative to the root of the user's repository."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _MODULE = re.compile(r"(?P<file>.+\.\w+)(?::\w+)?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A line of a file. `inside` says that the file is named from the root."""
+    """A line of a file. `inside`: the path is relative to the root."""
 
     file: str
     line: int
     inside: bool
 
     def uri(self) -> str:
-        """The file as a URI: relative where it stands inside."""
+        """Return the file as a URI: relative if it is inside."""
         text = quote(self.file, errors="replace")
         return text if self.inside or not text.startswith("/") else f"file://{text}"
 
 
 def source_of(place: str | None, view: View) -> Source | None:
-    """The line that a place names: "net.py:12", "hooks.yaml:14: hooks[2].at".
+    """Return the line of a place such as "net.py:12" or "hooks.yaml:14: hooks[2].at".
 
-    None where it names none, such as a flag.
+    None if the place is not in a file, such as a flag.
     """
     match = _PLACE.fullmatch(place or "")
     return None if match is None else _named(match["file"], int(match["line"]), view)
@@ -48,7 +48,7 @@ def _named(file: str, line: int, view: View) -> Source:
 
 
 def model_source(report: Report, view: View) -> Source:
-    """Where the model stands; the first line of what was named where its class is not known."""
+    """Return the line of the model's class; if it is not known, the first line of the file."""
     source = source_of(report.model.place, view)
     if source is not None:
         return source
@@ -58,10 +58,10 @@ def model_source(report: Report, view: View) -> Source:
 
 
 def finding_source(row: CheckRow, report: Report, view: View) -> Source:
-    """Where a finding stands, or else the model: a finding without a line is shown nowhere."""
+    """Return the line of a finding, or of the model: viewers hide a finding without a line."""
     return source_of(row.place, view) or model_source(report, view)
 
 
 def folder_uri(folder: str) -> str:
-    """A folder as a URI, which ends in a slash."""
+    """Return a folder as a URI that ends in a slash."""
     return f"file://{quote(folder.rstrip('/'), errors='replace')}/"

@@ -1,4 +1,4 @@
-"""What stands around the rows: the model, the batch and the run above; totals and notes below."""
+"""The lines around the tables: model, batch and run above; totals and notes below."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def _tree(node: Tree) -> str:
 
 
 def batch(inputs: Inputs) -> str:
-    """The batch on one line, and where it came from."""
+    """Return the batch on one line, with its origin."""
     given = [_tree(a) for a in inputs.args]
     given += [f"{escape(k)}={_tree(v)}" for k, v in inputs.kwargs.items()]
-    return f"{', '.join(given) or 'nothing'}  ({inputs.origin})"
+    return f"{', '.join(given) or 'none'}  ({inputs.origin})"
 
 
 def head(report: Report) -> list[tuple[str, str]]:
-    """(label, text) lines: model, input, run."""
+    """Return (label, text) lines about the model, the input, the run and the loss."""
     model, run = report.model, report.run
     name = escape(model.type or model.source)
     lines = [("model", f"{name}  {place(model.place or model.source)}")]
@@ -54,15 +54,16 @@ def head(report: Report) -> list[tuple[str, str]]:
 
 
 def _extent(run: RunInfo) -> str:
-    """How many steps and ranks, where more than one."""
+    """Return the numbers of steps and ranks, if more than one."""
     counts = ((run.steps, "steps"), (run.world_size, "ranks"))
     return "".join(f", {count} {what}" for count, what in counts if count > 1)
 
 
 def _uncounted(report: Report) -> tuple[int, int, int] | None:
-    """Elements of parameters that no row shows, and of those that rows show again.
+    """Return three numbers of elements of parameters, or None if a count is not known.
 
-    The former stand in modules that never ran, or that others used without a call.
+    They are those in modules that never ran, those used without a call, and those that rows show
+    more than once.
     """
     seen = {row.name: row for row in report.layers if row.registered and row.call == 0}
     homes = {name for row in seen.values() for name in (row.name, *row.aliases)}
@@ -87,7 +88,7 @@ def _uncounted(report: Report) -> tuple[int, int, int] | None:
 
 
 def totals(report: Report) -> list[tuple[str, str]]:
-    """(label, text) lines that add the rows up."""
+    """Return (label, text) lines with the totals of the rows."""
     model = report.model
     lines: list[tuple[str, str]] = []
     if model.parameters is not None:
@@ -124,7 +125,7 @@ _MEASURED = {
 
 
 def _measured(report: Report) -> list[tuple[str, str]]:
-    """What a backward cost, or would take."""
+    """Return lines about the measured cost of a backward, and the estimated cost of training."""
     lines = []
     for measurement in report.measurements:
         label = _MEASURED.get((measurement.probe, measurement.target))
@@ -135,7 +136,7 @@ def _measured(report: Report) -> list[tuple[str, str]]:
 
 
 def _failure(error: ErrorInfo) -> str:
-    """Why the rows end where they do."""
+    """Return the error that ended the run, in one line."""
     layer = "" if error.layer is None else f" in '{escape(error.layer)}'" if error.layer else ""
     where = f", at {place(error.place)}" if error.place else ""
     message = escape(" ".join(error.message.split()))
@@ -146,19 +147,19 @@ _NUMBER = re.compile(r"(?<=\.)\d+(?=[. ])|^\d+(?=[. ])")
 
 
 def join_alike(names: list[str]) -> str:
-    """Names in order; those that differ in an index alone as one, `h.*.attn.drop (Dropout) ×12`."""
+    """Join names; names that differ only in an index become one, `h.*.attn.drop (Dropout) ×12`."""
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(_NUMBER.sub("*", name), []).append(name)
     shown = [
-        escape(alike[0]) if len(alike) == 1 else f"{escape(pattern)} ×{len(alike)}"
-        for pattern, alike in groups.items()
+        escape(group[0]) if len(group) == 1 else f"{escape(pattern)} ×{len(group)}"
+        for pattern, group in groups.items()
     ]
     return join_names(shown, _MOST)
 
 
 def failed(report: Report) -> list[tuple[str, str]]:
-    """(label, text) of each check that failed or could not be judged, errors first."""
+    """Return (label, text) of each check that failed or could not be judged, errors first."""
     failures = []
     for check in report.checks:
         if check.status not in {"fail", "error"}:
@@ -174,13 +175,13 @@ def failed(report: Report) -> list[tuple[str, str]]:
 
 
 def notes(report: Report, only: str | None = None) -> list[str]:
-    """What a reader must know beside the rows of calls. `only` is the view's glob."""
+    """Return the notes below the rows of calls. `only` is the glob of the view."""
     lines = [escape(w) for w in report.warnings]
     if only is not None and not any(fnmatchcase(row.name or "", only) for row in report.layers):
         lines.append(no_match("name", "--only", only))
     lines += _fallback(report)
     if any(row.shared_with and row.call == 0 for row in report.layers):
-        lines.append("* shared with another module, and counted once in the total")
+        lines.append("* shared with another module, counted once in the total")
     lines += [
         f"neutral: {escape(row.message)}"
         for row in report.checks
@@ -190,29 +191,33 @@ def notes(report: Report, only: str | None = None) -> list[str]:
 
 
 def run_notes(report: Report, more: Sequence[str] = ()) -> list[str]:
-    """What a reader must know of a run, whatever rows are shown. `more` are the view's own."""
+    """Return the notes about the run; `more` are additional notes of the view."""
     return [*(escape(w) for w in report.warnings), *_fallback(report), *more, *_facts(report)]
 
 
 def no_match(what: str, flag: str, value: str) -> str:
-    """A note that a view shows nothing."""
+    """Return the note that a view matches nothing."""
     return f"no {what} matches {flag} {escape(value)}"
 
 
 def _fallback(report: Report) -> list[str]:
     why = report.run.fallback
-    return [f"real tensors, because the fake run failed: {escape(why)}"] if why else []
+    return (
+        [f"real tensors were used, because the run with fake tensors failed: {escape(why)}"]
+        if why
+        else []
+    )
 
 
 def _facts(report: Report) -> list[str]:
-    """What never ran, what was not registered, what changed, and why the rows end."""
+    """Return notes about uncalled and unregistered modules, changed buffers, and the error."""
     facts = []
     if report.uncalled:
         names = [f"{row.name} ({row.type})" for row in report.uncalled]
         facts.append(f"never called: {join_alike(names)}")
-    strangers = sorted({row.type for row in report.layers if not row.registered})
-    if strangers:
-        facts.append(f"called, but not registered: {', '.join(escape(s) for s in strangers)}")
+    unregistered = sorted({row.type for row in report.layers if not row.registered})
+    if unregistered:
+        facts.append(f"called, but not registered: {', '.join(map(escape, unregistered))}")
     changed = [buffer.name for buffer in report.buffers if buffer.changed]
     if changed:
         facts.append(f"buffers changed by the forward: {join_alike(changed)}")

@@ -10,12 +10,12 @@ from hookcli.report.values import Leaf, Shape
 
 
 def number(value: int | None) -> str:
-    """1,234,567; a dash for what is not known."""
+    """Return an integer as 1,234,567; None as a dash."""
     return "–" if value is None else f"{value:,}"
 
 
 def figure(value: object) -> str:
-    """A measured number in three or four digits: 0.1234, 1.23e-05, nan; a dash for none."""
+    """Return a measured number in three or four digits: 0.1234, 1.23e-05, nan; None as a dash."""
     if value is None:
         return "–"
     if isinstance(value, str):  # "nan", "inf", "-inf"
@@ -28,7 +28,7 @@ def figure(value: object) -> str:
 
 
 def size(value: int | None) -> str:
-    """Bytes in decimal units, as torchinfo and disks count them."""
+    """Return bytes in decimal units, as torchinfo and disks do."""
     if value is None:
         return "–"
     for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
@@ -38,7 +38,7 @@ def size(value: int | None) -> str:
 
 
 def shape(value: Shape, *, tight: bool = False) -> str:
-    """[2, 3, 32, 32]; a dimension without one size is a star."""
+    """Return a shape as [2, 3, 32, 32]; a dimension without a fixed size is a star."""
     return "[" + ("," if tight else ", ").join("*" if s is None else str(s) for s in value) + "]"
 
 
@@ -49,9 +49,9 @@ def _leaf(leaf: Leaf, *, named: bool, tight: bool) -> str:
 
 
 def leaf_text(leaves: Sequence[Leaf], width: int, *, inputs: bool = False) -> str:
-    """As many leaves as fit, then how many more there are.
+    """Return as many leaves as fit, then the number of the others.
 
-    Paths are left out where there is one leaf, and for positional inputs.
+    Paths are omitted for a single leaf and for positional inputs.
     """
     if not leaves:
         return "–"
@@ -69,7 +69,7 @@ def leaf_text(leaves: Sequence[Leaf], width: int, *, inputs: bool = False) -> st
 
 
 def _head_of(value: Shape, width: int) -> str:
-    """The first sizes of a shape, whole ones: half a number would be another."""
+    """Return the first sizes of a shape; a number is never cut."""
     for shown in range(min(len(value), width), 0, -1):  # each takes two characters
         text = shape(value[:shown], tight=True)
         text = text if shown == len(value) else f"{text[:-1]},…]"
@@ -79,7 +79,7 @@ def _head_of(value: Shape, width: int) -> str:
 
 
 def _parts(leaves: Sequence[Leaf], width: int, *, inputs: bool, tight: bool) -> list[str]:
-    """The first leaves, as many as fit: a cache can hold hundreds."""
+    """Return the first leaves that fit: a cache can contain hundreds."""
     parts: list[str] = []
     for leaf in leaves:
         named = len(leaves) > 1 and not (inputs and leaf.path.startswith("["))
@@ -92,17 +92,17 @@ def _parts(leaves: Sequence[Leaf], width: int, *, inputs: bool, tight: bool) -> 
 
 
 def leaves_full(leaves: Sequence[Leaf], *, inputs: bool = False) -> str:
-    """Every leaf with its path."""
+    """Return every leaf with its path."""
     return leaf_text(leaves, 1 << 30, inputs=inputs)
 
 
-# Without `.*` before it, which a search would try again at each character; the slash behind it may
-# be the one before the next.
+# Without a leading `.*`, which a search would try again at each character. The lookahead leaves the
+# slash for the next match.
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages(?=[/\\])")
 
 
 def place(text: str | None) -> str:
-    """A place for a person: an installed package's file without the way to it."""
+    """Return a place for display: files of installed packages without the folder of packages."""
     if text is None:
         return "–"
     return escape("\n".join(_below_packages(line) for line in text.split("\n")))
@@ -114,7 +114,7 @@ def _below_packages(line: str) -> str:
 
 
 def cut(text: str, width: int, *, mark: str = "…") -> str:
-    """The text within `width`, cut in the middle."""
+    """Return the text within `width`, cut in the middle."""
     if len(text) <= width:
         return text
     if width <= len(mark):
@@ -125,5 +125,5 @@ def cut(text: str, width: int, *, mark: str = "…") -> str:
 
 
 def sentence(text: str) -> str:
-    """With a capital letter and a full stop."""
+    """Return the text with a capital letter and a period."""
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")

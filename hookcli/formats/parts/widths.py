@@ -1,4 +1,4 @@
-"""Columns that give way until a table fits."""
+"""Shrink columns until a table fits."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 
 def shrink(widths: list[int], least: Sequence[int], excess: int) -> int:
-    """Take `excess` from the widest that may shrink, one character after another; what is left.
+    """Take `excess` characters from the widest columns that may shrink; return what is left of it.
 
-    Of the widest the first gives first. The work does not depend on how wide they are: a name may
-    be a million characters long.
+    Of equally wide columns the first shrinks first. The work does not depend on the widths, as a
+    name may be a million characters long.
     """
     while excess > 0:
         free = [i for i, width in enumerate(widths) if width > least[i]]
@@ -17,7 +17,7 @@ def shrink(widths: list[int], least: Sequence[int], excess: int) -> int:
             break
         most = max(widths[i] for i in free)
         level = [i for i in free if widths[i] == most]
-        # Down to the next width or limit all of these give in turn.
+        # All widest columns shrink in turn, down to the next width or limit.
         below = [widths[i] for i in free if widths[i] < most]
         floor = max([least[i] for i in level] + below)
         rounds = min(most - floor, excess // len(level))

@@ -1,1 +1,1 @@
-"""Events and calls as they ran in time."""
+"""Calls and events on a timeline."""

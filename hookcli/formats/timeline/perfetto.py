@@ -1,7 +1,7 @@
 """A timeline in Chrome's trace format, for ui.perfetto.dev and chrome://tracing.
 
-Phases, forward and backward are threads of one process, ranks are processes. Hooks are instants
-on the track of their phase; an arrow goes from each call's forward to its backward.
+Each rank is a process; phases, forward and backward are its threads. Hooks are instants on the
+track of their phase. An arrow connects the forward of each call with its backward.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from hookcli.report.report import LayerRow, Report
 from hookcli.report.values import Leaf
 from hookcli.text import shorten
 
-_TIDS = {"phases": 1, "forward": 2, "backward": 3}  # of the main thread; others come after
-_BUCKETS = 1_000_000  # of the tracks of buckets
+_TIDS = {"phases": 1, "forward": 2, "backward": 3}  # of the main thread; others follow
+_BUCKETS = 1_000_000  # the first id of the tracks of buckets
 _LONGEST = 1000  # characters of a name
-_ARROWS = 1_000_000_000  # most of a rank
+_ARROWS = 1_000_000_000  # the largest number of arrows of a rank
 
-# Made now: a model may replace the functions of `json`.
+# Created at import: a model may replace the functions of `json`.
 _encode = json.JSONEncoder(allow_nan=False, separators=(", ", ": ")).encode
 
 
@@ -45,12 +45,12 @@ def _leaves(leaves: Iterable[Leaf]) -> list[str]:
 
 
 def _short(name: str) -> str:
-    """A name as a label: it stands in the slices of every node that its module made."""
+    """Return a name as a label, shortened, as every node of its module repeats it."""
     return shorten(escape(name), _LONGEST)
 
 
 def _label(row: LayerRow) -> Label:
-    """A call's slices: name and type, then what a click shows."""
+    """Return the label of a call: name and type, and the details that a click shows."""
     kind = _short(row.original_name or row.type)
     name = f"{_short(row.name)} ({kind})" if row.name else kind
     args: Event = {
@@ -66,35 +66,35 @@ def _label(row: LayerRow) -> Label:
 
 
 def _paths(calls: Iterable[tuple[int, int | None]]) -> dict[int, tuple[int, ...]]:
-    """Of each call, with its parent, the orders from the root's down to its own."""
+    """Return the path of each call: the orders from the root down to it."""
     paths: dict[int, tuple[int, ...]] = {}
     for order, parent in calls:
         above = () if parent is None else paths.get(parent, ())
-        # What lies deeper than any model stands in the slice above it.
+        # Calls below the deepest level are drawn in the slice above them.
         paths[order] = above if len(above) >= DEEPEST else (*above, order)
     return paths
 
 
 class _Tracks:
-    """The tracks of one process, made as they are needed."""
+    """The tracks of one process, created on demand."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._made: dict[tuple[str, int], Track] = {}
+        self._tracks: dict[tuple[str, int], Track] = {}
 
     def get(self, what: str, thread: int = 0) -> Track:
-        """The track of "phases", "forward" or "backward" on a thread."""
+        """Return the track of "phases", "forward", "backward" or "buckets" on a thread."""
         key = (what, thread)
-        if key not in self._made:
+        if key not in self._tracks:
             lane = "lane" if what == "buckets" else "thread"
             name = what if thread == 0 else f"{what}, {lane} {thread}"
             tid = _BUCKETS + thread if what == "buckets" else _TIDS[what] + 2 * thread
-            self._made[key] = Track(self._pid, tid, name)
-        return self._made[key]
+            self._tracks[key] = Track(self._pid, tid, name)
+        return self._tracks[key]
 
     def all(self) -> list[Track]:
-        """In the order in which a viewer shows them."""
-        return sorted(self._made.values(), key=lambda track: track.tid)
+        """Return all tracks in the order in which a viewer shows them."""
+        return sorted(self._tracks.values(), key=lambda track: track.tid)
 
 
 def _by_thread(spans: Iterable[Span]) -> dict[int, list[Span]]:
@@ -105,7 +105,7 @@ def _by_thread(spans: Iterable[Span]) -> dict[int, list[Span]]:
 
 
 def _passes(nodes: list[Span], times: TimedRun) -> Iterator[list[Span]]:
-    """The nodes of one thread, those of one phase together."""
+    """Group the nodes of one thread by phase."""
     starts = [phase.start for phase in times.phases]
     group: list[Span] = []
     seen = at = 0
@@ -122,7 +122,7 @@ def _passes(nodes: list[Span], times: TimedRun) -> Iterator[list[Span]]:
 
 
 def _instant(event: EventRow | None, seq: int) -> tuple[str, Event]:
-    """The name of a firing, and what a click on it shows."""
+    """Return the name of an event, and the details that a click shows."""
     if event is None:
         return f"event {seq}", {"seq": seq}
     args: Event = {
@@ -142,7 +142,7 @@ def _instant(event: EventRow | None, seq: int) -> tuple[str, Event]:
 def _labels(
     report: Report, timeline: OfRank
 ) -> tuple[dict[int, Label], dict[int, tuple[int, ...]]]:
-    """What the calls of a rank are called, and of each the orders down to it."""
+    """Return the label and the path of each call of a rank, by order."""
     if timeline.layers is None:
         rows = [(row.order, row.parent) for row in report.layers]
         return {row.order: _label(row) for row in report.layers}, _paths(rows)
@@ -175,7 +175,7 @@ def _fill(tracks: _Tracks, report: Report, timeline: OfRank) -> None:
 
 
 def add_phases(track: Track, phases: tuple[Span, ...], *, several: bool) -> None:
-    """The phases one after the other; one that lasts into the next is cut short."""
+    """Add the phases; a phase that overlaps the next one is cut."""
     for i, phase in enumerate(phases):
         name = f"step {phase.step}: {escape(phase.name)}" if several else escape(phase.name)
         track.begin(phase.start, name, "phase", {"step": phase.step})
@@ -184,7 +184,7 @@ def add_phases(track: Track, phases: tuple[Span, ...], *, several: bool) -> None
 
 
 def _names(tracks: _Tracks, report: Report, rank: int) -> Iterator[Event]:
-    """What a rank's process and its threads are called."""
+    """Yield the events that name a rank's process and its threads."""
     name = f"{escape(report.model.type or report.model.source)}, rank {rank}"
     yield {"ph": "M", "pid": rank, "name": "process_name", "args": {"name": name}}
     yield {"ph": "M", "pid": rank, "name": "process_sort_index", "args": {"sort_index": rank}}
@@ -194,8 +194,8 @@ def _names(tracks: _Tracks, report: Report, rank: int) -> Iterator[Event]:
         yield {**head, "name": "thread_sort_index", "args": {"sort_index": track.tid}}
 
 
-def render(report: Report, view: View) -> str:  # a view never changes what ran in time
-    """Strict JSON in object form, events in the order of time.
+def render(report: Report, view: View) -> str:  # a view does not change a timeline
+    """Render strict JSON in object form, with the events in order of time.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def render(report: Report, view: View) -> str:  # a view never changes what ran 
         _fill(tracks, report, timeline)
         names += _names(tracks, report, timeline.rank)
         moments += [moment for track in tracks.all() for moment in track.moments]
-    moments.sort(key=lambda moment: moment.at)  # stable: each track's own order stays
+    moments.sort(key=lambda moment: moment.at)  # stable: the order within a track is kept
     events = [*names, *(event for moment in moments for event in moment.events)]
     run, environment = report.run, report.environment
     other = {

@@ -1,4 +1,4 @@
-"""The timings of a report, read: when each phase, call, autograd node and hook ran."""
+"""Parse the timings of a report: when each phase, call, autograd node and hook ran."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, TypeVar
 from hookcli.errors import RequestError
 from hookcli.report.report import Report
 
-_HINT = "run it with -f perfetto: hookcli trace MODEL -f perfetto=timeline.json"
+_HINT = "run `hookcli trace MODEL -f perfetto=timeline.json`"
 _PLACE = "-f perfetto"
-_MOST = 1e18  # microseconds: thirty thousand years, which a float holds to the millisecond
+_MOST = 1e18  # microseconds: thirty thousand years, a float is exact to the millisecond
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A phase (`name` and `step`), a call (`order`) or a node (`name`, and its call's `order`).
+    """A phase (`name` and `step`), a call (`order`) or a node (`name`, and `order` of its call).
 
-    Times are in microseconds from the run's start, to the nanosecond.
+    Times are in microseconds since the start of the run, rounded to nanoseconds.
     """
 
     start: float
@@ -32,18 +32,18 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class TimedRun:
-    """All that was timed, each in the order of its start; `instants` are (seq, at, thread)."""
+    """All times of a run, in the order of their start; `instants` are (seq, at, thread)."""
 
     phases: tuple[Span, ...]
     calls: tuple[Span, ...]
     nodes: tuple[Span, ...]
     instants: tuple[tuple[int, float, int], ...]
-    buckets: tuple[Span, ...] = ()  # of gradients; `order` is torch's number of the bucket
+    buckets: tuple[Span, ...] = ()  # of gradients; `order` is torch's index of the bucket
 
 
 @dataclass(frozen=True, slots=True)
 class OfRank:
-    """The timeline of one rank. `layers` are (order, parent, name, type) where not as on rank 0."""
+    """The timeline of one rank; `layers` are (order, parent, name, type) if not as on rank 0."""
 
     rank: int
     times: TimedRun
@@ -53,24 +53,24 @@ class OfRank:
 def _number(value: Any) -> float:
     known = isinstance(value, int | float) and not isinstance(value, bool)
     if not known or not abs(value) < _MOST:
-        raise ValueError(f"{value!r:.40} is no time")
+        raise ValueError(f"expected a time in microseconds, got {value!r:.40}")
     return float(value)
 
 
 def _whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"{value!r:.40} is no number of anything")
+        raise ValueError(f"expected an integer of at least 0, got {value!r:.40}")
     return value
 
 
 def _read(rows: Any, make: Callable[[Any], T]) -> list[T]:
     if not isinstance(rows, list | tuple):
-        raise ValueError("what should be a list is none")
+        raise ValueError("expected a list")
     return [make(row) for row in rows]
 
 
 def _horizon(timings: dict[str, Any]) -> float:
-    """The last time of all."""
+    """Return the last time of all."""
     ends = [row[-1] for key in ("phases", "calls", "nodes") for row in timings.get(key, ())]
     ends += [row[1] for row in timings.get("events", ())]
     ends += [row[-1] for row in timings.get("buckets", ())]
@@ -134,7 +134,7 @@ def _layer(row: Any) -> tuple[int, int | None, str | None, str]:
 
 
 def _of_ranks(timings: dict[str, Any]) -> list[OfRank]:
-    """Each rank's `start` says how long after all had met its own times begin."""
+    """Parse each rank; its `start` is the zero of its times on the common clock."""
     ranks = _read(timings.get("ranks", ()), dict)
     all_of = [{"rank": 0, **timings}, *ranks]
     starts = [_number(entry.get("start", 0.0)) for entry in all_of]
@@ -147,21 +147,21 @@ def _of_ranks(timings: dict[str, Any]) -> list[OfRank]:
 
 
 def timelines(report: Report) -> list[OfRank]:
-    """What the report knows of time, of each rank; all by one clock, from the first's start.
+    """Return the timeline of each rank, on one clock that begins with the first rank's start.
 
     Raises
     ------
-    RequestError : it has no timings, or they are not what hookcli writes.
+    RequestError : the report has no timings, or they are invalid.
     """
     timings = report.timings
     if timings is None:
         raise RequestError("the report has no timings", place=_PLACE, hint=_HINT)
     unit = timings.get("unit", "us")
     if unit != "us":
-        raise RequestError(f"timings in {unit!r} are not known", place=_PLACE, hint=_HINT)
+        raise RequestError(f"unknown unit of time {unit!r}", place=_PLACE, hint=_HINT)
     try:
         return _of_ranks(timings)
     except (ValueError, TypeError, LookupError) as error:
         raise RequestError(
-            f"the report's timings cannot be read: {error}", place=_PLACE, hint=_HINT
+            f"cannot read the timings of the report: {error}", place=_PLACE, hint=_HINT
         ) from None

@@ -1,4 +1,4 @@
-"""Tracks of a Chrome trace: slices that nest properly, by construction.
+"""Tracks of a Chrome trace, whose slices always nest correctly.
 
 The format: "Trace Event Format" of the Chromium project. A slice is a B and an E event on one
 thread of one process; an arrow is an "s" event inside one slice and an "f" event with `bp: e`
@@ -19,7 +19,7 @@ Event: TypeAlias = dict[str, Any]
 
 @dataclass(slots=True)
 class TrackMoment:
-    """Events of one time that stay together: the begin of a slice, and the arrows at it."""
+    """Events at one time that stay together: the begin of a slice and its arrows."""
 
     at: float
     events: list[Event]
@@ -27,7 +27,7 @@ class TrackMoment:
 
 @dataclass(slots=True)
 class Track:
-    """One thread of one process, as a viewer draws it."""
+    """One thread of one process in a viewer."""
 
     pid: int
     tid: int
@@ -35,7 +35,7 @@ class Track:
     moments: list[TrackMoment] = field(default_factory=list)
 
     def add(self, at: float, phase: str, **more: Any) -> TrackMoment:
-        """One event."""
+        """Add one event."""
         moment = TrackMoment(
             at, [{"ph": phase, "pid": self.pid, "tid": self.tid, "ts": at, **more}]
         )
@@ -47,31 +47,31 @@ class Track:
         return self.add(at, "B", name=name, cat=cat, args=args)
 
     def end(self, at: float) -> None:
-        """Close the slice that was opened last."""
+        """Close the innermost slice."""
         self.add(at, "E")
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a slice is called, and what a click on it shows."""
+    """The name of a slice, and the details that a click shows."""
 
     name: str
     args: Event
 
 
 class Arrows:
-    """Arrows from each call's forward to its backward: the latest forward before it, once."""
+    """Arrows to each backward from the latest forward of its call, each forward once."""
 
     def __init__(self, first: int = 0) -> None:
         self._tails: dict[int, list[tuple[Track, TrackMoment]]] = {}
-        self._count = first  # an arrow's number is its own among all processes
+        self._count = first  # the id of an arrow is unique among all processes
 
     def tail(self, order: int, track: Track, moment: TrackMoment) -> None:
-        """A call's forward began."""
+        """Record that the forward of a call began."""
         self._tails.setdefault(order, []).append((track, moment))
 
     def head(self, order: int, track: Track, moment: TrackMoment) -> None:
-        """A call's backward began."""
+        """Record that the backward of a call began."""
         tails = self._tails.get(order, [])
         before = [entry for entry in tails if entry[1].at <= moment.at]
         if not before:
@@ -90,7 +90,7 @@ class Arrows:
 
 
 def add_buckets(lane: Callable[[int], Track], buckets: Sequence[Span]) -> None:
-    """Buckets of gradients that are averaged, those that overlap on tracks of their own."""
+    """Add buckets of gradients; overlapping ones are on separate tracks."""
     ends: list[float] = []
     for span in buckets:
         at = next((i for i, end in enumerate(ends) if end <= span.start), len(ends))
@@ -104,7 +104,7 @@ def add_buckets(lane: Callable[[int], Track], buckets: Sequence[Span]) -> None:
 def add_calls(
     track: Track, calls: Sequence[Span], labels: Mapping[int, Label], arrows: Arrows
 ) -> None:
-    """The forward calls of one thread, sorted by start; each ends with its caller at the latest."""
+    """Add the forward calls of one thread, sorted by start; none outlasts its caller."""
     ends: list[float] = []
     for span in calls:
         label = labels.get(-1 if span.order is None else span.order)
@@ -121,17 +121,17 @@ def add_calls(
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """An open slice: a layer's, or that of a running node, which knows its end."""
+    """An open slice: of a layer, or of a running node, which has an end."""
 
     order: int | None
     end: float | None = None
 
 
 class BackwardTrack:
-    """The nodes of one thread as slices, inside those of the calls that made them.
+    """The nodes of one thread as slices, inside the slices of the calls that created them.
 
-    A call's slice lasts from its first node to its last, unless nodes of other calls run between.
-    A node that no call made (AccumulateGrad) stands in what the nodes around it have in common.
+    The slice of a call lasts from its first node to its last, unless nodes of other calls run in
+    between. A node without a call (AccumulateGrad) is in the slices that its neighbours share.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class BackwardTrack:
         self._active = 0.0  # when the last node ended
 
     def add(self, nodes: Sequence[Span]) -> None:
-        """The nodes of one backward phase, sorted by start, none before what stands already."""
+        """Add the nodes of one backward phase, sorted by start, after all earlier nodes."""
         floor = self._active
         nodes = [
             replace(node, start=max(node.start, floor), end=max(node.end, floor)) for node in nodes
@@ -166,16 +166,17 @@ class BackwardTrack:
         return None if node.order is None else self._paths.get(node.order)
 
     def _close(self, keep: int) -> None:
-        """Close all but the first `keep` slices."""
+        """Close all slices except the first `keep`."""
         while len(self._frames) > keep:
             frame = self._frames.pop()
             self._active = self._active if frame.end is None else frame.end
             self._track.end(self._active)
 
     def _close_ended(self, now: float) -> None:
-        """Close the nodes that have ended, with all that is open inside them.
+        """Close the nodes that have ended, with all open slices inside them.
 
-        A node ends no later than the one that it stands in: the innermost that runs ends it.
+        A node ends no later than the node around it, so the search stops at the innermost running
+        node.
         """
         keep = len(self._frames)
         for index in range(keep - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""The events of a trace: which a view shows, and each as the text of its cells."""
+"""The events of a trace: those that a view shows, and their cells."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from hookcli.formats.parts.text import figure, leaf_text, leaves_full
 from hookcli.formats.view import View
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.report import Report
-from hookcli.text import join_names
+from hookcli.text import counted, join_names
 
 
 def owner(event: EventRow) -> str:
-    """The qualified name that a target begins with: `fc` of `fc:output[0]`."""
+    """Return the qualified name at the start of a target: `fc` of `fc:output[0]`."""
     return event.target.partition(":")[0]
 
 
 def _depth(event: EventRow) -> int:
-    """How deep the module lies that the event belongs to; a parameter's is the module's."""
+    """Return the depth of the event's module; for a parameter, of the module that contains it."""
     name, colon, _ = event.target.partition(":")
     kind = CATALOGUE.get(event.kind)
     if not colon and kind is not None and kind.at.plain == "parameter":
@@ -38,12 +38,12 @@ def _matches(event: EventRow, glob: str) -> bool:
 
 
 def recorded(report: Report) -> tuple[EventRow, ...]:
-    """The events in the report: none where they were streamed."""
+    """Return the events in the report; none if they were streamed to a file."""
     return () if isinstance(report.events, Streamed) else report.events
 
 
 def shown_events(report: Report, view: View) -> list[EventRow]:
-    """The events of the view: in their order, or what changed the most first."""
+    """Return the events of the view, in order or with the largest change first."""
     events = [
         event
         for event in recorded(report)
@@ -65,7 +65,7 @@ def _changed(event: EventRow) -> float:
 
 
 def target(event: EventRow) -> str:
-    """The target for a person: the root has no name of its own."""
+    """Return the target for display: the name of the root is empty."""
     if event.target:
         return escape(event.target)
     kind = CATALOGUE.get(event.kind)
@@ -73,18 +73,18 @@ def target(event: EventRow) -> str:
 
 
 def norms(event: EventRow) -> str:
-    """The norm of each value that has statistics."""
+    """Return the norms of the values that have statistics."""
     figures = [figure(leaf.stats.get("norm")) for leaf in event.values if leaf.stats is not None]
     return join_names(figures, 4, rest=" +{}")
 
 
 def remarks(event: EventRow) -> str:
-    """What sets the event apart."""
+    """Return the notes of an event."""
     return "recomputed" if event.recomputed else ""
 
 
 def changed(event: EventRow) -> str:
-    """The 2-norm of what the hook changed; blank where it only looked on."""
+    """Return the 2-norm of the hook's change; "" if it only observed."""
     return "" if event.changed is None else figure(event.changed)
 
 
@@ -122,18 +122,18 @@ COLUMNS: dict[str, Column[EventRow]] = {
     "notes": Column(TRACE_COLUMNS["notes"], remarks),
 }
 
-# On a narrow terminal these are left out, in this order; never what was asked for.
+# Dropped on a narrow terminal, in this order, unless the user chose the columns.
 _GIVE_WAY = ("hook", "norm", "notes", "call", "changed", "node", "phase", "values")
 _ALWAYS = frozenset({"seq", "phase", "kind", "target", "call", "values"})
 
 
 def several_hooks(events: list[EventRow]) -> bool:
-    """Whether a kind is attached more than once, so that it alone does not name the hook."""
+    """Return whether several hooks have the same kind, so that the kind does not identify them."""
     return len({(event.kind, event.hook) for event in events}) > len({e.kind for e in events})
 
 
 def columns(report: Report, view: View, events: list[EventRow]) -> dict[str, Column[EventRow]]:
-    """The columns asked for; else those that tell the events apart."""
+    """Return the chosen columns, else those that distinguish the events."""
     if view.asked is not None:
         return {name: COLUMNS[name] for name in view.asked if name in COLUMNS}
     useful = {
@@ -149,14 +149,14 @@ def columns(report: Report, view: View, events: list[EventRow]) -> dict[str, Col
 
 
 def give_way(view: View, events: list[EventRow]) -> tuple[str, ...]:
-    """What is left out first; the calls' numbers before all where each is the first call."""
+    """Return the columns to drop; the call comes first if each event is of a first call."""
     if view.asked is not None:
         return ()
     return _GIVE_WAY if any(event.call for event in events) else ("call", *_GIVE_WAY)
 
 
 def totals(report: Report, shown: int) -> list[tuple[str, str]]:
-    """How many events there were, over the phases, and the sums of every report."""
+    """Return the numbers of events, also by phase, and the totals of any report."""
     lines: list[tuple[str, str]] = []
     events = recorded(report)
     if events:
@@ -172,22 +172,22 @@ def totals(report: Report, shown: int) -> list[tuple[str, str]]:
 
 
 def notes(report: Report, view: View, shown: int) -> list[str]:
-    """What a reader must know beside the events."""
+    """Return the notes below the events."""
     more: list[str] = []
     events = report.events
     if isinstance(events, Streamed):
-        lost = f"; {events.dropped:,} more were dropped" if events.dropped else ""
-        more.append(f"{events.count:,} events stand in {escape(events.file)}{lost}")
+        lost = f", {events.dropped:,} more were dropped" if events.dropped else ""
+        more.append(f"{counted(events.count, 'event')} in {escape(events.file)}{lost}")
     elif events and not shown:
         more.append(_nothing(view))
     if any(event.recomputed for event in recorded(report)):
-        more.append("recomputed: fired again in the backward pass, where checkpointing runs the "
-                    "forward a second time")  # fmt: skip
+        more.append("recomputed: fired again during the backward pass, because checkpointing runs "
+                    "the forward a second time")  # fmt: skip
     return summary.run_notes(report, more)
 
 
 def _nothing(view: View) -> str:
-    """Why a view shows no event."""
+    """Return the note that a view matches no event."""
     given = [
         f"{flag} {escape(str(value))}"
         for flag, value in (

@@ -1,4 +1,4 @@
-"""The table of a trace: one row per firing, in the order in which the hooks fired."""
+"""The table of a trace: one row per event, in the order in which the hooks fired."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hookcli.report.report import Report
 
 
 def render(report: Report, view: View) -> str:
-    """The model, every event of the view, the totals and the notes. Nothing is folded."""
+    """Render the model, every event of the view, the totals and the notes, without folding."""
     events = trace_rows.shown_events(report, view)
     table = draw(
         trace_rows.columns(report, view, events),

@@ -26,7 +26,7 @@ _Call: TypeAlias = tuple[str, int | None, bool]
 
 @dataclass(frozen=True, slots=True)
 class Glyphs:
-    """What the levels are drawn with."""
+    """The characters that draw the levels."""
 
     goes_on: str
     opens: str
@@ -42,10 +42,10 @@ def _call(event: EventRow) -> _Call:
 
 
 def guides(events: list[EventRow], glyphs: Glyphs) -> Iterator[tuple[EventRow, str]]:
-    """The events of one phase, each with its guides.
+    """Yield the events of one phase, each with its guides.
 
-    A call with several hooks opens at the first and closes at the last. What lacks its other half
-    (a view left it out, or the forward raised) does not disturb the levels around it.
+    A call with several hooks opens a level at the first and closes it at the last. An event without
+    its counterpart (the view omits it, or the forward raised) does not change the levels around it.
     """
     last = {_call(event): i for i, event in enumerate(events) if event.kind in _CLOSES}
     levels: dict[_Call, None] = {}  # in the order in which they opened
@@ -63,14 +63,14 @@ def guides(events: list[EventRow], glyphs: Glyphs) -> Iterator[tuple[EventRow, s
 
 
 def _above(levels: int, glyphs: Glyphs) -> str:
-    """The guides of the levels above, the innermost ones of very many."""
+    """Return the guides of the levels above, or of the innermost ones if there are too many."""
     if levels <= DEEPEST:
         return glyphs.goes_on * levels
     return "… " + glyphs.goes_on * (DEEPEST - 1)
 
 
 def line(event: EventRow, above: str, wide: int, *, hooks: bool) -> str:
-    """seq, guides, kind, target, and what else there is to say."""
+    """Return the line of an event: seq, guides, kind, target and details."""
     call = f" #{event.call}" if event.call else ""
     parts = [f"{event.seq:>{wide}}  {above}{escape(event.kind)}  {trace_rows.target(event)}{call}"]
     if event.node:
@@ -89,7 +89,7 @@ def line(event: EventRow, above: str, wide: int, *, hooks: bool) -> str:
 
 
 def _heading(report: Report, event: EventRow) -> str:
-    """The phase, with the step and the rank where there are several."""
+    """Return the phase, with the step and the rank if there are several."""
     text = escape(event.phase)
     if report.run.steps > 1:
         text += f", step {event.step}"
@@ -97,7 +97,7 @@ def _heading(report: Report, event: EventRow) -> str:
 
 
 def render(report: Report, view: View) -> str:
-    """The model, the phases, the totals and the notes. Lines are as long as they need to be."""
+    """Render the model, the phases, the totals and the notes. Lines are not cut."""
     events = trace_rows.shown_events(report, view)
     wide = max((len(str(event.seq)) for event in events), default=1)
     glyphs = _UNICODE if view.unicode else _ASCII

@@ -226,7 +226,8 @@ def _only(path: Path, names: Sequence[str], what: str, source: str) -> str:
 
 def _raise_unknown(path: Path, after: str, names: Sequence[str], source: str) -> NoReturn:
     near = nearest(after, names, cutoff=0.6)
-    commands = _commands(path, [near] if near else names[:6])
+    shown = [near] if near else names[:6]
+    commands = _commands(path, shown)
     raise RequestError(
         f"'{after}' not found in {path.as_posix()}",
         place=source,

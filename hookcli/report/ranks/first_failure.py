@@ -65,7 +65,7 @@ def describe_failure(
     waited = ""
     if failure.error.type == "timeout":
         others = [f"rank {o.rank} in {o.error.phase}" for o in failed if o.rank != failure.rank]
-        waited = f" ({', '.join(others[:3])} meanwhile)" if others else ""
+        waited = f" (meanwhile {', '.join(others[:3])})" if others else ""
     alike = {(o.error.type, o.error.message, o.error.place, o.step) for o in failed}
     who = "all ranks" if len(failed) == world and len(alike) == 1 else f"rank {failure.rank}"
     message = f"{who}{step}{waited}: {failure.error.message}"

@@ -28,7 +28,7 @@ def merge_reports(reports: Sequence[Report | None], failure: ErrorInfo | None = 
     """
     first = reports[0]
     if first is None:
-        raise ValueError("rank 0 left no report")
+        raise ValueError("rank 0 wrote no report")
     own = first.distributed
     distributed = None
     if own is not None:
@@ -115,7 +115,7 @@ def _unreached(reports: Sequence[Report | None]) -> tuple[UnreachedRow, ...]:
 
 def _rank(number: int, report: Report | None, first: Report) -> RankRow:
     if report is None:
-        return RankRow(number, "dead", (), (), "it left no report")
+        return RankRow(number, "dead", (), (), "it wrote no report")
     error = report.error
     message = None if error is None else f"{error.type}: {' '.join(error.message.split())}"
     return RankRow(

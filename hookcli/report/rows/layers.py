@@ -139,7 +139,7 @@ def _partial(unknown: dict[str, int]) -> tuple[str, ...]:
     if not unknown:
         return ()
     names = ", ".join(f"{name} ×{n}" if n > 1 else name for name, n in sorted(unknown.items()))
-    return (f"FLOPs are partial, no formula for: {names}",)
+    return (f"FLOPs are incomplete: no formula for {names}",)
 
 
 def uncalled_rows(recording: Recording) -> tuple[UncalledRow, ...]:

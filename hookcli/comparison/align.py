@@ -1,4 +1,4 @@
-"""Whose name on one side stands for whose on the other: equal, or equal below one prefix."""
+"""Align the names of A and B: they are equal, or equal without one prefix."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DEEPEST = 4  # names in a prefix
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """What one side's names begin with where the other's do not: "model" for `model.fc`.
+    """The prefix of names in A or B that the other does not have: "model" for `model.fc`.
 
     At most one of the two is not empty.
     """
@@ -20,15 +20,15 @@ class Alignment:
     prefix_b: str = ""
 
     def canonical_a(self, name: str) -> str | None:
-        """The name that both sides share; None outside the prefix."""
+        """Return a name in A without its prefix; None if it does not have the prefix."""
         return _stripped(name, self.prefix_a)
 
     def canonical_b(self, name: str) -> str | None:
-        """The name that both sides share; None outside the prefix."""
+        """Return a name in B without its prefix; None if it does not have the prefix."""
         return _stripped(name, self.prefix_b)
 
     def pairs(self, names_a: Iterable[str], names_b: Iterable[str]) -> dict[str, str]:
-        """A's names → B's, each at most once; what is outside the prefix pairs by equal names."""
+        """Map names in A to names in B, each at most once; without the prefix, to equal names."""
         there = list(names_b)
         known = {self.canonical_b(name): name for name in reversed(there)}
         known.pop(None, None)
@@ -54,7 +54,7 @@ def _stripped(name: str, prefix: str) -> str | None:
 
 
 def _prefixes(name: str) -> Iterator[str]:
-    """`model.net.fc` → `model`, `model.net`."""
+    """Yield the prefixes of a name: `model` and `model.net` of `model.net.fc`."""
     end = -1
     for _ in range(_DEEPEST):
         end = name.find(".", end + 1)
@@ -64,9 +64,9 @@ def _prefixes(name: str) -> Iterator[str]:
 
 
 def align(names_a: Collection[str], names_b: Collection[str]) -> Alignment:
-    """The alignment under which the most names have a partner; without a prefix where that does.
+    """Return the alignment that pairs the most names; without a prefix if that pairs as many.
 
-    Names are qualified ones, of parameters and modules.
+    Names are qualified names of parameters and modules.
     """
     ours, theirs = set(names_a) - {""}, set(names_b) - {""}
     best, most = Alignment(), len(ours & theirs)
@@ -80,10 +80,7 @@ def align(names_a: Collection[str], names_b: Collection[str]) -> Alignment:
 
 
 def _gains(short: set[str], long: set[str]) -> list[tuple[str, int]]:
-    """For each prefix of the long names, how many have a partner without it; the first are short.
-
-    A shorter prefix comes first.
-    """
+    """Return each prefix of the long names, with the number of pairs without it, shortest first."""
     counts: Counter[str] = Counter()
     for name in long:
         for prefix in _prefixes(name):

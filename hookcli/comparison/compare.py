@@ -1,4 +1,4 @@
-"""Two reports → a Diff. Pure: no torch, and nothing is run."""
+"""Compare two reports. Pure: this needs no torch and runs no model."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from hookcli.text import counted
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to compare. `exact` holds the calls that were compared element by element."""
+    """How to compare. `exact` contains the calls that were compared element by element."""
 
     tolerances: Tolerances = field(default_factory=Tolerances)
     exact: Exact = field(default_factory=dict)
 
 
 def compare(a: Report, b: Report, settings: Settings | None = None) -> Diff:
-    """What two runs differ in. A's order of calls is the order of the rows.
+    """Return the differences of two runs, with rows in A's order of calls.
 
-    Both reports must be complete, and of runs with the same batch, for values to be comparable.
+    Values are comparable only if both reports are complete and of runs with the same batch.
     """
     settings = settings or Settings()
     names, values = alignment(a, b), (sketched(a), sketched(b))
@@ -115,7 +115,7 @@ def _root(report: Report) -> LayerRow | None:
 def _output(
     a: Report, b: Report, values: tuple[Sketched, Sketched], walk: Walk
 ) -> tuple[TensorDiff, ...]:
-    """What the two models return, whatever their modules are called."""
+    """Compare what the two models return, regardless of the names of modules."""
     ours, theirs = _root(a), _root(b)
     if ours is None or theirs is None:
         return ()
@@ -125,7 +125,7 @@ def _output(
 
 
 def _order(rows: Iterable[LayerRow], pairs: Mapping[int, LayerRow]) -> OrderDiff | None:
-    """Where B makes another call than A, of those that both make."""
+    """Return the first difference in the order of the calls that both make."""
     ours = [row for row in rows if row.order in pairs]
     back = {partner.order: row for row, partner in ((r, pairs[r.order]) for r in ours)}
     for row, order in zip(ours, sorted(back), strict=True):
@@ -142,7 +142,7 @@ def _reasons(
     output: tuple[TensorDiff, ...],
     order: OrderDiff | None,
 ) -> list[str]:
-    """Why the two are not the same, most telling first; empty where they are."""
+    """Return why the two are not the same, the most important first; empty if they are."""
     reasons = []
     calls = sum(row.status == "different" for row in rows)
     if calls:
@@ -168,14 +168,14 @@ def _reasons(
 
 
 def _otherwise(state: tuple[StateDiff, ...], output: tuple[TensorDiff, ...]) -> First | None:
-    """The first difference where every call agrees."""
+    """Return the first difference if all calls agree."""
     bad = [difference for difference in output if difference.status == "different"]
     if bad:
         sentence = (
             f"all calls with a counterpart agree, but the model's output {by_how_much(bad[0])}"
         )
         return First("model", None, None, None, None, sentence, bad[0].relative, bad[0].limit)
-    for row in reversed(state):  # backward reaches the last first
+    for row in reversed(state):  # backward reaches the last one first
         difference = row.gradient
         if difference is not None and difference.status == "different":
             sentence = f"all calls agree, but the gradient of {row.a} {by_how_much(difference)}"

@@ -1,6 +1,6 @@
-"""What two runs differ in, as plain data: `hookcli.diff/1`. Field order is that of the JSON keys.
+"""The differences of two runs as plain data: `hookcli.diff/1`. JSON keys have the order of fields.
 
-"same" is bit for bit; "close" is within the limit; "unknown" could not be compared. A figure that
+"same" is bitwise equal; "close" is within the limit; "unknown" could not be compared. A figure that
 is not known is None, never 0.
 """
 
@@ -25,7 +25,7 @@ Fault: TypeAlias = Literal["output", "code", "inputs", "parameter", "gradient", 
 
 @dataclass(frozen=True, slots=True)
 class SideInfo:
-    """One side: what it was, and how it was run."""
+    """The model of A or B, and how it was run."""
 
     source: str
     type: str | None
@@ -36,7 +36,7 @@ class SideInfo:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the names of one side begin with, where the other's do not; "" for nothing."""
+    """The prefix of all names in A or in B that the other does not have; "" if there is none."""
 
     prefix_a: str
     prefix_b: str
@@ -44,7 +44,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class ShapeMisfit:
-    """A weight of A's that B has in another shape."""
+    """A weight that has different shapes in A and B."""
 
     name: str
     a_shape: Shape
@@ -53,7 +53,7 @@ class ShapeMisfit:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A's weights in B: how many went in, which B held otherwise before, and what did not fit."""
+    """A's weights in B: the number loaded, those with other values in B, and those not loaded."""
 
     loaded: int
     differed: tuple[str, ...]
@@ -64,11 +64,11 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class TensorDiff:
-    """One tensor on both sides. What a side lacks is None.
+    """One tensor in A and B. Values of a missing tensor are None.
 
-    `relative` is the norm of the difference over A's norm: estimated from sketches, or taken from
-    norms alone, which gives a lower bound, as `how` says. `limit` is what it was held against.
-    `shapes` and `dtypes` tell A's, then B's, and are kept where they are equal too.
+    `relative` is the norm of the difference divided by A's norm; `how` tells whether it is exact,
+    estimated from sketches, or a lower bound from norms. `limit` is the largest allowed value.
+    `shapes` and `dtypes` contain A's, then B's, also if they are equal.
     """
 
     path: str | None
@@ -83,7 +83,7 @@ class TensorDiff:
 
 @dataclass(frozen=True, slots=True)
 class CallRef:
-    """One call on one side."""
+    """One call in A or B."""
 
     order: int
     name: str | None
@@ -94,9 +94,10 @@ class CallRef:
 
 @dataclass(frozen=True, slots=True)
 class CallDiff:
-    """A call and its partner; one of the two is None where there is none.
+    """A call in A and its counterpart in B; one of the two may be None.
 
-    `at_input` and `at_output` sum up the tensors; `fault`: its inputs agree and its output differs.
+    `at_input` and `at_output` are the worst status of the tensors; `fault`: the inputs agree and
+    the output differs.
     """
 
     a: CallRef | None
@@ -111,7 +112,7 @@ class CallDiff:
 
 @dataclass(frozen=True, slots=True)
 class StateDiff:
-    """A parameter or buffer and its partner; `gradient` is None where there is none."""
+    """A parameter or buffer in A and its counterpart in B; `gradient` may be None."""
 
     kind: Literal["parameter", "buffer"]
     a: str | None
@@ -123,7 +124,7 @@ class StateDiff:
 
 @dataclass(frozen=True, slots=True)
 class OrderDiff:
-    """Where the order of calls parts: A calls `a` where B calls `b`."""
+    """The first difference in the order of calls: A calls `a`, B calls `b`."""
 
     a: CallRef
     b: CallRef
@@ -131,9 +132,9 @@ class OrderDiff:
 
 @dataclass(frozen=True, slots=True)
 class ExactDiff:
-    """One tensor of the first call that differs, compared element by element.
+    """One tensor of the first differing call, compared element by element.
 
-    `at` is where the difference is largest, `a` and `b` the values there.
+    `at` is the index of the largest difference, `a` and `b` are the values there.
     """
 
     path: str
@@ -148,19 +149,20 @@ class ExactDiff:
 
 
 def exact_diff(values: Mapping[str, Any]) -> ExactDiff:
-    """The row of what `run.diff.capture.compare_tensors` measured, its `at` as a list or tuple."""
+    """Return the row of a measurement by `run.diff.capture.compare_tensors`."""
     at = values["at"]
     return ExactDiff(**{**values, "at": None if at is None else tuple(at)})
 
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """Where the two part first, in the order in which A's values come to be.
+    """The first difference, in the order in which A computes values.
 
-    `fault` "output": inputs agree and the output differs, so it is in this call. "code": all that
-    ran before agrees, and this call is given other inputs, so it is in the caller's own code,
-    `within`, after `after`. "inputs": the batch itself. "gradient", "parameter": forward agrees.
-    "model": calls agree, and what the models return does not.
+    `fault` is "output" if the inputs of the call agree and its output differs: the cause is in this
+    call. "code": all earlier calls agree, but the inputs of this call differ: the cause is in the
+    own code of the caller, `within`, after the call `after`. "inputs": the batch differs.
+    "gradient", "parameter": the forward agrees. "model": the calls agree, but not the outputs of
+    the models.
     """
 
     fault: Fault
@@ -178,7 +180,7 @@ class First:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many calls, parameters and buffers are of each status."""
+    """The numbers of calls, parameters or buffers of each status."""
 
     same: int = 0
     close: int = 0
@@ -190,7 +192,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """Two runs, compared."""
+    """The comparison of two runs."""
 
     schema: Literal["hookcli.diff/1"]
     verdict: Literal["same", "different"]

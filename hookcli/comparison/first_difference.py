@@ -1,4 +1,4 @@
-"""Where two runs part first, and the sentence that says it."""
+"""Find where two runs first differ, and describe it in a sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHOWN = 3
 
 
 def named(call: CallRef) -> str:
-    """A call in a sentence: "h.0.attn (Attention), call 1"."""
+    """Return the name of a call in a sentence: "h.0.attn (Attention), call 1"."""
     name = f"{call.name} ({call.type})" if call.name else f"the model ({call.type})"
     if call.name is None:
         name = f"an unregistered {call.type}"
@@ -22,7 +22,7 @@ def named(call: CallRef) -> str:
 
 
 def by_how_much(difference: TensorDiff) -> str:
-    """The size of a difference in words."""
+    """Return the size of a difference in words."""
     ours, theirs = difference.shapes
     if difference.how == "shape":
         return f"has shape {_list(ours)} in A and {_list(theirs)} in B"
@@ -36,7 +36,7 @@ def by_how_much(difference: TensorDiff) -> str:
 
 
 def figure(value: Number | None) -> str:
-    """A quotient in three digits."""
+    """Return a ratio in three digits."""
     return value if isinstance(value, str) else "?" if value is None else f"{value:.3g}"
 
 
@@ -45,7 +45,7 @@ def _list(shape: Sequence[int | None] | None) -> str:
 
 
 class Finder:
-    """Finds the first moment of A's at which the two differ."""
+    """Finds the first start or end of a call in A at which A and B differ."""
 
     def __init__(
         self,
@@ -59,20 +59,20 @@ class Finder:
         self._theirs, self._exact = theirs, exact
 
     def first(self, state: Sequence[StateDiff]) -> First | None:
-        """The first difference among the calls."""
+        """Return the first difference among the calls."""
         for index, moment in enumerate(self._moments):
             if self._walk.at(moment) == "different":
-                return self._told(index, moment, state)
+                return self._describe(index, moment, state)
         return None
 
     def first_inexact(self) -> CallRef | None:
-        """The first call that is not bit for bit the same."""
+        """Return the first call that is not bitwise equal."""
         for moment in self._moments:
             if self._walk.at(moment) not in {None, "same"}:
                 return ref(moment.row)
         return None
 
-    def _told(self, index: int, moment: CallMoment, state: Sequence[StateDiff]) -> First:
+    def _describe(self, index: int, moment: CallMoment, state: Sequence[StateDiff]) -> First:
         row, partner = moment.row, self._pairs[moment.row.order]
         worst = self._walk.largest(moment)
         size = "differs" if worst is None else by_how_much(worst)
@@ -114,7 +114,7 @@ class Finder:
         return self._exact.get((row.order, part))
 
     def _caller(self, row: LayerRow) -> LayerRow | None:
-        """The nearest call around that has a partner."""
+        """Return the innermost enclosing call that has a counterpart."""
         rows = {moment.row.order: moment.row for moment in self._moments}
         parent = row.parent
         while parent is not None and parent not in self._pairs:
@@ -125,7 +125,7 @@ class Finder:
         return index > 0 and self._moments[index - 1].row is not row
 
     def _before(self, index: int, around: LayerRow) -> LayerRow | None:
-        """The last call inside `around` that ended before, and has a partner."""
+        """Return the last call inside `around` that ended before and has a counterpart."""
         for moment in reversed(self._moments[:index]):
             if moment.row is around:
                 return None
@@ -134,7 +134,7 @@ class Finder:
         return None
 
     def _skipped(self, index: int, around: LayerRow, after: LayerRow | None) -> list[str]:
-        """Calls without a partner that ran inside `around` since `after` ended."""
+        """Return calls without a counterpart that ran inside `around` since `after` ended."""
         skipped = []
         for moment in reversed(self._moments[:index]):
             if moment.row is (around if after is None else after):
@@ -158,7 +158,7 @@ class Finder:
         return skipped
 
     def _last_in(self, row: LayerRow) -> int:
-        """The order of the last of B's calls inside a call, or its own."""
+        """Return the order of the last call of B inside a call, or its own order."""
         last = row.order
         for call in self._theirs:
             if call.order > row.order:
@@ -169,7 +169,7 @@ class Finder:
 
 
 def _own_state(row: LayerRow, state: Sequence[StateDiff]) -> str:
-    """The parameters and buffers of the call's module that differ."""
+    """Return the part of the sentence about differing parameters and buffers of the module."""
     names = [
         difference.a or ""
         for difference in state

@@ -1,4 +1,4 @@
-"""The first call that differs, found by comparing again what estimates could not tell."""
+"""Locate the first call that differs, and compare it exactly instead of by estimates."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _ROUNDS = 3
 def locate(
     a: Report, b: Report, tolerances: Tolerances, run_again: Callable[[int, int], Exact]
 ) -> Diff:
-    """Compare two reports, and the first call that differs element by element.
+    """Compare two reports, and compare the first call that differs element by element.
 
-    `run_again` takes the order of a call of A's and of its partner in B, runs both once more, and
-    gives their tensors compared: (A's order, "inputs" or "outputs") → a row for each tensor. An
-    estimate may be over the limit where the exact figure is not: then the next call is looked at.
+    `run_again` gets the order of a call in A and of its counterpart in B, runs both once more, and
+    returns their compared tensors: (order in A, "inputs" or "outputs") → a row for each tensor. If
+    an estimate is over the limit but the exact figure is not, the next call is compared.
     """
     exact: dict[tuple[int, str], tuple[ExactDiff, ...]] = {}
     diff = compare(a, b, Settings(tolerances, exact))

@@ -1,4 +1,4 @@
-"""Rows of two reports, side by side: calls by name and number, parameters and buffers by name."""
+"""Match rows of two reports: calls by name and number, parameters and buffers by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Key: TypeAlias = tuple[str, int, bool, int]
 
 @dataclass(frozen=True, slots=True)
 class Sketched:
-    """What a report holds of values, by the order of the call and by name."""
+    """The sketches in a report, by the order of the call or by name."""
 
     calls: dict[int, dict[str, Any]]
     parameters: dict[str, dict[str, Any]]
@@ -26,12 +26,12 @@ class Sketched:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the report tells of no values."""
+        """Whether the report has no sketches of calls."""
         return not self.calls
 
 
 def sketched(report: Report) -> Sketched:
-    """The sketches among a report's measurements."""
+    """Return the sketches among the measurements of a report."""
     sketches: dict[str, dict[Any, dict[str, Any]]] = {
         "sketch": {}, "sketch_parameter": {}, "sketch_buffer": {}, "sketch_gradient": {}
     }  # fmt: skip
@@ -47,7 +47,7 @@ def sketched(report: Report) -> Sketched:
 
 
 def alignment(a: Report, b: Report) -> Alignment:
-    """How the names of the two go together."""
+    """Return how names in A correspond to names in B."""
     return align(_names(a), _names(b))
 
 
@@ -58,7 +58,7 @@ def _names(report: Report) -> list[str]:
 
 
 def paired_calls(a: Report, b: Report, names: Alignment) -> dict[int, LayerRow]:
-    """The order of a call of A's → its partner in B."""
+    """Return the counterpart in B of each call in A, by the order in A."""
     pairs = names.pairs(
         dict.fromkeys(row.name for row in a.layers if row.name is not None),
         dict.fromkeys(row.name for row in b.layers if row.name is not None),
@@ -74,9 +74,9 @@ def paired_calls(a: Report, b: Report, names: Alignment) -> dict[int, LayerRow]:
 
 
 def _keyed(rows: Iterable[LayerRow]) -> Iterator[tuple[_Key, LayerRow]]:
-    """Each call with what tells it from the others; those of one name and number are counted.
+    """Yield each call with a unique key; calls with the same name and number are counted.
 
-    So are calls of what is not registered, by their type.
+    Calls of unregistered modules are counted by type.
     """
     seen: Counter[tuple[str, int, bool]] = Counter()
     for row in rows:
@@ -87,7 +87,7 @@ def _keyed(rows: Iterable[LayerRow]) -> Iterator[tuple[_Key, LayerRow]]:
 
 
 def leaves(row: LayerRow, part: str, values: Sketched) -> list[TensorSummary]:
-    """The tensors of a call's `inputs` or `outputs`, with what is known of their values."""
+    """Return the tensors of a call's `inputs` or `outputs`, with their sketches and norms."""
     rows: tuple[Leaf, ...] = row.inputs if part == "inputs" else row.outputs
     sketches = values.calls.get(row.order, {}).get(part) or []
     if len(sketches) != len(rows):
@@ -104,10 +104,10 @@ def leaves(row: LayerRow, part: str, values: Sketched) -> list[TensorSummary]:
     ]
 
 
-def beside(
+def pair_tensors(
     ours: list[TensorSummary], theirs: list[TensorSummary]
 ) -> list[tuple[TensorSummary | None, TensorSummary | None]]:
-    """The tensors of two values: by path where these are the same, else one after another."""
+    """Pair the tensors of two values: by path if all paths are equal, else by position."""
     paths = {summary.path: summary for summary in theirs}
     if set(paths) == {summary.path for summary in ours}:
         return [(summary, paths[summary.path]) for summary in ours]
@@ -119,7 +119,7 @@ def beside(
 
 
 def state(row: ParameterRow | BufferRow, values: Sketched) -> TensorSummary:
-    """A parameter or buffer, with what is known of its values."""
+    """Return a parameter or buffer with its sketch and norm."""
     if isinstance(row, BufferRow):
         return TensorSummary(row.name, row.shape, row.dtype, values.buffers.get(row.name))
     norm = None if row.stats is None else row.stats.get("norm")
@@ -127,7 +127,7 @@ def state(row: ParameterRow | BufferRow, values: Sketched) -> TensorSummary:
 
 
 def gradient(row: ParameterRow, values: Sketched) -> TensorSummary | None:
-    """The gradient of a parameter, where it has one."""
+    """Return the gradient of a parameter, or None."""
     sketch = values.gradients.get(row.name)
     if sketch is None and row.grad is None:
         return None

@@ -11,5 +11,5 @@ from hookcli.report.schema import closed
 
 
 def diff_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) that every diff satisfies."""
+    """Return the JSON Schema (draft 2020-12) that every diff satisfies."""
     return closed(TypeAdapter(Diff).json_schema(mode="serialization"), SCHEMA, "hookcli diff")

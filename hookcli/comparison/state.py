@@ -1,4 +1,4 @@
-"""Parameters and buffers of two reports, side by side, with the gradients of the parameters."""
+"""Compare the parameters, buffers and gradients of two reports."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from hookcli.comparison.walk import Walk
 from hookcli.report.report import BufferRow, ParameterRow, Report
 
 _LEAST = 0.1
-"""Of the largest gradient's norm: what a smaller gradient's error is measured against. The error of
-a gradient comes with what flows past it: one that is zero but for rounding has no digit right."""
+"""The least norm, relative to the largest gradient, that an error of a gradient is divided by. The
+error comes from larger gradients: one that is zero except for rounding has no correct digit."""
 
 
 def casts_of(a: Report, b: Report, names: Alignment) -> dict[str, str]:
-    """A's dtype → B's, where the whole of a model was cast: each dtype of A's has one of B's.
+    """Return a mapping from A's dtypes to B's if the whole model was cast.
 
-    Empty where dtypes are the same, or a part alone differs.
+    It is empty if dtypes are the same, or if only a part of the model differs.
     """
     theirs = {row.name: row for row in b.parameters}
     pairs = names.pairs((row.name for row in a.parameters), theirs)
@@ -50,7 +50,7 @@ def states(
     walk: Walk,
     cast: dict[str, str],
 ) -> tuple[StateDiff, ...]:
-    """A row for each parameter and buffer of either side, A's first."""
+    """Return a row for each parameter and buffer in A or B, those in A first."""
     make = _Maker(values, tolerances, walk, cast=bool(cast))
     make.scale_by(gradient(row, values[0]) for row in a.parameters)
     parameters = make.rows("parameter", a.parameters, b.parameters, names)
@@ -71,7 +71,7 @@ class _Maker:
         self._least = 0.0
 
     def scale_by(self, gradients: Iterable[TensorSummary | None]) -> None:
-        """Note the largest gradient."""
+        """Set the least norm of gradients, from the largest one."""
         norms = [_norm(summary) for summary in gradients if summary is not None]
         self._least = _LEAST * max((n for n in norms if n < float("inf")), default=0.0)
 
@@ -96,7 +96,7 @@ class _Maker:
             return StateDiff(kind, row.name, None, "only_a")  # type: ignore[arg-type]
         first, two = state(row, self._values[0]), state(other, self._values[1])
         rounds = None if first.dtype == two.dtype else coarser(first.dtype, two.dtype)
-        limit = self._tolerances.limit(row.name, rounds, 0)  # what is stored is not computed
+        limit = self._tolerances.limit(row.name, rounds, 0)  # stored values have no rounding errors
         value = judge_tensors(first, two, limit, cast=self._cast)
         graded = self._gradient(row, other)
         status: RowStatus = worst([value] if graded is None else [value, graded]) or "unknown"

@@ -1,8 +1,8 @@
-"""One tensor on both sides: by how much it differs, and whether that is more than rounding.
+"""Compare one tensor of A and B: the difference, and whether it is more than rounding.
 
-Rounding errors add up like a random walk: after n calls that are not bit for bit the same, the
-limit is `rtol * sqrt(1 + n)` (Higham and Mary 2019, "A new approach to probabilistic rounding
-error analysis": errors grow as the square root of the number of operations, not as the number).
+Rounding errors add up like a random walk: after n calls that are not bitwise equal, the limit is
+`rtol * sqrt(1 + n)` (Higham and Mary 2019, "A new approach to probabilistic rounding error
+analysis": errors grow with the square root of the number of operations, not with the number).
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ RTOL: dict[str, float] = {
     "float8_e4m3fn": 0.1, "float8_e4m3fnuz": 0.1, "float8_e5m2": 0.2, "float8_e5m2fnuz": 0.2,
     "complex128": 1e-14, "complex64": 2e-6, "complex32": 2e-3,
 }  # fmt: skip
-"""Of the norm, in one call: some ten times what other algorithms for the same layer, or a cast to
-the dtype, were seen to make of it. Integers and booleans must be equal."""
+"""The limit for one call, relative to the norm: about ten times the differences observed between
+algorithms for the same layer, or after a cast to the dtype. Integers and Booleans must be equal."""
 
 _RANK: dict[Status, int] = {"same": 0, "close": 1, "unknown": 2, "different": 3}
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerances:
-    """What the user allows, by globs on names; the last that matches counts."""
+    """The user's limits by globs on names; the last glob that matches applies."""
 
     given: tuple[tuple[str, float], ...] = ()
 
     def limit(self, name: str | None, dtype: str | None, inexact: int) -> float:
-        """The limit for a tensor of the named call or parameter, after `inexact` calls."""
+        """Return the limit for a tensor of a call or parameter, after `inexact` unequal calls."""
         for glob, rtol in reversed(self.given):
             if fnmatch.fnmatchcase(name or "", glob):
                 return rtol
@@ -43,7 +43,7 @@ class Tolerances:
 
 @dataclass(frozen=True, slots=True)
 class TensorSummary:
-    """What one side knows of a tensor. `values` is its sketch, `norm` that of its statistics."""
+    """A tensor in A or B. `values` is its sketch, `norm` the norm from its statistics."""
 
     path: str
     shape: Shape
@@ -53,13 +53,13 @@ class TensorSummary:
 
 
 def coarser(first: str | None, other: str | None) -> str | None:
-    """The dtype of the two that rounds more; None where neither rounds."""
+    """Return the dtype that rounds more; None if neither rounds."""
     known = [dtype for dtype in (first, other) if dtype in RTOL]
     return max(known, key=lambda dtype: RTOL[dtype], default=None)
 
 
 def worst(differences: Iterable[TensorDiff]) -> Status | None:
-    """The worst status; None of nothing."""
+    """Return the worst status; None without differences."""
     return max(
         (difference.status for difference in differences),
         key=lambda status: _RANK[status],
@@ -68,12 +68,12 @@ def worst(differences: Iterable[TensorDiff]) -> Status | None:
 
 
 def agrees(status: Status | None) -> bool:
-    """Whether nothing is known to differ."""
+    """Return whether no difference is known."""
     return status != "different"
 
 
 def lone(summary: TensorSummary | None, other: TensorSummary | None) -> TensorDiff:
-    """A tensor that the other side does not give."""
+    """Return the difference of a tensor that exists only in A or only in B."""
     return TensorDiff(
         path=summary.path if summary else None,
         other_path=other.path if other else None,
@@ -95,9 +95,9 @@ def judge_tensors(
     exact: ExactDiff | None = None,
     least: float = 0.0,
 ) -> TensorDiff:
-    """The verdict on a pair. `least` is a norm that A's is taken to have at the least.
+    """Judge a pair of tensors. A norm of A below `least` counts as `least`.
 
-    With `cast` another dtype is what was asked for.
+    With `cast`, a different dtype is intended, and not a difference.
     """
     relative, how, status = _compared(summary, other, limit, exact, least)
     if summary.shape != other.shape:
@@ -135,7 +135,7 @@ def _compared(
     if (
         summary.values is None
         or other.values is None
-        or not _are_alike(summary.values, other.values)
+        or not _are_comparable(summary.values, other.values)
     ):
         return _by_norm(summary, other, limit)
     a, b = summary.values, other.values
@@ -143,10 +143,10 @@ def _compared(
         return 0.0, "bits", "same"
     if a["nonfinite"] != b["nonfinite"]:
         return None, "nonfinite", "different"
-    return _held(_distance(a, b), max(_float(a["norm"]), least), limit, "sketch")
+    return _relative(_distance(a, b), max(_float(a["norm"]), least), limit, "sketch")
 
 
-def _held(
+def _relative(
     distance: float, norm: float, limit: float, how: _How
 ) -> tuple[Number | None, _How, Status]:
     if not math.isfinite(distance) or not math.isfinite(norm):
@@ -164,7 +164,7 @@ def _held(
 def _by_norm(
     summary: TensorSummary, other: TensorSummary, limit: float
 ) -> tuple[Number | None, _How, Status]:
-    """Where only norms are known: the difference is at least that of the norms."""
+    """Compare by norms: the norm of the difference is at least the difference of the norms."""
     if summary.norm is None or other.norm is None:
         return None, None, "unknown"
     if summary.norm == other.norm:
@@ -172,21 +172,21 @@ def _by_norm(
     a, b = _float(summary.norm), _float(other.norm)
     if math.isfinite(a) != math.isfinite(b):
         return None, "nonfinite", "different"
-    return _held(abs(a - b), a, limit, "norm")
+    return _relative(abs(a - b), a, limit, "norm")
 
 
-def _are_alike(a: dict[str, Any], b: dict[str, Any]) -> bool:
-    """Whether two sketches were made with as many vectors, and so can be compared."""
+def _are_comparable(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Return whether two sketches have the same number of vectors."""
     return len(a["projections"]) == len(b["projections"]) > 0
 
 
 def _distance(a: dict[str, Any], b: dict[str, Any]) -> float:
-    """The estimate of the norm of the difference: see `hookcli.run.statistics.sketch`."""
+    """Estimate the norm of the difference: see `hookcli.run.statistics.sketch`."""
     ours, theirs = a["projections"], b["projections"]
-    apart = [_float(x) - _float(y) for x, y in zip(ours, theirs, strict=True)]
-    return math.sqrt(
-        sum(difference * difference for difference in apart) / len(apart)
-    )  # `**` raises where it overflows
+    differences = [_float(x) - _float(y) for x, y in zip(ours, theirs, strict=True)]
+    # Not `**`, which raises if it overflows.
+    squares = sum(difference * difference for difference in differences)
+    return math.sqrt(squares / len(differences))
 
 
 def _float(value: Number) -> float:

@@ -1,4 +1,4 @@
-"""The calls of A in the order in which values come to be, each held against B's."""
+"""Compare the calls of A with those of B, in the order in which A computes values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from hookcli.comparison.diff import CallDiff, CallRef, ExactDiff, RowStatus, Status, TensorDiff
-from hookcli.comparison.matching import Sketched, beside, leaves
+from hookcli.comparison.matching import Sketched, leaves, pair_tensors
 from hookcli.comparison.tolerance import (
     TensorSummary,
     Tolerances,
@@ -24,14 +24,14 @@ Exact: TypeAlias = Mapping[tuple[int, str], tuple[ExactDiff, ...]]  # by A's ord
 
 @dataclass(frozen=True, slots=True)
 class CallMoment:
-    """A call starts or ends, on A."""
+    """The start or end of a call in A."""
 
     row: LayerRow
     kind: Literal["enter", "leave"]
 
 
 def moments(rows: Iterable[LayerRow]) -> list[CallMoment]:
-    """Each call's start and end, in order: a call ends after those inside it."""
+    """Return the start and end of each call, in order: a call ends after those inside it."""
     call_moments: list[CallMoment] = []
     open_: list[LayerRow] = []
     for row in rows:
@@ -44,17 +44,17 @@ def moments(rows: Iterable[LayerRow]) -> list[CallMoment]:
 
 
 def ref(row: LayerRow) -> CallRef:
-    """A row's call, by its name."""
+    """Return the reference to the call of a row."""
     return CallRef(row.order, row.name, row.call, row.type, row.place)
 
 
 class Walk:
-    """Goes through A's calls once; `rows` are then in the order of A's starts, B's lone ones last.
+    """Goes through A's calls once; `rows` are in the order of A's starts, those only in B last.
 
     Attributes
     ----------
-    inexact : the calls without calls inside that are not bit for bit the same, so far.
-    coarsest : the dtype that rounds most, of those that were seen so far.
+    inexact : the number of calls without inner calls that are not bitwise equal, so far.
+    coarsest : the dtype that rounds most, so far.
 
     """
 
@@ -75,7 +75,7 @@ class Walk:
         self.coarsest: str | None = None
 
     def go(self, moments_: Iterable[CallMoment], callers: set[int]) -> None:
-        """Judge every tensor; `callers` are the orders of calls with calls inside."""
+        """Judge every tensor; `callers` are the orders of calls with inner calls."""
         for moment in moments_:
             row = moment.row
             part = "inputs" if moment.kind == "enter" else "outputs"
@@ -94,7 +94,7 @@ class Walk:
         name: str | None,
         exact: tuple[ExactDiff, ...] = (),
     ) -> tuple[TensorDiff, ...]:
-        """A verdict on each tensor of two values."""
+        """Return a verdict on each pair of tensors of two values."""
         known = {item.path: item for item in exact}
         return tuple(
             lone(item, other)
@@ -106,7 +106,7 @@ class Walk:
                 cast=self._cast,
                 exact=known.get(item.path),
             )
-            for item, other in beside(ours, theirs)
+            for item, other in pair_tensors(ours, theirs)
         )
 
     def _part(self, row: LayerRow, part: str) -> tuple[TensorDiff, ...]:
@@ -127,18 +127,18 @@ class Walk:
         return self._tolerances.limit(name, dtype, self.inexact)
 
     def at(self, moment: CallMoment) -> Status | None:
-        """How the tensors of a moment compare; None where there is no partner, or no tensor."""
+        """Return the worst status at a moment; None without a counterpart or tensors."""
         differences = self._inputs if moment.kind == "enter" else self._outputs
         return worst(differences.get(moment.row.order, ()))
 
     def largest(self, moment: CallMoment) -> TensorDiff | None:
-        """The tensor that differs most at a moment."""
+        """Return the tensor that differs most at a moment."""
         differences = (self._inputs if moment.kind == "enter" else self._outputs)[moment.row.order]
         bad = [difference for difference in differences if difference.status == "different"]
         return max(bad, key=lambda difference: float(difference.relative or 0), default=None)
 
     def rows(self, a: Iterable[LayerRow], b: Iterable[LayerRow]) -> tuple[CallDiff, ...]:
-        """A row for each call of either side."""
+        """Return a row for each call in A or B."""
         ours = list(a)
         faults = self._faults(ours)
         rows = [self._row(row, fault=row.order in faults) for row in ours]
@@ -161,16 +161,16 @@ class Walk:
         )
 
     def _faults(self, rows: list[LayerRow]) -> set[int]:
-        """Calls whose inputs agree and output differs, but for those that such a call made so."""
+        """Return calls whose inputs agree and output differs, except callers of such a call."""
         faults: set[int] = set()
-        blamed: set[int] = set()  # calls with such a one inside
+        callers: set[int] = set()  # calls that contain such a call
         parents = {row.order: row.parent for row in rows}
-        for row in reversed(rows):  # those inside come first
+        for row in reversed(rows):  # inner calls come first
             inputs, outputs = worst(self._inputs[row.order]), worst(self._outputs[row.order])
-            if agrees(inputs) and not agrees(outputs) and row.order not in blamed:
+            if agrees(inputs) and not agrees(outputs) and row.order not in callers:
                 faults.add(row.order)
-            if row.order in faults or row.order in blamed:
+            if row.order in faults or row.order in callers:
                 parent = parents[row.order]
                 if parent is not None:
-                    blamed.add(parent)
+                    callers.add(parent)
         return faults

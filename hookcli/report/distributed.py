@@ -1,4 +1,4 @@
-"""What a run by several ranks found beside the rows of rank 0."""
+"""Results of a run by several ranks, in addition to the rows of rank 0."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hookcli.report.values import Number
 
 @dataclass(frozen=True, slots=True)
 class BucketRow:
-    """One bucket of gradients in one step, as the communication hook was given it.
+    """One bucket of gradients in one step, as passed to the communication hook.
 
-    `order` is that of readiness within the step, `index` torch's number of the bucket. Norms are
-    2-norms: `norms_before` of each rank's own gradients, by rank, `norm_after` of what the hook
-    gave on rank 0, `norm_exact` of the mean over the ranks in float64. `error` is the 2-norm of the
-    difference from that mean over its norm, the largest of all ranks'. `wire_bytes` is what a rank
-    sends where the hook's collectives are carried out by ring algorithms, `plain_bytes` the same
-    for one plain all-reduce; None where it is not known.
+    `order` is the order in which buckets became ready in the step, `index` is torch's index of the
+    bucket. Norms are 2-norms: `norms_before` of each rank's own gradients, by rank, `norm_after` of
+    the result of the hook on rank 0, `norm_exact` of the mean over the ranks in float64. `error` is
+    the 2-norm of the difference from that mean divided by its norm, the largest of all ranks.
+    `wire_bytes` is the number of bytes that a rank sends if the hook's collectives use ring
+    algorithms, None if it is not known; `plain_bytes` is the same for one plain all-reduce.
     """
 
     step: int
@@ -37,7 +37,7 @@ class BucketRow:
 
 @dataclass(frozen=True, slots=True)
 class UnitRow:
-    """What FSDP shards as one: its module, parameters, their bytes, and those of rank 0's shard."""
+    """A unit that FSDP shards: module, parameters, their bytes, and the bytes of rank 0's shard."""
 
     module: str
     parameters: tuple[str, ...]
@@ -55,7 +55,7 @@ class UnreachedRow:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
-    """What is another on a rank than on rank 0; `what` is "gradient", "parameter" or the like."""
+    """A difference from rank 0; `what` is "gradient", "parameter" and so on."""
 
     what: str
     target: str
@@ -65,7 +65,7 @@ class DifferenceRow:
 
 @dataclass(frozen=True, slots=True)
 class RankRow:
-    """A rank other than 0: what differs from rank 0, and its own error."""
+    """A rank other than 0: its differences from rank 0, and its error."""
 
     rank: int
     status: Literal["complete", "partial", "dead"]
@@ -76,7 +76,7 @@ class RankRow:
 
 @dataclass(frozen=True, slots=True)
 class Distributed:
-    """How the model was run by several ranks. `rebuilt` is the step at which buckets changed."""
+    """How several ranks ran the model. `rebuilt` is the step at which buckets changed."""
 
     backend: str
     parallel: Literal["ddp", "fsdp"]

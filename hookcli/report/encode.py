@@ -1,4 +1,4 @@
-"""Report → JSON text: strict, in field order, one row a line so that two reports can be diffed."""
+"""Reports as strict JSON, in field order, with one row per line so that `diff` can compare them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def _names(kind: Any) -> tuple[tuple[str, bool], ...]:
 
 
 def _shallow(row: Any) -> dict[str, Any]:
-    """One level of a dataclass; json calls back for what is inside."""
+    """Return one level of a dataclass as a dict; json calls this for the values inside."""
     if not is_dataclass(row) or isinstance(row, type):
         raise TypeError(f"a report cannot contain {type(row).__name__}")
-    values = ((name, getattr(row, name), leave) for name, leave in _names(type(row)))
-    return {name: value for name, value, leave in values if not (leave and value is None)}
+    values = ((name, getattr(row, name), optional) for name, optional in _names(type(row)))
+    return {name: value for name, value, optional in values if not (optional and value is None)}
 
 
-# Made now: a model may replace the functions of `json`.
+# Created at import: a model may replace the functions of `json`.
 _encode = json.JSONEncoder(default=_shallow, allow_nan=False, separators=(", ", ": ")).encode
 
 
@@ -59,22 +59,22 @@ def _lines(document: Any, order: Sequence[str]) -> Iterator[str]:
 
 
 def to_line(row: Any) -> str:
-    """One row as a line of JSON."""
+    """Return one row as a line of JSON."""
     return _dumps(row) + "\n"
 
 
 def to_json(report: Report) -> str:
-    """The report as strict JSON text that ends in a newline."""
+    """Return a report as strict JSON that ends in a newline."""
     return "\n".join(["{", *_lines(report, _TOP), "}", ""])
 
 
 def diff_to_json(diff: Diff) -> str:
-    """A diff likewise."""
+    """Return a diff as strict JSON that ends in a newline."""
     order = [field.name for field in fields(diff)]
     return "\n".join(["{", *_lines(diff, order), "}", ""])
 
 
-# In JSON text with ASCII escapes: half of a surrogate pair, not itself behind a backslash.
+# A lone surrogate in JSON with ASCII escapes, whose backslash is not escaped.
 _LONE = re.compile(
     r"(?<!\\)((?:\\\\)*)"
     r"(?:(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\(ud[89a-f][0-9a-f]{2}))"
@@ -82,7 +82,7 @@ _LONE = re.compile(
 
 
 def spell_surrogates(json_text: str) -> str:
-    """Write each lone surrogate as the six characters of its escape: strict readers refuse it."""
+    """Write each lone surrogate as the six characters of its escape: strict readers refuse one."""
     if "\\ud" not in json_text:
         return json_text
     return _LONE.sub(lambda m: m[1] + (m[2] or "\\\\" + m[3]), json_text)

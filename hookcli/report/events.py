@@ -1,4 +1,4 @@
-"""The events of a report: what fired, in its order."""
+"""The events of a report, in the order in which the hooks fired."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from hookcli.report.values import Leaf, Number
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """One firing of one hook. `seq` is its place in the order of all, over kinds and threads.
+    """One firing of one hook. `seq` counts the events of all kinds and threads.
 
-    `kind` is the hook's, `target` the qualified name it stands on (of a module's value with
-    `:input` or `:output`, as in a selector), `call` the module's call. `node` names the autograd
-    node or operator, or says which of "pack" and "unpack" it is. `hook` is the index into the hooks
-    of the configuration, the preset's after them. `values` are what the hook was given, after it
-    acted; `changed` is the 2-norm of what it changed: None where it only looked on.
+    `kind` is the kind of the hook, `target` the qualified name of what it is attached to (with
+    `:input` or `:output` for a value of a module, as in a selector), `call` the call of the module.
+    `node` is the name of the autograd node or operator, or "pack" or "unpack". `hook` is an index
+    into the hooks of the configuration, followed by those of the preset. `values` are the tensors
+    passed to the hook, after it ran; `changed` is the 2-norm of its change, None if it only
+    observed.
     """
 
     seq: int
@@ -35,7 +36,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """Events that stand in a file of their own, one JSON object a line."""
+    """Events in a separate file, one JSON object per line."""
 
     file: str
     count: int

@@ -1,4 +1,4 @@
-"""Reports that were saved: read from a file, also for a check that compares with one."""
+"""Read saved reports, also for checks that compare with one."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _HINT = "run `hookcli inspect MODEL -f json=report.json` to write a report"
 
 
 def read_report(path: str) -> Report:
-    """A report from a file; `-` is stdin.
+    """Read a report from a file; `-` is stdin.
 
     Raises
     ------
-    RequestError : there is none, or it is no report.
+    RequestError : the file cannot be read, or is not a report.
 
     """
     from hookcli.report.schema import from_json
@@ -45,11 +45,11 @@ def read_report(path: str) -> Report:
 
 
 def with_saved(check: CheckSpec) -> CheckSpec:
-    """A check with the report that it compares with, read.
+    """Return a check with the report that it compares with, read from its file.
 
     Raises
     ------
-    RequestError : it cannot be.
+    RequestError : the file cannot be read, or is not a report.
 
     """
     if check.rule != "same_as" or "saved" in check.options:

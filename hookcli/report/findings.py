@@ -1,4 +1,4 @@
-"""What was judged and measured beside the rows."""
+"""Findings of rules and measurements, in addition to the rows."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from hookcli.report.values import absent
 
-PASSES = "passes"  # the probe that tells which forwards and backwards there were, and for whom
+PASSES = "passes"  # the probe with the forwards and backwards, and the rules they were for
 
 
 @dataclass(frozen=True, slots=True)
 class PassedOver:
-    """Why a finding does not count: a suppression with its reason, or the baseline knows it."""
+    """Why a finding does not count: a suppression with its reason, or the baseline."""
 
     by: Literal["suppression", "baseline"]
     reason: str | None = None
@@ -21,9 +21,9 @@ class PassedOver:
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
-    """One judgement. `fingerprint` is the same for the same finding in every run.
+    """The result of one rule for one target. `fingerprint` identifies a finding across runs.
 
-    `passed_over` stands where a finding was made and does not count: `status` is "skip" then.
+    `passed_over` is present if a finding does not count: `status` is then "skip".
     """
 
     rule: str
@@ -40,7 +40,7 @@ class CheckRow:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A figure that was asked for beside the rows."""
+    """A measured figure in addition to the rows."""
 
     probe: str
     target: str

@@ -1,7 +1,7 @@
-"""What the open values of a report hold: statistics, and measurements by their probe.
+"""The types of a report's open values: statistics, and measurements by probe.
 
-The JSON Schema leaves them open. What hookcli itself reads of them is checked here, strictly; other
-keys are not looked at.
+The JSON Schema leaves them open. The keys that hookcli reads are checked strictly here; other keys
+are ignored.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Figures(TypedDict, total=False):
 
 
 class Statistics(Figures, total=False):
-    """What `stats` found; `finite` are the figures of the finite elements."""
+    """The result of `stats`; `finite` contains the figures of the finite elements."""
 
     numel: int | None
     zeros: int | None
@@ -39,14 +39,14 @@ class Statistics(Figures, total=False):
 
 
 class StepStatistics(TypedDict, total=False):
-    """What one step brought a parameter."""
+    """A parameter in one step."""
 
     grad: Statistics | None
     status: str | None
 
 
 class TensorSketch(TypedDict):
-    """A tensor in a few numbers."""
+    """A summary of a tensor in a few numbers."""
 
     digest: str
     norm: Number
@@ -63,7 +63,7 @@ class CallSketch(TypedDict):
 
 
 class Misfit(TypedDict):
-    """A weight of another shape."""
+    """A weight with different shapes in A and B."""
 
     name: str
     a_shape: list[int | None]
@@ -71,7 +71,7 @@ class Misfit(TypedDict):
 
 
 class TakenWeights(TypedDict):
-    """What became of A's weights in B."""
+    """The result of loading A's weights into B."""
 
     loaded: int
     differed: list[str]
@@ -81,7 +81,7 @@ class TakenWeights(TypedDict):
 
 
 class CountedPasses(TypedDict):
-    """Forwards and backwards, and the rules that they were for."""
+    """The numbers of forwards and backwards, and the rules that required them."""
 
     mode: str
     forwards: int
@@ -90,7 +90,7 @@ class CountedPasses(TypedDict):
 
 
 class NonFinite(TypedDict):
-    """Elements of a parameter or buffer that are not finite."""
+    """Non-finite elements of a parameter or buffer."""
 
     at: str
     nans: int
@@ -102,33 +102,33 @@ class NonFinite(TypedDict):
 
 
 class NonFiniteCall(NonFinite):
-    """Elements of what a call was given or gave."""
+    """Non-finite elements of an input or output of a call."""
 
     path: str
     type: str
 
 
 class NonFiniteGradient(NonFiniteCall):
-    """Elements of the gradient of what a call gave, and the calls that took it."""
+    """Non-finite elements of the gradient of an output, and the calls that used the output."""
 
     taken_by: list[int]
 
 
 class FailedMeasurement(TypedDict):
-    """Why nothing was measured: what the model raised."""
+    """The error that prevented a measurement."""
 
     error: str
     place: NotRequired[str | None]
 
 
 class NotMeasured(TypedDict):
-    """Why nothing was measured."""
+    """The reason why nothing was measured."""
 
     why: str
 
 
 class Samples(TypedDict):
-    """How far a sample's output moved with the others."""
+    """How much the output of a sample changes with the other samples."""
 
     samples: int
     dim: int
@@ -139,7 +139,7 @@ class Samples(TypedDict):
 
 
 class Repeated(TypedDict):
-    """What two runs with one seed differ in."""
+    """The differences between two runs with the same seed."""
 
     compared: int
     differ: list[str]
@@ -177,18 +177,18 @@ def check_statistics(value: Any) -> None:
 
     Raises
     ------
-    pydantic.ValidationError : they are not what hookcli writes.
+    pydantic.ValidationError : hookcli does not write such statistics.
     """
     _adapter(Statistics).validate_python(value, strict=True)
 
 
 def check_step(value: Any) -> None:
-    """Check what a step brought a parameter; raises as above."""
+    """Check the figures of a parameter in a step; raises as above."""
     _adapter(StepStatistics).validate_python(value, strict=True)
 
 
 def check_measured(probe: str, target: str, value: Any) -> None:
-    """Check the value of a measurement, where its probe is known; raises as above."""
+    """Check the value of a measurement if its probe is known; raises as above."""
     kind = _PROBES.get(probe)
     if probe == "step":
         kind = bool if target else FailedMeasurement

@@ -1,6 +1,6 @@
-"""What a run noted, before it becomes a report: plain data, no tensors.
+"""What a run records, before it becomes a report: plain data without tensors.
 
-Identities (`key`, `own`, `below`) are those of live objects during the run; none is written out.
+Identities (`key`, `own`, `below`) are those of live objects during the run; none is in the report.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ModuleInfo:
     aliases: tuple[str, ...]
     type: str
     original_name: str | None
-    callable: bool  # has a forward: a ModuleList has none
+    callable: bool  # has a forward; a ModuleList does not
     place: str | None  # its constructor's line, or its class's
     own: tuple[int, ...]  # keys of its direct parameters
     below: tuple[int, ...]  # keys of all distinct parameters at and below it
@@ -59,12 +59,12 @@ class BufferInfo:
 
 
 def _counts() -> dict[str, int]:
-    return defaultdict(int)  # one for each call: a Counter takes ten times as long to make
+    return defaultdict(int)  # one for each call: creating a Counter takes ten times as long
 
 
 @dataclass(slots=True)
 class CallNote:
-    """One call of one module, noted while it ran."""
+    """One call of one module, recorded while it ran."""
 
     order: int
     key: int
@@ -78,23 +78,23 @@ class CallNote:
     place: str | None
     recomputed: bool
     inputs: list[LeafNote]
-    sizes: tuple[int, int, int] | None = None  # own, all, trainable: where not registered
+    sizes: tuple[int, int, int] | None = None  # own, all, trainable: if not registered
     outputs: list[LeafNote] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    flops: int = 0  # of the operators that ran in this call and in no call below it
+    flops: int = 0  # of the operators in this call, without calls below it
     unknown: dict[str, int] = field(default_factory=_counts)  # operators without a formula
     activation_bytes: int | None = None
-    counted: bool = True  # whether FLOPs were asked for
+    counted: bool = True  # whether FLOPs were counted
 
 
 def has_raised(note: CallNote) -> bool:
-    """Whether the call ended in an exception."""
+    """Return whether the call ended in an exception."""
     return any(text.startswith("raised ") for text in note.notes)
 
 
 @dataclass(slots=True)
 class BackwardNote:
-    """What the backward of one call cost: of the nodes that it made, not its children's."""
+    """The cost of the backward of one call: of its own nodes, without calls below it."""
 
     flops: int = 0
     unknown: dict[str, int] = field(default_factory=_counts)
@@ -104,10 +104,10 @@ Ledger: TypeAlias = CallNote | BackwardNote
 
 
 class EventNote(NamedTuple):
-    """One firing of one hook. `order` is that of the call, where it belongs to one.
+    """One event. `order` is the order of its call, if it has one.
 
-    At a module's input or output, `part` says which, and `path` which tensor of it. `stats` go
-    with `values`, where they were asked for.
+    At the input or output of a module, `part` is which of the two, and `path` which tensor of it.
+    `stats` are the statistics of `values`, if they were computed.
     """
 
     seq: int
@@ -118,7 +118,7 @@ class EventNote(NamedTuple):
     call: int | None
     order: int | None
     node: str | None
-    hook: int | None  # None: what torch.autograd.grad was asked for
+    hook: int | None  # None: a result of torch.autograd.grad
     values: tuple[LeafNote, ...]
     part: str | None = None
     path: str = ""
@@ -129,7 +129,7 @@ class EventNote(NamedTuple):
 
 @dataclass(slots=True)
 class HookFinding:
-    """A hook that was misused, or did not do what it was attached for."""
+    """A hook that was misused or did not fire as expected."""
 
     rule: str
     target: str
@@ -140,7 +140,7 @@ class HookFinding:
 
 @dataclass(slots=True)
 class Failure:
-    """What was raised, and in which call."""
+    """An exception, and the call in which it was raised."""
 
     phase: str
     type: str
@@ -148,12 +148,12 @@ class Failure:
     place: str | None
     call: CallNote | None = None
     details: str = ""  # the traceback
-    hook: str | None = None  # the line of the hook that raised it
+    hook: str | None = None  # the place of the hook that raised it
 
 
 @dataclass(frozen=True, slots=True)
 class ParameterStep:
-    """What one step brought a parameter: figures of its gradient and of itself before the step."""
+    """A parameter in one step: figures of its gradient, and of its values before the step."""
 
     grad: dict[str, Any] | None
     weight: dict[str, Any] | None
@@ -162,15 +162,15 @@ class ParameterStep:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What a training step would hold beside parameters and buffers, in bytes."""
+    """The memory of a training step in addition to parameters and buffers, in bytes."""
 
-    saved_bytes: int  # kept by autograd for backward, each distinct storage once
+    saved_bytes: int  # saved by autograd for backward, each distinct storage once
     gradient_bytes: int
 
 
 @dataclass(slots=True)
 class Recording:
-    """Everything that a run noted."""
+    """Everything that a run records."""
 
     calls: list[CallNote] = field(default_factory=list)
     modules: tuple[ModuleInfo, ...] = ()
@@ -179,15 +179,15 @@ class Recording:
     events: list[EventNote] = field(default_factory=list)
     streamed: tuple[str, int, int] | None = None  # file, count, dropped
     gradients: list[dict[int, ParameterStep]] = field(default_factory=list)  # by key, a step each
-    loss: str | None = None  # how it was computed, where it was
+    loss: str | None = None  # how the loss was computed, if it was
     losses: list[float] = field(default_factory=list)
     training: Training | None = None
     backward: dict[int | None, BackwardNote] = field(default_factory=dict)  # by order of the call
     timings: dict[str, Any] | None = None
-    digests: dict[str, str] = field(default_factory=dict)  # of what each step left, by its name
-    measured: list[Measurement] = field(default_factory=list)  # by what looked on beside
+    digests: dict[str, str] = field(default_factory=dict)  # of the state after each step, by name
+    measured: list[Measurement] = field(default_factory=list)  # by probes
     distributed: Distributed | None = None
     findings: list[HookFinding] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     failure: Failure | None = None
-    error: BaseException | None = None  # what `failure` describes, until the run has ended
+    error: BaseException | None = None  # the exception of `failure`, until the run has ended

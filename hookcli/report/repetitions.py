@@ -8,8 +8,8 @@ from collections.abc import Hashable, Sequence
 def repetitions(items: Sequence[Hashable], longest: int) -> list[tuple[int, int, int]]:
     """Return (start, length, times) of consecutive groups that together are all items.
 
-    At each start the group of up to `longest` items is taken that, repeated, covers most; what
-    does not repeat is a group of one.
+    At each start, the group of up to `longest` items is chosen whose repetitions cover the most
+    items. An item that is not repeated is a group of one.
     """
     groups, i = [], 0
     while i < len(items):

@@ -1,7 +1,7 @@
-"""The report: what one run found, as plain data. Field order is the order of the JSON keys.
+"""The report: the results of one run as plain data. JSON keys have the order of fields.
 
-`Recording` rows become these in `hookcli.report.rows.layers`; `hookcli.report.encode` writes them.
-A figure that is not known is None, never 0. `order` and `call` count from 0.
+`hookcli.report.rows` makes these from a `Recording`, `hookcli.report.encode` writes them. A figure
+that is not known is None, never 0. `order` and `call` count from 0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Tensors: TypeAlias = Literal["fake", "real"]
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Where the run took place. Differs between runs of the same model."""
+    """The versions, the platform and the duration; they differ between runs of the same model."""
 
     hookcli: str
     torch: str | None
@@ -34,9 +34,9 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """The model as built. Shared and tied parameters count once; sizes are in elements and bytes.
+    """The constructed model. Shared and tied parameters count once.
 
-    `buffers` is a number of elements, as `parameters` is.
+    `parameters`, `trainable_parameters` and `buffers` are numbers of elements.
     """
 
     source: str
@@ -52,7 +52,7 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """How the model was run. `fallback` says why a fake run became a real one."""
+    """How the model was run. `fallback` is the reason why a fake run became a real one."""
 
     tensors: Tensors
     fallback: str | None
@@ -68,7 +68,7 @@ class RunInfo:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The batch: its structure, and where it came from."""
+    """The batch: its structure and its origin."""
 
     origin: Origin
     args: tuple[Tree, ...]
@@ -80,9 +80,9 @@ class LayerRow:
     """One call of one module.
 
     `name` is the qualified name, "" for the root, None for a module that is not registered.
-    `parent` is the `order` of the row whose forward was running. `own_parameters` counts the
-    module's direct parameters, `parameters` all below it, each distinct one once. `shared_with`
-    names the parameters elsewhere that are the same objects as this module's own.
+    `parent` is the `order` of the calling row. `own_parameters` counts the elements of the module's
+    direct parameters, `parameters` those of all parameters at and below it, each once.
+    `shared_with` contains the names of parameters of other modules that are the same objects.
     """
 
     order: int
@@ -123,7 +123,7 @@ class UncalledRow:
 
 @dataclass(frozen=True, slots=True)
 class ParameterRow:
-    """One distinct parameter, under its first qualified name; the others are in `shared_with`."""
+    """One distinct parameter under its first qualified name; other names are in `shared_with`."""
 
     name: str
     module_type: str
@@ -141,7 +141,7 @@ class ParameterRow:
 
 @dataclass(frozen=True, slots=True)
 class BufferRow:
-    """One distinct buffer. `changed`: the run wrote to it (None where that was not seen)."""
+    """One distinct buffer. `changed`: the run wrote to it (None if that is not known)."""
 
     name: str
     shape: Shape
@@ -151,7 +151,7 @@ class BufferRow:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over the run. `layers` counts modules that ran, `calls` their calls."""
+    """Totals of the run. `layers` counts the modules that ran, `calls` their calls."""
 
     layers: int
     calls: int
@@ -164,7 +164,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """Why the report is partial: where the run had come, and what was raised."""
+    """Why the report is partial: where the run stopped, and what was raised."""
 
     phase: str
     layer: str | None
@@ -177,7 +177,7 @@ class ErrorInfo:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One run of one model, whole or as far as it came."""
+    """One run of one model, complete or up to an error."""
 
     schema: Literal["hookcli.report/1"]
     command: str

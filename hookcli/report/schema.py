@@ -1,4 +1,4 @@
-"""The JSON border of the report: reading one back, and its JSON Schema. Imports pydantic."""
+"""Reading a report from JSON, and its JSON Schema. Imports pydantic."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def _adapter() -> TypeAdapter[Report]:
 
 
 def prepare() -> None:
-    """Make the reader ready, which takes a tenth of a second."""
+    """Create the reader, which takes a tenth of a second."""
     _adapter()
 
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """No search for garbage: of the rows of a long report none is any, and there are millions."""
+    """Disable garbage collection: a long report has millions of rows, and none is garbage."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -40,8 +40,8 @@ def from_json(text: str | bytes, *, strict: bool = False) -> Report:
 
     Raises
     ------
-    ValueError : the text is not a `hookcli.report/1` document; the message names the first place
-        where it departs from one.
+    ValueError : the text is not a `hookcli.report/1` document; the message begins with the path of
+        the first error.
 
     """
     try:
@@ -53,11 +53,11 @@ def from_json(text: str | bytes, *, strict: bool = False) -> Report:
         raise ValueError(f"{where}: {first['msg']}") from None
 
 
-_ABSENT = {"via", "timings", "passed_over"}  # left out of the JSON rather than written as null
+_ABSENT = {"via", "timings", "passed_over"}  # omitted from the JSON instead of written as null
 
 
 def _close(node: dict[str, Any]) -> dict[str, Any]:
-    """Forbid keys that are not named, and require those that are always written."""
+    """Forbid unknown keys, and require those that are always written."""
     names = node.get("properties")
     if names is None:
         return node
@@ -68,12 +68,12 @@ def _close(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) that every report satisfies. Reading is more lenient than it."""
+    """Return the JSON Schema (draft 2020-12) of every report. Reading is more lenient."""
     return closed(_adapter().json_schema(mode="serialization"), SCHEMA, "hookcli report")
 
 
 def closed(made: dict[str, Any], name: str, title: str) -> dict[str, Any]:
-    """The schema of a document with its head, and no key beyond those that it names."""
+    """Return the schema of a document with its header, which forbids unknown keys."""
     schema = _close(made)
     schema["$defs"] = {key: _close(node) for key, node in schema["$defs"].items()}
     head = {

@@ -1,4 +1,4 @@
-"""Where events go: a list with a cap, or a file of JSON lines written as they happen."""
+"""The destinations of events: a list of limited length, or a file of JSON lines."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ _MOST = 1_000_000  # events kept in memory
 
 
 class Sink(Protocol):
-    """Takes events from any thread."""
+    """Accepts events from any thread."""
 
     def add(self, note: EventNote) -> None:
-        """Take one."""
+        """Accept an event."""
         ...
 
     def mark(self) -> None:
-        """What has come so far stays, also where a try is begun again."""
+        """Keep all events so far, even if the attempt is repeated."""
         ...
 
     def rewind(self) -> None:
-        """Forget what came since the mark."""
+        """Discard the events since the mark."""
         ...
 
     def close(self, recording: Recording) -> None:
-        """The run is over: leave in the recording what it is to say of events."""
+        """End the run, and store the events or their file in the recording."""
         ...
 
 
 class Kept:
-    """A list, sorted at the end by the order of firing."""
+    """A list in memory, sorted at the end by the order of firing."""
 
     def __init__(self, most: int = _MOST) -> None:
         self._most = most
@@ -44,27 +44,27 @@ class Kept:
         self._marked = 0
 
     def mark(self) -> None:
-        """What has come so far stays."""
+        """Keep all events so far."""
         self._marked = len(self._events)
 
     def rewind(self) -> None:
-        """Forget what came since the mark."""
+        """Discard the events since the mark."""
         del self._events[self._marked :]
         self._dropped = 0
 
     def add(self, note: EventNote) -> None:
-        """Take one, while there is room."""
+        """Keep an event if there is room, else count it as dropped."""
         if len(self._events) < self._most:
             self._events.append(note)
         else:
             self._dropped += 1
 
     def so_far(self) -> list[EventNote]:
-        """What came, in the order of firing."""
+        """Return the events in the order of firing."""
         return sorted(self._events, key=lambda note: note.seq)
 
     def close(self, recording: Recording) -> None:
-        """Hand over the list, and say what did not fit."""
+        """Store the list in the recording, with a warning if events were dropped."""
         recording.events = self.so_far()
         if self._dropped:
             recording.warnings.append(
@@ -74,7 +74,7 @@ class Kept:
 
 
 class StreamedSink:
-    """A file with an event a line. A line stands for a firing that has ended."""
+    """A file with one event per line, written after the hook returned."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -91,17 +91,17 @@ class StreamedSink:
             ) from None
 
     def mark(self) -> None:
-        """What has come so far stays."""
+        """Keep all events so far."""
         self._marked = (self._file.tell(), self._count)
 
     def rewind(self) -> None:
-        """Forget what came since the mark."""
+        """Discard the events since the mark."""
         place, self._count = self._marked
         self._file.seek(place)
         self._file.truncate()
 
     def add(self, note: EventNote) -> None:
-        """Write one."""
+        """Write an event."""
         line = to_line(event_row(note))
         with self._lock:
             self._file.write(line)
@@ -109,10 +109,10 @@ class StreamedSink:
             self._file.flush()  # the model may end the process at any time
 
     def so_far(self) -> tuple[str, int, int]:
-        """Where they are, how many came, and how many were dropped."""
+        """Return the file, the number of events, and the number of dropped ones."""
         return self._path, self._count, 0
 
     def close(self, recording: Recording) -> None:
-        """Close the file, and say where it is."""
+        """Close the file, and store its path in the recording."""
         self._file.close()
         recording.streamed = self.so_far()

@@ -1,7 +1,7 @@
-"""Whether a report that was read from a file is one that hookcli can have written.
+"""Check that hookcli can have written a report that was read from a file.
 
-The types are checked as it is read. Here is what they leave open: the size of numbers, values
-that may be anything, and references from one row to another. Formats and rules rely on it.
+Types are checked while reading. This checks what the types leave open: the size of numbers, values
+of any type, and references between rows. Formats and rules rely on it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from hookcli.report.open_values import check_measured, check_statistics, check_s
 from hookcli.report.report import Report
 
 _LARGEST = 10**30
-"""No count of a model's comes near; floats, and sums and squares of integers, still hold it."""
+"""Far above any count in a model; floats can still represent it, its sums and its squares."""
 
 _SUSPECT = re.compile(rb"[0-9]{30}|[0-9][eE]\+?[0-9]{3}|NaN|Infinity")
 
-_Found = Iterator[tuple[str, Callable[..., None], tuple[Any, ...]]]
+_Checks = Iterator[tuple[str, Callable[..., None], tuple[Any, ...]]]
 
 
 def check_valid(report: Report, text: str | bytes) -> None:
@@ -30,7 +30,7 @@ def check_valid(report: Report, text: str | bytes) -> None:
 
     Raises
     ------
-    ValueError : a value is not one that hookcli writes; the message begins with its path.
+    ValueError : hookcli does not write such a value; the message begins with its path.
     """
     _check_numbers(text.encode() if isinstance(text, str) else text)
     for path, check, values in _open_values(report):
@@ -44,9 +44,9 @@ def check_valid(report: Report, text: str | bytes) -> None:
 
 
 def _check_numbers(text: bytes) -> None:
-    """Check that every number is finite, and no integer is absurd.
+    """Check that every number is finite, and that no integer is too large.
 
-    Few texts need a walk: those with a long row of digits or a large exponent, also in a string.
+    Only texts with many digits in a row or a large exponent are searched.
     """
     if not _SUSPECT.search(text):
         return
@@ -63,8 +63,8 @@ def _check_numbers(text: bytes) -> None:
             raise ValueError(f"{path[1:]}: Input should be an integer of at most 30 digits")
 
 
-def _open_values(report: Report) -> _Found:
-    """Each value whose type the report leaves open: its path, and what checks it."""
+def _open_values(report: Report) -> _Checks:
+    """Yield the path, the check and its arguments of each value of an open type."""
     for i, row in enumerate(report.layers):
         for name in ("output_grad", "input_grad", "stats"):
             yield from _statistics(f"layers.{i}.{name}", getattr(row, name))
@@ -85,24 +85,24 @@ def _open_values(report: Report) -> _Found:
         )
 
 
-def _leaves(path: str, leaves: Any) -> _Found:
+def _leaves(path: str, leaves: Any) -> _Checks:
     for i, leaf in enumerate(leaves):
         if leaf.stats is not None or leaf.grad is not None:
             yield from _statistics(f"{path}.{i}.stats", leaf.stats)
             yield from _statistics(f"{path}.{i}.grad", leaf.grad)
 
 
-def _statistics(path: str, value: Any) -> _Found:
+def _statistics(path: str, value: Any) -> _Checks:
     if value is not None:
         yield path, check_statistics, (value,)
 
 
 def check_order(report: Report) -> None:
-    """Check that each call stands after the one that made it, as every run writes them.
+    """Check that each call comes after its caller, as in every report that hookcli writes.
 
     Raises
     ------
-    ValueError : one does not; a report that was edited by hand.
+    ValueError : a call does not, as in a report that was edited.
     """
     before = -1
     known: set[int] = set()

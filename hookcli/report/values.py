@@ -1,4 +1,4 @@
-"""What several rows of a report hold: numbers, tensors, and the tree of a value."""
+"""The types of values that several rows of a report share: numbers, tensors, nested values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from typing_extensions import TypeAliasType, TypedDict, final
 
-Shape: TypeAlias = tuple[int | None, ...]  # None: a dimension that has no fixed size
+Shape: TypeAlias = tuple[int | None, ...]  # None: a dimension without a fixed size
 
 Tree = TypeAliasType(
     "Tree", "TensorNode | TupleNode | ListNode | DictNode | ObjectNode | ValueNode"
@@ -38,14 +38,14 @@ class ListNode(TypedDict):
 
 @final
 class DictNode(TypedDict):
-    """A mapping; keys as text."""
+    """A mapping, with keys as strings."""
 
     dict: dict[str, Tree]
 
 
 @final
 class ObjectNode(TypedDict):
-    """A named tuple, a dataclass or an object of the user's with tensors inside."""
+    """A named tuple, a dataclass or another object that contains tensors."""
 
     object: dict[str, Tree]
     type: str
@@ -53,7 +53,7 @@ class ObjectNode(TypedDict):
 
 @final
 class ValueNode(TypedDict):
-    """Anything else, as its repr."""
+    """Any other value, as its repr."""
 
     value: str
 
@@ -62,16 +62,16 @@ Number: TypeAlias = float | Literal["nan", "inf", "-inf"]
 
 
 def absent() -> Any:
-    """Default of a field whose key is left out of the JSON while it is None."""
+    """Return the default of a field whose key is omitted from the JSON if it is None."""
     return field(default=None, metadata={"absent": True})
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One tensor inside an input or output.
+    """One tensor in an input or output.
 
-    `path` continues `input` or `output` in a selector: "" is the value itself, "[0]" its first
-    item, ".logits" a key or attribute. `via` is "attribute" for a tensor found on a custom object.
+    `path` follows `input` or `output` in a selector: "" is the value itself, "[0]" its first item,
+    ".logits" a key or attribute. `via` is "attribute" for a tensor in an attribute of an object.
     """
 
     path: str

@@ -80,7 +80,7 @@ def test_suppressed_findings_do_not_count_and_unused_suppressions_do(cli, bad, t
     assert "skip: finite: suppressed, the test wants it: the output of" in " ".join(
         done.out.split()
     )
-    assert "warning: unused_suppression, head.*: nothing of uncalled_modules" in done.out
+    assert "warning: unused_suppression, head.*: unused suppression of uncalled_modules" in done.out
     assert f"--> {config}:3: suppress[1]" in done.out
     assert cli("check", bad, "-c", config, "--fail-on", "warning").status == 1
 

@@ -38,5 +38,5 @@ def test_checks_of_a_rule_that_passed_are_one_row():
     rows = [row("", f"call {i}", status="pass") for i in range(5)]
     rows.insert(2, row("x"))
     first, second = folded(rows)
-    assert (first.target, first.message, first.value) == ("5 checks", "5 checks hold", None)
+    assert (first.target, first.message, first.value) == ("5 checks", "5 checks passed", None)
     assert second == row("x")

@@ -49,7 +49,7 @@ def test_a_rule_s_remedy_is_told_once():
     found = report("check", checks=(row(target="a"), row(target="b"), row("dtype", "c")))
     lines = FORMATS["markdown"](found, View()).splitlines()[2:]
     assert [line[:13] for line in lines] == [
-        "- **fail** fi", "  - to mend i", "- **fail** fi", "- **fail** dt", "  - to mend i",
+        "- **fail** fi", "  - to fix it", "- **fail** fi", "- **fail** dt", "  - to fix it",
     ]  # fmt: skip
 
 

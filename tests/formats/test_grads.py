@@ -67,10 +67,10 @@ scale      [1]           nan      0    1    nan  non-finite
 table      [4]             –      –    –      –  frozen
 
 Layer (type)   Output grad  Input grad  1e-1..1e0             Place
--------------  ---------  --------  --------------------  --------
-Net                    1       0.5  ━━━━━━━━━━━━━━━━━━━━  net.py:3
-fc (Linear)         0.25  1.00e-04  ━━━━━━━━              net.py:4
-head (Linear)          1         –  ━━━━━━━━━━━━━━━━━━━━  net.py:5
+-------------  -----------  ----------  --------------------  --------
+Net                      1         0.5  ━━━━━━━━━━━━━━━━━━━━  net.py:3
+fc (Linear)           0.25    1.00e-04  ━━━━━━━━              net.py:4
+head (Linear)            1           –  ━━━━━━━━━━━━━━━━━━━━  net.py:5
 
 Gradient norm  1.25
 Gradients      1 ok, 1 none (the loss does not reach them), 1 zero, 1
@@ -333,34 +333,35 @@ def layers_with(**which):
                     fc={"outputs": (H, bad_leaf(".h"))}, block={"outputs": (bad_leaf(),)}
                 )
             },
-            "output.h of block.fc (Linear), at net.py:5: 2 NaN, 1 Inf of 8",
+            "output.h of block.fc (Linear), at net.py:5: 2 NaN, 1 Inf in 8 elements",
         ),
         (
             {
                 "layers": layers_with(head={"inputs": (X, bad_leaf("[1]"))}),
                 "run": {"losses": ("nan",)},
             },
-            "input[1] of head (Linear), at net.py:6: 2 NaN, 1 Inf of 8",
+            "input[1] of head (Linear), at net.py:6: 2 NaN, 1 Inf in 8 elements",
         ),
         ({"run": {"losses": (0.5, "inf")}}, "the loss is inf"),
         (  # backward goes the forward's way back: head's input, then block's output, then fc's
             {"layers": layers_with(fc={"output_grad": BAD}, block={"output_grad": BAD, "call": 1})},
-            "the gradient at the output of block (Block), call 1, at net.py:4: 2 NaN, 1 Inf of 8",
+            "the gradient at the output of block (Block), call 1, at net.py:4: "
+            "2 NaN, 1 Inf in 8 elements",
         ),
         (
             {"layers": layers_with(fc={"output_grad": BAD}, head={"input_grad": BAD})},
-            "the gradient at the input of head (Linear), at net.py:6: 2 NaN, 1 Inf of 8",
+            "the gradient at the input of head (Linear), at net.py:6: 2 NaN, 1 Inf in 8 elements",
         ),
         (
             {"parameters": (parameter("a", (2,), grad=BAD), parameter("b", (2,), grad=BAD))},
-            "the gradient of b: 2 NaN, 1 Inf of 8",
+            "the gradient of b: 2 NaN, 1 Inf in 8 elements",
         ),
         (
             {
                 "events": (event(0, "backward", "tensor", "fc:output", 0, (bad_leaf(),)),),
                 "layers": layers_with(head={"output_grad": BAD}),
             },
-            "tensor at fc:output: 2 NaN, 1 Inf of 8",  # no call of fc is known
+            "tensor at fc:output: 2 NaN, 1 Inf in 8 elements",  # no call of fc is known
         ),
         (
             {
@@ -371,7 +372,7 @@ def layers_with(**which):
                 "layers": layers_with(block={"output_grad": stats(1.0)}),
             },
             "the gradient at input[0] of block (Block), at net.py:4 (finite at its output): "
-            "2 NaN, 1 Inf of 8",
+            "2 NaN, 1 Inf in 8 elements",
         ),
         (
             {
@@ -393,7 +394,7 @@ def layers_with(**which):
                 ),
                 "layers": layers_with(),
             },
-            "forward of head (Linear), at net.py:6, step 1: 2 NaN, 1 Inf of 8",
+            "forward of head (Linear), at net.py:6, step 1: 2 NaN, 1 Inf in 8 elements",
         ),
         (
             {
@@ -402,7 +403,7 @@ def layers_with(**which):
                     parameter("b", (2,), grad=BAD, steps=({"grad": BAD}, {"grad": BAD})),
                 )
             },
-            "the gradient of b, step 0: 2 NaN, 1 Inf of 8",
+            "the gradient of b, step 0: 2 NaN, 1 Inf in 8 elements",
         ),
     ],
 )
@@ -427,7 +428,7 @@ def test_markdown_has_both_tables():
     text = draw(form="markdown")
     lines = text.splitlines()
     assert any(line.startswith("| fc.weight   | [4, 3]  |         0.5 |") for line in lines)
-    assert any(line.startswith("| fc (Linear)    |        0.25 |") for line in lines)
+    assert any(line.startswith("| fc (Linear)    |          0.25 |") for line in lines)
     assert "- **first non-finite**: the gradient of scale: 1 NaN in 8 elements" in lines
     assert "- shared parameters, shown and counted once: fc.weight = head.weight" in lines
 

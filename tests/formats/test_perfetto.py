@@ -258,7 +258,7 @@ def test_a_report_without_timings_says_how_to_get_them():
     with pytest.raises(RequestError) as caught:
         FORMATS["perfetto"](report("trace"), View())
     assert str(caught.value) == "the report has no timings"
-    assert caught.value.hint.startswith("run it with -f perfetto")
+    assert caught.value.hint.startswith("run `hookcli trace MODEL -f perfetto=")
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_there_are_no_more_results_than_github_takes():
     assert len(run["results"]) == 25_000
     assert run["results"][0]["properties"]["target"] == "worst"
     [found] = run["invocations"][0]["toolExecutionNotifications"]
-    assert found["message"]["text"].startswith("4 more results are left out")
+    assert found["message"]["text"].startswith("4 results are omitted")
 
 
 def test_a_saved_report_gives_the_same_bytes():

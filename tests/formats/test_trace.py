@@ -148,7 +148,7 @@ def test_a_recomputed_call_is_no_part_of_the_first():
         "  2  backward  forward_pre  fc         0          recomputed",
         "  3  backward  forward      fc         0          recomputed",
     ]
-    assert "note: recomputed: fired again in the backward pass" in draw(found)
+    assert "note: recomputed: fired again during the backward pass" in draw(found)
 
 
 def test_columns_come_where_they_tell_events_apart():

@@ -1,1 +1,1 @@
-"""The reports of several ranks as one."""
+"""Merging the reports of several ranks into one."""

@@ -1,4 +1,4 @@
-"""Which rank it began with, where several failed: the others only lost their connection."""
+"""Find the rank that failed first; the others only lost their connection to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hookcli.catalogue.kind import PHASES
 from hookcli.report.report import ErrorInfo
 
-# What the others of a group raise when one has gone.
+# Errors of the other ranks after one has died.
 _LOST = re.compile(
     r"Connection (closed|reset|refused)|Broken pipe|\bgloo\b|NCCL|ProcessGroup|"
     r"store|peer|Timed out|timed out|[Ss]ocket",
@@ -20,7 +20,7 @@ _KILLED = ("died", "memory")
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """How a rank failed: the error, in which step, and how it stands in the order of news."""
+    """The failure of a rank: the error, its step, and its position in the order of arrival."""
 
     rank: int
     error: ErrorInfo
@@ -29,7 +29,7 @@ class Failed:
 
 
 def _rank_of(failure: Failed) -> tuple[int, int]:
-    """Who died comes before who raised, and both before who lost the others."""
+    """Return a sort key: first ranks that died, then raised, timed out, or lost the connection."""
     if failure.error.type in _KILLED:
         return (0, failure.news)
     if failure.error.type == "timeout":
@@ -38,7 +38,7 @@ def _rank_of(failure: Failed) -> tuple[int, int]:
 
 
 def _progress(failure: Failed) -> tuple[int, int, int]:
-    """How far a rank had come: all wait for the one that had come least far."""
+    """Return how far a rank had come: all others wait for the one with the least progress."""
     phases = (*PHASES, "report")
     error = failure.error
     phase = phases.index(error.phase) if error.phase in phases else -1
@@ -46,7 +46,7 @@ def _progress(failure: Failed) -> tuple[int, int, int]:
 
 
 def culprit(failed: Sequence[Failed]) -> Failed:
-    """The rank to name."""
+    """Return the rank to blame."""
     worst = min(_rank_of(failure)[0] for failure in failed)
     first = [failure for failure in failed if _rank_of(failure)[0] == worst]
     if worst == 2:  # timeouts
@@ -57,16 +57,16 @@ def culprit(failed: Sequence[Failed]) -> Failed:
 def describe_failure(
     failure: Failed, failed: Sequence[Failed], steps: int, world: int
 ) -> ErrorInfo:
-    """Its error, with the rank and the step before it, and where the others were.
+    """Return the error with the rank, the step, and after a timeout the phases of other ranks.
 
-    What all ranks of the `world` raised alike is no rank's.
+    If all ranks of the `world` raised the same error, the message is about all ranks.
     """
     step = f", step {failure.step}" if failure.step is not None and steps > 1 else ""
     waited = ""
     if failure.error.type == "timeout":
         others = [f"rank {o.rank} in {o.error.phase}" for o in failed if o.rank != failure.rank]
         waited = f" (meanwhile {', '.join(others[:3])})" if others else ""
-    alike = {(o.error.type, o.error.message, o.error.place, o.step) for o in failed}
-    who = "all ranks" if len(failed) == world and len(alike) == 1 else f"rank {failure.rank}"
+    errors = {(o.error.type, o.error.message, o.error.place, o.step) for o in failed}
+    who = "all ranks" if len(failed) == world and len(errors) == 1 else f"rank {failure.rank}"
     message = f"{who}{step}{waited}: {failure.error.message}"
     return dataclasses.replace(failure.error, message=message)

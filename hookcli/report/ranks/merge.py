@@ -1,4 +1,4 @@
-"""The reports of several ranks → that of rank 0, with what is another on the others."""
+"""Merge the reports of several ranks: rank 0's report with the differences of the others."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hookcli.report.values import Number
 
 STATE = "rank_state"  # a measurement: bits and norm of a parameter and its gradient, of one rank
 PARAMETER, GRADIENT = "parameter value", "gradient"
-_MOST = 1_000  # differences of one rank that are told
+_MOST = 1_000  # differences reported for one rank
 
 
 def merge_reports(reports: Sequence[Report | None], failure: ErrorInfo | None = None) -> Report:
-    """The one report, of which rank 0's is the body. None is a rank that left none.
+    """Return rank 0's report with the results of the others. None is a rank without a report.
 
-    `failure` is why the ranks failed, where one did: said of the rank that it began with.
+    `failure` is the error of the rank that failed first, if one did.
     """
     first = reports[0]
     if first is None:
@@ -63,7 +63,7 @@ def _timings(reports: Sequence[Report | None]) -> dict[str, Any] | None:
 
 
 def _layers(report: Report, first: Report) -> dict[str, Any]:
-    """The calls that the times are of, where they are not those of rank 0."""
+    """Return the calls that the times refer to, if they differ from those of rank 0."""
     ours, theirs = (
         [[row.order, row.parent, row.name, row.type] for row in rank_report.layers]
         for rank_report in (report, first)
@@ -76,7 +76,7 @@ def _of(report: Report | None) -> Distributed | None:
 
 
 def _buckets(reports: Sequence[Report | None]) -> tuple[BucketRow, ...]:
-    """Rank 0's, with the norms of all and the largest error of any."""
+    """Return rank 0's buckets with the norms and the largest error of all ranks."""
     tables = [
         {} if distributed is None else {(b.step, b.order): b for b in distributed.buckets}
         for distributed in map(_of, reports)
@@ -96,7 +96,7 @@ def _bucket(row: BucketRow, of_ranks: Sequence[BucketRow | None]) -> BucketRow:
 
 
 def _largest(errors: Sequence[Number | None]) -> Number | None:
-    """None where one is not known; what is not finite is the largest."""
+    """Return the largest error; None if one is not known, a non-finite one before any other."""
     if any(error is None for error in errors):
         return None
     return next((error for error in errors if isinstance(error, str)), None) or max(
@@ -131,7 +131,7 @@ def _rank(number: int, report: Report | None, first: Report) -> RankRow:
 
 
 def _differences(report: Report, first: Report) -> Iterator[DifferenceRow]:
-    """What is not as on rank 0, but for what follows from another batch."""
+    """Yield differences from rank 0 that do not just follow from another batch."""
     yield from _tables("parameter", _shapes(report), _shapes(first))
     yield from _tables("status", _statuses(report), _statuses(first))
     yield from _states(report, first)
@@ -159,7 +159,7 @@ def _uncalled(report: Report) -> dict[str, Any]:
 
 
 def _states(report: Report, first: Report) -> Iterator[DifferenceRow]:
-    """Parameters and gradients whose bits are others, with their norms."""
+    """Yield parameters and gradients that are not bitwise equal, with their norms."""
     ours, theirs = (
         {entry.target: entry.value for entry in r.measurements if entry.probe == STATE}
         for r in (report, first)
@@ -173,7 +173,7 @@ def _states(report: Report, first: Report) -> Iterator[DifferenceRow]:
 
 
 def _calls(ours: Sequence[LayerRow], theirs: Sequence[LayerRow]) -> Iterator[DifferenceRow]:
-    """The first call that is another; after it nothing can be compared by order."""
+    """Yield the first call that differs: later ones cannot be compared by order."""
     for mine, other in zip(ours, theirs, strict=False):
         if (mine.name, mine.call) != (other.name, other.call):
             yield DifferenceRow("call", str(other.order), mine.name, other.name)

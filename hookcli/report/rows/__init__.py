@@ -1,1 +1,1 @@
-"""A recording → the rows of a report."""
+"""Make the rows of a report from a recording."""

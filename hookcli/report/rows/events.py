@@ -1,4 +1,4 @@
-"""Events and figures as the report writes them."""
+"""Make the rows of events, and write figures as strict JSON allows them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hookcli.report.values import Leaf, Number
 
 
 def number(value: float) -> Number:
-    """A float as strict JSON can hold it."""
+    """Return a float as strict JSON can represent it."""
     if math.isfinite(value):
         return value
     return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
 
 
 def figures(stats: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Statistics as strict JSON can hold them."""
+    """Return statistics as strict JSON can represent them."""
     if stats is None:
         return None
     return {
@@ -32,7 +32,7 @@ def figures(stats: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def event_row(note: EventNote) -> EventRow:
-    """The row of a firing."""
+    """Return the row of an event."""
     stats = note.stats or [None] * len(note.values)
     return EventRow(
         seq=note.seq,

@@ -1,4 +1,4 @@
-"""Parameters with what reached them, and the norm of all gradients together."""
+"""Make the rows of parameters with their gradients, and the norm of all gradients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hookcli.report.values import Number
 
 
 def parameter_rows(recording: Recording) -> tuple[ParameterRow, ...]:
-    """One row per distinct parameter; gradients are those of the last step."""
+    """Return one row per distinct parameter, with the gradients of the last step."""
     return tuple(_row(parameter, recording.gradients) for parameter in recording.parameters)
 
 
@@ -38,14 +38,14 @@ def _row(parameter: ParameterInfo, steps: list[dict[int, ParameterStep]]) -> Par
 
 
 def _ratio(grad: dict[str, Any] | None, weight: dict[str, Any] | None) -> Number | None:
-    """Norm of the gradient over that of the weight; None where one is not known or the latter 0."""
+    """Return norm of gradient / norm of weight; None if one is not known or the weight's is 0."""
     if grad is None or weight is None or not weight["norm"]:
         return None
     return number(float(grad["norm"]) / float(weight["norm"]))
 
 
 def total_norm(recording: Recording) -> Number | None:
-    """The 2-norm over all gradients of the last step, as torch's clip_grad_norm_ computes it."""
+    """Return the 2-norm over all gradients of the last step, as torch's clip_grad_norm_ does."""
     if not recording.gradients:
         return None
     norms = [step.grad["norm"] for step in recording.gradients[-1].values() if step.grad]

@@ -1,4 +1,4 @@
-"""Recording → the rows of a report."""
+"""Make the rows of layers, buffers, totals and the error from a recording."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hookcli.report.values import Leaf
 def leaf_rows(
     notes: Iterable[LeafNote], seen: CallStatistics | None = None, part: str = ""
 ) -> tuple[Leaf, ...]:
-    """Leaves as rows, in their order, with what was seen of them."""
+    """Return tensors as rows, in order, with their statistics."""
     if seen is None or seen.is_empty:
         return tuple(
             Leaf(path, shape, dtype, via="attribute" if via else None)
@@ -51,7 +51,7 @@ class _Sizes:
 
 
 def _sum(sizes: Iterable[int | None]) -> int | None:
-    """The sum, or None where a part of it is not known."""
+    """Return the sum, or None if a size is not known."""
     total = 0
     for size in sizes:
         if size is None:
@@ -61,7 +61,7 @@ def _sum(sizes: Iterable[int | None]) -> int | None:
 
 
 def _elsewhere(module: ModuleInfo, parameters: Iterable[ParameterInfo]) -> tuple[str, ...]:
-    """Names of the module's own parameters that are not below one of the module's names."""
+    """Return names of the module's own parameters that do not begin with a name of the module."""
     homes = {module.name, *module.aliases}
     return tuple(
         name
@@ -83,7 +83,7 @@ def _sizes(module: ModuleInfo, by_key: dict[int, ParameterInfo]) -> _Sizes:
 
 
 def layer_rows(recording: Recording) -> tuple[LayerRow, ...]:
-    """One row per call, in the order in which forwards started."""
+    """Return one row per call, in the order in which forwards started."""
     seen = observed(recording.events)
     by_key = {p.key: p for p in recording.parameters}
     modules = {m.key: m for m in recording.modules}
@@ -102,7 +102,7 @@ def _layer_row(
 ) -> LayerRow:
     seen = seen or CallStatistics()
     own, below, trainable = call.sizes or (None, None, None)
-    # What multiplied and has no formula is unknown, not free.
+    # Without a formula for an operator, the cost is unknown, not zero.
     unknown = not call.counted or (call.unknown and not call.flops)
     flops = None if unknown else call.flops
     return LayerRow(
@@ -135,7 +135,7 @@ def _layer_row(
 
 
 def _partial(unknown: dict[str, int]) -> tuple[str, ...]:
-    """A note of operators without a formula, where there were any."""
+    """Return a note about operators without a formula, if there are any."""
     if not unknown:
         return ()
     names = ", ".join(f"{name} ×{n}" if n > 1 else name for name, n in sorted(unknown.items()))
@@ -143,7 +143,7 @@ def _partial(unknown: dict[str, int]) -> tuple[str, ...]:
 
 
 def uncalled_rows(recording: Recording) -> tuple[UncalledRow, ...]:
-    """Registered modules with a forward that never started."""
+    """Return the registered modules with a forward that never started."""
     called = {call.key for call in recording.calls}
     return tuple(
         UncalledRow(m.name, m.type, m.place)
@@ -153,16 +153,16 @@ def uncalled_rows(recording: Recording) -> tuple[UncalledRow, ...]:
 
 
 def buffer_rows(recording: Recording) -> tuple[BufferRow, ...]:
-    """One row per distinct buffer."""
+    """Return one row per distinct buffer."""
     return tuple(BufferRow(b.name, b.shape, b.dtype, b.changed) for b in recording.buffers)
 
 
 def totals(recording: Recording) -> Totals:
-    """Sums over the run; parameters count once, whether their modules ran or not."""
+    """Return the totals of the run; parameters count once, even if their modules did not run."""
     flops = sum(call.flops for call in recording.calls)
     unknown = any(call.unknown for call in recording.calls)
-    asked = all(call.counted for call in recording.calls)
-    counted = None if not asked or (unknown and not flops) else flops
+    enabled = all(call.counted for call in recording.calls)
+    counted = None if not enabled or (unknown and not flops) else flops
     return Totals(
         layers=len({call.key for call in recording.calls}),
         calls=len(recording.calls),
@@ -175,7 +175,7 @@ def totals(recording: Recording) -> Totals:
 
 
 def partial_count(recording: Recording) -> tuple[str, ...]:
-    """A warning where operators without a formula ran."""
+    """Return a warning if operators without a formula ran."""
     unknown: Counter[str] = Counter()
     for call in recording.calls:
         unknown.update(call.unknown)
@@ -183,7 +183,7 @@ def partial_count(recording: Recording) -> tuple[str, ...]:
 
 
 def parameter_sizes(recording: Recording) -> dict[str, int | None]:
-    """The figures of the report's `model`: elements and bytes of parameters and buffers."""
+    """Return figures of the report's `model`: elements and bytes of parameters and buffers."""
     return {
         "parameters": _sum(p.numel for p in recording.parameters),
         "trainable_parameters": _sum(p.numel for p in recording.parameters if p.requires_grad),
@@ -194,7 +194,7 @@ def parameter_sizes(recording: Recording) -> dict[str, int | None]:
 
 
 def error_row(failure: Failure, modules: Iterable[ModuleInfo]) -> ErrorInfo:
-    """The report's `error`."""
+    """Return the report's `error`."""
     call = failure.call
     name = None
     if call is not None:

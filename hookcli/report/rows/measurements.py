@@ -1,4 +1,4 @@
-"""What stands beside the layers: events, measurements, and findings of hooks."""
+"""Make the events, measurements and findings of hooks of a report."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from hookcli.report.rows.events import event_row
 
 
 def events(recording: Recording) -> tuple[EventRow, ...] | Streamed:
-    """The firings in their order, or where they were written."""
+    """Return the events in order, or the file that they were written to."""
     if recording.streamed is not None:
         return Streamed(*recording.streamed)
     return tuple(event_row(note) for note in recording.events)
 
 
 def measurements(recording: Recording) -> tuple[Measurement, ...]:
-    """What was measured beside the rows."""
+    """Return the measurements."""
     digests = (
         Measurement("digest", name, None, value, None) for name, value in recording.digests.items()
     )
     return (*_training(recording), *_backward(recording), *digests, *recording.measured)
 
 
-_STATES = {"sgd": 0, "sgd_momentum": 1, "adam": 2}  # tensors that each keeps beside a parameter
+_STATES = {"sgd": 0, "sgd_momentum": 1, "adam": 2}  # state tensors per parameter of each optimizer
 
 
 def _training(recording: Recording) -> tuple[Measurement, ...]:
-    """What backward would need, and an estimate of a whole training step for some optimizers.
+    """Return the memory saved for backward, and estimates of a training step per optimizer.
 
-    Parameters, buffers, what is saved for backward, gradients, and the optimizer's states, as if
-    all were there at once. Left out: gradients of activations in passing, operators' workspaces.
+    An estimate is the sum of parameters, buffers, tensors saved for backward, gradients, and the
+    states of the optimizer. Gradients of activations and workspaces of operators are omitted.
     """
     training = recording.training
     if training is None:
@@ -47,9 +47,9 @@ def _training(recording: Recording) -> tuple[Measurement, ...]:
 
 
 def _backward(recording: Recording) -> tuple[Measurement, ...]:
-    """What the backward of each call cost, and of all, where that was counted.
+    """Return the cost of the backward of each call and of all, if it was counted.
 
-    That of the loss belongs to no call, and is left out.
+    The loss does not belong to a call, and is omitted.
     """
     if not recording.backward:
         return ()
@@ -72,12 +72,12 @@ def _backward(recording: Recording) -> tuple[Measurement, ...]:
 
 
 def checks(recording: Recording) -> tuple[CheckRow, ...]:
-    """Hooks that were misused, or did nothing."""
+    """Return the findings about hooks that were misused or did not fire as expected."""
     return tuple(_check(finding) for finding in recording.findings)
 
 
 def _check(finding: HookFinding) -> CheckRow:
-    """The fingerprint leaves lines out, so that an edit above does not make it another."""
+    """Return a row whose fingerprint does not depend on line numbers."""
     key = f"{finding.rule}|{finding.target}|{finding.message}"
     return CheckRow(
         rule=finding.rule,

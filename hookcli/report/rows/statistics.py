@@ -1,4 +1,4 @@
-"""What hooks with `stats` saw at the inputs and outputs of each call, gathered from the events."""
+"""Collect the statistics of `stats` hooks at inputs and outputs of each call from the events."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ class CallStatistics:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was looked at."""
+        """Whether there are no figures."""
         return not self.values and not self.grads
 
     def leaf(self, part: str, path: str, *, grad: bool) -> dict[str, Any] | None:
-        """The figures of one tensor."""
+        """Return the figures of one tensor."""
         return figures((self.grads if grad else self.values).get((part, path)))
 
     def whole(self, part: str, *, grad: bool) -> dict[str, Any] | None:
-        """The figures of all tensors of a part together."""
+        """Return the combined figures of all tensors of a part."""
         table = self.grads if grad else self.values
         return figures(combined([stats for (p, _), stats in table.items() if p == part]))
 
 
 def observed(events: Iterable[EventNote]) -> dict[int, CallStatistics]:
-    """By the order of the call. Where several hooks looked at one tensor, the last one counts."""
+    """Return the statistics by order of the call; of several hooks at a tensor, the last counts."""
     by_order: dict[int, CallStatistics] = {}
     for event in events:
         if event.stats is None or event.order is None:
@@ -56,7 +56,7 @@ def observed(events: Iterable[EventNote]) -> dict[int, CallStatistics]:
 
 
 def combined(parts: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The figures of several tensors as of one: norms add in squares, counts add, and so on.
+    """Return the figures of several tensors as if they were one: counts and squares of norms add.
 
     Mean and deviation are pooled (Chan, Golub, LeVeque 1979).
     """
@@ -77,7 +77,7 @@ def combined(parts: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def _sum(parts: list[dict[str, Any]], name: str) -> int | None:
-    """None where one is not known."""
+    """Return the sum of counts, or None if one is not known."""
     counts = [p[name] for p in parts]
     return None if None in counts else sum(counts)
 
@@ -105,7 +105,7 @@ def _pooled(parts: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _extreme(parts: list[dict[str, Any]], name: str, pick: Any) -> Any:
-    """The least or largest; NaN where one is, None where one is not known."""
+    """Return the least or largest; NaN if one is NaN, None if one is not known."""
     values = [p[name] for p in parts]
     if any(v is None for v in values):
         return None

@@ -1,1 +1,1 @@
-"""Two reports → a diff: which calls belong together, and where they first differ."""
+"""Compare two reports: match their calls, and find the first difference."""

@@ -1,1 +1,1 @@
-"""Report → text: one file per format, and the view they share. Torch-free; nothing prints."""
+"""Formats turn a report into text: one file per format. Nothing here prints or imports torch."""

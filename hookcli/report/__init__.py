@@ -1,1 +1,1 @@
-"""The report as plain data: no tensors, no torch, JSON round trip."""
+"""The report as plain data, to and from JSON, without tensors or torch."""

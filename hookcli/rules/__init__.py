@@ -1,1 +1,1 @@
-"""The rules of `hookcli check`: what each needs of a run, and how it judges the report."""
+"""The rules of `hookcli check`: what each requires of a run, and how it judges the report."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from hookcli.report.events import Streamed
 from hookcli.report.report import LayerRow, Report
-from hookcli.rules.order_patterns import prefix, spelled, subsequence
+from hookcli.rules.order_patterns import expand_order, prefix, subsequence
 from hookcli.rules.rule import (
     UNFINISHED,
     Options,
@@ -105,7 +105,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield one finding, the first name out of order; with `within`, one for each module."""
     how, kind = options["match"], options["kind"]
     try:
-        order = spelled(options["order"])
+        order = expand_order(options["order"])
     except ValueError as error:
         yield RuleFinding("error", "", "too long", str(error))
         return

@@ -19,7 +19,7 @@ def _calls(report: Report, glob: str) -> dict[str, list[LayerRow]]:
     return calls
 
 
-def _held(report: Report, glob: str, ran: Collection[str]) -> dict[str, list[ParameterRow]]:
+def _parameters(report: Report, glob: str, ran: Collection[str]) -> dict[str, list[ParameterRow]]:
     """Return the parameters of each module that a glob matches, under all names, each once."""
     known = dict.fromkeys(ran, True)  # whether the glob matches a module
     parameters: dict[str, list[ParameterRow]] = {}
@@ -64,21 +64,21 @@ def parts_at(
     A figure that is not known for a part is missing, or None.
     """
     calls = _calls(report, glob)
-    held = _held(report, glob, calls)
+    parameters_of = _parameters(report, glob, calls)
     costs = _costs(report) if _OF_CALLS & {*figures} else {}
-    names = [*calls, *(n for n in held if n not in calls)]
+    names = [*calls, *(n for n in parameters_of if n not in calls)]
     names += [module.name for module in report.uncalled if matches(glob, module.name)]
     parts: dict[str, dict[str, int | None]] = {}
     for name in names:
-        parameters, made = held.get(name, []), calls.get(name, [])
+        parameters, module_calls = parameters_of.get(name, []), calls.get(name, [])
         parts[name] = {
             "parameters": _summed([row.numel for row in parameters]),
             "trainable_parameters": _summed([r.numel for r in parameters if r.requires_grad]),
         }
         if costs:
             parts[name] |= {
-                "macs": _summed([costs[row.order][0] for row in made]),
-                "flops": _summed([costs[row.order][1] for row in made]),
-                "calls": len(made),
+                "macs": _summed([costs[row.order][0] for row in module_calls]),
+                "flops": _summed([costs[row.order][1] for row in module_calls]),
+                "calls": len(module_calls),
             }
     return parts

@@ -13,7 +13,7 @@ MOST = 1_000_000  # names in one order
 _RANGE = re.compile(r"\{([0-9]{1,7})\.\.([0-9]{1,7})\}")
 
 
-def spelled(order: Sequence[Any]) -> list[str]:
+def expand_order(order: Sequence[Any]) -> list[str]:
     """Return all names of an order: `h.{0..2}` is three, {of: [a, b], times: 2} is a, b, a, b.
 
     Raises
@@ -24,7 +24,7 @@ def spelled(order: Sequence[Any]) -> list[str]:
     names: list[str] = []
     for item in order:
         rounds = isinstance(item, Mapping)
-        some = spelled(item["of"]) if rounds else list(_numbered(item))
+        some = expand_order(item["of"]) if rounds else list(_numbered(item))
         times = item["times"] if rounds else 1
         if len(names) + len(some) * times > MOST:
             raise ValueError(f"the order has more than {MOST:,} names")
@@ -33,7 +33,7 @@ def spelled(order: Sequence[Any]) -> list[str]:
 
 
 def _numbered(text: str) -> Iterator[str]:
-    """Yield the names of a string with one range; a range that counts down is taken literally."""
+    """Expand the first range in a string; a range that counts down is taken literally."""
     match = _RANGE.search(text)
     low, high = (int(match[1]), int(match[2])) if match else (1, 0)
     if match is None or low > high or high - low > MOST:
@@ -52,33 +52,34 @@ def prefix(seen: Sequence[str], order: Sequence[str], *, whole: bool) -> tuple[s
 
     With `whole`, `seen` must also end with it.
     """
-    for i, want in enumerate(order):
+    for i, expected in enumerate(order):
         if i >= len(seen):
-            return f"{_named(want)} is missing: the run has only {counted(len(seen), 'name')}", want
-        if not matches(want, seen[i]):
-            later = next((j for j in range(i, len(seen)) if matches(want, seen[j])), None)
+            length = counted(len(seen), "name")
+            return f"{_named(expected)} is missing: the run has only {length}", expected
+        if not matches(expected, seen[i]):
+            later = next((j for j in range(i, len(seen)) if matches(expected, seen[j])), None)
             aside = "is missing" if later is None else f"is at position {later:,}"
-            if later is None and any(matches(want, name) for name in seen[:i]):
+            if later is None and any(matches(expected, name) for name in seen[:i]):
                 aside = "is not repeated"
-            message = f"position {i:,} is {_named(seen[i])}, expected {_named(want)}"
+            message = f"position {i:,} is {_named(seen[i])}, expected {_named(expected)}"
             return f"{message}, which {aside}", seen[i]
     if whole and len(seen) > len(order):
-        return f"the expected names are followed by {join_names(seen[len(order) :])}", seen[
-            len(order)
-        ]
+        rest = seen[len(order) :]
+        return f"the expected names are followed by {join_names(rest)}", rest[0]
     return "", ""
 
 
 def subsequence(seen: Sequence[str], order: Sequence[str]) -> tuple[str, str]:
     """Return why `order` is not a subsequence of `seen`, and the name concerned; else ("", "")."""
     start = 0
-    for i, want in enumerate(order):
-        at = next((j for j in range(start, len(seen)) if matches(want, seen[j])), None)
+    for i, expected in enumerate(order):
+        at = next((j for j in range(start, len(seen)) if matches(expected, seen[j])), None)
         if at is not None:
             start = at + 1
             continue
-        if i and any(matches(want, name) for name in seen[:start]):
-            return f"{_named(want)} is before {_named(order[i - 1])}, expected after it", want
+        if i and any(matches(expected, name) for name in seen[:start]):
+            before = _named(order[i - 1])
+            return f"{_named(expected)} is before {before}, expected after it", expected
         after = f" after {_named(order[i - 1])}" if i else ""
-        return f"{_named(want)} is missing{after}", want
+        return f"{_named(expected)} is missing{after}", expected
     return "", ""

@@ -36,15 +36,16 @@ def why_not(shape: Sequence[int | None], wanted: Sequence[Any], names: dict[str,
     """Return what is wrong with a shape, or ""; `names` records the first size of each name."""
     if len(shape) != len(wanted):
         return f"got {counted(len(shape), 'dimension')}, expected {len(wanted)}"
-    for dim, (size, want) in enumerate(zip(shape, wanted, strict=True)):
-        if want == "*":
+    for dim, (size, expected) in enumerate(zip(shape, wanted, strict=True)):
+        if expected == "*":
             continue
-        if isinstance(want, str):
+        if isinstance(expected, str):
             if size is None:
                 return f"the size of dimension {dim} depends on the data"
-            want = f"{want} = {names[want]}" if names.setdefault(want, size) != size else size
-        if size != want:
-            return f"dimension {dim} is {size}, expected {want}"
+            known = names.setdefault(expected, size)
+            expected = size if known == size else f"{expected} = {known}"
+        if size != expected:
+            return f"dimension {dim} is {size}, expected {expected}"
     return ""
 
 

@@ -60,14 +60,14 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     for row in _top(report.uncalled):
         if not matches(options["at"], row.name):
             continue
-        held = states.get(row.name)
-        if held is None and not options["all"]:
+        statuses = states.get(row.name)
+        if statuses is None and not options["all"]:
             aside += 1
             continue
-        if held is not None and held & _USED:
+        if statuses is not None and statuses & _USED:
             continue
         count += 1
-        text = f"{row.type} never ran" + ("" if held is None else ", but has parameters")
+        text = f"{row.type} never ran" + ("" if statuses is None else ", but has parameters")
         yield RuleFinding("fail", row.name, "never ran", text, 0, 1, row.place)
     again = list(_again(report))
     yield from again

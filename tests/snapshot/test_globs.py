@@ -7,7 +7,7 @@ import fnmatch
 import pytest
 from hypothesis import given, strategies as st
 
-from hookcli.rules.order_patterns import spelled
+from hookcli.rules.order_patterns import expand_order
 from hookcli.snapshot.globs import NameSet, cover, exactly, folded, ranges
 from hookcli.snapshot.order import written
 
@@ -82,7 +82,7 @@ def test_covers_are_as_a_reader_would_write_them():
 
 @given(st.lists(names, max_size=40))
 def test_a_written_order_spells_the_same_names(order):
-    spelled_out = spelled(written(order))
+    spelled_out = expand_order(written(order))
     assert len(spelled_out) == len(order)
     assert all(map(fnmatch.fnmatchcase, order, spelled_out))
 
@@ -95,4 +95,4 @@ def test_orders_are_short():
 
 def test_an_order_of_too_many_names_is_an_error():
     with pytest.raises(ValueError, match="more than 1,000,000 names"):
-        spelled([{"of": ["a{0..999999}"], "times": 1_000_000}])
+        expand_order([{"of": ["a{0..999999}"], "times": 1_000_000}])

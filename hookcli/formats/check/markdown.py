@@ -28,12 +28,12 @@ def _finding(row: CheckRow) -> str:
 
 def _findings(rows: Sequence[CheckRow]) -> str:
     """Return the findings as a list; the first one of each rule has the advice how to fix it."""
-    lines, told = [], set[str]()
+    lines, advised = [], set[str]()
     for row in rows:
         lines.append(_finding(row))
-        mend = check_rows.mend(row) if row.status == "fail" and row.rule not in told else ""
+        mend = check_rows.mend(row) if row.status == "fail" and row.rule not in advised else ""
         if mend:
-            told.add(row.rule)
+            advised.add(row.rule)
             lines.append(f"  - {check_rows.FIX}: {quote(mend)}")
     return "\n".join(lines)
 
@@ -43,15 +43,15 @@ def _folded(rows: Sequence[CheckRow]) -> str:
     if not rows:
         return ""
     lines = "\n".join(_finding(row) for row in rows)
-    return f"<details><summary>{check_rows.said(rows)}</summary>\n\n{lines}\n\n</details>"
+    return f"<details><summary>{check_rows.count_outcomes(rows)}</summary>\n\n{lines}\n\n</details>"
 
 
 def _page(report: Report, view: View, rows: Sequence[CheckRow], more: str = "") -> str:
-    told = [row for row in rows if row.status in {"fail", "error"}]
+    failed = [row for row in rows if row.status in {"fail", "error"}]
     model = quote(escape(report.model.type or report.model.source))
     parts = [
         f"### {model}: {quote(check_rows.verdict(report, view.fail_on))}",
-        _findings(told),
+        _findings(failed),
         more,
         _folded([row for row in rows if row.status in {"pass", "skip"}]),
         "\n".join(f"- {quote(note)}" for note in summary.run_notes(report)),
@@ -67,11 +67,11 @@ def render(report: Report, view: View) -> str:
 def brief(report: Report, view: View) -> str:
     """Render the worst rows for the summary of a CI step, whose size is limited."""
     rows = [_cut(row) for row in check_rows.select_rows(report, view)]
-    told = [row for row in rows if row.status in {"fail", "error"}]
+    failed = [row for row in rows if row.status in {"fail", "error"}]
     quiet = [row for row in rows if row.status in {"pass", "skip"}]
-    left = len(told[_MOST:])
+    left = len(failed[_MOST:])
     more = f"{left:,} more {pluralize(left, 'finding is', 'findings are')} in the log."
-    text = _page(report, view, [*told[:_MOST], *quiet[:_MOST]], more if left else "")
+    text = _page(report, view, [*failed[:_MOST], *quiet[:_MOST]], more if left else "")
     return text if len(text.encode()) <= _LIMIT else _page(report, view, ())[:_LONGEST]
 
 

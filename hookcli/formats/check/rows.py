@@ -117,23 +117,23 @@ def where(row: CheckRow) -> str:
     return place(row.place) if row.place else ""
 
 
-_SAID = (
+_OUTCOMES = (
     ("fail", "failed"), ("warning", "warned"), ("not judged", "not judged"), ("skip", "skipped"),
     ("pass", "passed"),
 )  # fmt: skip
 
 
-def said(rows: Iterable[CheckRow]) -> str:
+def count_outcomes(rows: Iterable[CheckRow]) -> str:
     """Return the counts of outcomes: "1 failed, 2 warned, 3 passed"."""
     counts = Counter(word(row) for row in rows)
-    return ", ".join(f"{counts[key]:,} {text}" for key, text in _SAID if counts[key])
+    return ", ".join(f"{counts[key]:,} {text}" for key, text in _OUTCOMES if counts[key])
 
 
 def verdict(report: Report, fail_on: FailOn) -> str:
     """Return the last line: PASSED or FAILED, with counts."""
     outcome = verdict_of(report, fail_on)
     why = "; the model failed" if outcome is Verdict.MODEL_FAILED else ""
-    counted = said(report.checks) or "nothing was judged"
+    counted = count_outcomes(report.checks) or "nothing was judged"
     return f"{'PASSED' if outcome is Verdict.PASSED else 'FAILED'}: {counted}{why}"
 
 

@@ -32,7 +32,7 @@ def _finding(row: CheckRow, view: View) -> str:
 def render(report: Report, view: View) -> str:
     """Render the page. Its last line begins with PASSED or FAILED."""
     rows = folded(check_rows.select_rows(report, view))
-    told = [row for row in rows if row.status in {"fail", "error"}]
+    failed = [row for row in rows if row.status in {"fail", "error"}]
     quiet = [row for row in rows if row.status in {"pass", "skip"}]
     table = draw(
         check_rows.columns(rows),
@@ -44,7 +44,7 @@ def render(report: Report, view: View) -> str:
     parts = [
         head(report, view),
         table,
-        "\n".join(_finding(row, view) for row in told),
+        "\n".join(_finding(row, view) for row in failed),
         "\n".join(
             labelled(
                 row.status, f"{row.rule}: {check_rows.sentence(row)}", view, check_rows.style(row)

@@ -89,7 +89,7 @@ def _folded(rows: list[CheckRow]) -> Iterator[str]:
     """Yield what passed and what was skipped, in a group that opens on a click."""
     if not rows:
         return
-    yield command("group", f"hookcli: {check_rows.said(rows)}")
+    yield command("group", f"hookcli: {check_rows.count_outcomes(rows)}")
     for row in rows:
         at = f", {escape(row.target)}" if row.target else ""
         yield f"{row.status}: {escape(row.rule)}{at}: {check_rows.sentence(row)}"
@@ -99,8 +99,8 @@ def _folded(rows: list[CheckRow]) -> Iterator[str]:
 def render(report: Report, view: View) -> str:
     """Render commands for the stdout of a step. The last line begins with PASSED or FAILED."""
     rows = check_rows.select_rows(report, view)
-    told = [row for row in rows if row.status in {"fail", "error"}]
-    lines = [*_raised(report, view), *(_finding(row, report, view) for row in told)]
+    failed = [row for row in rows if row.status in {"fail", "error"}]
+    lines = [*_raised(report, view), *(_finding(row, report, view) for row in failed)]
     lines += _more(lines)
     lines += _folded([row for row in rows if row.status in {"pass", "skip"}])
     return "\n".join([*lines, check_rows.verdict(report, view.fail_on), ""])

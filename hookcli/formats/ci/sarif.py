@@ -153,7 +153,7 @@ def _invocation(
     return invocation
 
 
-def _left_out(count: int) -> list[dict[str, Any]]:
+def _omitted(count: int) -> list[dict[str, Any]]:
     if count <= _MOST:
         return []
     text = f"{count - _MOST:,} results are omitted: GitHub accepts at most {_MOST:,}"
@@ -172,7 +172,7 @@ def _written(log: dict[str, Any], results: list[dict[str, Any]]) -> str:
 def render(report: Report, view: View) -> str:
     """Render a log with one run and its findings, the worst first."""
     rows = check_rows.select_rows(report, view)
-    told = [row for row in rows if row.status == "fail" or row.passed_over is not None]
+    reported = [row for row in rows if row.status == "fail" or row.passed_over is not None]
     rules = descriptors(row.rule for row in check_rows.picked(report, view))
     index = {rule["id"]: i for i, rule in enumerate(rules)}
     at = {row.rule: index[escape(row.rule)] for row in rows}
@@ -186,8 +186,8 @@ def render(report: Report, view: View) -> str:
         "tool": {"driver": driver},
         "invocations": [_invocation(report, view, rows, at)],
     }
-    run["invocations"][0]["toolExecutionNotifications"] += _left_out(len(told))
+    run["invocations"][0]["toolExecutionNotifications"] += _omitted(len(reported))
     if view.root:
         run["originalUriBaseIds"] = {_ROOT: {"uri": folder_uri(view.root)}}
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return _written(log, [_result(row, report, view, at[row.rule]) for row in told[:_MOST]])
+    return _written(log, [_result(row, report, view, at[row.rule]) for row in reported[:_MOST]])

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 Argument: TypeAlias = Literal[
     "none", "figures", "number", "range", "positive", "directory", "file", "function", "comm"
 ]
-# How `explain` and docs/hooks/reference.md describe an argument of each form.
+# How `explain` and docs/hooks/actions.md describe an argument of each form.
 ARGUMENTS: dict[Argument, str] = {
     "none": "nothing",
     "number": "a number",

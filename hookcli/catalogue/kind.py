@@ -157,6 +157,7 @@ class Kind(KindFacts):
     ----------
     attach : the function that attaches it, "file:function" in hookcli/hooks/attach; `stage` tells
         with which arguments.
+    example_run : the run settings that the example needs to fire, as YAML.
     at, calls : what `at` can select, and whether `calls` can select firings.
     in_all : its position in `--kinds all`. None: it changes the observed value or the run, and
         `all` does not include it.
@@ -182,6 +183,7 @@ class Kind(KindFacts):
 
     attach: str
     stage: Stage = Stage.MODEL
+    example_run: str = ""
     at: AtRule = AtRule()
     calls: InCalls = InCalls.NEVER
     in_all: int | None = None

@@ -16,7 +16,7 @@ from hookcli.catalogue.kind import (
 _AT_MODULE = AtRule("module", required=True)
 _NO_STATE = Lack("PyTorch does not support hooks on its state dict", PYTHON_SOURCE)
 _BUILT = Lack("its modules are already built", PYTHON_SOURCE)
-_STATE = ("it also fires for every child module, in torch's order: see docs/hooks/reference.md",)
+_STATE = ("it also fires for every child module, in torch's order: see docs/hooks/index.md",)
 
 
 def _optimizer(when: str, place: str) -> tuple[Kind, Kind]:
@@ -253,7 +253,7 @@ KINDS: tuple[Kind, ...] = (
             replaces=False,
             caveats=(
                 "it fires once per Python module, in the order of dependencies",
-                "run.package selects what is done with each module; of all other modules, hookcli "
+                "the setting run.package selects what is done with a module; of all others, hookcli "
                 "stores those that are loaded and not installed, and leaves out the rest",
                 "the event's node is the pattern that matched; null if torch decided by itself",
                 "a module that cannot be packaged is a finding; it is left out so that other such "
@@ -261,6 +261,7 @@ KINDS: tuple[Kind, ...] = (
             ),
             backends=("python", "package"),
             example=f"{{kind: package_{what}, do: record}}",
+            example_run="{package: {mock: [numpy]}}" if what == "mock" else "",
             attach="packaging:export",
             stage=Stage.PACKAGE,
             lack=Lack("torch.package supports Python modules only", PYTHON_SOURCE),

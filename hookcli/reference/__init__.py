@@ -1,1 +1,1 @@
-"""The pages of `list` and `explain`, and docs/hooks/reference.md, from the catalogues."""
+"""The pages of `list` and `explain`, and docs/hooks, from the catalogues."""

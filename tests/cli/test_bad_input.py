@@ -65,7 +65,7 @@ CASES = {
     "unknown argument": (["ok.py", "--arg", "widht=3"], 2, "'widht'", "--arg widht=3", "`width`"),
     "malformed argument": (["ok.py", "--arg", "x=[1"], 2, "not YAML", "--arg x=[1", "--arg"),
     "argument twice": (
-        ["ok.py", "--arg", "x=1", "--arg", "x=2"], 2, "'x' is given twice", "--arg x=2", "remove one",
+        ["ok.py", "--arg", "x=1", "--arg", "x=2"], 2, "'x' is given twice", "--arg x=2", "remove",
     ),
     "bad call": (
         ["ok.py", "--arg", "width={call: nope}"], 2, "malformed", "--arg width=", "{call:",

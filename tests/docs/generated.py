@@ -7,6 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from tests.docs.console import entries
+from tests.docs.markdown import blocks
+
 UPDATE = bool(os.environ.get("UPDATE_DOCS"))
 _STALE = "the page is not what the program says: `make docs` writes it"
 
@@ -17,6 +20,26 @@ def check_page(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     assert path.read_text() == text, f"{path.name}: {_STALE}"
+
+
+def check_page_without_outputs(path: Path, text: str) -> None:
+    """A page is this text, in which console blocks show no output; they have some in the page.
+
+    With UPDATE_DOCS it becomes that: new commands get a line that the test of examples replaces.
+    """
+    page = path.read_text() if path.exists() else ""
+    outputs = {
+        entry.typed: entry.shown
+        for block in blocks(page)
+        if block.language == "console"
+        for entry in entries(block.lines)
+    }
+
+    def with_output(match: re.Match[str]) -> str:
+        lines = match[1].split("\n")
+        return "\n".join(["```console", *lines, *outputs.get(tuple(lines), ("?",)), "```"])
+
+    check_page(path, re.sub(r"```console\n(.*?)\n```", with_output, text, flags=re.S))
 
 
 def check_parts(path: Path, parts: Mapping[str, Callable[[], str]]) -> None:

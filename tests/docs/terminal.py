@@ -56,7 +56,11 @@ class Terminal:
 
     def run(self, command: Command) -> list[str]:
         """What a command prints, stdout before stderr, as lines without blanks at their ends."""
-        out, err = self._run(command.words)
+        words, err_shown = command.words, True
+        if words[-1:] == ["2>/dev/null"]:
+            words, err_shown = words[:-1], False
+        out, err = self._run(words)
+        err = err if err_shown else ""
         if command.to is not None:
             self.write(command.to, out)
             out = ""

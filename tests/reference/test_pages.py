@@ -13,13 +13,20 @@ from hookcli.reference.hooks import (
     hooks_table,
     kind_page,
 )
-from hookcli.reference.markdown import hooks_reference
-from tests.conftest import ROOT
-from tests.docs.generated import check_page
+from hookcli.reference.markdown import hook_pages
+from tests.conftest import ROOT, SAMPLES
+from tests.docs.generated import check_page_without_outputs
+
+PAGES = hook_pages((SAMPLES / "hooks" / "net.py").read_text())
 
 
-def test_the_reference_in_docs_is_the_catalogue_s():
-    check_page(ROOT / "docs" / "hooks" / "reference.md", hooks_reference())
+@pytest.mark.parametrize("name", PAGES)
+def test_the_pages_of_hooks_are_those_of_the_catalogue(name):
+    check_page_without_outputs(ROOT / "docs" / "hooks" / name, PAGES[name])
+
+
+def test_no_page_of_hooks_is_left_over():
+    assert {path.name for path in (ROOT / "docs" / "hooks").iterdir()} == {*PAGES}
 
 
 def test_a_page_of_a_kind():
@@ -77,11 +84,11 @@ def test_pages_and_tables_fit_their_width(width):
 @pytest.mark.parametrize("kind", HOOKS.values(), ids=HOOKS)
 def test_a_page_leaves_nothing_out(kind):
     said = " ".join(kind_page(kind).split())
-    reference = hooks_reference()
+    reference = "\n".join(PAGES.values())
     for text in (kind.signature, kind.value, kind.returns, kind.registers, kind.example, kind.since,
                  *kind.caveats, *kind.phases, *kind.backends, *kind.options):  # fmt: skip
         assert " ".join(text.split()) in said
-    assert f"\n### {kind.name}\n" in reference
+    assert f"\n## {kind.name}\n" in reference
     assert kind.example in reference
 
 
@@ -97,10 +104,11 @@ def test_the_tables_have_a_line_for_each():
 
 def test_the_reference_is_markdown_as_it_is_meant():
     markdown_it = pytest.importorskip("markdown_it")
-    tokens = markdown_it.MarkdownIt("gfm-like", {"linkify": False}).parse(hooks_reference())
+    tokens = markdown_it.MarkdownIt("gfm-like", {"linkify": False}).parse("\n".join(PAGES.values()))
     headings = [t.tag for t in tokens if t.type == "heading_open"]
-    assert headings.count("h3") == len(HOOKS)
-    assert sum(t.type == "fence" for t in tokens) == len(HOOKS)
+    assert headings.count("h1") == len(PAGES)
+    examples = [t for t in tokens if t.type == "fence" and t.info == "console"]
+    assert len(examples) == len(HOOKS)
     rows = [t for t in tokens if t.type == "tr_open"]
     assert len(rows) > len(HOOKS) * 7 + len(ACTIONS)
     cells = 0

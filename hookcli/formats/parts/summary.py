@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from hookcli.console import escape
@@ -104,31 +104,37 @@ def totals(report: Report) -> list[tuple[str, str]]:
             lines.append(("  used without a call", number(used)))
         if again:
             lines.append(("  shared, counted once", number(again)))
-    if report.totals.macs is not None:
-        lines.append(("Total mult-adds", number(report.totals.macs)))
-    if report.totals.flops is not None:
-        lines.append(("Total FLOPs", number(report.totals.flops)))
+    lines += flops(report)
     if model.parameter_bytes is not None:
         lines.append(("Params size", size(model.parameter_bytes)))
         lines.append(("Buffers size", size(model.buffer_bytes)))
     if report.totals.activation_bytes is not None:
         lines.append(("Activations size", size(report.totals.activation_bytes)))
-    return lines + _measured(report)
+    return lines + _measured(report, _TRAINING)
 
 
-_MEASURED = {
-    ("backward_flops_total", ""): "Backward FLOPs",
+def flops(report: Report) -> list[tuple[str, str]]:
+    """Return lines with the operations that were counted: of forward, and of backward if it ran."""
+    lines = []
+    if report.totals.macs is not None:
+        lines.append(("Total mult-adds", number(report.totals.macs)))
+    if report.totals.flops is not None:
+        lines.append(("Total FLOPs", number(report.totals.flops)))
+    return lines + _measured(report, {("backward_flops_total", ""): "Backward FLOPs"})
+
+
+_TRAINING = {
     ("saved_for_backward", ""): "Saved for backward",
     ("training_memory_estimate", "sgd"): "Training with SGD (estimate)",
     ("training_memory_estimate", "adam"): "Training with Adam (estimate)",
 }
 
 
-def _measured(report: Report) -> list[tuple[str, str]]:
-    """Return lines about the measured cost of a backward, and the estimated cost of training."""
+def _measured(report: Report, labels: Mapping[tuple[str, str], str]) -> list[tuple[str, str]]:
+    """Return a line for each measurement, by probe and target, that has a label."""
     lines = []
     for measurement in report.measurements:
-        label = _MEASURED.get((measurement.probe, measurement.target))
+        label = labels.get((measurement.probe, measurement.target))
         if label is not None:
             write = size if measurement.limit_unit == "bytes" else number
             lines.append((label, write(measurement.value)))

@@ -156,7 +156,7 @@ def give_way(view: View, events: list[EventRow]) -> tuple[str, ...]:
 
 
 def totals(report: Report, shown: int) -> list[tuple[str, str]]:
-    """Return the numbers of events, also by phase, and the totals of any report."""
+    """Return the numbers of events, also by phase, and of operations if they were counted."""
     lines: list[tuple[str, str]] = []
     events = recorded(report)
     if events:
@@ -168,7 +168,7 @@ def totals(report: Report, shown: int) -> list[tuple[str, str]]:
             lines.append(("  shown", f"{shown:,}"))
     elif not isinstance(report.events, Streamed):
         lines.append(("Events", "0"))
-    return lines + summary.totals(report)
+    return lines + summary.flops(report)
 
 
 def notes(report: Report, view: View, shown: int) -> list[str]:

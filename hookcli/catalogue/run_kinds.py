@@ -253,8 +253,8 @@ KINDS: tuple[Kind, ...] = (
             replaces=False,
             caveats=(
                 "it fires once per Python module, in the order of dependencies",
-                "the setting run.package selects what is done with a module; of all others, hookcli "
-                "stores those that are loaded and not installed, and leaves out the rest",
+                "the setting run.package selects what is done with a module; of all others, "
+                "hookcli stores those that are loaded and not installed, and omits the rest",
                 "the event's node is the pattern that matched; null if torch decided by itself",
                 "a module that cannot be packaged is a finding; it is left out so that other such "
                 "modules are found too",

@@ -1,4 +1,4 @@
-"""From an action as it was configured to the code that does it."""
+"""Builds the function that performs a configured action."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Builder = Callable[[Any, Tools], Callable[[Event], Any]]
 
 
 def builder_of(action: Action) -> Builder:
-    """The function that the action's row names: from (argument, tools) to what is done.
+    """Return the function that the action's row names: from (argument, tools) to the action.
 
     Raises
     ------
-    LookupError : what attaches the kind does this action.
+    LookupError : the code that attaches the kind performs this action itself.
     """
     if action.build is None:
         raise LookupError(action.name)
@@ -28,10 +28,10 @@ def builder_of(action: Action) -> Builder:
 
 
 def build(spec: ActionSpec, tools: Tools) -> Callable[[Event], Any]:
-    """The function that does this action; what it returns, if not None, is the new value.
+    """Return the function that performs an action. If it returns a value, that is the new value.
 
     Raises
     ------
-    RequestError : its argument does not name what is there.
+    RequestError : its argument names something that does not exist.
     """
     return builder_of(CATALOGUE[spec.name])(spec.argument, tools)

@@ -1,4 +1,4 @@
-"""The action `call`: a function of the user's, with PyTorch's own signature or `event`."""
+"""The action `call`: a function of the user's, with PyTorch's own or the `event` signature."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hookcli.spec.hooks import FunctionRef
 
 
 def call(argument: FunctionRef | dict[str, FunctionRef], tools: Tools) -> Callable[[Event], Any]:
-    """Call the function; what it returns, if not None, takes the value's place.
+    """Call the function. If it returns a value other than None, that replaces the value.
 
-    Of a pair for saved tensors the event says which is meant.
+    For a pair for saved tensors, the event tells which function to call.
     """
     if isinstance(argument, dict):
         pack, unpack = (call(argument[name], tools) for name in ("pack", "unpack"))
@@ -30,18 +30,18 @@ def call(argument: FunctionRef | dict[str, FunctionRef], tools: Tools) -> Callab
 
 
 def _operator(function: Callable[..., Any]) -> Callable[[Event], Any]:
-    """A compiled operator cannot take a module: it gets each tensor of the value by itself."""
+    """Call a compiled operator with each tensor of the value: it does not accept a module."""
 
     def do(event: Event) -> Any:
         replaced = False
 
-        def one(tensor: torch.Tensor) -> Any:
+        def apply(tensor: torch.Tensor) -> Any:
             nonlocal replaced
             new = function(tensor)
             replaced |= new is not None
             return tensor if new is None else new
 
-        value = map_tensors(event.value, one)
+        value = map_tensors(event.value, apply)
         return value if replaced else None
 
     return do

@@ -1,4 +1,7 @@
-"""Actions that give a new value. Structure, dtype and device stay; only floating tensors change."""
+"""Actions that return a new value of the same structure, dtype and device.
+
+Only floating-point and complex tensors change.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +16,23 @@ from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.errors import RequestError
 from hookcli.models.files.tensors import read_tensors
 from hookcli.models.nested import map_tensors
+from hookcli.text import nearest, try_instead
 
 Do: TypeAlias = Callable[[Event], Any]
 
 
 def _each(change: Callable[[torch.Tensor], torch.Tensor]) -> Do:
-    """The action that changes every floating or complex tensor of a value.
+    """Return the action that changes every floating-point or complex tensor of a value.
 
-    A saved tensor is changed once: as it is packed.
+    A saved tensor is changed once: when it is packed.
     """
 
-    def one(tensor: torch.Tensor) -> torch.Tensor:
+    def apply(tensor: torch.Tensor) -> torch.Tensor:
         if not (tensor.is_floating_point() or tensor.is_complex()):
             return tensor
         return change(tensor)
 
-    return lambda event: None if _unpacks(event) else map_tensors(event.value, one)
+    return lambda event: None if _unpacks(event) else map_tensors(event.value, apply)
 
 
 def _unpacks(event: Event) -> bool:
@@ -36,7 +40,7 @@ def _unpacks(event: Event) -> bool:
 
 
 def _stored(tensor: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-    """The tensor with its values changed; of a sparse one those that are stored."""
+    """Return the tensor with its values changed; for a sparse tensor, its stored values."""
     if tensor.layout is not torch.sparse_coo:
         return change(tensor)
     summed = tensor.coalesce()
@@ -56,21 +60,21 @@ def negate(_argument: None, _: Tools) -> Do:
 
 
 def zero(_argument: None, _: Tools) -> Do:
-    """Replace by zeros, so that no gradient goes through."""
+    """Replace values with zeros, through which no gradient flows."""
     return _each(torch.zeros_like)
 
 
 def clamp(limits: tuple[float, float], _: Tools) -> Do:
-    """Limit each value to [low, high], of a sparse tensor each that is stored.
+    """Limit each value to [low, high]; for a sparse tensor, each stored value.
 
-    Complex values are refused by torch.
+    torch raises an error for complex values.
     """
     low, high = limits
     return _each(lambda t: _stored(t, lambda values: values.clamp(low, high)))
 
 
 def clip_norm(most: float, _: Tools) -> Do:
-    """Scale each tensor down to a 2-norm of at most `most`, as clip_grad_norm_ does for one."""
+    """Scale each tensor down to a 2-norm of at most `most`, as clip_grad_norm_ does."""
 
     def clip(tensor: torch.Tensor) -> torch.Tensor:
         values = tensor.coalesce().values() if tensor.layout is torch.sparse_coo else tensor
@@ -81,16 +85,16 @@ def clip_norm(most: float, _: Tools) -> Do:
 
 
 def _wide(dtype: torch.dtype) -> torch.dtype:
-    """A dtype in which a norm of `dtype` does not overflow."""
+    """Return a dtype in which a norm of `dtype` does not overflow."""
     if dtype.is_complex:
         return torch.complex64 if dtype == torch.complex32 else dtype
     return torch.float32 if dtype.itemsize < 4 else dtype
 
 
 def add_noise(deviation: float, tools: Tools) -> Do:
-    """Add Gaussian noise from a generator of the action's own: the model's draws stay the same.
+    """Add Gaussian noise from a separate generator, which leaves the model's random numbers alone.
 
-    A sparse tensor gets it where it stores values.
+    In a sparse tensor, noise is added to the stored values.
     """
     generators: dict[torch.device, torch.Generator] = {}
 
@@ -106,44 +110,47 @@ def add_noise(deviation: float, tools: Tools) -> Do:
 
 
 def replace(path: str, tools: Tools) -> Do:
-    """Put a saved tensor, or as many as the value has, in place of its tensors.
+    """Replace the tensors of a value with saved ones, in order.
 
     Raises
     ------
-    RequestError : the file does not fit the value.
+    RequestError : the file does not contain the tensor, or its shapes differ from the value's.
     """
     file, _, name = path.partition("#")
-    held = read_tensors(file, tools.place)
+    content = read_tensors(file, tools.place)
     if name:
-        if not isinstance(held, dict) or name not in held:
+        if not isinstance(content, dict) or name not in content:
+            guess = nearest(name, content, cutoff=0.6) if isinstance(content, dict) else None
             raise RequestError(
-                f"{file} holds no tensor '{name}'", place=tools.place, hint="check the name"
+                f"tensor '{name}' not found in {file}",
+                place=tools.place,
+                hint=try_instead(guess, "check the name after the #"),
             )
-        held = held[name]
-    saved = [held] if isinstance(held, torch.Tensor) else list(_tensors(held))
+        content = content[name]
+    saved = [content] if isinstance(content, torch.Tensor) else list(_tensors(content))
 
     def put(event: Event) -> Any:
         if _unpacks(event):
             return None
         left = iter(saved)
 
-        def one(tensor: torch.Tensor) -> torch.Tensor:
+        def saved_for(tensor: torch.Tensor) -> torch.Tensor:
             new = next(left, None)
             if new is None or new.shape != tensor.shape:
                 has = "no more tensors" if new is None else f"shape {list(new.shape)}"
                 raise RequestError(
-                    f"{event.target} has shape {list(tensor.shape)}, and the file {has}",
+                    f"{event.target} has shape {list(tensor.shape)}, but the file has {has}",
                     place=tools.place,
-                    hint="save the value with `do: save` to see what fits",
+                    hint="save the value with `do: save` to get its shapes",
                 )
             return new.to(dtype=tensor.dtype, device=tensor.device)
 
-        return map_tensors(event.value, one)
+        return map_tensors(event.value, saved_for)
 
     return put
 
 
-def _tensors(held: Any) -> list[torch.Tensor]:
+def _tensors(content: Any) -> list[torch.Tensor]:
     tensors: list[torch.Tensor] = []
-    map_tensors(held, lambda t: tensors.append(t) or t)  # type: ignore[func-returns-value]
+    map_tensors(content, lambda t: tensors.append(t) or t)  # type: ignore[func-returns-value]
     return tensors

@@ -16,10 +16,10 @@ from hookcli.spec.request import Terminal
 
 
 def breakpoint_(_argument: None, tools: Tools) -> Callable[[Event], None]:
-    """Open the debugger with `event` at hand.
+    """Open the debugger, with `event` as a local variable.
 
-    In the user's own process it reads and writes where `pdb` does. In a worker, which has no
-    standard input, it does so at the user's terminal, and leaving it ends the run.
+    In the user's own process it uses the same streams as `pdb`. In a worker, which has no standard
+    input, it uses the user's terminal, and quitting the debugger ends the run.
     """
     trusted = not tools.data_only  # a .pdbrc in the working folder is code
     own = None
@@ -27,22 +27,22 @@ def breakpoint_(_argument: None, tools: Tools) -> Callable[[Event], None]:
         own = Debugger(tools.terminal, tools.place, readrc=trusted)
 
     def do(event: Event) -> None:
-        debugger = pdb.Pdb(readrc=trusted) if own is None else own  # on the streams as they are now
+        debugger = pdb.Pdb(readrc=trusted) if own is None else own  # with the current streams
         debugger.set_trace()
-        _ = event  # the debugger stops here, after set_trace has returned
+        _ = event  # the debugger stops on this line, after set_trace has returned
 
     return do
 
 
 class Debugger(pdb.Pdb):
-    """Python's debugger at a terminal of another session. The parent learns when it asks.
+    """Python's debugger at a terminal of another session. It tells the parent when it asks.
 
-    Without readline, which wants the standard streams: the terminal itself edits lines.
+    It does not use readline, which requires the standard streams. The terminal edits lines itself.
     """
 
     def __init__(self, terminal: Terminal, place: str, *, readrc: bool) -> None:
         keyboard, screen = _stream(terminal.screen, "r"), _stream(terminal.screen, "w")
-        # Ctrl-C is the parent's while the model runs: the debugger's own handler stays out.
+        # While the model runs, the parent handles Ctrl-C, so the debugger's handler is off.
         super().__init__(stdin=keyboard, stdout=screen, nosigint=True, readrc=readrc)
         self._prompt_fd = terminal.prompt
         self._place = place
@@ -50,11 +50,11 @@ class Debugger(pdb.Pdb):
         self._left = False
 
     def interaction(self, *given: Any) -> None:
-        """Ask for commands until one goes on. Hooks of operators do not see what is typed.
+        """Ask for commands until one continues. Commands do not fire hooks of operators.
 
         Raises
         ------
-        LeftDebugger : the user left it.
+        LeftDebugger : the user quit the debugger.
         """
         before = os.pread(self._prompt_fd, 1, 0)
         os.pwrite(self._prompt_fd, b"\1", 0)
@@ -76,11 +76,11 @@ class Debugger(pdb.Pdb):
     do_q = do_exit = do_quit
 
     def do_EOF(self, arg: str) -> bool:  # noqa: N802  # cmd's own name for Ctrl-D
-        """End the run, on a line of its own."""
+        """Write a new line and end the run."""
         self.message("")
         return self.do_quit(arg)
 
 
 def _stream(fd: int, mode: Literal["r", "w"]) -> TextIO:
-    """One direction of the terminal; it stays open as long as the process."""
+    """Return one direction of the terminal. It stays open until the process ends."""
     return os.fdopen(fd, mode, encoding="utf-8", errors="backslashreplace", closefd=False)

@@ -1,4 +1,4 @@
-"""What a firing hook gives to its actions, and to functions of the `event` signature."""
+"""The event that a hook passes to its actions, and to functions with the `event` signature."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 class Event:
     """One firing.
 
-    `value` is what the hook may look at and replace: arguments, an output, a gradient. `target` is
-    the qualified name with the part ("fc:output"), `call` the module's call, `module` the module
-    or None, `node` the name of an autograd node or operator, or "pack" or "unpack". `arguments`
-    are those that PyTorch gave the hook, in its order, `value` at its place among them replaced by
-    what earlier actions made of it.
+    `value` is what the hook may read and replace: arguments, an output, a gradient. `target` is the
+    qualified name with the part ("fc:output"). `call` is the number of the module's call. `module`
+    is the module or None. `node` is the name of an autograd node or operator, or "pack" or
+    "unpack". `arguments` are those that PyTorch passed to the hook, in its order, with the current
+    `value`, which earlier actions may have changed.
     """
 
     kind: str
@@ -27,8 +27,8 @@ class Event:
     seq: int
     module: Any
     value: Any
-    native: Callable[[Any], tuple[Any, ...]]  # the value → PyTorch's own arguments
-    stats: dict[str, Any] | None = None  # what `stats` found, by the paths of tensors in `value`
+    native: Callable[[Any], tuple[Any, ...]]  # from the value to PyTorch's own arguments
+    stats: dict[str, Any] | None = None  # the result of `stats`, by paths of tensors in `value`
     findings: list[str] = field(default_factory=list)
 
     @property

@@ -1,4 +1,4 @@
-"""Actions that look at a value and leave it as it is."""
+"""Actions that read a value and do not change it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Do: TypeAlias = Callable[[Event], None]
 
 
 class NotFiniteError(ArithmeticError):
-    """A NaN or Inf where `assert_finite` stands."""
+    """The action `assert_finite` found a NaN or Inf."""
 
 
 def stats(which: str | None, tools: Tools) -> Do:
-    """Note the figures of every tensor; with `norm`, that one, and all where it is not finite."""
+    """Record the statistics of every tensor; with `norm` only the norm, if it is finite."""
     figures = tools.norm if which == "norm" else tools.statistics
 
     def do(event: Event) -> None:
@@ -32,12 +32,12 @@ def stats(which: str | None, tools: Tools) -> Do:
 
 
 def record(_argument: None, _: Tools) -> Do:
-    """Note nothing but what every firing notes."""
+    """Record only what every firing records."""
     return lambda _event: None
 
 
 def print_(_argument: None, tools: Tools) -> Do:
-    """Print what fired, a line for each tensor: its values where they are few, else figures."""
+    """Print a line for each tensor: its values if they are few, else its statistics."""
 
     def do(event: Event) -> None:
         head = f"[{event.seq}] {event.phase} {event.kind} {event.target or '(root)'}"
@@ -62,7 +62,7 @@ _COUNTS = ("zeros", "nans", "infs")
 
 
 def _values(tensor: torch.Tensor, tools: Tools) -> str:
-    """The tensor's values where they are few, else its figures; nothing where it has none."""
+    """Return the tensor's values if they are few, else its statistics; "" without values."""
     figures = tools.statistics(tensor)
     if figures is None:
         return ""
@@ -93,7 +93,7 @@ def assert_finite(_argument: None, tools: Tools) -> Do:
             if figures is None or not (figures["nans"] or figures["infs"]):
                 continue
             raise NotFiniteError(
-                f"{event.target}{path} has {figures['nans']} NaN and {figures['infs']} Inf in "
+                f"{event.target}{path} contains {figures['nans']} NaN and {figures['infs']} Inf in "
                 f"{event.kind}, call {event.call}, step {event.step} ({tools.place})"
             )
 
@@ -101,15 +101,15 @@ def assert_finite(_argument: None, tools: Tools) -> Do:
 
 
 def _encodable(text: str) -> str:
-    """The text with lone surrogates, which no file can hold, spelled out."""
+    """Return the text with lone surrogates as escapes, because no file can contain them."""
     return text.encode(errors="backslashreplace").decode()
 
 
 def _key(path: str, taken: Collection[str]) -> str:
-    """The name of a tensor in a file: its path, or "value" of a tensor that stands alone."""
+    """Return the name of a tensor in a file: its path, or "value" for a single tensor."""
     plain = _encodable(path)
     key = plain.lstrip(".") or "value"
-    while key in taken or key == "__metadata__":  # which the format keeps for itself
+    while key in taken or key == "__metadata__":  # reserved by the format
         key = plain = f".{plain}"
     return key
 
@@ -118,11 +118,11 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def save(directory: str | None, tools: Tools) -> Do:
-    """Write each firing's tensors to one file; names sort in the order of firing.
+    """Write the tensors of each firing to one file. The names sort in firing order.
 
     Raises
     ------
-    RequestError : the directory cannot be made, or with --data-only is not to be written to.
+    RequestError : the directory cannot be created, or --data-only does not allow writing to it.
     """
     folder = open_folder(directory or "hookcli-saved", tools)
 
@@ -135,7 +135,7 @@ def save(directory: str | None, tools: Tools) -> Do:
         if event.call is not None:
             parts.append(f"call{event.call}")
         name = _UNSAFE.sub("_", "-".join(parts))[:200]
-        if tools.rank:  # ranks count alike: without it they would write over each other's files
+        if tools.rank:  # ranks count the same events, so their files would have the same names
             name += f"-rank{tools.rank}"
         if tensors:
             folder.write(f"{name}.safetensors", tensors, {"target": _encodable(event.target)})

@@ -1,4 +1,4 @@
-"""The folder that `save` writes to: any, or with --data-only one below the working folder."""
+"""The folder that `save` writes to. With --data-only it must be below the working folder."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Folder(Protocol):
-    """A folder that is there."""
+    """An existing folder."""
 
     def write(self, name: str, tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> None:
         """Write a safetensors file of this name."""
 
 
 def open_folder(path: str, tools: Tools) -> Folder:
-    """The folder, made if it is not there. A relative path is below the working folder.
+    """Return the folder; create it if it does not exist. A relative path starts at the working one.
 
     Raises
     ------
-    RequestError : it cannot be made; with --data-only also if it is not below the working folder,
-        or a symbolic link leads to it.
+    RequestError : it cannot be created. With --data-only also if it is not below the working
+        folder, or if a symbolic link leads to it.
     """
     return ConfinedFolder(path, tools.place) if tools.data_only else AnyFolder(path, tools.place)
 
 
 class AnyFolder:
-    """A folder anywhere; a file that is there is written over."""
+    """A folder anywhere. Existing files are overwritten."""
 
     def __init__(self, path: str, place: str) -> None:
         self._path = Path(path)
@@ -45,23 +45,23 @@ class AnyFolder:
             self._path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RequestError(
-                f"the directory {self._path} cannot be made: {error.strerror}",
+                f"cannot create directory {self._path}: {error.strerror}",
                 place=place,
-                hint="name another one: {save: DIRECTORY}",
+                hint="use another directory, as in `{save: DIRECTORY}`",
             ) from None
 
     def write(self, name: str, tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> None:
-        """Write a file, over what is there."""
-        from safetensors.torch import save_file  # only here: every run would wait for it
+        """Write a file. An existing file is overwritten."""
+        from safetensors.torch import save_file  # slow to import, and most runs do not need it
 
         save_file(tensors, self._path / name, metadata=metadata)
 
 
 class ConfinedFolder:
-    """A folder below the working folder; only new files are written, and no link is followed.
+    """A folder below the working folder. Only new files are written, and no link is followed.
 
-    Each folder on the way is opened below the one before it, so that none of them can be replaced
-    by a link meanwhile.
+    Each folder of the path is opened relative to the one before it, so that none of them can be
+    replaced with a link in the meantime.
     """
 
     def __init__(self, path: str, place: str) -> None:
@@ -84,9 +84,9 @@ class ConfinedFolder:
 
         Raises
         ------
-        RequestError : there is something of this name that this run did not write.
+        RequestError : the name exists, and this run did not write it.
         """
-        from safetensors.torch import save  # only here: every run would wait for it
+        from safetensors.torch import save  # slow to import, and most runs do not need it
 
         data = save(tensors, metadata=metadata)
         self._remove_own(name)
@@ -94,9 +94,9 @@ class ConfinedFolder:
             file = os.open(name, _NEW_FILE, 0o666, dir_fd=self._folder)
         except FileExistsError:
             raise RequestError(
-                f"--data-only does not write over {name}, which is in {self._name} already",
+                f"--data-only does not allow overwriting {self._name}/{name}",
                 place=self._place,
-                hint="remove the files of the last run, or name another folder",
+                hint="remove the files of the previous run, or use another folder",
             ) from None
         with os.fdopen(file, "wb") as stream:
             stream.write(data)
@@ -104,7 +104,7 @@ class ConfinedFolder:
             self._own[name] = _identity(os.fstat(file))
 
     def _remove_own(self, name: str) -> None:
-        """Remove what an earlier batch of this run, which did not fit, wrote by this name."""
+        """Remove a file that this run wrote under this name with an earlier, unsuitable batch."""
         if name not in self._own:
             return
         try:
@@ -116,12 +116,12 @@ class ConfinedFolder:
 
 
 def _identity(stat_result: os.stat_result) -> tuple[int, ...]:
-    """What tells a file from another one, to which the number of its inode may have passed."""
+    """Return the identity of a file. The inode alone is not enough, because it may be reused."""
     return stat_result.st_dev, stat_result.st_ino, stat_result.st_mode, stat_result.st_ctime_ns
 
 
 def _opened(parts: tuple[str, ...]) -> int:
-    """A descriptor of the folder that these names lead to from the working folder."""
+    """Return a descriptor of the folder with this path below the working folder."""
     folder = os.open(places.START, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     for part in parts:
         above = folder

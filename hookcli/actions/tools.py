@@ -1,4 +1,4 @@
-"""What actions need of the run that they are part of."""
+"""What the run provides to its actions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from hookcli.spec.request import Terminal
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """`place` is the hook's line. `statistics` gives the figures of a tensor, None without values.
+    """What the run provides to its actions.
 
-    `norm` gives the same with its norm alone, where that is finite.
-    `say` prints a line to stderr; `function` finds what a FunctionRef names; `terminal` is that of
-    the user where this process has no standard input of the user's. With `data_only` a stranger
-    configured the action. `rank` is the number of this process among several that run together.
+    `place` is the hook's line. `statistics` returns those of a tensor, or None if it has no values.
+    `norm` returns only the norm, if that is finite. `say` prints a line to stderr. `function`
+    returns the function that a FunctionRef names. `terminal` is the user's terminal, if this
+    process does not have the user's standard input. With `data_only` the configuration is of
+    unknown origin. `rank` is the number of this process among several that run together.
     """
 
     place: str

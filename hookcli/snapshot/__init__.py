@@ -1,1 +1,1 @@
-"""`hookcli snapshot`: what a report shows of a model, as checks that hold today."""
+"""`hookcli snapshot`: checks that a model passes today, made from a report."""

@@ -1,4 +1,4 @@
-"""What a model costs, as checks: its size to the parameter, its compute with some room."""
+"""Checks of a model's costs: its exact size, and limits of its compute with a margin."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _NOUNS = {"flops": "FLOPs", "activation_bytes": "bytes of activations"}
 
 
 def roomy(value: int) -> int:
-    """Today's figure and 5 %, rounded up to two digits: between 5 and 16 % more."""
-    wanted = -(-value * _ROOM // 100)
-    unit: int = 10 ** max(len(str(wanted)) - 2, 0)
-    return -(-wanted // unit) * unit
+    """Return today's figure plus 5 %, rounded up to two digits: a limit with 5 to 16 % margin."""
+    limit = -(-value * _ROOM // 100)
+    unit: int = 10 ** max(len(str(limit)) - 2, 0)
+    return -(-limit // unit) * unit
 
 
 def _sizes(report: Report) -> dict[str, int]:
-    """The parameters of every module that has some."""
+    """Return the number of parameters of every module that has some."""
     return {
         name: figures["parameters"]
         for name, figures in parts_at(report, "*", ("parameters",)).items()
@@ -31,7 +31,7 @@ def _sizes(report: Report) -> dict[str, int]:
 
 
 def _parts(sizes: dict[str, int]) -> dict[str, int]:
-    """Those of the parts that the model divides into first."""
+    """Return the sizes of the outermost modules of which there are several."""
     above = ""
     while True:
         depth = above.count(".") + 1 if above else 0
@@ -47,13 +47,13 @@ def _parts(sizes: dict[str, int]) -> dict[str, int]:
 
 
 def _names(report: Report, sizes: dict[str, int]) -> NameSet:
-    """All modules that a glob might match."""
+    """Return the names of all modules, which a glob might match."""
     called = (n for row in report.layers if row.name is not None for n in (row.name, *row.aliases))
     return NameSet([*sizes, *called, *(module.name for module in report.uncalled)])
 
 
 def size(report: Report) -> Section:
-    """How many parameters there are, and where."""
+    """Return checks of the number of parameters, in total and by module."""
     model = report.model
     whole = {
         name: getattr(model, name)
@@ -71,12 +71,12 @@ def size(report: Report) -> Section:
             {"rule": "budget", "at": glob, "parameters": count, "exact": True}
             for glob, count in folds
         ]
-    says = ("Size. Whoever changes it, changes the figure here too.",)
+    says = ("The size of the model. Update these numbers if you change the size on purpose.",)
     return Section(says, tuple(checks))
 
 
 def compute(report: Report) -> Section:
-    """What a forward costs at most."""
+    """Return limits of what a forward costs."""
     figures = {
         name: value
         for name, value in (
@@ -92,7 +92,7 @@ def compute(report: Report) -> Section:
     steps = report.run.steps
     forwards = "one forward" if steps == 1 else f"{steps:,} forwards"
     says = (
-        f"Cost of {forwards}, at most, for the batch of this file.",
+        f"Upper limits of the cost of {forwards} with the batch of this file.",
         f"Today: {today}.",
     )
     return Section(says, ({"rule": "budget", **limits},))

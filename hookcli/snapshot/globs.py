@@ -1,4 +1,4 @@
-"""Sets of names as few globs that match all of them and nothing else: `encoder.*`, `*.bias`."""
+"""Turns sets of names into few globs that match exactly these names: `encoder.*`, `*.bias`."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 _ODD = re.compile(r"[*?\[{]")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")  # half a character, which no YAML file can hold
-_NUMBER = re.compile(r"(?<![^.])(?:0|[1-9][0-9]{0,6})(?![^.])")  # a whole part of a name
+_SURROGATE = re.compile(r"[\ud800-\udfff]")  # half of a character, not allowed in YAML
+_NUMBER = re.compile(r"(?<![^.])(?:0|[1-9][0-9]{0,6})(?![^.])")  # a part of a name between dots
 
 Folded: TypeAlias = "list[tuple[str, Hashable]]"
 
 
 def exactly(name: str) -> str:
-    """A glob that matches a name, and no other."""
+    """Return a glob that matches only this name."""
     return _SURROGATE.sub("?", _ODD.sub(lambda match: f"[{match[0]}]", name))
 
 
 class NameSet:
-    """All names that a glob might match, sorted, so that few are looked at."""
+    """All names that a glob might match, sorted so that a glob is compared with few of them."""
 
     def __init__(self, names: Collection[str]) -> None:
         self._sorted = sorted(set(names))
 
     def matched(self, glob: str) -> Iterator[str]:
-        """The names that a glob matches."""
+        """Yield the names that a glob matches."""
         start = re.split(r"[*?\[]", glob, maxsplit=1)[0]
         match = re.compile(fnmatch.translate(glob)).match
         for i in range(bisect.bisect_left(self._sorted, start), len(self._sorted)):
@@ -41,12 +41,12 @@ class NameSet:
                 yield self._sorted[i]
 
     def are(self, glob: str, meant: Collection[str]) -> bool:
-        """Whether a glob matches none but what is meant."""
+        """Return whether a glob matches only names in `meant`."""
         return all(name in meant for name in self.matched(glob))
 
 
 def ranges(numbers: Sequence[int]) -> Iterator[str]:
-    """Globs of digits that match these numbers, which ascend, and no others."""
+    """Yield globs of digits that match exactly these numbers, which must ascend."""
     i = 0
     while i < len(numbers):
         j = i
@@ -57,7 +57,7 @@ def ranges(numbers: Sequence[int]) -> Iterator[str]:
 
 
 def _range(low: int, high: int) -> Iterator[str]:
-    """Globs for the numbers from low to high: 3 to 25 is [3-9], 1[0-9], 2[0-5]."""
+    """Yield globs for the numbers from low to high: for 3 to 25, [3-9], 1[0-9] and 2[0-5]."""
     if low <= 9:
         yield _digits(low, min(high, 9))
         low = 10
@@ -69,7 +69,7 @@ def _range(low: int, high: int) -> Iterator[str]:
     if low % 10:
         yield f"{low // 10}{_digits(low % 10, 9)}"
         low = (low // 10 + 1) * 10
-    whole = (high + 1) // 10 - 1  # the last ten that is all there
+    whole = (high + 1) // 10 - 1  # the last ten of which all numbers are in the range
     if whole >= low // 10:
         yield from (f"{tens}[0-9]" for tens in _range(low // 10, whole))
         low = (whole + 1) * 10
@@ -82,8 +82,8 @@ def _digits(low: int, high: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _One:
-    """A name with the numbers in it, and what it is grouped by."""
+class _NumberedName:
+    """A name with the numbers in it, and the value that it is grouped by."""
 
     name: str
     numbers: tuple[int, ...]
@@ -91,15 +91,15 @@ class _One:
 
 
 def folded(values: Mapping[str, Hashable], names: NameSet) -> Folded:
-    """Globs with their values, in the order of the first name of each.
+    """Return globs with their values, in the order of the first name that each matches.
 
-    Each name of `values` is matched by globs of its value alone; no other name is matched.
+    Each name in `values` is matched only by globs with its value. No other name is matched.
     """
-    alike: dict[tuple[str, ...], list[_One]] = {}
+    alike: dict[tuple[str, ...], list[_NumberedName]] = {}
     for name, value in values.items():
         parts = tuple(_NUMBER.split(name))
         numbers = tuple(int(match) for match in _NUMBER.findall(name))
-        alike.setdefault(parts, []).append(_One(name, numbers, value))
+        alike.setdefault(parts, []).append(_NumberedName(name, numbers, value))
     first = {name: i for i, name in enumerate(values)}
     folds: list[tuple[int, str, Hashable]] = []
     for parts, group in alike.items():
@@ -108,14 +108,16 @@ def folded(values: Mapping[str, Hashable], names: NameSet) -> Folded:
     return [(glob, value) for _, glob, value in sorted(folds, key=lambda fold: fold[0])]
 
 
-def _globs(parts: tuple[str, ...], group: list[_One], names: NameSet) -> Iterator[tuple[str, _One]]:
-    """The globs of names that differ in their numbers alone."""
+def _globs(
+    parts: tuple[str, ...], group: list[_NumberedName], names: NameSet
+) -> Iterator[tuple[str, _NumberedName]]:
+    """Yield the globs of names that differ only in their numbers."""
     if len(group) == 1:
         yield exactly(group[0].name), group[0]
         return
     bare = [exactly(part) for part in parts]
     whole = [{member.numbers[i] for member in group} for i in range(len(parts) - 1)]
-    alike: dict[Hashable, list[_One]] = {}
+    alike: dict[Hashable, list[_NumberedName]] = {}
     for member in group:
         alike.setdefault(member.value, []).append(member)
     for some in alike.values():
@@ -123,9 +125,9 @@ def _globs(parts: tuple[str, ...], group: list[_One], names: NameSet) -> Iterato
 
 
 def _of_one_value(
-    bare: list[str], whole: list[set[int]], some: list[_One], names: NameSet
-) -> Iterator[tuple[str, _One]]:
-    """Globs of every combination of some numbers; the names themselves where some are missing."""
+    bare: list[str], whole: list[set[int]], some: list[_NumberedName], names: NameSet
+) -> Iterator[tuple[str, _NumberedName]]:
+    """Yield globs if the names are all combinations of some numbers, else the names themselves."""
     numbers = [{member.numbers[i] for member in some} for i in range(len(whole))]
     if math.prod(map(len, numbers)) == len(some) > 1:
         digits = [list(ranges(sorted(column))) for column in numbers]
@@ -141,7 +143,7 @@ def _of_one_value(
                 return
     if len(some) > 1 and len(whole) > 1:
         at = max(range(len(whole)), key=lambda i: len(numbers[i]))
-        rest: dict[tuple[int, ...], list[_One]] = {}
+        rest: dict[tuple[int, ...], list[_NumberedName]] = {}
         for member in some:
             rest.setdefault((*member.numbers[:at], *member.numbers[at + 1 :]), []).append(member)
         if len(rest) > 1:
@@ -152,12 +154,12 @@ def _of_one_value(
 
 
 def _woven(parts: Sequence[str], words: Sequence[str]) -> str:
-    """Parts of a name with words between them."""
+    """Return the parts of a name with words between them."""
     return "".join(x for pair in zip(parts, (*words, ""), strict=True) for x in pair)
 
 
 def _wide(name: str) -> Iterator[str]:
-    """The globs by what a name begins with, and by what it ends with."""
+    """Yield the globs that match by the beginning of a name or by its end."""
     parts = name.split(".")
     for i in range(1, len(parts)):
         yield f"{exactly('.'.join(parts[:i]))}.*"
@@ -165,7 +167,10 @@ def _wide(name: str) -> Iterator[str]:
 
 
 def cover(meant: Collection[str], everything: Collection[str]) -> list[str]:
-    """Globs in the order of the first name that each was taken for; `*` where all is meant."""
+    """Return globs that match exactly `meant`, in the order of the first name that each covers.
+
+    If `meant` contains every name, the glob is `*`.
+    """
     inside = dict.fromkeys(meant)
     outside = [name for name in everything if name not in inside]
     if not inside:
@@ -178,7 +183,7 @@ def cover(meant: Collection[str], everything: Collection[str]) -> list[str]:
         for glob in _wide(name):
             if glob not in taken:
                 globs.setdefault(glob, []).append(name)
-    chosen: dict[str, str] = {}  # name → the glob that it was taken for
+    chosen: dict[str, str] = {}  # from each name to the glob that covers it
     queue = [(-len(names), len(glob), glob) for glob, names in globs.items() if len(names) > 1]
     heapq.heapify(queue)
     while queue:
@@ -186,7 +191,7 @@ def cover(meant: Collection[str], everything: Collection[str]) -> list[str]:
         left = [name for name in globs[glob] if name not in chosen]
         if len(left) < 2:
             continue
-        if len(left) < -count:  # others took some since
+        if len(left) < -count:  # other globs have covered some of its names since
             heapq.heappush(queue, (-len(left), length, glob))
             continue
         chosen |= dict.fromkeys(left, glob)

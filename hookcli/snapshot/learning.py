@@ -1,4 +1,4 @@
-"""Which parameters learn and which are frozen, as checks."""
+"""Checks of which parameters learn and which are frozen."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from hookcli.snapshot.globs import cover
 from hookcli.snapshot.section import Section
 
 PROBE = "step"
-_FINE, _COARSE = 1e-6, 1e-3  # of the norm of all gradients: below that another machine may round
-_MOST = 40  # globs of one check: more say nothing to a reader
+# Fractions of the norm of all gradients. A smaller gradient may be rounding on another machine.
+_FINE, _COARSE = 1e-6, 1e-3
+_MOST = 40  # globs of one check; a reader does not gain from more
 
 
 def learning(report: Report) -> Section:
-    """The parameters that a step changed, and those that are frozen."""
+    """Return checks of the parameters that a step changed, and of those that are frozen."""
     changed = {
         measurement.target: measurement.value
         for measurement in report.measurements
@@ -30,11 +31,11 @@ def learning(report: Report) -> Section:
         globs = cover(some, _others(report, some, names))
         if globs and len(globs) <= _MOST:
             checks.append({"rule": rule, "at": globs[0] if len(globs) == 1 else tuple(globs)})
-    return Section(("What learns, and what does not.",), tuple(checks))
+    return Section(("The parameters that learn, and those that are frozen.",), tuple(checks))
 
 
 def _learns(report: Report, row: ParameterRow) -> bool:
-    """Whether a gradient came that is more than rounding: a bias before a norm gets only that."""
+    """Return whether the gradient is more than rounding, which is all a bias before a norm gets."""
     if row.status != "ok" or row.grad is None:
         return row.status == "ok"
     norm, total = row.grad.get("norm"), report.totals.grad_norm
@@ -44,7 +45,7 @@ def _learns(report: Report, row: ParameterRow) -> bool:
 
 
 def _others(report: Report, some: list[str], names: list[str]) -> list[str]:
-    """The names that a glob may not match: those of other parameters, under each of theirs."""
+    """Return the names that a glob must not match: all names of the other parameters."""
     meant = set(some)
     own = {alias for row in report.parameters if row.name in meant for alias in row.shared_with}
     return [name for name in names if name not in own]

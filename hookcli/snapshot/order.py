@@ -1,4 +1,4 @@
-"""The order in which layers run, as checks: what each module calls, one after another."""
+"""Checks of the order in which layers run: the calls that each module makes, in their order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Entry: TypeAlias = "str | dict[str, Any]"
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    """Globs of names; three and more that count up by one are a range: h.{0..11}."""
+    """Return globs of names. Three or more consecutive numbers become a range: h.{0..11}."""
     globs: list[str] = []
     i = 0
     while i < len(names):
@@ -46,7 +46,7 @@ def _numbered(names: Sequence[str]) -> list[str]:
 
 
 def written(names: Sequence[str]) -> list[Entry]:
-    """An order as it stands in a check."""
+    """Return an order as a check contains it."""
     entries: list[Entry] = []
     plain: list[str] = []
     for start, length, times in repetitions(names, _ROUND):
@@ -61,12 +61,12 @@ def written(names: Sequence[str]) -> list[Entry]:
 
 
 def order(report: Report, depth: int | None) -> Section:
-    """What each module calls, as deep as few lines can say it, or as deep as is asked."""
+    """Return checks of what each module calls, down to `depth`, or as deep as few lines allow."""
     called, names = callees(report), known_names(report)
     orders: dict[str, tuple[str, ...]] = {}
     for name, rows in by_module(report).items():
         made = {tuple(called.get(row.order, ())) for row in rows}
-        if len(made) == 1 and len(next(iter(made))) > 1:  # else it calls now this, now that
+        if len(made) == 1 and len(next(iter(made))) > 1:  # the same calls every time
             orders[name] = made.pop()
     orders = {
         name: sequence for name, sequence in orders.items() if len(written(sequence)) <= _LONGEST
@@ -79,4 +79,4 @@ def order(report: Report, depth: int | None) -> Section:
         ]
 
     checks, cut = by_depth(orders, depth, _MOST, lines)
-    return Section(("Who calls whom, and in which order.", *cut), tuple(checks))
+    return Section(("The modules that each module calls, in their order.", *cut), tuple(checks))

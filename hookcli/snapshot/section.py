@@ -1,4 +1,4 @@
-"""A part of a snapshot: a few lines that say what it holds, and its checks."""
+"""A part of a snapshot: a comment and its checks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Checks under a comment. Each is a mapping as it stands in YAML; `rule` comes first."""
+    """Checks under a comment. Each check is a mapping as in YAML, with `rule` first."""
 
     says: tuple[str, ...]
     checks: tuple[dict[str, Any], ...] = field(default=())
 
 
 def spec_of(check: Mapping[str, Any]) -> CheckSpec:
-    """A check as the reader of a file would give it."""
+    """Return a check as it is read from a file."""
     options = {key: value for key, value in check.items() if key not in {"rule", "severity"}}
     for option in CATALOGUE[check["rule"]].options:
         value = options.get(option.name)
@@ -33,13 +33,13 @@ def spec_of(check: Mapping[str, Any]) -> CheckSpec:
 
 
 def known_names(report: Report) -> NameSet:
-    """Every name that a glob of modules might match."""
+    """Return every name that a glob of modules might match."""
     called = (n for row in report.layers if row.name is not None for n in (row.name, *row.aliases))
     return NameSet([*called, *(module.name for module in report.uncalled)])
 
 
 def by_module(report: Report) -> dict[str, list[LayerRow]]:
-    """The calls of each named module, in the order of its first."""
+    """Return the calls of each named module, in the order of their first calls."""
     calls: dict[str, list[LayerRow]] = {}
     for row in report.layers:
         if row.name is not None and not row.recomputed:
@@ -48,16 +48,16 @@ def by_module(report: Report) -> dict[str, list[LayerRow]]:
 
 
 def depth_of(name: str) -> int:
-    """How deep a name is: 0 for the model itself."""
+    """Return the depth of a name: 0 for the model itself."""
     return name.count(".") + 1 if name else 0
 
 
 def by_depth(
     names: Iterable[str], depth: int | None, most: int, make: Callable[[list[str]], list[T]]
 ) -> tuple[list[T], tuple[str, ...]]:
-    """What `make` makes of the names, down to a depth, and what to say where that is not all.
+    """Return what `make` returns for the names down to a depth, and a comment if names are left.
 
-    Without a depth, it is the last at which `most` are made at most.
+    Without a depth, it is the greatest at which `make` returns at most `most` items.
     """
     listed = list(names)
     depths = sorted({depth_of(name) for name in listed})
@@ -74,4 +74,4 @@ def by_depth(
         made, taken = more, level
     if not depths or taken == depths[-1]:
         return made, ()
-    return made, (f"Down to depth {taken or 0}: hookcli snapshot --depth tells more.",)
+    return made, (f"Down to depth {taken or 0}; hookcli snapshot --depth N includes more.",)

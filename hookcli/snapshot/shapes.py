@@ -1,4 +1,4 @@
-"""The shapes and dtypes of a report, as checks. `B` is the number of samples, where it is known."""
+"""Checks of shapes and dtypes. `B` is the number of samples, if it is known."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hookcli.snapshot.section import Section, by_depth, by_module, known_names
 PROBE = "grown"
 _MOST = 40  # lines of layers
 _OUTER = 12  # tensors of the model's own inputs, and of its outputs
-_INNER = 3  # tensors of a layer's output that are told apart
+_INNER = 3  # tensors of a layer's output that have separate checks
 
 _Dims: TypeAlias = tuple[int | str, ...]
 _Grown: TypeAlias = Mapping[tuple[str, int], Mapping[str, Any]]
 
 
 def _grown(report: Report) -> _Grown:
-    """What each call took and gave with one sample more."""
+    """Return the inputs and outputs of each call with one more sample."""
     return {
         (measurement.target, measurement.call or 0): measurement.value
         for measurement in report.measurements
@@ -30,7 +30,7 @@ def _grown(report: Report) -> _Grown:
 
 
 def _dims(row: LayerRow, leaf: Leaf, part: str, grown: _Grown) -> _Dims:
-    """The sizes of a leaf; `B` where one sample more makes it one longer, `*` where it varies."""
+    """Return the sizes of a leaf: `B` if one more sample adds one to it, `*` if it varies."""
     known = grown.get((row.name or "", row.call))
     more = None if known is None else known[part].get(leaf.path)
     if known is None or more is None or len(more) != len(leaf.shape):
@@ -48,7 +48,7 @@ def _dims(row: LayerRow, leaf: Leaf, part: str, grown: _Grown) -> _Dims:
 
 
 def _over_calls(rows: Sequence[LayerRow], part: str, grown: _Grown) -> dict[str, _Dims] | None:
-    """The shapes by path that hold for every call; None where calls give other things."""
+    """Return the shapes by path that all calls share; None if their structures differ."""
     shapes: dict[str, _Dims] | None = None
     for row in rows:
         own = {leaf.path: _dims(row, leaf, part, grown) for leaf in leaves_of(row, part)}
@@ -74,20 +74,20 @@ def _of_the_model(rows: Sequence[LayerRow], part: str, grown: _Grown) -> list[di
 
 
 def outer(report: Report) -> Section:
-    """The tensors that the model takes and gives."""
+    """Return checks of the model's inputs and outputs."""
     rows, grown = by_module(report).get("", []), _grown(report)
     checks = [c for part in ("input", "output") for c in _of_the_model(rows, part, grown)]
-    says = ["What goes in, and what comes out."]
+    says = ["The inputs and outputs of the model."]
     if any("B" in check["shape"] for check in checks):
-        says = ["What goes in, and what comes out. B is the number of samples."]
+        says = ["The inputs and outputs of the model. B is the number of samples."]
     most = max((len(leaves_of(row, p)) for row in rows for p in ("input", "output")), default=0)
     if most > _OUTER:
-        says.append(f"Of {most:,} tensors the first {_OUTER} stand here.")
+        says.append(f"The first {_OUTER} of {most:,} tensors.")
     return Section(tuple(says), tuple(checks))
 
 
 def _value(shapes: dict[str, _Dims] | None) -> tuple[tuple[str | None, _Dims], ...]:
-    """What a layer's line says of it: a path is None where all tensors are alike."""
+    """Return the shapes by path for a layer's checks; the path is None if all are the same."""
     if not shapes:
         return ()
     if len(set(shapes.values())) == 1:
@@ -98,14 +98,14 @@ def _value(shapes: dict[str, _Dims] | None) -> tuple[tuple[str | None, _Dims], .
 def _checks(folds: Folded) -> list[dict[str, Any]]:
     checks = []
     for glob, value in folds:
-        for path, dims in value:  # type: ignore[attr-defined]  # what _value made
+        for path, dims in value:  # type: ignore[attr-defined]  # from _value
             at = {"path": path} if path else {}
             checks.append({"rule": "output_shape", "at": glob, **at, "shape": dims})
     return checks
 
 
 def layers(report: Report, depth: int | None) -> Section:
-    """What each layer gives, as deep as few lines can say it, or as deep as is asked."""
+    """Return checks of each layer's output, down to `depth`, or as deep as few lines allow."""
     modules, grown, names = by_module(report), _grown(report), known_names(report)
     values = {
         name: _value(_over_calls(rows, "output", grown)) for name, rows in modules.items() if name
@@ -116,18 +116,18 @@ def layers(report: Report, depth: int | None) -> Section:
         return _checks(folded({name: values[name] for name in some}, names))
 
     checks, cut = by_depth(told, depth, _MOST, lines)
-    return Section(("What each layer gives.", *cut), tuple(checks))
+    return Section(("The outputs of the layers.", *cut), tuple(checks))
 
 
 def _kind(dtype: str) -> str:
-    """As the rule has it: floating ones are compared among themselves."""
+    """Return the group of a dtype. The rule compares floating-point dtypes with each other."""
     if dtype.startswith(("float", "bfloat")):
         return "float"
     return "complex" if dtype.startswith("complex") else "other"
 
 
 def dtypes(report: Report) -> Section:
-    """What parameters are kept in, what layers compute in, and what the model takes and gives."""
+    """Return checks of the dtypes of parameters, layers, inputs and outputs."""
     checks = _of_parameters(report)
     modules = by_module(report)
     given = {
@@ -143,11 +143,11 @@ def dtypes(report: Report) -> Section:
         checks += _mixed(report, modules)
     for part in ("input", "output"):
         checks += _of_root(modules.get("", []), part)
-    return Section(("What it computes in.",), tuple(checks))
+    return Section(("The dtypes.",), tuple(checks))
 
 
 def _of_parameters(report: Report) -> list[dict[str, Any]]:
-    """The floating dtype of all parameters; of several, by glob."""
+    """Return checks of the floating-point dtype of parameters; by glob if there are several."""
     kept: dict[str, list[str]] = {}
     names: list[str] = []
     for row in report.parameters:
@@ -165,7 +165,7 @@ def _of_parameters(report: Report) -> list[dict[str, Any]]:
 
 
 def _mixed(report: Report, modules: Mapping[str, list[LayerRow]]) -> list[dict[str, Any]]:
-    """The layers of each dtype, where a model has several: the rarer ones by glob."""
+    """Return the checks of layers by dtype, for a model with several dtypes."""
     of = {
         name: tuple(sorted({x.dtype for r in rows for x in r.outputs if _kind(x.dtype) == "float"}))
         for name, rows in modules.items()
@@ -178,7 +178,7 @@ def _mixed(report: Report, modules: Mapping[str, list[LayerRow]]) -> list[dict[s
 
 
 def _of_root(rows: Sequence[LayerRow], part: str) -> list[dict[str, Any]]:
-    """Integers and complex numbers that the model takes or gives."""
+    """Return checks of the dtypes of the model's own inputs or outputs."""
     by_kind: dict[str, set[str]] = {}
     for row in rows:
         for leaf in leaves_of(row, part):

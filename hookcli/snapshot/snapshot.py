@@ -1,4 +1,4 @@
-"""A report → checks that hold today, and suppressions of what is found today."""
+"""Turns a report into checks that pass today, and suppressions of today's findings."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hookcli.snapshot.shapes import dtypes, layers, outer
 from hookcli.snapshot.suppressions import suppress_findings
 from hookcli.spec.checks import CheckSpec, Suppression
 
-# What a snapshot wants of a run beside what the safe set does.
+# The probes that a snapshot needs in addition to those of the safe set.
 PROBES = ("flops", "grown", "step")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What goes into the file. `found` are the findings of today that are suppressed in it."""
+    """The content of the file. `found` contains today's findings, which the file suppresses."""
 
     sections: tuple[Section, ...]
     suppressions: tuple[Suppression, ...]
@@ -38,9 +38,9 @@ def snapshot(
     *,
     depth: int | None = None,
 ) -> Snapshot:
-    """The checks that a complete report keeps; `base` are those that a configuration has already.
+    """Return checks that a complete report passes, in addition to those of a configuration, `base`.
 
-    Judged by both the report has no finding that counts.
+    With both, the report has no finding that counts.
     """
     named = {check.rule for check in base}
     parts = (
@@ -66,20 +66,20 @@ def snapshot(
 
 
 def _held(report: Report, section: Section) -> Section:
-    """The section without what does not hold: names may be such that no glob tells them apart."""
+    """Return the section without checks that fail: a glob cannot tell all names apart."""
     kept = tuple(check for check in section.checks if _holds(report, check))
     return dataclasses.replace(section, checks=kept)
 
 
 def _holds(report: Report, check: dict[str, Any]) -> bool:
     if CATALOGUE[check["rule"]].safe:
-        return True  # what is found by these is suppressed
+        return True  # the findings of these are suppressed
     rows = judge_report(report, (spec_of(check),)).checks
     return all(row.status in {"pass", "skip"} for row in rows if row.rule == check["rule"])
 
 
 def _safe(report: Report, named: set[str]) -> Section:
-    """The safe set, warnings as errors: what is fine today is to stay so."""
+    """Return the safe set, with warnings as errors for rules that were evaluated."""
     passed = {
         row.rule
         for row in judge_report(report, with_safe_set(())).checks
@@ -93,5 +93,5 @@ def _safe(report: Report, named: set[str]) -> Section:
         if rule.severity == "warning" and rule.name in passed:
             check["severity"] = "error"
         checks.append(check)
-    says = ("What is always judged; from now on all of it is an error.",)
+    says = ("The safe set, which is always checked. Warnings are errors.",)
     return Section(says, tuple(checks))

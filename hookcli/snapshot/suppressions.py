@@ -1,4 +1,4 @@
-"""What is found of a model today, as suppressions: from now on it is new findings that count."""
+"""Suppressions of today's findings, so that only new findings count."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hookcli.snapshot.globs import cover
 from hookcli.spec.checks import Suppression
 
 _WHEN = "when the snapshot was taken"
-_ELSE = f"found {_WHEN}: mend it, and take this out"
-_ZERO = "exactly zero"  # grad_exists says so
+_ELSE = f"found {_WHEN}: fix it and remove this suppression"
+_ZERO = "exactly zero"  # in the message of grad_exists
 
 
 def _targets(report: Report) -> set[str]:
-    """What findings may be about: modules and parameters, by each of their names."""
+    """Return the possible targets of findings: modules and parameters, with all their names."""
     targets = {""}
     for row in report.layers:
         if row.name is not None:
@@ -27,7 +27,11 @@ def _targets(report: Report) -> set[str]:
 
 
 def _reason(rows: list[CheckRow]) -> str:
-    """Why they do not count. BatchNorms that run twice are no modules that never ran."""
+    """Return why the findings do not count.
+
+    uncalled_modules also reports BatchNorms that run twice. Their `value` is the number of calls,
+    and that of a module that never ran is 0.
+    """
     rule = rows[0].rule
     if rule == "uncalled_modules" and not any(row.value for row in rows):
         return f"never ran {_WHEN}"
@@ -40,7 +44,7 @@ def _reason(rows: list[CheckRow]) -> str:
 
 
 def suppress_findings(report: Report) -> tuple[Suppression, ...]:
-    """A suppression for each group of findings of a judged report, which matches them alone."""
+    """Return a suppression for each group of findings, which matches only these findings."""
     failed: dict[str, list[CheckRow]] = {}
     for row in report.checks:
         if row.status == "fail":

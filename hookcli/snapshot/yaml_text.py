@@ -1,4 +1,4 @@
-"""A snapshot as a configuration file: YAML with comments, one check a line where it fits."""
+"""Writes a snapshot as a configuration file: YAML with comments, one check a line if it fits."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hookcli.spec.checks import Suppression
 from hookcli.spec.yaml import flow
 
 _WIDTH = 100
-_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # what no reader of the file would see
+_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # categories of invisible characters
 
 
 def scalar(value: Any) -> str:
-    """A value as it may stand within brackets; what cannot be seen is spelled with a backslash."""
+    """Return a value as YAML inside brackets. Invisible characters are written as escapes."""
     if isinstance(value, str) and any(unicodedata.category(c) in _UNSEEN for c in value):
         return '"' + "".join(_spelled(c) for c in value) + '"'
     return flow([value])[1:-1]
@@ -33,7 +33,7 @@ def _spelled(character: str) -> str:
 
 
 def value_text(value: Any) -> str:
-    """A value in flow style."""
+    """Return a value in flow style."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{scalar(k)}: {value_text(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -42,7 +42,7 @@ def value_text(value: Any) -> str:
 
 
 def _key(key: str, value: Any) -> Iterator[str]:
-    """A key with its value on one line; a long mapping, or list, with a line for each item."""
+    """Yield a key with its value on one line; a long mapping or list has a line for each item."""
     line = f"{key}: {value_text(value)}"
     if len(line) <= _WIDTH or not isinstance(value, Mapping | list):
         yield line
@@ -56,7 +56,7 @@ def _key(key: str, value: Any) -> Iterator[str]:
 
 
 def _item(check: Mapping[str, Any]) -> Iterator[str]:
-    """A check on one line; a long one with a line for each key."""
+    """Yield a check on one line; a long one has a line for each key."""
     line = f"  - {value_text(check)}"
     if len(line) <= _WIDTH:
         yield line
@@ -72,7 +72,7 @@ def _item(check: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _filled(line: str, words: Sequence[str]) -> Iterator[str]:
-    """A list over several lines."""
+    """Yield a list on several lines."""
     for i, word in enumerate(words):
         more = word + ("]" if i == len(words) - 1 else ",")
         gap = "" if line.endswith(("[", " ")) else " "
@@ -84,7 +84,7 @@ def _filled(line: str, words: Sequence[str]) -> Iterator[str]:
 
 
 def _comment(sentence: str, lead: str) -> Iterator[str]:
-    """A sentence on as many lines as it takes."""
+    """Yield a sentence as a comment, wrapped to the width."""
     lines = textwrap.wrap(sentence, _WIDTH - len(lead) - 1, break_on_hyphens=False)
     yield from (f"{lead} {line}" for line in lines)
 
@@ -101,7 +101,7 @@ def _suppressed(suppressions: Sequence[Suppression]) -> Iterator[str]:
     if not suppressions:
         return
     yield ""
-    yield "# What is found today. One of these that finds nothing any more is told: take it out."
+    yield "# Today's findings. Remove a suppression when hookcli check reports it as unused."
     yield "suppress:"
     for suppression in suppressions:
         yield from _item(
@@ -110,7 +110,7 @@ def _suppressed(suppressions: Sequence[Suppression]) -> Iterator[str]:
 
 
 def text(snapshot: Snapshot, head: Sequence[str], request: Mapping[str, Any]) -> str:
-    """The file: comments, what to run and how, the checks, and what is suppressed."""
+    """Return the file: comments, the model and how to run it, the checks, the suppressions."""
     lines = [line for sentence in head for line in _comment(sentence, "#")]
     if request:
         lines.append("")

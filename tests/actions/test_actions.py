@@ -433,7 +433,7 @@ def test_assert_finite_ends_the_run_at_the_first_place_and_names_it(value, count
         Three(value), models.batch(), [hook("forward", "*", "record", "assert_finite")]
     )
     assert isinstance(found.error, NotFiniteError)
-    assert "breaks[1].bad has " + count in str(found.error)
+    assert "breaks[1].bad contains " + count in str(found.error)
     assert "forward, call 0, step 0 (hooks.yaml:1: hooks[0])" in str(found.error)
     assert found.failure.call.name == "breaks"
     assert [event.target for event in found.events] == ["ok"]
@@ -451,7 +451,7 @@ def test_assert_finite_names_the_first_gradient_in_backward():
     hooks = [hook("tensor", "*:output", "assert_finite")]
     found = carry_out(Root(), models.batch(), hooks)
     assert isinstance(found.error, NotFiniteError)
-    assert str(found.error).startswith("a:output has 8 NaN")
+    assert str(found.error).startswith("a:output contains 8 NaN")
     assert found.failure.phase == "backward"
 
 

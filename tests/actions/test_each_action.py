@@ -122,7 +122,7 @@ def assert_finite(_):
     model = nn.Sequential(nn.Identity(), Overflow(), nn.Identity())
     found = carry_out(model, torch.ones(2, 4), [hook("forward", "*", "assert_finite")])
     assert isinstance(found.error, NotFiniteError)
-    assert "1 has 0 NaN and 4 Inf" in str(found.error)
+    assert "1 contains 0 NaN and 4 Inf" in str(found.error)
     assert [event.target for event in found.events] == ["0"]
 
 

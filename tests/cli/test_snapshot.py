@@ -197,7 +197,7 @@ def test_what_fails_today_is_suppressed_and_said(cli, model_file, tmp_path):
     done = cli("snapshot", path, "-o", "checks.yaml")
     assert done.status == 0
     assert "note: this fails today, and is suppressed there: finite, the model: " in done.err
-    assert "mend it, and take this out" in (tmp_path / "checks.yaml").read_text()
+    assert "fix it and remove this suppression" in (tmp_path / "checks.yaml").read_text()
     passes(cli)
 
 
@@ -238,6 +238,6 @@ def test_two_snapshots_are_the_same_byte_by_byte(cli):
 def test_depth_says_how_deep(cli):
     flat = cli("snapshot", SAMPLES / "tiny_gpt.py", "--depth", "0").out
     deep = cli("snapshot", SAMPLES / "tiny_gpt.py", "--depth", "9").out
-    assert "What each layer gives" not in flat
+    assert "The outputs of the layers" not in flat
     assert len(deep.splitlines()) > len(flat.splitlines())
     assert "Down to depth" not in deep

@@ -55,7 +55,7 @@ def test_the_file_says_what_a_reviewer_wants_to_know(taken):
         "model: net.py",
         "run: {mode: train, seed: 0}",
         "  - {rule: uncalled_modules, severity: error}",
-        "  # What goes in, and what comes out. B is the number of samples.",
+        "  # The inputs and outputs of the model. B is the number of samples.",
         "  - {rule: input_shape, path: '[0]', shape: [B, 3, 8, 8]}",
         "  - {rule: output_shape, shape: [B, 10]}",
         "  - {rule: output_shape, at: blocks.*.up, shape: [B, 16, 32]}",

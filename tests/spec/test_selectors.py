@@ -182,4 +182,4 @@ def test_near_names_are_found(text, expected):
 def test_an_open_bracket_is_explained_where_nothing_matches():
     assert "close the '['" in advice(selector_of("zzz["), NAMES)
     assert advice(selector_of("Fc"), NAMES) == "try `fc`"
-    assert "hookcli inspect lists the names" in advice(selector_of("zzz"), NAMES)
+    assert "run `hookcli inspect`" in advice(selector_of("zzz"), NAMES)

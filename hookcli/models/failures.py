@@ -53,7 +53,7 @@ def text_of(value: object) -> str:
 
 def message_of(error: BaseException) -> str:
     """Return the exception's message; a phrase if it is empty or cannot be read."""
-    return places.bare(text_of(error)) or f"{type_name(error)} without a message"
+    return places.without_mangling(text_of(error)) or f"{type_name(error)} without a message"
 
 
 _ORIGINAL = "Traceback of TorchScript, original code"
@@ -96,5 +96,5 @@ def failure_of(error: BaseException, phase: str) -> Failure:
         type=kind,
         message=message,
         place=place,
-        details=places.bare(details),
+        details=places.without_mangling(details),
     )

@@ -87,7 +87,7 @@ def name_archive(prefix: str, path: Path) -> None:
     _archives[prefix] = str(path)
 
 
-def bare(text: str) -> str:
+def without_mangling(text: str) -> str:
     """Remove the prefixes that torch.package puts before names, and addresses of objects."""
     return _ADDRESS.sub("", _MANGLED.sub("", text))
 

@@ -95,8 +95,8 @@ def signal_in_words(number: int) -> str:
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """Delay the signals that raise until a clean-up is complete."""
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

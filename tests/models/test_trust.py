@@ -216,7 +216,7 @@ def test_what_runs_code_when_opened_needs_trust(kind, tmp_path):
     named = parse_source(str(path))
     with pytest.raises(RequestError, match="when it is opened") as caught:
         check_opening(named, ModelSpec(str(path)))
-    assert caught.value.hint == "pass `--trust` if you know where the file comes from"
+    assert caught.value.hint == "pass `--trust` if you trust the origin of the file"
     with pytest.raises(RequestError, match="when it is opened"):
         opened(path)  # and the engine itself holds to it
     assert not mark.exists()

@@ -25,7 +25,7 @@ SUDDEN = {
     "abort": ("", "os.abort()  # HERE", "SIGABRT"),
     "real-time signal": ("", "os.kill(os.getpid(), 40)", "signal 40"),
     "os._exit": ("", "os._exit(7)", "exited with status 7"),
-    "daemonizes itself": ("", "if os.fork(): os._exit(0)\nos.setsid()", "exit status 0"),
+    "daemonizes itself": ("", "if os.fork(): os._exit(0)\nos.setsid()", "exited with status 0"),
     "killed": ("", "os.kill(os.getpid(), 9)", "killed, as the system does when memory runs out"),
 }
 

@@ -22,27 +22,27 @@ _MEL_FRAMES = 128
 _NODES = 8
 
 
-def _words(pattern: str) -> re.Pattern[str]:
+def _word(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?:^|_)(?:{pattern})(?:$|_|\d)", re.IGNORECASE)
 
 
-_MASK = _words("masks?|padding")
+_MASK = _word("masks?|padding")
 _LENGTHS = re.compile(r"(?:^|_)(?:lengths?|lens?|seq_?lens?|seqlens?)$", re.IGNORECASE)
 _POSITIONS = re.compile(r"(?:^|_)(?:position_ids|positions?|pos_ids)$", re.IGNORECASE)
 _TYPES = re.compile(r"(?:token_type|segment)_ids|segments?$", re.IGNORECASE)
-_IDS = _words("ids?|tokens?|idx|indices|index|words?|chars?|texts?|sentences?|captions?|codes?")
+_IDS = _word("ids?|tokens?|idx|indices|index|words?|chars?|texts?|sentences?|captions?|codes?")
 _PAIRS = re.compile(r"^(?:src|tgt|source|target|trg|query|document|premise|hypothesis)$", re.I)
-_IMAGE = _words("images?|imgs?|pixels?|pixel_values|pictures?|photos?|rgb|lr|hr")
-_VIDEO = _words("videos?|clips?|frames?")
-_WAVE = _words("waves?|waveforms?|wavs?|audios?|speech|signals?|input_values")
-_MEL = _words("mels?|spectrograms?|specs?|fbanks?|input_features|log_mel")
+_IMAGE = _word("images?|imgs?|pixels?|pixel_values|pictures?|photos?|rgb|lr|hr")
+_VIDEO = _word("videos?|clips?|frames?")
+_WAVE = _word("waves?|waveforms?|wavs?|audios?|speech|signals?|input_values")
+_MEL = _word("mels?|spectrograms?|specs?|fbanks?|input_features|log_mel")
 _TIME = re.compile(
     r"^(?:t|ts|time|times|timesteps?|time_steps?|steps?|noise_levels?|sigmas?)$", re.I
 )
 _EDGES = re.compile(r"^(?:edge_index|edges|edge_indices)$", re.I)
 _ADJACENCY = re.compile(r"^(?:adj|adjacency|adj_?mat\w*|adjacency_matrix|graph|a_hat)$", re.I)
 _LABELS = re.compile(r"^(?:labels?|targets?|class_labels|classes|gt|y)$", re.I)
-_DENSE = _words("num|numeric|numerical|dense|cont|continuous")
+_DENSE = _word("num|numeric|numerical|dense|cont|continuous")
 _NOISE = re.compile(r"^(?:z|noise|latents?)$", re.I)
 
 

@@ -146,7 +146,7 @@ def _ranked(hypothesis: Hypothesis, rank: int, clues: Clues) -> Iterator[Repair]
 
 
 def _mismatch(trial: Trial, name: str, spec: TensorSpec) -> Iterator[Repair]:
-    """Two sizes had to be equal: set the input's dimension to the other, or scale its side."""
+    """Two sizes must be equal: set the input's dimension to the other, or scale its side."""
     hypothesis, message = trial.hypothesis, trial.error
     pairs: list[tuple[int, int]] = []
     if match := _MATMUL.search(message):
@@ -163,35 +163,35 @@ def _mismatch(trial: Trial, name: str, spec: TensorSpec) -> Iterator[Repair]:
         length = int(match[1])
         pairs += [(int(size), length) for size in match[2].split(",") if int(size) != length]
         pairs += [(length, int(size)) for size in match[2].split(",") if int(size) != length]
-    for had, wanted in pairs:
-        if not had or not wanted:
+    for actual, expected in pairs:
+        if not actual or not expected:
             continue
         for other, other_spec in hypothesis.tensors():
             for axis in range(len(other_spec.shape) - 1, 0, -1):
-                if other_spec.shape[axis] == had:
+                if other_spec.shape[axis] == actual:
                     yield (
-                        hypothesis.with_guess(other, with_size(other_spec, axis, wanted)),
-                        f"{had}→{wanted}",
+                        hypothesis.with_guess(other, with_size(other_spec, axis, expected)),
+                        f"{actual}→{expected}",
                     )
-            if len(other_spec.shape) == 1 and other_spec.shape[0] == had:
+            if len(other_spec.shape) == 1 and other_spec.shape[0] == actual:
                 yield (
-                    hypothesis.with_guess(other, with_size(other_spec, 0, wanted)),
-                    f"{had}→{wanted}",
+                    hypothesis.with_guess(other, with_size(other_spec, 0, expected)),
+                    f"{actual}→{expected}",
                 )
         if len(spec.shape) >= 4:
             for extra in (0, 1, 2):  # tokens in addition to the patches
-                if had > extra and wanted > extra:
-                    side = spec.shape[-1] * math.sqrt((wanted - extra) / (had - extra))
+                if actual > extra and expected > extra:
+                    side = spec.shape[-1] * math.sqrt((expected - extra) / (actual - extra))
                     if abs(side - round(side)) < 1e-6 and 1 < side <= LARGEST:
                         yield hypothesis.with_guess(name, square(spec, round(side))), "patches"
-            for side in sides(spec.shape[-1], wanted / had, 2)[:3]:
+            for side in sides(spec.shape[-1], expected / actual, 2)[:3]:
                 yield hypothesis.with_guess(name, square(spec, side)), f"side {side}"
-        elif len(spec.shape) == 3 and had:
+        elif len(spec.shape) == 3 and actual:
             for axis in (2, 1):
-                for size in near(spec.shape[axis] * wanted / had):
+                for size in near(spec.shape[axis] * expected / actual):
                     yield (
                         hypothesis.with_guess(name, with_size(spec, axis, size)),
-                        f"{had}→{wanted}",
+                        f"{actual}→{expected}",
                     )
 
 
@@ -201,19 +201,19 @@ def _viewed(
     """A view that did not fit: make a sample as large as the view's constants require."""
     sizes = [int(s) for s in match[1].split(",") if s.strip()]
     total = int(match[2])
-    wanted = math.prod(s for s in sizes[1:] if s > 0) if len(sizes) > 1 else 0
-    had = total // spec.shape[0] if spec.shape and spec.shape[0] else 0
-    if not wanted or not had:
+    expected = math.prod(s for s in sizes[1:] if s > 0) if len(sizes) > 1 else 0
+    actual = total // spec.shape[0] if spec.shape and spec.shape[0] else 0
+    if not expected or not actual:
         return
     per_sample = math.prod(spec.shape[1:])
-    if had == per_sample:
-        side = math.isqrt(wanted)
-        if side * side == wanted:
+    if actual == per_sample:
+        side = math.isqrt(expected)
+        if side * side == expected:
             yield hypothesis.with_guess(name, TensorSpec((spec.shape[0], 1, side, side))), "view"
-        if wanted % 3 == 0 and math.isqrt(wanted // 3) ** 2 == wanted // 3:
-            side = math.isqrt(wanted // 3)
+        if expected % 3 == 0 and math.isqrt(expected // 3) ** 2 == expected // 3:
+            side = math.isqrt(expected // 3)
             yield hypothesis.with_guess(name, TensorSpec((spec.shape[0], 3, side, side))), "view"
-        yield hypothesis.with_guess(name, TensorSpec((spec.shape[0], wanted))), "view"
+        yield hypothesis.with_guess(name, TensorSpec((spec.shape[0], expected))), "view"
     if len(spec.shape) >= 4:
-        for side in sides(spec.shape[-1], wanted / had, len(spec.shape) - 2):
+        for side in sides(spec.shape[-1], expected / actual, len(spec.shape) - 2):
             yield hypothesis.with_guess(name, square(spec, side)), f"side {side}"

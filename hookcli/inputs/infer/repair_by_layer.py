@@ -50,13 +50,13 @@ def _for_source(
             if candidate != spec:
                 why = f"{failed.name} is a {type_of(module)}"
                 yield hypothesis.with_guess(name, candidate), why
-    wanted, had = _wanted(module), _had(module, got)
-    if wanted and had and wanted != had:
-        for changed, why in resized(spec, wanted, had):
-            yield hypothesis.with_guess(name, changed), f"{failed.name} expects {wanted}, {why}"
+    expected, actual = _expected(module), _actual(module, got)
+    if expected and actual and expected != actual:
+        for changed, why in resized(spec, expected, actual):
+            yield hypothesis.with_guess(name, changed), f"{failed.name} expects {expected}, {why}"
 
 
-def _wanted(module: Any) -> Any:
+def _expected(module: Any) -> Any:
     """Features or channels that a layer expects; 0 for a lazy one, which accepts any number."""
     match module:
         case nn.Linear():
@@ -76,7 +76,7 @@ def _wanted(module: Any) -> Any:
     return None
 
 
-def _had(module: nn.Module, got: tuple[int, ...]) -> int | None:
+def _actual(module: nn.Module, got: tuple[int, ...]) -> int | None:
     channels = nn.modules.conv._ConvNd | nn.modules.batchnorm._NormBase | nn.GroupNorm
     if isinstance(module, channels):
         return got[1] if len(got) > 1 else None

@@ -12,26 +12,26 @@ LARGEST = 1024  # pixels of a side
 _LONGEST = 1 << 16  # features, or steps of a sequence
 
 
-def resized(spec: TensorSpec, wanted: int, had: int) -> Iterator[tuple[TensorSpec, str]]:
-    """Yield other sizes of an input: a size that follows from it was `had`, must be `wanted`."""
+def resized(spec: TensorSpec, expected: int, actual: int) -> Iterator[tuple[TensorSpec, str]]:
+    """Yield other sizes of an input, from which `expected` may follow instead of `actual`."""
     shape = spec.shape
     for axis in range(len(shape) - 1, 0, -1):
-        if shape[axis] == had:
-            yield with_size(spec, axis, wanted), f"dimension {axis}"
+        if shape[axis] == actual:
+            yield with_size(spec, axis, expected), f"dimension {axis}"
     for axis in range(1, len(shape)):  # other channels were concatenated to it before
-        size = shape[axis] + wanted - had
-        if 0 < size < shape[axis] and shape[axis] != had:
-            yield with_size(spec, axis, size), f"dimension {axis} reduced by {had - wanted}"
+        size = shape[axis] + expected - actual
+        if 0 < size < shape[axis] and shape[axis] != actual:
+            yield with_size(spec, axis, size), f"dimension {axis} reduced by {actual - expected}"
     if len(shape) >= 4:
-        for side in sides(shape[-1], wanted / had, len(shape) - 2):
+        for side in sides(shape[-1], expected / actual, len(shape) - 2):
             yield square(spec, side), f"side {side}"
     elif len(shape) == 3:
-        for size in near(shape[-1] * wanted / had):
+        for size in near(shape[-1] * expected / actual):
             yield with_size(spec, 2, size), f"length {size}"
-        for size in near(shape[1] * wanted / had):
+        for size in near(shape[1] * expected / actual):
             yield with_size(spec, 1, size), f"length {size}"
-    elif len(shape) == 2 and wanted % 1 == 0:
-        for size in near(shape[-1] * wanted / had):
+    elif len(shape) == 2 and expected % 1 == 0:
+        for size in near(shape[-1] * expected / actual):
             yield with_size(spec, 1, size), f"features {size}"
 
 

@@ -22,10 +22,10 @@ def name_buffers(program: ExportedProgram) -> None:
     Both are one tensor. Otherwise the result would become an output of the module that changed it.
     """
     signature = program.graph_signature
-    held = {*signature.inputs_to_buffers, *signature.inputs_to_parameters}
+    state = {*signature.inputs_to_buffers, *signature.inputs_to_parameters}
     for node in program.graph.nodes:
         first = _first(node)
-        buffer = first is not None and first.op == "placeholder" and first.name in held
+        buffer = first is not None and first.op == "placeholder" and first.name in state
         if first is not None and buffer and _gives_first(node.target):
             node.replace_all_uses_with(first)
 

@@ -142,10 +142,10 @@ def _inline(
     _replace(node, given_back, renamed)
 
 
-def _put(graph: fx.Graph, mark: _Mark, beside: fx.Node) -> None:
+def _put(graph: fx.Graph, mark: _Mark, neighbor: fx.Node) -> None:
     new = graph.call_function(mark[0], mark[1])
-    if "nn_module_stack" in beside.meta:  # in the same module, so that it never splits a call
-        new.meta["nn_module_stack"] = beside.meta["nn_module_stack"]
+    if "nn_module_stack" in neighbor.meta:  # in the same module, so that it never splits a call
+        new.meta["nn_module_stack"] = neighbor.meta["nn_module_stack"]
 
 
 def _move(owner: fx.GraphModule, inner: fx.GraphModule, target: str) -> str:

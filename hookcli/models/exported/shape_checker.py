@@ -23,7 +23,7 @@ class Range:
         low = 0 if self.low is None else self.low
         return f"{low} or more" if self.high is None else f"{low} to {self.high}"
 
-    def holds(self, size: int) -> bool:
+    def contains(self, size: int) -> bool:
         """Whether a size is in the range."""
         return (self.low is None or size >= self.low) and (self.high is None or size <= self.high)
 
@@ -53,8 +53,8 @@ class ExpectedInput:
 class Checker:
     """Compare the leaves of a batch with the inputs that the program was exported for."""
 
-    def __init__(self, wanted: tuple[ExpectedInput, ...], ranges: dict[Any, Range]) -> None:
-        self._wanted = wanted
+    def __init__(self, expected: tuple[ExpectedInput, ...], ranges: dict[Any, Range]) -> None:
+        self._expected = expected
         self._ranges = ranges
 
     def check(self, leaves: list[Any]) -> None:
@@ -65,26 +65,26 @@ class Checker:
         ModelError : a leaf has another type, rank or size; the message names the dimension.
         """
         sizes: dict[Any, tuple[int, str]] = {}
-        for wanted, leaf in zip(self._wanted, leaves, strict=True):
-            if wanted.dims is None:
-                self._constant(wanted, leaf)
+        for expected, leaf in zip(self._expected, leaves, strict=True):
+            if expected.dims is None:
+                self._constant(expected, leaf)
                 continue
             if not isinstance(leaf, torch.Tensor):
-                raise _misfit(f"{wanted.label} must be a tensor, got {leaf!r}")
-            if leaf.dim() != len(wanted.dims):
+                raise _misfit(f"{expected.label} must be a tensor, got {leaf!r}")
+            if leaf.dim() != len(expected.dims):
                 raise _misfit(
-                    f"{wanted.label} must have {len(wanted.dims)} dimensions "
-                    f"({self.told(wanted)}), got {leaf.dim()}"
+                    f"{expected.label} must have {len(expected.dims)} dimensions "
+                    f"({self.describe(expected)}), got {leaf.dim()}"
                 )
-            for index, (dim, size) in enumerate(zip(wanted.dims, leaf.shape, strict=True)):
-                self._size(f"dimension {index} of {wanted.label}", dim, int(size), sizes)
+            for index, (dim, size) in enumerate(zip(expected.dims, leaf.shape, strict=True)):
+                self._size(f"dimension {index} of {expected.label}", dim, int(size), sizes)
 
-    def _constant(self, wanted: ExpectedInput, leaf: Any) -> None:
-        same = type(leaf) is type(wanted.constant) and (leaf == wanted.constant or leaf != leaf)
+    def _constant(self, expected: ExpectedInput, leaf: Any) -> None:
+        same = type(leaf) is type(expected.constant) and (leaf == expected.constant or leaf != leaf)
         if not same:
             raise _misfit(
-                f"{wanted.label} must be {_value(wanted.constant)}, which the export fixed, got "
-                f"{_value(leaf)}",
+                f"{expected.label} must be {_value(expected.constant)}, which the export fixed, "
+                f"got {_value(leaf)}",
                 hint="pass that value, or omit the argument",
             )
 
@@ -97,7 +97,7 @@ class Checker:
                 )
             return
         allowed = self._ranges.get(dim.size)
-        if allowed is not None and not allowed.holds(size):
+        if allowed is not None and not allowed.contains(size):
             raise _misfit(f"{name} ({dim.size}) must be {allowed}, got {size}")
         if dim.size.is_symbol:
             before = known.setdefault(dim.size, (size, name))
@@ -119,22 +119,24 @@ class Checker:
             return int(dim.size.subs(known))
         allowed = self._ranges.get(dim.size, Range(None, None))
         least = max(2, allowed.low or 0)
-        return least if allowed.holds(least) else allowed.high or 1
+        return least if allowed.contains(least) else allowed.high or 1
 
-    def told(self, wanted: ExpectedInput) -> str:
+    def describe(self, expected: ExpectedInput) -> str:
         """Describe a leaf: `x [s0, 3, 8]`."""
-        if wanted.dims is None:
-            return f"{wanted.label} = {_value(wanted.constant)}"
-        return f"{wanted.label} [{', '.join(str(dim.size) for dim in wanted.dims)}]"
+        if expected.dims is None:
+            return f"{expected.label} = {_value(expected.constant)}"
+        return f"{expected.label} [{', '.join(str(dim.size) for dim in expected.dims)}]"
 
     def dynamic(self) -> str | None:
         """Describe the dynamic dimensions, for a note; None if all are fixed."""
         by_symbol: dict[str, list[str]] = {}
         ranges: dict[str, Range] = {}
-        for wanted in self._wanted:
-            for index, dim in enumerate(wanted.dims or ()):
+        for expected in self._expected:
+            for index, dim in enumerate(expected.dims or ()):
                 if not dim.fixed:
-                    by_symbol.setdefault(str(dim.size), []).append(f"{wanted.label}.shape[{index}]")
+                    by_symbol.setdefault(str(dim.size), []).append(
+                        f"{expected.label}.shape[{index}]"
+                    )
                     if dim.size in self._ranges:
                         ranges[str(dim.size)] = self._ranges[dim.size]
         if not by_symbol:

@@ -28,13 +28,13 @@ class Signature:
         args, kwargs = self._in.children()
         self._keywords: list[str] = list(kwargs.context)
         self._names = _names(args.num_children, self._keywords, call.forward_arg_names)
-        self.wanted = _wanted(program, self._in, [*self._names, *self._keywords])
-        self.checker = Checker(self.wanted, _ranges(program))
+        self.expected = _expected_inputs(program, self._in, [*self._names, *self._keywords])
+        self.checker = Checker(self.expected, _ranges(program))
         self._constants = self._whole_constants()
 
     def _whole_constants(self) -> dict[str, Any]:
         """Return the arguments that are a single constant, and so may be omitted."""
-        by_label = {expected.label: expected for expected in self.wanted}
+        by_label = {expected.label: expected for expected in self.expected}
         return {
             name: by_label[name].constant
             for name in (*self._names, *self._keywords)
@@ -82,7 +82,7 @@ class Signature:
             raise ModelError(
                 f"the structure of the batch differs from the program's inputs: {error}",
                 place="--input",
-                hint=f"pass {', '.join(map(self.checker.told, self.wanted))}",
+                hint=f"pass {', '.join(map(self.checker.describe, self.expected))}",
             ) from None
         self.checker.check(leaves)
         return leaves
@@ -97,15 +97,15 @@ class Signature:
         if kept is not None:
             args, kwargs = kept
             return "the file's example inputs", Batch(tuple(args), dict(kwargs))
-        leaves = [self._made(expected) for expected in self.wanted]
+        leaves = [self._made(expected) for expected in self.expected]
         args, kwargs = pytree.tree_unflatten(leaves, self._in)
         return "the sizes given in the file", Batch(args, kwargs)
 
-    def _made(self, wanted: ExpectedInput) -> Any:
-        if wanted.dims is None:
-            return wanted.constant
-        sizes = [self.checker.smallest(dim) for dim in wanted.dims]
-        dtype = wanted.dtype or torch.get_default_dtype()
+    def _made(self, expected: ExpectedInput) -> Any:
+        if expected.dims is None:
+            return expected.constant
+        sizes = [self.checker.smallest(dim) for dim in expected.dims]
+        dtype = expected.dtype or torch.get_default_dtype()
         if dtype.is_floating_point or dtype.is_complex:
             return torch.randn(sizes, dtype=dtype)
         return torch.zeros(sizes, dtype=dtype)  # indices: 0 is in every table
@@ -136,23 +136,25 @@ def _bound(value: Any) -> int | None:
     return None if abs(number) >= 1 << 62 else number
 
 
-def _wanted(program: ExportedProgram, spec: Any, names: list[str]) -> tuple[ExpectedInput, ...]:
+def _expected_inputs(
+    program: ExportedProgram, spec: Any, names: list[str]
+) -> tuple[ExpectedInput, ...]:
     """Return what each leaf of the inputs must be, in the order of the graph's placeholders."""
     labels = _labels(spec, names)
     values = {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"}
     inputs = [s for s in program.graph_signature.input_specs if s.kind == InputKind.USER_INPUT]
-    wanted = []
+    expected = []
     for label, input_spec in zip(labels, inputs, strict=True):
         if isinstance(input_spec.arg, ConstantArgument):
-            wanted.append(ExpectedInput(label, None, constant=input_spec.arg.value))
+            expected.append(ExpectedInput(label, None, constant=input_spec.arg.value))
             continue
         value = values[input_spec.arg.name]
         if isinstance(value, torch.Tensor):
             dims = tuple(_dim(size) for size in value.shape)
-            wanted.append(ExpectedInput(label, dims, value.dtype))
+            expected.append(ExpectedInput(label, dims, value.dtype))
         else:
-            wanted.append(ExpectedInput(label, None, constant=value))
-    return tuple(wanted)
+            expected.append(ExpectedInput(label, None, constant=value))
+    return tuple(expected)
 
 
 def _dim(size: Any) -> Dim:

@@ -60,7 +60,7 @@ def _failed(error: BaseException, archive: Archive, source: str) -> HookcliError
     failure = failure_of(error, "import")
     missing = missing_module(error)
     if missing is not None:
-        name = places.bare(missing)
+        name = places.without_mangling(missing)
         message = f"{archive.inner} requires {name}, which is neither in the archive nor installed"
         hint = f"install {name.partition('.')[0]}, or save the archive again with it interned"
     else:

@@ -42,7 +42,7 @@ def function_of(reference: str, place: str) -> Callable[..., Any]:
             place=place,
             hint="name a function",
         )
-    return function  # type: ignore[no-any-return]  # callable() tells nothing of it
+    return function  # type: ignore[no-any-return]  # callable() does not narrow the type
 
 
 def _named(module: Any, name: str, source: str, place: str) -> Any:

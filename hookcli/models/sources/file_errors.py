@@ -7,7 +7,7 @@ from hookcli.errors import ModelError, RequestError
 COMPLETE = "check that the file is complete, then download or save it again"
 LIBRARIES = "add the library that defines it to the configuration: `libraries: [libmine.so]`"
 PYTHON_FILE = "pass a Python file that defines a model"
-TRUST = "pass `--trust` if you know where the file comes from"
+TRUST = "pass `--trust` if you trust the origin of the file"
 
 
 def reason_of(error: BaseException) -> str:

@@ -12,11 +12,11 @@ from hookcli.models.sources.zip_members import below_top, check_expansion, unzip
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A pickle in an archive, as `package/name.pkl`; `holds` is its class, "" if unknown."""
+    """A pickle in an archive, as `package/name.pkl`; `type` is its class, "" if unknown."""
 
     inner: str
     is_module: bool
-    holds: str = ""
+    type: str = ""
 
 
 def resources(path: Path) -> tuple[Resource, ...]:

@@ -40,7 +40,7 @@ def check_expansion(archive: zipfile.ZipFile) -> None:
 
     Raises
     ------
-    zipfile.BadZipFile : its members would expand to far more than the file holds.
+    zipfile.BadZipFile : its members would expand to far more than the file contains.
     """
     packed = [member for member in archive.infolist() if member.compress_type != zipfile.ZIP_STORED]
     large, small = (

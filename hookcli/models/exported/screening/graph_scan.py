@@ -1,4 +1,4 @@
-"""Check whether the program in a `.pt2` can run code of its own, and reduce it to what torch reads.
+"""Check whether the program in a `.pt2` can run code, and reduce it to what torch reads.
 
 torch evaluates its symbolic expressions as Python, imports what its tree specs name, looks
 operators up as attributes of the module torch, and writes names into code that it compiles. So
@@ -203,12 +203,12 @@ def _calls_operator(parts: list[str]) -> bool:
     return isinstance(value, torch._ops.OpOverload | torch._ops.HigherOrderOperator)
 
 
-def _taken(text: str) -> Iterator[str]:
-    yield from why_tree_acts(text, takes=True)
+def _in_spec(text: str) -> Iterator[str]:
+    yield from why_tree_acts(text, of_arguments=True)
 
 
-def _given(text: str) -> Iterator[str]:
-    yield from why_tree_acts(text, takes=False)
+def _out_spec(text: str) -> Iterator[str]:
+    yield from why_tree_acts(text, of_arguments=False)
 
 
 def _any(_: str) -> Iterator[str]:
@@ -247,8 +247,8 @@ _TEXTS: dict[str, _Check] = {
     "GradientToUserInputSpec.user_input_name": _path,
     "UserInputMutationSpec.user_input_name": _path,
     "ModuleCallEntry.fqn": _path,
-    "ModuleCallSignature.in_spec": _taken,
-    "ModuleCallSignature.out_spec": _given,
+    "ModuleCallSignature.in_spec": _in_spec,
+    "ModuleCallSignature.out_spec": _out_spec,
     "ExportedProgram.torch_version": _version,
 }
 _KEYS: dict[str, _Check] = {

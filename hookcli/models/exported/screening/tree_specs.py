@@ -14,14 +14,14 @@ _IMPORTS = "a tree spec of its arguments imports a module"
 _FACTORIES = {"list", "dict", "set", "frozenset", "tuple", "int", "float", "bool", "str"}
 
 
-def why_tree_acts(text: str, *, takes: bool) -> Iterator[str]:
-    """Yield reasons why a tree spec can run code. `takes`: it describes arguments, not results."""
+def why_tree_acts(text: str, *, of_arguments: bool) -> Iterator[str]:
+    """Yield reasons why a tree spec can run code. `of_arguments`: not of results."""
     if not text:
         return
     try:
         _, tree = json.loads(text)
         reasons = list(_of_tree(tree))
-        if takes:
+        if of_arguments:
             reasons += _of_keywords(tree)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         reasons = [_UNREADABLE]

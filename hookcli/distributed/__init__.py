@@ -1,1 +1,1 @@
-"""Several ranks that run one model: joining them, wrapping the model, merging their reports."""
+"""Runs a model on several ranks: joins them, wraps the model, exchanges their reports."""

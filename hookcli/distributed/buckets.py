@@ -1,4 +1,4 @@
-"""What DistributedDataParallel gives to its communication hook, and what the hook makes of it."""
+"""Notes the gradient buckets of DistributedDataParallel, before and after they are averaged."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hookcli.report.distributed import BucketRow
 from hookcli.report.rows.events import number
 from hookcli.spec.hooks import FunctionRef, is_average
 
-Told = Callable[[int, int, int, int], None]  # step, index, start and end in nanoseconds
+OnBucket = Callable[[int, int, int, int], None]  # step, index, start and end in nanoseconds
 
 
 @dataclass(slots=True)
 class BucketNote:
-    """One bucket of one step, on this rank."""
+    """One bucket of one step on this rank. Norms are 2-norms, sizes are bytes."""
 
     step: int
     index: int
@@ -41,29 +41,29 @@ class BucketNote:
 
 
 def _norm(tensor: torch.Tensor) -> float:
-    """The 2-norm in float64."""
+    """Return the 2-norm, computed in float64."""
     wide = torch.complex128 if tensor.is_complex() else torch.float64
     return float(torch.linalg.vector_norm(tensor.detach(), dtype=wide))
 
 
 class Buckets:
-    """Notes each bucket that comes, beside the hook that averages it.
+    """Notes each bucket and the result of averaging it.
 
-    `one_by_one`: a bucket waits for the one before. What callbacks of several send at once comes in
-    another order on each rank; gloo then takes one's data for the other's, and aborts.
+    With `one_by_one` a bucket waits for the previous one. If callbacks of several buckets send at
+    once, the order differs between ranks; gloo then mixes up their data and aborts.
     """
 
     @property
     def would_mix(self) -> bool:
-        """Whether that would have happened: callbacks sent, of several buckets in a step."""
+        """Whether several buckets of a step sent from callbacks, which gloo could mix up."""
         return self.wire.sent_later and any(note.order for note in self.notes)
 
     def __init__(
-        self, group: Group, names: dict[int, str], told: Told | None, *, one_by_one: bool
+        self, group: Group, names: dict[int, str], on_bucket: OnBucket | None, *, one_by_one: bool
     ) -> None:
         self.notes: list[BucketNote] = []
         self.wire = Wire()
-        self._group, self._names, self._told = group, names, told
+        self._group, self._names, self._on_bucket = group, names, on_bucket
         self._one_by_one = one_by_one
         self._lock = threading.Lock()
         self._step = -1
@@ -72,7 +72,7 @@ class Buckets:
     def take(
         self, step: int, bucket: Any, average: Callable[[], torch.futures.Future[torch.Tensor]]
     ) -> Any:
-        """Note a bucket, and what `average` makes of it; the Future that torch is to get."""
+        """Note a bucket and the result of `average`; return the Future for torch."""
         started = perf_counter_ns()
         buffer = bucket.buffer()
         note = self._begin(step, bucket, buffer)
@@ -106,7 +106,7 @@ class Buckets:
             return note
 
     def _mean(self, buffer: torch.Tensor) -> torch.Tensor:
-        """The mean over the ranks in float64, by a group of its own."""
+        """Return the mean over the ranks in float64, exchanged by a separate process group."""
         wide = buffer.to(torch.complex128 if buffer.is_complex() else torch.float64)
         if self._group.world > 1:
             with self.wire.counting(None):
@@ -115,7 +115,7 @@ class Buckets:
         return wide
 
     def _end(self, note: BucketNote, done: Any, exact: torch.Tensor, started: int) -> Any:
-        """The tensor that the hook gave, compared with the mean."""
+        """Compare the hook's result with the exact mean, and return it."""
         value = done.value()
         tensor = value[0] if isinstance(value, list | tuple) else value
         with torch.no_grad():
@@ -123,13 +123,13 @@ class Buckets:
             away = _norm(tensor.to(exact.dtype) - exact)
         note.error = away / note.norm_exact if note.norm_exact else (0.0 if not away else None)
         note.sent = self.wire.sent(note.step * 1_000_000 + note.order)
-        if self._told is not None:
-            self._told(note.step, note.index, started, perf_counter_ns())
+        if self._on_bucket is not None:
+            self._on_bucket(note.step, note.index, started, perf_counter_ns())
         return value
 
 
 def bucket_row(note: BucketNote) -> BucketRow:
-    """A bucket, with this rank's norm alone."""
+    """Return the report's row of a bucket, with the norm of this rank only."""
     return BucketRow(
         step=note.step,
         index=note.index,
@@ -148,7 +148,7 @@ def bucket_row(note: BucketNote) -> BucketRow:
 
 
 def hook_name(hook: Hook | None) -> str:
-    """What averages: torch's name, or where the user's function is."""
+    """Return the name of the averaging hook: torch's name, or the place of the user's function."""
     action = None if hook is None else next(filter(is_average, hook.spec.actions), None)
     if action is None:
         return "allreduce"

@@ -1,4 +1,4 @@
-"""Whether the ranks built the same model, told before torch waits for what never comes."""
+"""Checks that all ranks built the same model, before torch waits for data that never arrives."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _Row = tuple[str, str, bool]
 
 
 def _rows(model: Model) -> list[_Row]:
-    """Name, shape and dtype, and whether it requires grad, of each parameter."""
+    """Return the name, the shape and dtype, and requires_grad of each parameter."""
     return [(info.name, _form(info.tensor), info.tensor.requires_grad)
             for info in model.parameters()]  # fmt: skip
 
 
 def _form(tensor: torch.Tensor) -> str:
-    """Shape and dtype; a lazy one has no shape yet."""
+    """Return shape and dtype as a string; a lazy parameter has no shape yet."""
     shape = "uninitialized" if is_lazy(tensor) else str(list(tensor.shape))
     return f"{shape} {str(tensor.dtype).removeprefix('torch.')}"
 
 
 def _difference(first: list[_Row], other: list[_Row], rank: int) -> str:
-    """The first thing that is another on a rank than on rank 0."""
+    """Return the first difference between a rank and rank 0, as a sentence."""
     for ours, theirs in zip(first, other, strict=False):
         if ours[0] != theirs[0]:
             return f"rank {rank} has {theirs[0]}, but rank 0 has {ours[0]}"
@@ -38,11 +38,11 @@ def _difference(first: list[_Row], other: list[_Row], rank: int) -> str:
 
 
 def check_alike(model: Model, group: Group, place: str) -> None:
-    """See that every rank has the same parameters.
+    """Check that every rank has the same parameters.
 
     Raises
     ------
-    ModelError : one has not; the same on all ranks.
+    ModelError : the parameters of two ranks differ. All ranks raise the same error.
     """
     rows_by_rank = group.gather(_rows(model))
     for rank, rows in enumerate(rows_by_rank):

@@ -1,4 +1,4 @@
-"""The model in DistributedDataParallel, with a communication hook that is looked at."""
+"""Wraps the model in DistributedDataParallel, with a communication hook that is observed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from hookcli.spec.request import DistributedSpec
 from hookcli.text import first_line
 
 MIB = 1 << 20
-DEFAULT_CAP = 25.0  # MiB, of torch
+DEFAULT_CAP = 25.0  # MiB, the default of torch
 
 
 def options(spec: DistributedSpec, *, unused: bool) -> dict[str, Any]:
-    """The keyword arguments for torch; `unused`: some parameter gets no gradient on some rank."""
+    """Return the keyword arguments of DistributedDataParallel.
+
+    `unused` tells that some parameter gets no gradient on some rank.
+    """
     find = spec.find_unused_parameters
     kwargs = {
         "bucket_cap_mb": spec.bucket_cap_mb,
@@ -37,11 +40,11 @@ def wrap(
     entry: Callable[[Any, Any], Any],
     place: str,
 ) -> DistributedDataParallel:
-    """The wrapper; `entry` is what averages a bucket, told the state and the bucket.
+    """Return the wrapped model; `entry(state, bucket)` averages a bucket.
 
     Raises
     ------
-    ModelError : torch refuses the model.
+    ModelError : DistributedDataParallel does not support the model.
     """
     try:
         ddp = DistributedDataParallel(
@@ -58,5 +61,5 @@ def wrap(
 
 
 def _named(entry: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The same under the names that torch looks for."""
-    return lambda state, bucket: entry(state, bucket)  # a method has `self`
+    """Return the function with the parameter names that torch checks."""
+    return lambda state, bucket: entry(state, bucket)  # a method also has `self`

@@ -1,4 +1,4 @@
-"""The model sharded by FSDP2's `fully_shard`, each module that a policy names as one unit."""
+"""Shards the model with FSDP2's `fully_shard`: each module that the policy names is one unit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hookcli.text import first_line
 
 
 def _chosen(root: nn.Module, globs: tuple[str, ...]) -> list[tuple[str, nn.Module]]:
-    """The modules to shard one by one, those inside others first."""
+    """Return the modules to shard as units, inner modules first."""
     named = [
         (names[0], module) for module, names in module_tree.modules(root) if module is not root
     ]
@@ -41,36 +41,36 @@ def _unmatched(root: nn.Module, globs: tuple[str, ...]) -> str | None:
 def shard(
     root: nn.Module, spec: DistributedSpec, device: torch.device, world: int
 ) -> tuple[UnitRow, ...]:
-    """Shard the model in place; what each unit holds.
+    """Shard the model in place, and return a row for each unit.
 
     Raises
     ------
-    RequestError, ModelError : a glob of the policy matches nothing; torch refuses.
+    RequestError, ModelError : a glob of the policy matches nothing, or torch rejects a module.
     """
-    lost = _unmatched(root, spec.wrap)
-    if lost is not None:
+    unmatched = _unmatched(root, spec.wrap)
+    if unmatched is not None:
         raise RequestError(
-            f"no module matches '{lost}'",
+            f"no module matches '{unmatched}'",
             place=f"{spec.place}.wrap",
             hint="run `hookcli inspect` to see the names of the modules",
         )
     _check_parts(root, spec.place)
     mesh = init_device_mesh(device.type, (world,))
     units = [*_chosen(root, spec.wrap), ("", root)]
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if spec.reshard_after_forward is not None:
-        given["reshard_after_forward"] = spec.reshard_after_forward
-    held = _held(root, units)
+        options["reshard_after_forward"] = spec.reshard_after_forward
+    parameters = _parameters_of(root, units)
     for name, module in units:
         try:
-            fully_shard(module, mesh=mesh, **given)
+            fully_shard(module, mesh=mesh, **options)
         except (RuntimeError, ValueError, NotImplementedError, AssertionError) as error:
             raise ModelError(
                 f"fully_shard does not support {name or 'the model'}: {first_line(str(error))}",
                 place=spec.place,
                 hint="name other modules in run.distributed.wrap (the model itself comes last)",
             ) from None
-        _as_before(module)
+        _restore_name(module)
     parts = {names[0]: _local(p) for p, names, _ in module_tree.tensors(root, "_parameters")}
     return tuple(
         UnitRow(
@@ -79,23 +79,23 @@ def shard(
             bytes=sum(own.values()),
             shard_bytes=sum(parts.get(parameter, 0) for parameter in own),
         )
-        for name, own in reversed(held)
+        for name, own in reversed(parameters)
         if own
     )
 
 
 def _check_parts(root: nn.Module, place: str) -> None:
-    """Refuse a model that has nothing to shard, or nothing yet."""
-    held = [p for p, _, _ in module_tree.tensors(root, "_parameters")]
-    if not held or any(map(is_lazy, held)):
-        why = "has uninitialized parameters" if held else "has no parameters"
+    """Raise a ModelError if the model has no parameters, or uninitialized ones."""
+    parameters = [p for p, _, _ in module_tree.tensors(root, "_parameters")]
+    if not parameters or any(map(is_lazy, parameters)):
+        why = "has uninitialized parameters" if parameters else "has no parameters"
         raise ModelError(
             f"the model cannot be sharded: it {why}", place=place, hint="omit `--parallel fsdp`"
         )
 
 
-def _as_before(module: nn.Module) -> None:
-    """Let the class that torch made for a sharded module go by the name of its author's."""
+def _restore_name(module: nn.Module) -> None:
+    """Give the class that torch made for a sharded module the name of the original class."""
     kind = type(module)
     base = next((parent for parent in kind.__bases__ if parent is not FSDPModule), None)
     if base is not None and FSDPModule in kind.__bases__:
@@ -103,8 +103,10 @@ def _as_before(module: nn.Module) -> None:
             setattr(kind, name, getattr(base, name))
 
 
-def _held(root: nn.Module, units: list[tuple[str, nn.Module]]) -> list[tuple[str, dict[str, int]]]:
-    """The parameters of each unit with their bytes: what is in an inner one is that one's."""
+def _parameters_of(
+    root: nn.Module, units: list[tuple[str, nn.Module]]
+) -> list[tuple[str, dict[str, int]]]:
+    """Return the parameters of each unit with their bytes, without those of inner units."""
     names = {id(p): names[0] for p, names, _ in module_tree.tensors(root, "_parameters")}
     taken: set[int] = set()
     sizes = []
@@ -116,5 +118,6 @@ def _held(root: nn.Module, units: list[tuple[str, nn.Module]]) -> list[tuple[str
 
 
 def _local(parameter: Any) -> int:
+    """Return the bytes of a parameter on this rank."""
     part = parameter.to_local() if hasattr(parameter, "to_local") else parameter
     return int(part.numel() * part.element_size())

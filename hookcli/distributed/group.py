@@ -1,4 +1,4 @@
-"""Joining the other ranks, and telling them things beside the model's own traffic."""
+"""Joins the ranks, and exchanges data between them apart from the model's own traffic."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hookcli.spec.request import DistributedSpec, Rank
 from hookcli.text import first_line
 
 T = TypeVar("T")
-_LATER = 60.0  # seconds after the command's own end: that one tells more
+_LATER = 60.0  # seconds after the command's own timeout, whose message is more helpful
 
 
 def set_environment(rank: Rank) -> None:
-    """What torchrun tells each process of itself; and each gets its part of the cores."""
+    """Set the environment variables that torchrun sets, and this process's share of the cores."""
     if rank.store is None:
         return
     os.environ.update(
@@ -33,18 +33,21 @@ def set_environment(rank: Rank) -> None:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     torch.set_num_threads(max(1, (cores or 1) // rank.local_world))
     loopback = "lo" if os.path.isdir("/sys/class/net/lo") else "lo0"  # noqa: PTH112
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", loopback)  # nobody outside can connect
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", loopback)  # other machines cannot connect
 
 
 def backend_of(spec: DistributedSpec, device: torch.device) -> str:
-    """What carries tensors of this device."""
+    """Return the backend that sends tensors of this device."""
     if spec.backend is not None:
         return spec.backend
     return "nccl" if device.type == "cuda" else "gloo"
 
 
 class Group:
-    """All ranks. `mark` is when they had met, in nanoseconds of this process's clock."""
+    """All ranks. `mark` is the time when all had joined, in nanoseconds of this process's clock.
+
+    `aside` is a process group for hookcli's own data, `exact` one for the exact mean of buckets.
+    """
 
     def __init__(self, number: int, world: int, backend: str, device: torch.device) -> None:
         self.number, self.world, self.backend, self.device = number, world, backend, device
@@ -55,7 +58,7 @@ class Group:
         self.mark = perf_counter_ns()
 
     def gather(self, value: T) -> list[T]:
-        """What each rank says, by rank."""
+        """Return the values of all ranks, by rank."""
         if self.world == 1:
             return [value]
         values: list[Any] = [None] * self.world
@@ -64,11 +67,11 @@ class Group:
 
 
 def join(rank: Rank, spec: DistributedSpec, device: torch.device) -> Group:
-    """Meet the other ranks.
+    """Join the other ranks.
 
     Raises
     ------
-    RequestError, ModelError : this torch has no such backend; the others did not come.
+    RequestError, ModelError : torch does not support the backend, or the other ranks are missing.
     """
     backend = backend_of(spec, device)
     if not dist.is_available() or not dist.is_backend_available(backend):
@@ -80,14 +83,14 @@ def join(rank: Rank, spec: DistributedSpec, device: torch.device) -> Group:
     if device.type == "cuda":
         torch.cuda.set_device(device)
     store = None if rank.store is None else FileStore(rank.store, rank.world)
-    given: dict[str, Any] = {} if store is None else {"store": store}
+    options: dict[str, Any] = {} if store is None else {"store": store}
     try:
         dist.init_process_group(
             backend,
             rank=rank.number,
             world_size=rank.world,
             timeout=timedelta(seconds=rank.timeout + _LATER),
-            **given,
+            **options,
         )
         return Group(rank.number, rank.world, backend, device)
     except (RuntimeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Under torchrun each rank is started by itself: they send their reports to rank 0's worker."""
+"""Sends the reports of all ranks to rank 0, under torchrun, which starts each rank separately."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch._C._distributed_c10d import Store
 
 from hookcli.spec.request import Rank
 
-_WAIT = 4.0  # seconds for a rank that is late, after rank 0 has finished itself
+_WAIT = 4.0  # seconds that rank 0 waits for late ranks after it has finished
 
 
 def _key(rank: int) -> str:
@@ -19,7 +19,10 @@ def _key(rank: int) -> str:
 
 
 def exchange(text: str, rank: Rank, store: Store | None = None) -> tuple[str | None, ...]:
-    """Rank 0 gets the reports of all others, None for one that did not come; others send theirs."""
+    """Send this rank's report to rank 0; on rank 0 return the reports of the others.
+
+    The report of a rank that sent none in time is None. On other ranks the result is empty.
+    """
     where: Store = dist.distributed_c10d._get_default_store() if store is None else store
     if rank.number:
         where.set(_key(rank.number), zlib.compress(text.encode()))  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
-"""What collectives send, counted where Python hands them to torch, on whatever thread.
+"""Counts the bytes that collectives send, where Python passes them to torch, on any thread.
 
-A rank of n that carries out a collective by a ring sends, of a tensor of S bytes: all-reduce
-2 S (n-1)/n, reduce-scatter S (n-1)/n, all-gather of its own part of S bytes S (n-1), broadcast and
-reduce S, all-to-all S (n-1)/n. These are the factors of the bus bandwidth in NVIDIA's nccl-tests.
+With a ring of n ranks and a tensor of S bytes, one rank sends: all-reduce 2 S (n-1)/n,
+reduce-scatter S (n-1)/n, all-gather of its own part of S bytes S (n-1), broadcast and reduce S,
+all-to-all S (n-1)/n. These are the factors of the bus bandwidth in NVIDIA's nccl-tests.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _Share = Callable[[int, int], float]
 
 
 def ring_all_reduce(size: int, world: int) -> float:
-    """Bytes that a rank sends."""
+    """Return the bytes that a rank sends for an all-reduce of `size` bytes."""
     return 2 * size * (world - 1) / world
 
 
@@ -35,7 +35,7 @@ def _once(size: int, world: int) -> float:
     return float(size) if world > 1 else 0.0
 
 
-# The method of a process group, which of its arguments holds what this rank gives, its factor.
+# Method of a process group → the index of the argument that this rank sends, and its factor.
 _COLLECTIVES: dict[str, tuple[int, _Share]] = {
     "allreduce": (0, ring_all_reduce),
     "allreduce_coalesced": (0, ring_all_reduce),
@@ -62,18 +62,19 @@ def _bytes(value: Any) -> int:
 
 
 class Wire:
-    """Bytes by whatever is being averaged; what `then` runs later counts for the same."""
+    """Counts bytes by key; what a callback of `Future.then` sends counts for the same key."""
 
     def __init__(self) -> None:
         self._here = threading.local()
         self._sent: dict[Any, float] = {}
         self._lock = threading.Lock()
-        self.sent_later = False  # a callback sent something
-        self.raised: BaseException | None = None  # by a callback: torch passes on its text alone
+        self.sent_later = False  # whether a callback sent something
+        # The error of a callback, of which torch passes on only the text.
+        self.raised: BaseException | None = None
 
     @contextmanager
     def counting(self, key: Any) -> Iterator[None]:
-        """What this thread sends meanwhile is of `key`; None stops the count."""
+        """Count for `key` what this thread sends in the block; with None, count nothing."""
         before = getattr(self._here, "key", None)
         self._here.key = key
         if key is not None:
@@ -84,25 +85,25 @@ class Wire:
             self._here.key = before
 
     def sent(self, key: Any) -> int:
-        """The bytes so far, rounded."""
+        """Return the bytes that were counted for `key`, rounded."""
         return round(self._sent.get(key, 0.0))
 
     @contextmanager
     def tapped(self) -> Iterator[None]:
-        """Collectives and futures tell of themselves."""
-        kept: list[tuple[type, str, Any]] = []
+        """Patch the collectives of process groups and `Future.then`, to count what they send."""
+        originals: list[tuple[type, str, Any]] = []
         for name in _COLLECTIVES:
             if hasattr(ProcessGroup, name):
-                kept.append((ProcessGroup, name, getattr(ProcessGroup, name)))
-                setattr(ProcessGroup, name, self._counted(name, kept[-1][2]))
+                originals.append((ProcessGroup, name, getattr(ProcessGroup, name)))
+                setattr(ProcessGroup, name, self._counted(name, originals[-1][2]))
         for future in (torch._C.Future, torch.futures.Future):
             if "then" in vars(future):
-                kept.append((future, "then", vars(future)["then"]))
-                future.then = self._carried(kept[-1][2])  # type: ignore[method-assign]
+                originals.append((future, "then", vars(future)["then"]))
+                future.then = self._carried(originals[-1][2])  # type: ignore[method-assign]
         try:
             yield
         finally:
-            for owner, name, original in kept:
+            for owner, name, original in originals:
                 setattr(owner, name, original)
 
     def _counted(self, name: str, original: Any) -> Any:
@@ -111,8 +112,8 @@ class Wire:
         def counted(group: ProcessGroup, *args: Any, **kwargs: Any) -> Any:
             key = getattr(self._here, "key", None)
             if key is not None:
-                given = args[position] if len(args) > position else list(kwargs.values())[position]
-                sent = share(_bytes(given), group.size())
+                value = args[position] if len(args) > position else list(kwargs.values())[position]
+                sent = share(_bytes(value), group.size())
                 with self._lock:
                     self._sent[key] += sent
                 self.sent_later |= getattr(self._here, "later", False)

@@ -1,1 +1,1 @@
-"""Running a model once and noting what happens."""
+"""Runs a model and records what happens."""

@@ -1,9 +1,9 @@
-"""Recording → report, with what is known of the model and the run."""
+"""Builds the report from a recording and the facts about the model and the run."""
 
 from __future__ import annotations
 
 import platform
-from time import perf_counter  # now: a model may replace the functions of `time`
+from time import perf_counter  # imported early: a model may replace the functions of `time`
 
 import torch
 
@@ -29,7 +29,7 @@ from hookcli.spec.request import Mode, Spec
 
 
 def environment(started: float) -> Environment:
-    """Versions, and the seconds since `started` (of `time.perf_counter`)."""
+    """Return the versions, and the seconds since `started` (a value of `time.perf_counter`)."""
     return Environment(
         hookcli=__version__,
         torch=torch.__version__,
@@ -48,7 +48,7 @@ def run_info(
     device: str,
     fallback: str | None = None,
 ) -> RunInfo:
-    """How the model was run."""
+    """Return how the model was run."""
     return RunInfo(
         tensors=tensors,
         fallback=fallback,
@@ -73,7 +73,7 @@ def assemble(
     started: float,
     backend: Format = "python",
 ) -> Report:
-    """The report of one run; partial where the model raised."""
+    """Return the report of one run; it is partial if the model raised."""
     failure = recording.failure
     return Report(
         schema=SCHEMA,

@@ -1,4 +1,4 @@
-"""One attempt, from a request to a report: load, batch, forward, rows."""
+"""One attempt, from a request to a report: load the model, find a batch, run, assemble."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """Carries out one attempt. `progress` is told each phase and each call as it starts.
+    """Runs one attempt. `progress` is called with each phase and each call when it starts.
 
-    `doing` is told what comes in between, such as probes.
+    `doing` is called with the name of work in between, such as a probe.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Session:
         progress: Progress,
         doing: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._together = None if attempt.rank is None else self._among(spec, attempt.rank)
+        self._together = None if attempt.rank is None else self._distributed(spec, attempt.rank)
         spec = spec if attempt.rank is None else of_rank(spec, attempt.rank)
         self._spec = spec
         self._attempt = attempt
@@ -70,21 +70,21 @@ class Session:
         self._doing = doing
         self._started = perf_counter()
         self._warnings = unjudged(spec)
-        self._found = InferenceResult()
+        self._inference = InferenceResult()
         self._faker = Faker(spec.run.device) if attempt.tensors == "fake" else None
         self._format: Format = "python"
         self._plan = plan(spec)
         load_libraries(spec.libraries)
         self._sink: Sink = Kept() if spec.stream is None else StreamedSink(spec.stream)
         self._built = engine_for(spec, self._sink)
-        self._beside = RunExtras(spec, attempt, doing)
+        self._extras = RunExtras(spec, attempt, doing)
 
     def run(self) -> Result:
-        """The report of this attempt, partial where the model raised, and the batch it used.
+        """Run the attempt; return its report, partial if the model raised, and the batch it used.
 
         Raises
         ------
-        RequestError, ModelError : nothing could be run.
+        RequestError, ModelError : the model cannot be run.
 
         """
         if self._together is not None:
@@ -96,25 +96,25 @@ class Session:
             self._format = loaded.format
             self._warnings += [loaded.note] if loaded.note else []
             model = loaded.model or backend_of(loaded.root, constructors=loaded.constructors)
-            self._plan, told = in_its_mode(self._plan, self._spec, loaded.mode)
-            self._warnings += told
-            self._beside.exchange_weights(model.root)
+            self._plan, notes = in_its_mode(self._plan, self._spec, loaded.mode)
+            self._warnings += notes
+            self._extras.exchange_weights(model.root)
             outcome = self._first_that_runs(model, loaded)
             again = self._together is None or not self._together.sharded
-            self._beside.conclude(model, self._plan, outcome.recording, again=again)
+            self._extras.conclude(model, self._plan, outcome.recording, again=again)
         self._sink.close(outcome.recording)
         candidate = outcome.candidate
         return Result(
             self._report(model, outcome),
             declaration=candidate.name if candidate.origin == "declared" else None,
             inferred=candidate.hypothesis,
-            trials=self._found.trials,
+            trials=self._inference.trials,
             exchange=None if self._together is None else self._together.exchange,
         )
 
     @staticmethod
-    def _among(spec: Spec, rank: Rank) -> DistributedRun:
-        from hookcli.run.distributed import DistributedRun  # for those who run together
+    def _distributed(spec: Spec, rank: Rank) -> DistributedRun:
+        from hookcli.run.distributed import DistributedRun  # only for distributed runs
 
         return DistributedRun(spec.run.distributed, rank)
 
@@ -132,7 +132,10 @@ class Session:
         return nullcontext() if self._faker is None else self._faker.mode
 
     def _first_that_runs(self, model: Model, loaded: Loaded) -> Outcome:
-        """Try the batches in order. Where all fail the first failure is the truth to confirm."""
+        """Try the batches in order and return the first that runs.
+
+        If all fail, return the first failure, which a real run may confirm.
+        """
         self._phase("inputs")
         dropped: list[str] = []
 
@@ -148,7 +151,7 @@ class Session:
                 failure is None
                 or outcome.inconclusive
                 or not blames_batch(candidate, failure)
-                or self._runs_bare(model, candidate)
+                or self._runs_without_hooks(model, candidate)
             ):
                 self._warnings += dropped
                 return outcome
@@ -162,7 +165,7 @@ class Session:
             return self._try(model, inferred)
         if first is None:
             raise no_batch(
-                model.root, self._spec.model.source, self._found.tried, self._found.trials
+                model.root, self._spec.model.source, self._inference.tried, self._inference.trials
             )
         self._warnings += [d for d in dropped if not d.startswith(first.candidate.name)]
         return first
@@ -170,10 +173,10 @@ class Session:
     def _candidates(
         self, root: nn.Module, loaded: Loaded, drop: Callable[[str, str], None]
     ) -> Iterator[Candidate]:
-        """What an earlier attempt settled on; else what is given or declared."""
-        theirs = self._beside.their_batch(root)
-        if theirs is not None:
-            yield theirs
+        """Yield the batch of an earlier attempt, else the given or declared batches."""
+        other_batch = self._extras.their_batch(root)
+        if other_batch is not None:
+            yield other_batch
             return
         inferred = self._attempt.inferred
         if inferred is not None:
@@ -187,8 +190,8 @@ class Session:
                 yield in_dtype(candidate, root, self._spec)
 
     def _inferred(self, model: Model) -> Candidate | None:
-        """A batch found by trial; only fake tensors try, and never what a real run would see."""
-        from hookcli.run.batch.inference import (  # not for every run
+        """Infer a batch by trial, with fake tensors only, so that a real run is not affected."""
+        from hookcli.run.batch.inference import (  # few runs need it
             batch_of,
             found_beside,
             found_with,
@@ -196,23 +199,23 @@ class Session:
 
         set_mode(model, self._plan.mode)
         floating = floating_dtype(model.root, self._spec)
-        self._found = (
+        self._inference = (
             found_beside(model, self._spec, floating, self._doing)
             if self._faker is None
             else found_with(model, self._spec, self._faker, floating, self._doing)
         )
-        hypothesis = self._found.hypothesis
+        hypothesis = self._inference.hypothesis
         if hypothesis is None:
             return None
         batch = batch_of(hypothesis, floating, self._spec)
         return Candidate("inferred", command(hypothesis), batch, hypothesis)
 
-    def _runs_bare(self, model: Model, candidate: Candidate) -> bool:
-        """Whether a batch that failed does well without hooks that change values or the graph."""
+    def _runs_without_hooks(self, model: Model, candidate: Candidate) -> bool:
+        """Whether a batch that failed runs without the hooks, if these change values or graph."""
         if not any(hook.changing or hook.kind.may_break for hook in self._built.hooks):
             return False
-        bare = replace(self._spec, hooks=())
-        outcome = self._try(model, candidate, engine_for(bare, Kept()), plan(bare))
+        plain = replace(self._spec, hooks=())
+        outcome = self._try(model, candidate, engine_for(plain, Kept()), plan(plain))
         return outcome.recording.failure is None
 
     def _try(
@@ -222,7 +225,7 @@ class Session:
         engine: HookEngine | None = None,
         settings: Plan | None = None,
     ) -> Outcome:
-        """Carry out the plan with this batch; with another engine, for a look ahead."""
+        """Run the plan with this batch; `engine` and `settings` replace those of the request."""
         inputs = Inputs(
             origin=candidate.origin,
             args=tuple(describe(a) for a in candidate.batch.args),
@@ -233,12 +236,12 @@ class Session:
             self._sink.rewind()
             engine = engine_for(self._spec, self._sink)
             engine.take_over(self._built)
-        observers = self._beside.observers(candidate, recording)
+        observers = self._extras.observers(candidate, recording)
         with batch_on_device(candidate.batch, self._spec.run, self._faker, self._warn) as (
             batch,
             doubts,
         ):
-            around = RunOptions(
+            options = RunOptions(
                 self._progress,
                 recording,
                 doubts=doubts,
@@ -246,9 +249,9 @@ class Session:
                 observers=observers,
                 together=self._together,
             )
-            run(model, batch, settings or self._plan, engine, around)
+            run(model, batch, settings or self._plan, engine, options)
         error = recording.error
-        recording.error = None  # it holds the frames of the model
+        recording.error = None  # its traceback keeps the model's frames alive
         inconclusive = self._faker is not None and error is not None and is_inconclusive(error)
         return Outcome(candidate, inputs, recording, inconclusive)
 

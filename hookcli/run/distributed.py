@@ -1,4 +1,4 @@
-"""A run by several ranks: what they exchange, what they share, what backward does not reach."""
+"""A run on several ranks: joins them, wraps the model, and collects what they exchange."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from hookcli.text import join_names
 
 
 class DistributedRun:
-    """The ranks of one run. `number` is this one's; with one alone nothing is exchanged.
+    """The ranks of one run. `number` is that of this rank; a single rank exchanges nothing.
 
-    `sharded`: each rank holds a part of the model.
+    `sharded` is True if each rank has a part of the model.
     """
 
     def __init__(self, spec: DistributedSpec | None = None, rank: Rank | None = None) -> None:
@@ -57,19 +57,19 @@ class DistributedRun:
 
     @property
     def number(self) -> int:
-        """Which rank this is."""
+        """The number of this rank."""
         return self._rank.number
 
     def join(self, device: str) -> None:
-        """Meet the others, before anything of the user's runs."""
+        """Join the other ranks, before the user's code runs."""
         self._group = join(self._rank, self._spec, torch.device(device))
 
     def ready(self, model: Model, batch: Batch, plan: Plan, hook: Hook | None) -> None:
-        """See that all ranks have one model, learn what the loss reaches, shard where asked.
+        """Check that all ranks have the same model, find unused parameters, shard if requested.
 
         Raises
         ------
-        RequestError, ModelError : they have not; the configuration cannot be carried out.
+        RequestError, ModelError : the models differ, or the configuration is not supported.
         """
         self._refuse(plan, hook)
         if self._group is None or self.sharded:
@@ -87,7 +87,7 @@ class DistributedRun:
             self.sharded = True
 
     def _refuse(self, plan: Plan, hook: Hook | None) -> None:
-        """What several ranks cannot do."""
+        """Raise a RequestError for settings that several ranks do not support."""
         if plan.backward.inputs:
             raise RequestError(
                 "run.backward.inputs cannot be combined with several ranks or a communication "
@@ -103,16 +103,17 @@ class DistributedRun:
             )
 
     def _check_reach(self) -> None:
-        """Refuse what would wait for ever: parameters that some ranks use and others do not."""
-        lost = [(r, name) for r, names in enumerate(self._unreached) for name in names]
+        """Raise a ModelError if the run would hang: some ranks use a parameter, others do not."""
+        unreached = [(r, name) for r, names in enumerate(self._unreached) for name in names]
         sharded = self._spec.parallel == "fsdp"
         uneven = any(names != self._unreached[0] for names in self._unreached)
-        if not lost or not (uneven if sharded else self._spec.find_unused_parameters is False):
+        hangs = uneven if sharded else self._spec.find_unused_parameters is False
+        if not unreached or not hangs:
             return
-        named = join_names([f"{name} on rank {rank}" for rank, name in lost])
-        way = "FSDP" if sharded else "DistributedDataParallel"
+        named = join_names([f"{name} on rank {rank}" for rank, name in unreached])
+        wrapper = "FSDP" if sharded else "DistributedDataParallel"
         raise ModelError(
-            f"the loss does not reach {named}: {way} would wait for their gradients",
+            f"the loss does not reach {named}: {wrapper} would wait for their gradients",
             place=self._spec.place,
             hint="use the parameters on all ranks"
             if sharded
@@ -127,7 +128,7 @@ class DistributedRun:
         stack: ExitStack,
         timeline: Timeline | None,
     ) -> None:
-        """Put the model into DistributedDataParallel, and look at its communication."""
+        """Wrap the model in DistributedDataParallel, and observe its communication."""
         self._timeline = timeline
         if self._spec.parallel == "fsdp":
             return
@@ -140,8 +141,8 @@ class DistributedRun:
         infos = model.parameters()
         names = {id(info.tensor): info.name for info in infos}
         device = infos[0].tensor.device if infos else torch.device("cpu")
-        told = None if timeline is None else timeline.bucket
-        buckets = Buckets(group, names, told, one_by_one=hook is not None)
+        on_bucket = None if timeline is None else timeline.bucket
+        buckets = Buckets(group, names, on_bucket, one_by_one=hook is not None)
         self._buckets, self._hook = buckets, hook_name(hook)
         averaging = Averaging(hook, names)
         unused = any(self._unreached)
@@ -156,12 +157,12 @@ class DistributedRun:
         stack.callback(setattr, model, "wrapper", None)
 
     def original(self, error: BaseException) -> BaseException:
-        """What a callback of a communication hook raised, where the error tells of that."""
+        """Return the error that a communication hook's callback raised, if `error` reports one."""
         raised = None if self._buckets is None else self._buckets.wire.raised
         return error if raised is None or "running the callback" not in text_of(error) else raised
 
     def conclude(self, model: Model, recording: Recording) -> None:
-        """Leave in the recording what this rank saw."""
+        """Add the buckets, units and unused parameters of this rank to the recording."""
         notes = [] if self._buckets is None else self._buckets.notes
         backend = "gloo" if self._group is None else self._group.backend
         recording.distributed = Distributed(
@@ -187,28 +188,28 @@ class DistributedRun:
             recording.timings = {**recording.timings, "start": start}
 
     def _mine(self) -> list[str]:
-        """What the loss does not reach here."""
+        """Return the parameters that the loss does not reach on this rank."""
         if not self._unreached:
             return []
         return self._unreached[self.number if len(self._unreached) > 1 else 0]
 
     def exchange(self, text: str) -> tuple[str | None, ...]:
-        """Under torchrun: rank 0 gets the reports of the others, which send theirs."""
+        """Under torchrun, send this rank's report to rank 0, which gets those of all others."""
         if not self._joined or self._rank.store is not None or not dist.is_initialized():
             return ()
         return send.exchange(text, self._rank)
 
 
 def _rebuilt(notes: list[Any]) -> int | None:
-    """The first step whose buckets are others than those of step 0."""
+    """Return the first step whose buckets differ from those of step 0; None if none does."""
     steps: dict[int, list[tuple[str, ...]]] = {}
     for note in sorted(notes, key=lambda bucket: (bucket.step, bucket.index)):
         steps.setdefault(note.step, []).append(note.parameters)
-    return next((step for step, held in steps.items() if held != steps.get(0, held)), None)
+    return next((step for step, names in steps.items() if names != steps.get(0, names)), None)
 
 
 def _state(tensor: torch.Tensor | None) -> dict[str, Any] | None:
-    """Its bits, in few, and its 2-norm."""
+    """Return a digest of a tensor's bits, and its 2-norm."""
     if tensor is None:
         return None
     norm = norm_of(tensor)
@@ -216,7 +217,7 @@ def _state(tensor: torch.Tensor | None) -> dict[str, Any] | None:
 
 
 def state_rows(model: Model) -> list[Measurement]:
-    """A measurement for each parameter."""
+    """Return a measurement of the state and gradient of each parameter."""
     return [
         Measurement(
             STATE,
@@ -230,9 +231,10 @@ def state_rows(model: Model) -> list[Measurement]:
 
 
 def find_unused_parameters(model: Model, batch: Batch, plan: Plan) -> list[str] | None:
-    """Their names; None where the model raises, which the run itself will tell better.
+    """Return the names of parameters that get no gradient; None if the model raises.
 
-    A look at the graph would miss what a checkpoint recomputes, so that this goes backward.
+    The run itself will then report the error. Backward is run, because reading the graph would
+    miss what a checkpoint recomputes.
     """
     if not plan.goes_backward:
         return []

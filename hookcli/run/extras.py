@@ -1,4 +1,4 @@
-"""What happens beside a run: one of two that are compared shares things, rules have probes."""
+"""What a run does in addition: exchange data with a compared run, and run the rules' probes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 def _probes(spec: Spec, doing: Callable[[str], None]) -> Probes | None:
     if not spec.probes:
         return None
-    from hookcli.run.probes.probes import Probes  # for those that judge
+    from hookcli.run.probes.probes import Probes  # only for runs that are checked
 
     return Probes(spec, doing=doing)
 
 
 class RunExtras:
-    """What a request asks for beside its run; nothing beside a fake one."""
+    """What a request asks for in addition to its run; nothing for a fake run."""
 
     def __init__(self, spec: Spec, attempt: Attempt, doing: Callable[[str], None]) -> None:
         real = attempt.tensors == "real"
@@ -36,24 +36,24 @@ class RunExtras:
         self._probes = _probes(spec, doing) if real else None
 
     def exchange_weights(self, root: nn.Module) -> None:
-        """Give the other side the weights, or take its own."""
+        """Write the weights for the other side of a diff, or load those of the other side."""
         if self._side is not None:
             self._side.exchange_weights(root)
 
     def their_batch(self, root: nn.Module) -> Candidate | None:
-        """The other side's batch, where this one is to take it."""
+        """Return the batch of the other side of a diff, if this side uses it."""
         return None if self._side is None else self._side.their_batch(root)
 
     def observers(self, candidate: Candidate, recording: Recording) -> Sequence[Observer]:
-        """What looks on at a run with this batch."""
+        """Return the observers of a run with this batch."""
         if self._side is not None:
             return self._side.observers(candidate, recording)
         return () if self._probes is None else self._probes.observers(candidate.batch)
 
     def conclude(self, model: Model, plan: Plan, recording: Recording, *, again: bool) -> None:
-        """Leave in the recording what was found; probes run the model `again`, where that can be.
+        """Add the results to the recording; probes run the model `again` if that is possible.
 
-        A sharded model cannot: ranks would wait for each other in what only one of them tries.
+        It is not for a sharded model: a rank would wait for others that do not run the probe.
         """
         if self._side is not None:
             self._side.conclude(recording)

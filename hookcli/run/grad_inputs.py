@@ -21,7 +21,7 @@ _HINT = "write a pattern of parameter names, or a module's value such as `layer1
 
 
 class GradInputs:
-    """Parameters by pattern, and inputs and outputs of calls, kept until their gradients came."""
+    """The parameters, and the inputs and outputs of calls, that the patterns match."""
 
     def __init__(self, model: Model, patterns: tuple[str, ...]) -> None:
         self._parameters: dict[int, torch.Tensor] = {}
@@ -55,11 +55,11 @@ class GradInputs:
                 )
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        """A call starts: keep the inputs that are wanted."""
+        """Keep the inputs of a call that starts, if a pattern matches them."""
         self._keep(call, "input", argument_leaves(*batch))
 
     def leave(self, call: Call, output: Any) -> None:
-        """A call ended: keep the outputs that are wanted."""
+        """Keep the outputs of a call that ended, if a pattern matches them."""
         self._keep(call, "output", leaves(output))
 
     def _keep(self, call: Call, part: str, tensors: list[tuple[str, torch.Tensor, bool]]) -> None:
@@ -73,11 +73,11 @@ class GradInputs:
             ]
 
     def tensors(self) -> list[torch.Tensor]:
-        """All of them, the parameters first.
+        """Return all matched tensors, the parameters first.
 
         Raises
         ------
-        RequestError : what is wanted of calls did not come up in them.
+        RequestError : the patterns for inputs and outputs of calls matched nothing.
         """
         if self._matches and not self._values:
             raise RequestError(
@@ -90,7 +90,7 @@ class GradInputs:
     def sort(
         self, gradients: tuple[torch.Tensor | None, ...], context: Context
     ) -> dict[int, torch.Tensor | None]:
-        """The parameters' gradients by key; those of values are noted as events."""
+        """Return the parameters' gradients by key, and note those of values as events."""
         count = len(self._parameters)
         for (_, call, name, part, path), gradient in zip(
             self._values, gradients[count:], strict=True

@@ -1,8 +1,8 @@
-"""A scalar to go backward from, that is honest: no output is dead by construction under it.
+"""The loss: the scalar that backward starts from.
 
-`sum` of a softmax or of a LayerNorm has a zero gradient whatever the weights. The default, `probe`,
-contracts each floating output with seeded Gaussian vectors of unit norm, one for each dimension:
-a random projection for which no tensor of the output's size is made.
+The `sum` of a softmax or a LayerNorm has a zero gradient for all weights. The default, `probe`,
+avoids that: it contracts each floating-point output with seeded Gaussian vectors of unit norm, one
+for each dimension. This is a random projection that needs no tensor of the output's size.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Loss = Callable[[Any], torch.Tensor]
 
 
 def _graded(output: Any) -> list[tuple[str, torch.Tensor]]:
-    """The floating outputs that require grad, each distinct tensor once."""
+    """Return the outputs that require grad with their paths, each distinct tensor once."""
     tensors: dict[int, tuple[str, torch.Tensor]] = {}
     for path, tensor, _ in leaves(output):
         if tensor.requires_grad:
@@ -40,16 +40,17 @@ def _or_refuse(output: Any) -> list[tuple[str, torch.Tensor]]:
 
 
 def own_loss(output: Any) -> torch.Tensor | None:
-    """An output that the model itself calls its loss."""
+    """Return the entry `loss` of an output mapping, if backward can start from it."""
     loss = output.get("loss") if isinstance(output, Mapping) else None
     fits = isinstance(loss, torch.Tensor) and loss.requires_grad and loss.numel() == 1
     return loss.reshape(()) if fits and loss is not None else None
 
 
 def probe(output: Any, notes: Callable[[str], None], *, seed: int, values: bool) -> torch.Tensor:
-    """The sum of each output's random projection. `values` False: fake tensors, nothing is read.
+    """Return the sum of the random projections of all outputs.
 
-    Entries that are -inf (masked logits) are left out, with a note.
+    Entries that are -inf (masked logits) are ignored, with a note. `values` is False for fake
+    tensors, whose values cannot be read.
     """
     generator = torch.Generator().manual_seed(seed)
     terms = []
@@ -63,7 +64,7 @@ def probe(output: Any, notes: Callable[[str], None], *, seed: int, values: bool)
 
 
 def _strided(tensor: torch.Tensor) -> torch.Tensor:
-    """The elements as real numbers in one strided tensor."""
+    """Return the elements as real numbers in one strided tensor."""
     if tensor.is_nested:
         return torch.cat([_strided(component).reshape(-1) for component in tensor.unbind()])
     plain = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
@@ -83,7 +84,7 @@ def _project(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
 
 def _sum(terms: list[torch.Tensor]) -> torch.Tensor:
-    """The terms added in the widest of their dtypes, on the first one's device."""
+    """Return the sum of the terms in the widest of their dtypes, on the first one's device."""
     total = terms[0]
     for term in terms[1:]:
         total = total + term.to(total.device)
@@ -125,9 +126,9 @@ def loss_function(
     values: bool,
     function: Callable[[str, str], Callable[..., Any]],
 ) -> Loss:
-    """The function from an output to a scalar that `--loss` names, or that is given.
+    """Return the function from an output to a scalar that `--loss` names, or that was passed.
 
-    `function(reference, place)` finds one of the user's.
+    `function(reference, place)` loads a function of the user's.
     """
     if not isinstance(text, str):
         return _checked(text, getattr(text, "__name__", "the loss"), "loss")
@@ -149,7 +150,7 @@ def loss_function(
 
 
 def _checked(theirs: Callable[..., Any], name: str, place: str) -> Loss:
-    """A function of the user's whose return is looked at before backward starts from it."""
+    """Return the user's function with a check of what it returns."""
 
     def given(output: Any) -> torch.Tensor:
         loss = theirs(output)

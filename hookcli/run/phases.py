@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Phases:
-    """Carries out a plan, step by step."""
+    """Runs a plan, step by step."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Phases:
         self._watch.phase(name)
 
     def run(self, batch: Batch, counting: AbstractContextManager[Any], stack: ExitStack) -> None:
-        """Every step, then what comes once."""
+        """Run every step, then the phases that run once."""
         plan = self._plan
         if plan.optimizer is not None:
             self._optimizer = self._make_optimizer(stack)
@@ -83,12 +83,12 @@ class Phases:
             self._model.root.load_state_dict(self._model.root.state_dict())
 
     def came_this_far(self) -> None:
-        """The run ended early: note the gradients that had come."""
+        """Note the gradients so far, as the run ended early."""
         if self._engine.context.phase == "backward" and not self._fake:
             self._recording.gradients.append(note_gradients(self._model, None, partly=True))
 
     def after(self) -> None:
-        """What comes once no hook stands on the model any more."""
+        """Run the phases after all hooks were removed from the model."""
         if "package" in self._plan.phases:
             self._phase("package")
             self._engine.package(self._model)
@@ -128,7 +128,7 @@ class Phases:
             self._digests(digests_of_model(self._model, self._engine.context.step))
 
     def _cannot(self, output: Any) -> bool:
-        """Whether there is nothing to go backward from, and that is no error here."""
+        """Whether backward cannot start, in a run where that is not an error."""
         if not self._plan.where_it_can or any(t.requires_grad for _, t, _ in leaves(output)):
             return False
         self._note("there was no backward pass: nothing in the output requires grad")
@@ -142,20 +142,20 @@ class Phases:
             info.tensor.grad = None
 
     def _start(self, output: Any) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """What backward starts from, and with which gradient."""
+        """Return the tensor that backward starts from, and its gradient (None for a loss)."""
         self._phase("loss")
         given = self._plan.backward.gradient
         if given is None:
             self._recording.loss = self._loss_name
             loss = self._loss(output)
             if not self._fake:
-                with _disable_current_modes():  # hooks of operators see the model's own
+                with _disable_current_modes():  # operator hooks see only the model's operators
                     self._recording.losses.append(float(loss.detach()))
             return loss, None
         self._recording.loss = "gradient"
         graded = [t for _, t, _ in leaves(output) if t.requires_grad]
         if not graded:
-            return self._loss(output), None  # says that there is nothing
+            return self._loss(output), None  # raises the error that nothing requires grad
         return graded[0], _gradient(given, graded[0])
 
     def _backward(self, start: torch.Tensor, gradient: torch.Tensor | None) -> None:
@@ -175,7 +175,7 @@ class Phases:
     def _take(
         self, wanted: GradInputs, start: torch.Tensor, gradient: torch.Tensor | None, keep: bool
     ) -> None:
-        """The gradients with respect to chosen tensors, by torch.autograd.grad."""
+        """Compute the gradients with respect to chosen tensors, by torch.autograd.grad."""
         gradients = torch.autograd.grad(
             start,
             wanted.tensors(),
@@ -215,7 +215,7 @@ class Phases:
 
 
 def _gradient(given: Any, output: torch.Tensor) -> torch.Tensor:
-    """The explicit gradient of the output: numbers, or a shape to draw."""
+    """Return the gradient of the output that the configuration gives: numbers, or a shape."""
     if isinstance(given, str):
         spec = parse_inputs((given,))[0].spec
         if not isinstance(spec, TensorSpec):

@@ -1,4 +1,4 @@
-"""From a request to a model that is ready to run: device, dtype, weights, fake tensors."""
+"""Prepares the model of a request: loads it, casts and moves it, loads weights, makes it fake."""
 
 from __future__ import annotations
 
@@ -28,16 +28,19 @@ _ON_CPU = "omit `--device` to run on the CPU"
 def prepare(
     spec: Spec, attempt: Attempt, faker: Faker | None, phase: Callable[[str], None]
 ) -> Loaded:
-    """Import, build and fit out the model; with a `faker` it gets fake tensors.
+    """Import and build the model, cast and move it, load its weights; a `faker` makes it fake.
 
     Raises
     ------
-    RequestError, ModelError : it cannot be built, moved or given its weights.
+    RequestError, ModelError : the model cannot be built or moved, or its weights do not fit.
     """
     _check_device(spec.run.device)
 
     def refuse_too_large(construct: Callable[[], nn.Module]) -> None:
-        """Refuse a real build that memory would not hold. After a fake one its size is known."""
+        """Raise an error before a real build that needs too much memory.
+
+        After a fake attempt the size is known.
+        """
         if faker is not None or attempt.fallback is not None:
             return
         most = min((m for m in (available(), spec.run.max_memory) if m), default=None)
@@ -72,7 +75,7 @@ def prepare(
 
 
 def tap_scripted(spec: Spec, root: nn.Module) -> list[str]:
-    """Have scripted modules tell of their calls; what there is to say of them."""
+    """Make scripted modules report their calls; return the notes about that."""
     from hookcli.models.torchscript.tap import tap
     from hookcli.run.hook_engine.scripted_swaps import swapping
 
@@ -102,6 +105,6 @@ def _move(root: nn.Module, device: str) -> None:
 
 
 def set_mode(model: Model, mode: Mode) -> None:
-    """Put the model in train or eval mode, or leave it."""
+    """Put the model in train or eval mode; "as-is" does not change it."""
     if mode != "as-is":
         model.root.train(mode == "train")

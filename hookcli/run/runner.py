@@ -1,4 +1,4 @@
-"""One observed run: mode, seed, grad mode, hooks, phases; what is raised becomes data."""
+"""One observed run: mode, seed, grad mode, hooks, phases. The model's errors become data."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
 
 @contextmanager
 def _eager() -> Iterator[None]:
-    """Run compiled modules as written: hooks set after the first compiled call do not fire."""
+    """Run compiled modules eagerly: hooks set after the first compiled call would not fire."""
     if "torch._dynamo" not in sys.modules:
         yield
         return
     with torch.compiler.set_stance("force_eager"), warnings.catch_warnings():
-        # torch tells of our own hooks, which count a call of the wrapper as what it is
+        # torch warns about our own global hooks, which handle the wrapper correctly
         warnings.filterwarnings("ignore", "Using `torch.compile.*global hooks", UserWarning)
         yield
 
 
 @dataclass(slots=True)
 class RunOptions:
-    """What stands around a run: who is told, where it is noted, and what is done differently.
+    """How a run is recorded and observed.
 
-    `doubts` checks each call of a fake run; `loss` takes the place of the plan's. `observers` look
-    on beside the hooks. `together` are the ranks that this one runs among.
+    `doubts` checks each call of a fake run. `loss` replaces the plan's. `observers` observe the run
+    in addition to the hooks. `together` are the ranks of a distributed run.
     """
 
     progress: Progress
@@ -64,11 +64,11 @@ class RunOptions:
 
 
 def run(model: Model, batch: Batch, plan: Plan, engine: HookEngine, around: RunOptions) -> None:
-    """Carry out a plan and note it. The model's own exceptions end up in `recording.failure`.
+    """Run a plan and record it. Exceptions of the model are stored in `recording.failure`.
 
     Raises
     ------
-    RequestError : what was asked for does not fit this model.
+    RequestError : the request does not fit this model.
     """
     recording, together = around.recording, around.together or _alone(engine)
     if together is not None:
@@ -106,10 +106,10 @@ def run(model: Model, batch: Batch, plan: Plan, engine: HookEngine, around: RunO
 
 
 def _alone(engine: HookEngine) -> DistributedRun | None:
-    """A group of this process alone, where a communication hook wants one."""
+    """Return a group of this process only, if a communication hook needs one."""
     if engine.averaging() is None:
         return None
-    from hookcli.run.distributed import DistributedRun  # a tenth of a second
+    from hookcli.run.distributed import DistributedRun  # the import takes a tenth of a second
 
     return DistributedRun()
 
@@ -121,7 +121,7 @@ def _attach(
     together: DistributedRun | None,
     stack: ExitStack,
 ) -> None:
-    """Everything is in place until the stack is closed; the model is wrapped before its hooks."""
+    """Attach everything until the stack is closed; the model is wrapped before its hooks."""
     stack.enter_context(_eager())
     stack.enter_context(room_for_hooks())
     if together is not None:  # PyTorch loses some hooks that are set before
@@ -137,7 +137,8 @@ def _failure(error: BaseException, watch: Observers) -> Failure:
     failure.call = watch.recorder.failed_in(error)
     if type(error) is ModelError and is_own(error):
         failure.message = error.message
-        failure.place = None if error.place == failure.phase else error.place  # "loss" is no place
+        # The place "loss" only repeats the phase.
+        failure.place = None if error.place == failure.phase else error.place
     if failure.place is None and failure.call is not None:
         failure.place = failure.call.place
     return failure

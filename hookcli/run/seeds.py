@@ -1,4 +1,4 @@
-"""The seed protocol: torch, random and numpy start anew before build, inputs and every forward."""
+"""Seeds: torch, random and numpy are seeded before build, inputs and every forward."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def seed_all(seed: int) -> None:
 
 
 def _numpy_random() -> Any:
-    """numpy.random, where numpy is loaded, and is numpy: a model may put a stub there."""
+    """Return numpy.random if numpy is loaded; None too if a model put a stub in its place."""
     random_ = getattr(sys.modules.get("numpy"), "random", None)
     return random_ if hasattr(random_, "set_state") else None
 
 
 @contextmanager
 def generators_kept() -> Iterator[None]:
-    """Put the state of every generator back on leaving, bit by bit."""
+    """Restore the state of every generator at the end of the block, bit by bit."""
     state = random.getstate()
     numpy = _numpy_random()
     numpy_state = None if numpy is None else numpy.get_state()

@@ -1,1 +1,1 @@
-"""The batch of a run: declared, given or inferred, and held against fake tensors."""
+"""The batch of a run: given, declared or inferred, and checked with fake tensors."""

@@ -1,4 +1,4 @@
-"""The batches worth trying, in order: what was given, else what the model declares."""
+"""The batches to try, in order: the given batch, else those that the model declares."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.inputs import FileSpec, FunctionSpec, InputSpec, TensorSpec
 from hookcli.spec.request import Spec
 
-_SMALL = 1 << 24  # elements: a batch up to here is made for real, so that its values are known
+_SMALL = 1 << 24  # elements; a batch up to this size has real tensors, so its values are known
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A batch, and where it came from."""
+    """A batch, and where it comes from."""
 
     origin: Origin
     name: str
     batch: Batch
-    hypothesis: Hypothesis | None = None  # where it was inferred
+    hypothesis: Hypothesis | None = None  # if it was inferred
 
 
 def floating_dtype(root: nn.Module, spec: Spec) -> torch.dtype:
-    """The dtype asked for; else that of the model's first floating parameter or buffer."""
+    """Return the requested dtype, else that of the first floating-point parameter or buffer."""
     if spec.run.dtype is not None:
-        asked: torch.dtype = getattr(torch, spec.run.dtype)
-        return asked
+        dtype: torch.dtype = getattr(torch, spec.run.dtype)
+        return dtype
     for table in ("_parameters", "_buffers"):
         for tensor, _, _ in module_tree.tensors(root, table):
             if tensor.is_floating_point() and tensor.dtype.itemsize >= 2:
@@ -76,19 +76,18 @@ def _call(spec: FunctionSpec, text: str) -> Any:
 
 
 def value_of(input_spec: InputSpec) -> Any:
-    """What a file, a function, or a list or mapping of inputs holds."""
+    """Return the value of an input that is a file, a function, or a list or mapping of inputs."""
     if isinstance(input_spec.spec, FunctionSpec):
         return _call(input_spec.spec, input_spec.text)
     if isinstance(input_spec.spec, FileSpec):
         return read_tensors(input_spec.spec.path, input_spec.place)
-    alone = replace(input_spec, name=None)  # a list or a mapping of inputs, out of a configuration
-    return given_batch((alone,), floating=torch.get_default_dtype(), device="cpu", call=_call).args[
-        0
-    ]
+    unnamed = replace(input_spec, name=None)  # a list or mapping of inputs from a configuration
+    batch = given_batch((unnamed,), floating=torch.get_default_dtype(), device="cpu", call=_call)
+    return batch.args[0]
 
 
 def _how(root: nn.Module) -> str:
-    """A command-line hint shaped after forward's signature."""
+    """Return the hint how to give inputs for this forward's signature."""
     signature = forward_signature(root)
     names = (
         []
@@ -107,7 +106,7 @@ def _how(root: nn.Module) -> str:
 
 
 def given(spec: Spec, root: nn.Module, around: Callable[[], Any]) -> Candidate | None:
-    """The batch of `--input`, or None without one. Large tensors are made inside `around()`."""
+    """Return the batch of `--input`, or None without one. Large tensors are made in `around()`."""
     if not spec.inputs:
         return None
     sizes = [
@@ -127,7 +126,7 @@ def given(spec: Spec, root: nn.Module, around: Callable[[], Any]) -> Candidate |
         batch = make()
     problem = misfit(root, batch)
     if problem is not None and (problem := misfit(root, batch, partly=True)) is None:
-        return None  # what is missing may be inferred
+        return None  # the missing inputs may be inferred
     if problem is not None:
         raise RequestError(
             f"{type_of(root)}.forward does not accept this input: {problem}",
@@ -138,7 +137,7 @@ def given(spec: Spec, root: nn.Module, around: Callable[[], Any]) -> Candidate |
 
 
 def _completed(spec: Spec, root: nn.Module, name: str, batch: Batch) -> Candidate:
-    """A file's own batch, with what was given of it in the place of its part."""
+    """Return a file's own batch, with the given inputs in place of its own."""
     signature = forward_signature(root)
     if not spec.inputs or signature is None:
         return Candidate("declared", name, batch)
@@ -156,7 +155,7 @@ def candidates(
     around: Callable[[], Any],
     drop: Callable[[str, str], None],
 ) -> Iterator[Candidate]:
-    """The batches to try, in order. Nothing is yielded where nothing is given or declared."""
+    """Yield the batches to try, in order; nothing if no batch is given or declared."""
     candidate = given(spec, root, around)
     if candidate is not None:
         yield candidate
@@ -168,7 +167,7 @@ def candidates(
 
 
 def in_dtype(candidate: Candidate, root: nn.Module, spec: Spec) -> Candidate:
-    """A declared batch in the dtype that the model was cast to."""
+    """Return a declared batch in the dtype that the model was cast to."""
     if spec.run.dtype is None or candidate.origin != "declared":
         return candidate
     dtype = floating_dtype(root, spec)

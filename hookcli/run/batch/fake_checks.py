@@ -1,7 +1,7 @@
-"""What a fake run cannot see by itself, and when its failure says nothing about the model.
+"""Checks that fake tensors lack, and errors of a fake run that are not the model's.
 
-A fake tensor has no values, so an index past the end of a table goes unseen. Where the indices
-are the batch's own, their values are known: they are checked as the table is called.
+A fake tensor has no values, so an index beyond the end of an embedding is not noticed. The values
+of the batch's own tensors are known: they are checked when an embedding is called with them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hookcli.models.torchscript.twins import twin_of
 
 
 class FakeDoubtError(Exception):
-    """A fake run went on where a real one would have raised."""
+    """A fake run continued although a real run may raise or behave differently."""
 
 
 _LIMITS: tuple[type[BaseException], ...] = (
@@ -36,7 +36,7 @@ _LIMITS: tuple[type[BaseException], ...] = (
 )
 
 
-# The last is of torch 2.13's fake grouped_mm, which refuses what the real one takes.
+# The last is from the fake grouped_mm of torch 2.13, which rejects inputs of the real one.
 _WORDS = ("FakeTensor", "meta tensor", "Expected inputs of BF16 type")
 
 
@@ -47,14 +47,14 @@ def is_inconclusive(error: BaseException) -> bool:
 
 
 class FakeTensorChecks:
-    """Knows the bounds of the batch's integer tensors."""
+    """Checks embedding indices in a fake run, from the bounds of the batch's integer tensors."""
 
     def __init__(self) -> None:
         self._bounds: dict[int, tuple[int, int]] = {}
         self._alive: list[torch.Tensor] = []
 
     def knowing(self, original: torch.Tensor, fake: torch.Tensor) -> torch.Tensor:
-        """Remember the bounds of `original` for `fake`, which is returned."""
+        """Remember the bounds of `original` for `fake`, and return `fake`."""
         integral = not (fake.is_floating_point() or fake.is_complex())
         if integral and original is not fake and original.numel() and not original.is_meta:
             low, high = torch.aminmax(original.to(torch.int64))
@@ -63,21 +63,21 @@ class FakeTensorChecks:
         return fake
 
     def check_output(self, module: Any, output: Any) -> None:
-        """Raise FakeDoubtError where a fake kernel gives a tensor and the real one gives none."""
+        """Raise FakeDoubtError if a fake kernel returns a tensor and the real one returns None."""
         if isinstance(module, nn.MultiheadAttention) and isinstance(output, tuple):
             weights = output[1] if len(output) == 2 else None
             if isinstance(weights, torch.Tensor) and weights.shape == (0,):
                 raise FakeDoubtError("fake fused attention returns weights, real attention None")
 
     def check(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Raise FakeDoubtError where a table is called with indices that it does not hold."""
+        """Raise FakeDoubtError if an embedding is called with indices out of its range."""
         module = twin_of(module)
         if not isinstance(module, nn.Embedding | nn.EmbeddingBag):
             return
         if type(module).forward not in (nn.Embedding.forward, nn.EmbeddingBag.forward):
-            return  # one with a forward of its own may use its table otherwise
-        given = args[0] if args else kwargs.get("input")
-        for _, tensor, _ in leaves(given):
+            return  # a forward of the user's own may use the table differently
+        indices = args[0] if args else kwargs.get("input")
+        for _, tensor, _ in leaves(indices):
             bounds = self._bounds.get(id(tensor))
             if bounds and (bounds[0] < 0 or bounds[1] >= module.num_embeddings):
                 raise FakeDoubtError(

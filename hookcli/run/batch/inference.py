@@ -1,10 +1,10 @@
-"""Inferring a batch for a fake model: the search with a trial of ours, and how it is told."""
+"""Infers a batch by running trials with fake tensors, and describes the trials."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from pickle import dumps, loads  # now: a model may replace them
+from pickle import dumps, loads  # imported early: a model may replace them
 from typing import Any
 
 import torch
@@ -26,7 +26,7 @@ from hookcli.spec.inputs import InputSpec, TensorSpec, ValueSpec
 from hookcli.spec.request import Spec
 from hookcli.text import counted
 
-_PATIENCE = 60.0  # seconds that a search beside the run may take
+_PATIENCE = 60.0  # seconds that a search in a fork may take
 
 
 def found_with(
@@ -36,7 +36,7 @@ def found_with(
     floating: torch.dtype,
     doing: Callable[[str], None],
 ) -> InferenceResult:
-    """Search with a model that holds fake tensors."""
+    """Infer a batch for a model that has fake tensors."""
     search = infer(
         model,
         spec,
@@ -54,17 +54,17 @@ def found_with(
 def found_beside(
     model: Model, spec: Spec, floating: torch.dtype, doing: Callable[[str], None]
 ) -> InferenceResult:
-    """Search for a model with values: in a fork, where it may be made fake."""
+    """Infer a batch for a model with real tensors, in a fork where it gets fake tensors."""
 
     def work() -> bytes:
-        torch.set_num_threads(1)  # those of the pool did not come along
+        torch.set_num_threads(1)  # a fork does not have the threads of the pool
         faker = Faker(spec.run.device)
         faker.module(model.root)
         return dumps(found_with(model, spec, faker, floating, lambda _: None))
 
     doing("inferring the batch")
-    told = in_fork(work, patience=_PATIENCE)
-    result = InferenceResult() if told is None else loads(told)  # from our own fork
+    data = in_fork(work, patience=_PATIENCE)
+    result = InferenceResult() if data is None else loads(data)  # safe: from our own fork
     return result if isinstance(result, InferenceResult) else InferenceResult()
 
 
@@ -78,9 +78,9 @@ def infer(
     fake: Callable[[torch.Tensor], torch.Tensor],
     doing: Callable[[str], None],
 ) -> Search | None:
-    """The search for a batch; None where forward's signature is not known.
+    """Search for a batch; None if forward's signature is unknown.
 
-    What `--input` gives stands: `value_of` makes its values that are no tensors to draw.
+    Inputs of `--input` are kept. `value_of` makes the values of those that are not drawn tensors.
     """
     signature = forward_signature(model.root)
     if signature is None:
@@ -95,7 +95,7 @@ def infer(
         given[name] = (
             input_spec.spec
             if isinstance(input_spec.spec, TensorSpec)
-            else _held(input_spec, value_of)
+            else _fixed(input_spec, value_of)
         )
 
     def known(real: torch.Tensor, doubts: FakeTensorChecks) -> torch.Tensor:
@@ -113,14 +113,14 @@ def infer(
     return search(model.root, signature, attempt, batch=spec.run.batch_size, given=given)
 
 
-def _held(input_spec: InputSpec, value_of: Callable[[InputSpec], Any]) -> HeldSpec:
-    """A value that stands: what a file holds need not be hashable, nor comparable."""
+def _fixed(input_spec: InputSpec, value_of: Callable[[InputSpec], Any]) -> HeldSpec:
+    """Return the value of an input; it need not be hashable or comparable."""
     known = isinstance(input_spec.spec, ValueSpec)
     return HeldSpec(input_spec.spec.value if known else value_of(input_spec))  # type: ignore[union-attr]
 
 
 def batch_of(hypothesis: Hypothesis, floating: torch.dtype, spec: Spec) -> Batch:
-    """The inferred batch with its values, drawn from the seed."""
+    """Return the inferred batch with values drawn from the seed."""
     seed_all(spec.run.seed + spec.run.rank)
     args, kwargs = hypothesis.map(
         lambda _, tensor_spec: make_tensor(tensor_spec, floating, spec.run.device)
@@ -129,17 +129,19 @@ def batch_of(hypothesis: Hypothesis, floating: torch.dtype, spec: Spec) -> Batch
 
 
 def lines(result: Search) -> tuple[str, ...]:
-    """A line for each trial: what was passed, why, and what came of it."""
-    told = []
+    """Return a line for each trial: its inputs, the reason for them, and the result."""
+    trial_lines = []
     for i, trial in enumerate(result.trials):
-        came = "runs" if trial.ran else f"{trial.kind}: {' '.join(trial.error.split())[:120]}"
+        outcome = "runs" if trial.ran else f"{trial.kind}: {' '.join(trial.error.split())[:120]}"
         where = f" in {trial.failed.name}" if trial.failed is not None else ""
-        told.append(f"trial {i}: {command(trial.hypothesis)} ({trial.why}){where}: {came}")
-    return tuple(told)
+        trial_lines.append(
+            f"trial {i}: {command(trial.hypothesis)} ({trial.why}){where}: {outcome}"
+        )
+    return tuple(trial_lines)
 
 
 def tried(result: Search | None) -> str:
-    """What was tried, for an error."""
+    """Return the end of an error message: how many batches were tried, and the best of them."""
     if result is None or not result.trials:
         return ""
     best = max(result.trials, key=lambda trial: len(trial.reached))

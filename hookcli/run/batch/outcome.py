@@ -1,4 +1,4 @@
-"""What came of a candidate batch, and of an attempt."""
+"""The results of a candidate batch, of an inference and of an attempt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hookcli.spec.inferred import Hypothesis
 
 @dataclass(slots=True)
 class Outcome:
-    """What one candidate batch led to."""
+    """The result of running one candidate batch."""
 
     candidate: Candidate
     inputs: Inputs
@@ -23,22 +23,22 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A report, the batch that was settled on, and the tries that inference made."""
+    """The result of an attempt: its report, the batch that was used, the trials of inference."""
 
     report: Report
     declaration: str | None
     inferred: Hypothesis | None
     trials: tuple[str, ...]
-    exchange: Callable[[str], tuple[str | None, ...]] | None = None  # of ranks' reports
+    exchange: Callable[[str], tuple[str | None, ...]] | None = None  # exchanges ranks' reports
 
     def others(self, text: str) -> tuple[str | None, ...]:
-        """The reports of the other ranks; where they are elsewhere, each gives its own."""
+        """Send this rank's report as text, and return those of the other ranks."""
         return () if self.exchange is None else self.exchange(text)
 
 
 @dataclass(frozen=True, slots=True)
 class InferenceResult:
-    """What a search came to: the batch, what was tried for an error, and a line for each trial."""
+    """The result of an inference: the batch, a text for errors, and a line for each trial."""
 
     hypothesis: Hypothesis | None = None
     tried: str = ""
@@ -46,6 +46,6 @@ class InferenceResult:
 
 
 def blames_batch(candidate: Candidate, failure: Failure) -> bool:
-    """Whether another batch may do better: this one was the model's own idea, and did not fit."""
+    """Whether another batch may run: this one was declared by the model, and forward failed."""
     own = candidate.origin == "declared" and failure.phase == "forward"
     return own and failure.hook is None

@@ -1,4 +1,4 @@
-"""A batch where the model is: on its device, or among fake tensors."""
+"""Puts a batch where the model is: on its device, or among fake tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MASKS = "transformers keeps a fake mask that a real run may drop: inputs may sh
 def batch_on_device(
     batch: Batch, run: RunSpec, faker: Faker | None, warn: Callable[[str], None]
 ) -> Iterator[tuple[Batch, FakeTensorChecks | None]]:
-    """The batch on its device or fake, with what a fake run must check by itself."""
+    """Yield the batch on its device or with fake tensors, and the checks of a fake run."""
     if faker is None:
         device = run.device
         yield batch if device == "cpu" else map_batch(batch, lambda t: t.to(device)), None
@@ -31,7 +31,7 @@ def batch_on_device(
         return doubts.knowing(tensor, faker.tensor(tensor))
 
     def mask() -> None:
-        if run.tensors == "auto":  # a real run can tell
+        if run.tensors == "auto":  # a real run decides
             raise FakeDoubtError("a real run may drop a mask, depending on its values")
         warn(_MASKS)
 

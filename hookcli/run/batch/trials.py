@@ -1,4 +1,4 @@
-"""Trying a hypothesis under fake tensors: how far it comes, and which layer stops it."""
+"""Runs the model with an inferred batch of fake tensors, and notes how far it gets."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class _Watch:
             self.failed = note
 
     def of(self, error: BaseException) -> Reached | None:
-        """The layer that this error came out of."""
+        """Return the layer that raised this error."""
         return self.failed if error is self._error else None
 
 
@@ -69,7 +69,7 @@ def trier(
     device: str,
     grad: bool,
 ) -> Callable[[Hypothesis], Trial]:
-    """A function that tries hypotheses on a fake model. `around()` is its fake mode.
+    """Return a function that runs a fake model with a hypothesis. `around()` is its fake mode.
 
     `known(real, doubts)` makes the fake counterpart of a tensor with known values.
     """
@@ -97,7 +97,7 @@ def trier(
                 model.observe(watch.enter, watch.leave),
             ):
                 model.call(args, kwargs)
-        except Exception as error:  # noqa: BLE001  # what it raises is what we learn from
+        except Exception as error:  # noqa: BLE001  # the next hypothesis is derived from it
             limit = is_inconclusive(error) and type(error) is not FakeDoubtError
             return Trial(
                 hypothesis,

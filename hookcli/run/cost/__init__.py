@@ -1,1 +1,1 @@
-"""Operators counted: FLOPs, and the memory that training takes."""
+"""The cost of a model: FLOPs of its operators, and the memory that training takes."""

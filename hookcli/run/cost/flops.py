@@ -1,6 +1,6 @@
-"""Counting what operators cost, on the call that ran them.
+"""Counts the FLOPs of operators, for the call that ran them.
 
-A dispatch mode of ours: torch's FlopCounterMode installs global module hooks.
+hookcli has its own dispatch mode because torch's FlopCounterMode installs global module hooks.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _DEVICE: Any = torch.ops.prim.device.default
 
 
 class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Adds each operator's FLOPs to the running call. `running()` gives it, or None.
+    """Adds each operator's FLOPs to the running call, which `running()` returns, or None.
 
-    `parameters` are identities of tensors whose use is noted.
+    `parameters` are the ids of tensors whose use is noted in `used`.
     """
 
     supports_higher_order_operators = True
@@ -36,11 +36,11 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         super().__init__()  # type: ignore[no-untyped-call]
         self._running = running
         self._parameters = parameters
-        self.used: set[int] = set()  # of these identities, those that operators took
+        self.used: set[int] = set()  # the ids of `parameters` that were arguments of operators
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        return False  # nothing is compiled here; the detour would import the compiler
+        return False  # nothing is compiled, and True would import the compiler
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         try:
@@ -48,7 +48,7 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         except BaseException as error:
             lost.note(error)
             raise
-        if func is _DEVICE or func.namespace == OURS:  # fake tensors ask for their device a lot
+        if func is _DEVICE or func.namespace == OURS:  # fake tensors call prim.device often
             return out
         note = self._running()
         if isinstance(note, CallNote):
@@ -72,25 +72,25 @@ def _name(func: Any) -> str:
 
 
 class Activations:
-    """Bytes of the storages that outputs hold, each on the first call that gave it.
+    """Counts the bytes of activations: of the storages of outputs, for the first call of each.
 
-    The batch and the model's own tensors are no activations.
+    The batch and the model's own tensors are not activations.
     """
 
     def __init__(
         self, root: torch.nn.Module, batch: tuple[tuple[Any, ...], dict[str, Any]]
     ) -> None:
         self._seen: dict[int, Any] = {}
-        held = [
+        model_tensors = [
             t
             for table in ("_parameters", "_buffers")
             for t, _, _ in module_tree.tensors(root, table)
         ]
-        for tensor in (*held, *(t for _, t, _ in argument_leaves(*batch))):
+        for tensor in (*model_tensors, *(t for _, t, _ in argument_leaves(*batch))):
             self._first(tensor)
 
     def _first(self, tensor: torch.Tensor) -> int | None:
-        """The storage's bytes where it is new; 0 where it is not; None where it has none."""
+        """Return the bytes of a new storage, 0 for a known one, None if there is no storage."""
         sized = sized_storage(tensor)
         if sized is None:
             return None
@@ -99,13 +99,13 @@ class Activations:
         known = self._seen.get(key)
         if known is not None and not known.expired():
             return 0
-        # A weak reference keeps the address from being used again, and nothing alive.
+        # A weak reference prevents reuse of the address without keeping the memory alive.
         self._seen[key] = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
         return size
 
     def of(self, output: Any) -> int | None:
-        """Bytes that an output adds; None where a tensor of it does not tell."""
-        if type(output) is torch.Tensor:  # as most
+        """Return the bytes that an output adds; None if they are unknown for one of its tensors."""
+        if type(output) is torch.Tensor:  # most outputs
             return self._first(output)
         sizes = [self._first(tensor) for _, tensor, _ in leaves(output)]
         return None if None in sizes else sum(size for size in sizes if size)

@@ -1,7 +1,8 @@
-"""FLOPs of one operator: torch's own registry, and formulas for what it lacks.
+"""FLOPs of one operator: torch's own registry, and formulas for operators that it lacks.
 
-A multiply-accumulate is two FLOPs. Elementwise operations, reductions, normalisations and moves are
-left out, as every counter does; what multiplies and has no formula here is unknown, not free.
+A multiply-accumulate is two FLOPs. Elementwise operations, reductions, normalizations and copies
+are not counted, as in other FLOP counters. An operator that multiplies matrices and has no formula
+here is unknown; it does not count as 0.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _Formula = Callable[..., Any]
 
 
 def _attention(q: Any, k: Any, v: Any, *_: Any, **__: Any) -> Any:
-    """QKᵀ and its product with V. Grouped keys and values are used by every query head."""
+    """QKᵀ and its product with V. Every query head uses the grouped keys and values."""
     batch, heads, queries, size = q.shape
     return 2 * batch * heads * queries * k.shape[-2] * (size + v.shape[-1])
 
@@ -30,12 +31,12 @@ def _attention_backward(_grad: Any, q: Any, k: Any, v: Any, *_: Any, **__: Any) 
 
 
 def _rnn_layer_backward(x: Any, w_input: Any, w_hidden: Any, *_: Any, **__: Any) -> Any:
-    """Of both products the gradient of the weight and that of what it met."""
+    """For both products, the gradients of the weight and of its input."""
     return 2 * _rnn_layer(x, w_input, w_hidden)
 
 
 def _rnn_layer(x: Any, w_input: Any, w_hidden: Any, *_: Any, **__: Any) -> Any:
-    """One direction of one layer: both products for every step of every sample."""
+    """Both products of one direction of one layer, for every step of every sample."""
     return 2 * math.prod(x.shape[:-1]) * (w_input.numel() + w_hidden.numel())
 
 
@@ -63,14 +64,14 @@ def _linear(x: Any, weight: Any, *_: Any, **__: Any) -> Any:
 
 
 def _grouped(a: Any, b: Any, *_: Any, **__: Any) -> Any:
-    """Each row of `a` meets one group's matrix; two 2-d operands share their inner dimension."""
+    """Each row of `a` times one group's matrix; two 2-d operands share their inner dimension."""
     return 2 * int(a.numel()) * int(b.shape[-1])
 
 
 def _trilinear(
     a: Any, b: Any, c: Any, grow_a: Any, grow_b: Any, grow_c: Any, *_: Any, **__: Any
 ) -> Any:
-    """Every product of the three operands, once they have all dimensions."""
+    """All products of the three operands, after each has all dimensions."""
     shapes = []
     for tensor, grow in ((a, grow_a), (b, grow_b), (c, grow_c)):
         shape = list(tensor.shape)
@@ -81,7 +82,7 @@ def _trilinear(
 
 
 def _embedding_bag(weight: Any, indices: Any, *_: Any, **__: Any) -> Any:
-    """A product of the table with a sparse matrix that has one entry for each index."""
+    """The product of the table with a sparse matrix that has one entry for each index."""
     return 2 * int(indices.numel()) * int(weight.shape[-1])
 
 
@@ -116,7 +117,7 @@ _OWN: dict[str, _Formula] = {
     "_embedding_bag_sparse_backward": lambda grad, ids, *_, **__: 2 * ids.numel() * grad.shape[-1],
 }
 
-# Operators of ATen that multiply matrices, or worse, and have no formula here.
+# Prefixes of ATen operators that multiply matrices, or cost more, and have no formula here.
 _HEAVY = (
     "_fft", "fft_", "linalg_", "_linalg", "lu_", "cholesky", "triangular_solve", "_cdist",
     "_pdist", "_sparse", "sparse_", "hspmm", "sspmm", "_int_mm", "_weight_int", "quantized_",
@@ -129,7 +130,7 @@ _BUILT_IN = ("aten", "prims", "prim", "profiler", "inductor")
 
 @cache
 def _formula_of(func: Any) -> _Formula | int | None:
-    """The formula of an operator; 0 where none is wanted, None where there should be one."""
+    """Return the formula of an operator; 0 if it is not counted, None if its cost is unknown."""
     packet = getattr(func, "overloadpacket", func)
     name = str(getattr(packet, "__name__", packet))
     namespace = getattr(func, "namespace", "aten")
@@ -144,11 +145,11 @@ def _formula_of(func: Any) -> _Formula | int | None:
 
 
 def flops_of(func: Any, args: Any, kwargs: Any, out: Any) -> int | None:
-    """FLOPs of a call of an operator; 0 where none are counted, None where they are not known."""
+    """Return the FLOPs of a call of an operator; 0 if not counted, None if unknown."""
     formula = _formula_of(func)
     if formula is None or isinstance(formula, int):
         return formula
     try:
         return int(formula(*args, **kwargs, out_val=out))
-    except Exception:  # noqa: BLE001  # a form of the operator that the formula does not know
+    except Exception:  # noqa: BLE001  # an overload that the formula does not support
         return None

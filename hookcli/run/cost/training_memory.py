@@ -1,4 +1,4 @@
-"""How much memory training would take: an estimate from what the forward saved for backward."""
+"""Estimates the memory that training takes, from the tensors that forward saved for backward."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def _saved_names(kind: Any) -> tuple[str, ...]:
 
 
 def _saved(node: Any) -> Iterable[torch.Tensor]:
-    """The tensors that a node keeps for its backward.
+    """Yield the tensors that a node saved for its backward.
 
-    Where pack hooks hold them, as checkpoints do, they are not touched: unpacking would recompute.
+    Tensors packed by hooks, as checkpoints do, are not read: unpacking would recompute them.
     """
     values: list[Any] = []
     kind: Any = type(node)
     for name in _saved_names(kind):
         try:
             value = getattr(node, name, None)
-        except RuntimeError:  # freed: the model went backward by itself
+        except RuntimeError:  # freed: the model ran backward itself
             continue
         values += value if isinstance(value, (tuple, list)) else [value]
     for item in values:
@@ -40,14 +40,14 @@ def _saved(node: Any) -> Iterable[torch.Tensor]:
             continue
         try:
             data = getattr(item, "data", None)
-        except RuntimeError:  # freed: the model went backward by itself
+        except RuntimeError:  # freed: the model ran backward itself
             continue
         if isinstance(data, torch.Tensor):
             yield data
 
 
 def _storage(tensor: torch.Tensor) -> tuple[int, int] | None:
-    """(identity, bytes) of a tensor's storage."""
+    """Return (id, bytes) of a tensor's storage."""
     storage = storage_of(tensor)
     return None if storage is None else (storage._cdata, storage.nbytes())
 
@@ -55,14 +55,15 @@ def _storage(tensor: torch.Tensor) -> tuple[int, int] | None:
 def training(
     root: torch.nn.Module, batch: tuple[tuple[Any, ...], dict[str, Any]], output: Any
 ) -> tuple[Training | None, set[Any]]:
-    """What the parts of a training step weigh; None where nothing requires grad.
+    """Return the bytes of saved tensors and gradients; None if nothing requires grad.
 
-    The nodes of the graph come with it, to be let go of (hooks.graph.let_go) after the output.
+    The second value contains the nodes of the graph, to be freed with `let_go` of
+    hookcli/hooks/attach/graph.py after the output.
     """
     todo = [t.grad_fn for _, t, _ in leaves(output) if t.grad_fn is not None]
     if not todo:
         return None, set()
-    held = {
+    known = {
         storage[0]
         for tensor in (
             *(
@@ -84,7 +85,7 @@ def training(
         todo += [following for following, _ in node.next_functions if following is not None]
         for tensor in _saved(node):
             storage = _storage(tensor)
-            if storage is not None and storage[0] not in held:
+            if storage is not None and storage[0] not in known:
                 sizes[storage[0]] = storage[1]
     result = Training(
         saved_bytes=sum(sizes.values()),

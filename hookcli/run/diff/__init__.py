@@ -1,1 +1,1 @@
-"""What two runs that are compared exchange and keep."""
+"""The data that the two runs of a diff exchange and record."""

@@ -1,4 +1,4 @@
-"""The tensors of a few calls, kept to compare them exactly with those of another run."""
+"""Keeps the tensors of some calls, to compare them element by element with another run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PARTS = ("inputs", "outputs")
 
 
 class TensorCapture:
-    """Copies the inputs and outputs of the calls of these orders, on the CPU."""
+    """Copies the inputs and outputs of the calls with these orders to the CPU."""
 
     def __init__(self, orders: Iterable[int]) -> None:
         self.calls: dict[int, dict[str, Tensors]] = {
@@ -27,18 +27,18 @@ class TensorCapture:
         }
 
     def begin(self, model: Model) -> None:
-        """Nothing of an earlier try stays."""
-        for kept in self.calls.values():
+        """Clear the tensors of an earlier run."""
+        for parts in self.calls.values():
             for part in _PARTS:
-                kept[part].clear()
+                parts[part].clear()
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        """The inputs, before the call can write to them."""
+        """Copy the inputs, before the call can write to them."""
         if call.order in self.calls:
             self._copy(call.order, "inputs", argument_leaves(*batch))
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
-        """The outputs."""
+        """Copy the outputs."""
         if call.order not in self.calls or error is not None:
             return
         if call.late:
@@ -46,32 +46,32 @@ class TensorCapture:
         self._copy(call.order, "outputs", leaves(output))
 
     def gradients(self, model: Model) -> None:
-        """Gradients are not kept."""
+        """Ignore the gradients."""
 
     def _copy(self, order: int, part: str, tensors: list[tuple[str, torch.Tensor, bool]]) -> None:
         for path, tensor, _ in tensors:
-            with contextlib.suppress(RuntimeError, TypeError):  # what has no elements
+            with contextlib.suppress(RuntimeError, TypeError):  # a tensor without elements
                 plain = dense(tensor.detach()).to("cpu", copy=True).as_subclass(torch.Tensor)
                 self.calls[order][part][path] = plain.resolve_conj().resolve_neg().contiguous()
 
 
 def compare_tensors(ours: Tensors, theirs: Tensors) -> list[dict[str, Any]]:
-    """A figure for each pair of tensors in their order: those that have the same place and shape.
+    """Return a row for each pair of tensors with the same position and shape.
 
-    `max_abs`, `relative` (the norm of the difference over A's norm), `at` (the index of the
-    largest difference) with both values there, and how many of `numel` elements differ.
+    A row contains `max_abs`, `relative` (the norm of the difference divided by A's norm), `at` (the
+    index of the largest difference) with both values there, `numel`, and how many elements differ.
     """
     rows = []
-    for (path, one), (other, two) in zip(ours.items(), theirs.items(), strict=False):
-        if one.shape == two.shape:
-            with contextlib.suppress(RuntimeError):  # a dtype without numbers, as of packed bits
-                rows.append({"path": path, "other_path": other, **_figures(one, two)})
+    for (path, our), (other_path, their) in zip(ours.items(), theirs.items(), strict=False):
+        if our.shape == their.shape:
+            with contextlib.suppress(RuntimeError):  # a dtype without numbers, such as packed bits
+                rows.append({"path": path, "other_path": other_path, **_figures(our, their)})
     return rows
 
 
-def _figures(one: torch.Tensor, two: torch.Tensor) -> dict[str, Any]:
-    wide = torch.complex128 if one.is_complex() or two.is_complex() else torch.float64
-    a, b = one.to(wide), two.to(wide)
+def _figures(our: torch.Tensor, their: torch.Tensor) -> dict[str, Any]:
+    wide = torch.complex128 if our.is_complex() or their.is_complex() else torch.float64
+    a, b = our.to(wide), their.to(wide)
     same = (a == b) | (a.isnan() & b.isnan())
     difference = torch.where(same, torch.zeros((), dtype=wide), a - b).abs()
     figures: dict[str, Any] = {

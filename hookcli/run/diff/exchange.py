@@ -1,7 +1,7 @@
-"""One of two runs that are compared: it shares its batch and weights by files in a folder.
+"""One side of a diff: shares its batch and weights with the other through files in a folder.
 
-The folder is private to the command. What is read from it is read as `weights_only`: the other
-side's code has no way into this process.
+The folder is private to the command. Files are read with `weights_only`, so that no code of the
+other side can run in this process.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ _PARTS = ("inputs", "outputs")
 
 
 def side_of(spec: Spec) -> Side | None:
-    """The side that a request is of, where it is one of two."""
+    """Return the side that a request is for; None if it is not part of a diff."""
     return None if spec.side is None else Side(spec, spec.side)
 
 
 class Side:
-    """What one side does beside its run."""
+    """Exchanges weights, batch and tensors with the other side of a diff."""
 
     def __init__(self, spec: Spec, settings: SideSpec) -> None:
         self._spec, self._side = spec, settings
         self._folder = Path(settings.folder)
-        self._keep = TensorCapture(settings.keep) if settings.keep else None
-        self._found: list[Measurement] = []
+        self._capture = TensorCapture(settings.keep) if settings.keep else None
+        self._measurements: list[Measurement] = []
         self._floating = torch.float32
 
     def exchange_weights(self, root: nn.Module) -> None:
-        """A writes its weights, B takes what fits by name and shape."""
+        """Write A's weights, or load into B those that fit by name and shape."""
         self._floating = floating_dtype(root, self._spec)
         if not self._side.weights:
             return
@@ -59,23 +59,24 @@ class Side:
                 self._write(_state(root), file)
             return
         state = _read(file, "weights", self._spec.model.source)
-        self._found.append(Measurement(WEIGHTS, "", None, load_matching_weights(root, state), None))
+        result = load_matching_weights(root, state)
+        self._measurements.append(Measurement(WEIGHTS, "", None, result, None))
 
     def their_batch(self, root: nn.Module) -> Candidate | None:
-        """A's batch, where this is B or another run of A: bit for bit, but for B's own dtype.
+        """Return A's batch for B or another run of A: the same bits, cast to B's dtype.
 
         Raises
         ------
-        RequestError : B's forward does not take it.
+        RequestError : B's forward does not accept it.
         """
         file = self._folder / "batch.pt"
         if not self._rerun and self._side.name == "a":
             return None
-        held = _read(file, "batch", self._spec.model.source)
-        batch = Batch(tuple(held["args"]), held["kwargs"])
-        theirs: torch.dtype = held["floating"]
-        if self._floating != theirs:
-            batch = map_batch(batch, lambda t: t.to(self._floating) if t.dtype == theirs else t)
+        stored = _read(file, "batch", self._spec.model.source)
+        batch = Batch(tuple(stored["args"]), stored["kwargs"])
+        dtype: torch.dtype = stored["floating"]
+        if self._floating != dtype:
+            batch = map_batch(batch, lambda t: t.to(self._floating) if t.dtype == dtype else t)
         problem = misfit(root, batch)
         if problem is not None:
             raise RequestError(
@@ -85,12 +86,15 @@ class Side:
                 hint="pass `--input` that both models accept, forward is "
                 f"{forward_signature(root)}",
             )
-        return Candidate(held["origin"], "A's batch", batch)
+        return Candidate(stored["origin"], "A's batch", batch)
 
     def observers(self, candidate: Candidate, recording: Recording) -> Sequence[Observer]:
-        """What looks on at a run with this batch, which is noted first: a run may write to it."""
-        if self._keep is not None:
-            return (self._keep,)
+        """Return the observers of a run with this batch.
+
+        A's batch is written first, since the run may write to it.
+        """
+        if self._capture is not None:
+            return (self._capture,)
         if self._side.name == "a":
             self._write(
                 {
@@ -104,25 +108,25 @@ class Side:
         return (SketchObserver(recording.measured),)
 
     def conclude(self, recording: Recording) -> None:
-        """What was found beside the run."""
-        recording.measured += self._found
-        if self._keep is None:
+        """Add the measurements to the recording; save and compare the captured tensors."""
+        recording.measured += self._measurements
+        if self._capture is None:
             return
         for number, order in enumerate(self._side.keep):
-            kept = self._keep.calls[order]
+            captured = self._capture.calls[order]
             for part in _PARTS:
-                self._save(kept[part], self._folder / f"{number}.{self._side.name}.{part}")
-            exchanged = self._folder / f"{number}.pt"
+                self._save(captured[part], self._folder / f"{number}.{self._side.name}.{part}")
+            file = self._folder / f"{number}.pt"
             if self._side.name == "a":
-                self._write(kept, exchanged)
+                self._write(captured, file)
                 continue
-            theirs = _read(exchanged, "tensors", self._spec.model.source)
+            theirs = _read(file, "tensors", self._spec.model.source)
             for part in _PARTS:
-                value = compare_tensors(theirs[part], kept[part])
+                value = compare_tensors(theirs[part], captured[part])
                 recording.measured.append(Measurement(EXACT, part, number, value, None))
 
     def _save(self, tensors: dict[str, torch.Tensor], file: Path) -> None:
-        """For the user, as safetensors; where that has no such dtype, as torch.save writes it."""
+        """Save tensors for the user as safetensors, or by torch.save if the dtype needs it."""
         named = {path or "value": tensor.clone() for path, tensor in tensors.items()}
         try:
             save_file(named, f"{file}.safetensors")
@@ -131,14 +135,15 @@ class Side:
 
     @property
     def _rerun(self) -> bool:
-        return self._keep is not None
+        return self._capture is not None
 
     def _write(self, value: Any, file: Path) -> None:
-        """Write what the other side reads.
+        """Write a value for the other side.
 
         Raises
         ------
-        RequestError : the disk is full, or the value is more than tensors and plain containers.
+        RequestError : the disk is full, or the value has other parts than tensors, plain values and
+            containers.
         """
         try:
             torch.save(value, file)
@@ -150,7 +155,7 @@ class Side:
                 place=str(file),
                 hint="free disk space, or set TMPDIR to another folder",
             ) from None
-        except Exception as error:  # noqa: BLE001  # torch raises its own, pickle whatever
+        except Exception as error:  # noqa: BLE001  # torch and pickle raise many types
             raise RequestError(
                 f"cannot share this batch with the other model: {first_line(str(error))}",
                 place=self._spec.model.source,
@@ -159,15 +164,15 @@ class Side:
 
 
 def _read(file: Path, what: str, source: str) -> Any:
-    """What the other side wrote.
+    """Read a value that the other side wrote.
 
     Raises
     ------
-    RequestError : it holds tensors of a class that cannot be read without running its code.
+    RequestError : it contains tensors of a class that cannot be read without running its code.
     """
     try:
         return torch.load(str(file), weights_only=True, mmap=what == "weights")
-    except Exception as error:  # noqa: BLE001  # the classes of tensors raise anything
+    except Exception as error:  # noqa: BLE001  # tensor subclasses may raise anything
         raise RequestError(
             f"cannot read A's {what}: {first_line(message_of(error))}",
             place=source,
@@ -176,7 +181,7 @@ def _read(file: Path, what: str, source: str) -> Any:
 
 
 def _state(root: nn.Module) -> dict[str, Any]:
-    """What a module's state dict holds: tensors, and those that quantized modules pack."""
+    """Return the tensors of a module's state dict, also those that quantized modules pack."""
     return {
         name: value
         for name, value in root.state_dict().items()

@@ -1,4 +1,4 @@
-"""Sketches of every tensor that calls take and give, and of parameters, buffers and gradients."""
+"""Sketches of the inputs and outputs of all calls, and of parameters, buffers and gradients."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ CALL, PARAMETER, BUFFER, GRADIENT = (
 class SketchObserver:
     """Makes a `Measurement` of each call, parameter, buffer and gradient.
 
-    The value of a call's is `{order, inputs, outputs}`, a sketch or null for each leaf of the row.
-    A tensor that goes from call to call unchanged is read once.
+    The value for a call is `{order, inputs, outputs}`, with a sketch or null for each tensor of the
+    row. A tensor that is passed from call to call unchanged is read once.
     """
 
     def __init__(self, measurements: list[Measurement]) -> None:
@@ -36,7 +36,7 @@ class SketchObserver:
         self._lock = threading.Lock()
 
     def begin(self, model: Model) -> None:
-        """Parameters and buffers as they are before the run."""
+        """Sketch the parameters and buffers before the run."""
         self._found.clear()
         for info in model.parameters():
             if not is_lazy(info.tensor):
@@ -46,12 +46,12 @@ class SketchObserver:
                 self._note(BUFFER, info.name, None, self._one(info.tensor))
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        """The inputs of a call, before it can write to them."""
+        """Sketch the inputs of a call, before it can write to them."""
         inputs = self._all(tensor for _, tensor, _ in argument_leaves(*batch))
         self._running[call.order] = {"order": call.order, "inputs": inputs, "outputs": []}
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
-        """The outputs of a call."""
+        """Sketch the outputs of a call."""
         value = self._running.pop(call.order, None)
         if value is None:
             return
@@ -63,7 +63,7 @@ class SketchObserver:
         self._note(CALL, name, call.index, value)
 
     def gradients(self, model: Model) -> None:
-        """The gradients of the parameters."""
+        """Sketch the gradients of the parameters."""
         for info in model.parameters():
             if info.tensor.grad is not None:
                 self._note(GRADIENT, info.name, None, self._one(info.tensor.grad))

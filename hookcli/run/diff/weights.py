@@ -1,4 +1,4 @@
-"""A's weights in B: what fits by name and shape, quantized modules included."""
+"""Loads A's weights into B if they fit by name and shape, including quantized modules."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ OWN_WEIGHTS = "pass `--own-weights`: each model keeps its own weights"
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value can be handed over and taken: a tensor of torch's own, or a tuple of them."""
+    """Whether a value can be passed to the other side: a tensor, or a tuple of tensors and None."""
     if isinstance(value, tuple):
         return all(item is None or is_plain(item) for item in value)
     return isinstance(value, torch.Tensor)
 
 
 def load_matching_weights(root: nn.Module, theirs: dict[str, Any]) -> dict[str, Any]:
-    """Load what fits by name (below one prefix, at most) and shape; say what did not fit.
+    """Load the tensors that fit by name (with at most one prefix) and shape.
 
-    `differed` names tensors that held other values before, in B's own dtype.
+    The result lists what was loaded and what did not fit. `differed` has the names of tensors whose
+    values were different before, compared in B's dtype.
 
     Raises
     ------
-    RequestError : a module of B's does not load what fits.
+    RequestError : a module of B fails to load a state that fits.
     """
     whole = root.state_dict()
     own = {name: value for name, value in whole.items() if is_plain(value)}
@@ -42,20 +43,20 @@ def load_matching_weights(root: nn.Module, theirs: dict[str, Any]) -> dict[str, 
     pairs = alignment.pairs(theirs, own)
     fitting: OrderedDict[str, Any] = OrderedDict()
     misfits, differed, dtypes, loaded = [], [], set(), 0
-    for name, here in pairs.items():
-        given, held = theirs[name], own[here]
-        taken = given if is_lazy(held) else _cast(given, held)
-        if taken is None:
-            ours, others = (_shape(value) for value in (given, held))
-            misfits.append({"name": here, "a_shape": ours, "b_shape": others})
+    for name, own_name in pairs.items():
+        value, current = theirs[name], own[own_name]
+        cast = value if is_lazy(current) else _cast(value, current)
+        if cast is None:
+            shapes = {"a_shape": _shape(value), "b_shape": _shape(current)}
+            misfits.append({"name": own_name, **shapes})
             continue
-        same = not is_lazy(held) and _are_same(taken, held)
-        if not same or _is_copied(held):
-            fitting[here] = taken
-        if not same and not is_lazy(held):
-            differed.append(here)
+        same = not is_lazy(current) and _are_same(cast, current)
+        if not same or _is_copied(current):
+            fitting[own_name] = cast
+        if not same and not is_lazy(current):
+            differed.append(own_name)
         loaded += 1
-        dtypes |= {dtype_name(tensor.dtype) for tensor in _tensors(taken)}
+        dtypes |= {dtype_name(tensor.dtype) for tensor in _tensors(cast)}
     fitting._metadata = getattr(whole, "_metadata", None)  # type: ignore[attr-defined]
     for name in _quantized(root, whole):
         fitting.setdefault(name, whole[name])
@@ -71,17 +72,17 @@ def load_matching_weights(root: nn.Module, theirs: dict[str, Any]) -> dict[str, 
 
 
 def _quantized(root: nn.Module, state: Iterable[str]) -> list[str]:
-    """The entries of quantized modules, which load all of theirs at once or raise KeyError."""
-    homes = tuple(
+    """Return the entries of quantized modules, which load all their entries or raise KeyError."""
+    prefixes = tuple(
         f"{name}." if name else ""
         for name, module in module_tree.named(root)
         if type(module).__module__.startswith("torch.ao.nn.")
     )
-    return [name for name in state if name.startswith(homes)]
+    return [name for name in state if name.startswith(prefixes)]
 
 
 def _is_copied(value: Any) -> bool:
-    """Whether torch copies any such entry into another: it does not, of all nested tensors."""
+    """Whether torch can copy such an entry into another; it cannot for all nested tensors."""
     return not (isinstance(value, torch.Tensor) and value.is_nested)
 
 
@@ -91,50 +92,51 @@ def _load(root: nn.Module, state: dict[str, Any]) -> Any:
     except Exception as error:  # the model's own code may raise anything
         if places.of_error(error) is not None:
             raise
-        why = message_of(error).strip().splitlines()[-1].strip()
+        reason = message_of(error).strip().splitlines()[-1].strip()
         raise RequestError(
-            f"cannot load A's weights into B: {why}",
+            f"cannot load A's weights into B: {reason}",
             place=type(root).__name__,
             hint=OWN_WEIGHTS,
         ) from None
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
-    """The tensors of an entry: itself, or those that a quantized module packs as one."""
+    """Return the tensors of an entry: itself, or those that a quantized module packs."""
     if isinstance(value, tuple):
         return [tensor for item in value for tensor in _tensors(item)]
     return [] if value is None else [value]
 
 
 def _shape(value: Any) -> list[int | None]:
-    """The shape of an entry; of packed ones the first's, the weight's."""
+    """Return the shape of an entry; for packed entries that of the weight, the first tensor."""
     tensors = _tensors(value)
     return list(shape_of(tensors[0])) if tensors else []
 
 
-def _cast(given: Any, held: Any) -> Any:
-    """A's entry in B's dtype; None where it does not fit into B's."""
-    if isinstance(given, tuple) and isinstance(held, tuple):
-        if len(given) != len(held):
+def _cast(entry: Any, current: Any) -> Any:
+    """Return A's entry in the dtype of B's current one; None if it does not fit."""
+    if isinstance(entry, tuple) and isinstance(current, tuple):
+        if len(entry) != len(current):
             return None
-        pairs = list(zip(given, held, strict=True))
+        pairs = list(zip(entry, current, strict=True))
         if any((tensor is None) != (other is None) for tensor, other in pairs):
             return None
         cast = [tensor if tensor is None else _cast(tensor, other) for tensor, other in pairs]
         misfit = any(
-            c is None and tensor is not None for c, tensor in zip(cast, given, strict=True)
+            c is None and tensor is not None for c, tensor in zip(cast, entry, strict=True)
         )
         return None if misfit else tuple(cast)
-    if isinstance(given, tuple) or isinstance(held, tuple) or shape_of(given) != shape_of(held):
+    packed = isinstance(entry, tuple) or isinstance(current, tuple)
+    if packed or shape_of(entry) != shape_of(current):
         return None
     try:
-        return given if given.dtype == held.dtype else given.to(held.dtype)
-    except (RuntimeError, TypeError):  # a quantized tensor has no other dtype
+        return entry if entry.dtype == current.dtype else entry.to(current.dtype)
+    except (RuntimeError, TypeError):  # a quantized tensor cannot be cast
         return None
 
 
 def _are_same(entry: Any, other: Any) -> bool:
-    """Whether two entries hold equal values; bits, where torch cannot compare values."""
+    """Whether two entries have equal values; equal bits if torch cannot compare values."""
     pairs = zip(_tensors(entry), _tensors(other), strict=True)
     return all(_equal(ours, theirs.detach().to(ours.device)) for ours, theirs in pairs)
 

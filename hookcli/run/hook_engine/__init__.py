@@ -1,1 +1,1 @@
-"""Configured hooks in a run: attaching them, and what their errors mean."""
+"""Attaches the configured hooks during a run, and explains their errors."""

@@ -1,4 +1,4 @@
-"""An engine with hooks: built from the configuration, attached to the model, told of every call."""
+"""The engine of a run with hooks: builds and attaches them, and follows every call."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class AttachedHooks(ContextKeeper):
         self.hooks = build_hooks(spec, context)
         self._patterns = spec.run.package
         self._attachments = Attachments()
-        # Looked up before the model's code runs, which may change what can be imported.
+        # Imported before the model's code runs, which may change what can be imported.
         self._functions = {hook.kind.name: attach_function(hook.kind) for hook in self.hooks}
         self._targets: dict[int, Targets] = {}
         self._runs = Runs(context)
@@ -57,13 +57,13 @@ class AttachedHooks(ContextKeeper):
         super().judge(recording, alive)
 
     def _fired_otherwise(self) -> Iterator[HookFinding]:
-        """Of hooks that fired more or less often than their modules ran."""
+        """Yield findings about hooks that fired more or less often than their modules ran."""
         for i, hook in enumerate(self.hooks):
             if i in self._targets:
                 yield from fired_otherwise(hook, self._targets[i].modules, self._runs)
 
     def _at(self, stage: Stage) -> list[Hook]:
-        """The hooks that are attached at this stage of the run."""
+        """Return the hooks that are attached at this stage of the run."""
         return [hook for hook in self.hooks if hook.kind.stage is stage]
 
     @contextmanager
@@ -93,7 +93,7 @@ class AttachedHooks(ContextKeeper):
             self.context.find(finding)
 
     def _watched_in_backward(self) -> set[int]:
-        """Identities of the modules at which hooks do more than look at a forward."""
+        """Return the ids of the modules that backward hooks are attached to."""
         module_ids: set[int] = set()
         for i, targets in self._targets.items():
             kind = self.hooks[i].kind

@@ -1,4 +1,4 @@
-"""The hooks of a request → the engine that a run tells of its progress."""
+"""Builds the hook engine of a request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Context = TypeVar("_Context", bound=Context)
 
 
 def build_context(spec: Spec, sink: Sink, kind: type[_Context]) -> _Context:
-    """What the hooks of a request share; without hooks, nothing measures."""
+    """Return the context of a request's hooks; without hooks its statistics compute nothing."""
     if not spec.hooks:
         return kind(sink.add, lambda _: None, lambda _: None, _nothing, _nothing)
     from hookcli.run.statistics.cache import StatisticsCache
@@ -32,11 +32,11 @@ def build_context(spec: Spec, sink: Sink, kind: type[_Context]) -> _Context:
 
 
 def build_engine(spec: Spec, context: Context) -> HookEngine:
-    """The engine for the hooks of a request.
+    """Return the engine for the hooks of a request.
 
     Raises
     ------
-    ProblemsError, RequestError, ModelError : actions that cannot be had.
+    ProblemsError, RequestError, ModelError : actions cannot be built.
     """
     if not spec.hooks:
         return NoHooks(context)
@@ -46,11 +46,11 @@ def build_engine(spec: Spec, context: Context) -> HookEngine:
 
 
 def engine_for(spec: Spec, sink: Sink) -> HookEngine:
-    """The engine for a request whose events go to this sink.
+    """Return the engine for a request whose events go to this sink.
 
     Raises
     ------
-    ProblemsError, RequestError, ModelError : actions that cannot be had.
+    ProblemsError, RequestError, ModelError : actions cannot be built.
     """
     return build_engine(spec, build_context(spec, sink, Context))
 

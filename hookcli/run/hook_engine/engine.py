@@ -1,4 +1,4 @@
-"""The protocol between a run and its hooks: what a run tells them, and in which order."""
+"""The protocol between a run and its hooks: the methods that a run calls."""
 
 from __future__ import annotations
 
@@ -26,74 +26,74 @@ class HookEngine(Protocol):
         """Continue the counts and findings of the engine that saw the model being built."""
 
     def judge(self, recording: Recording, alive: Callable[[], list[torch.Tensor]] | None) -> None:
-        """Leave in the recording what was found of hooks; the run has ended.
+        """Add the findings about hooks to the recording, after the run.
 
-        `alive` gives the tensors that may still be there: the model's, and the batch. None where a
-        loop's own variables may hold any.
+        `alive` returns the tensors that may still be alive: those of the model and the batch. It is
+        None if variables of the user's loop may reference any tensor.
         """
 
     def watched_by(self, told: Callable[[EventNote], None]) -> None:
-        """Let somebody know of each firing as it is noted."""
+        """Call a function with each event."""
 
     def building(self) -> AbstractContextManager[None]:
-        """What fires while the model is built is in place."""
+        """Attach the hooks that fire while the model is built."""
 
     def resolve(self, model: Model) -> None:
         """Find the targets of every hook.
 
         Raises
         ------
-        ProblemsError, RequestError : selectors that match nothing, all of them.
+        ProblemsError, RequestError : selectors match nothing; all are reported.
         """
 
     def attached(self) -> AbstractContextManager[None]:
-        """The hooks of modules and tensors are in place, in the order of the configuration."""
+        """Attach the hooks on modules and tensors, in the order of the configuration."""
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        """A call starts."""
+        """Handle a call that starts."""
 
     def leave(self, call: Call, output: Any, *, raised: bool = False) -> None:
-        """A call ended; `output` is None where it `raised`."""
+        """Handle a call that ended; `output` is None if it `raised`."""
 
     def around_forward(self) -> AbstractContextManager[None]:
-        """What stands around a forward is in place."""
+        """Attach the hooks that are active during a whole forward."""
 
     def forward_ended(self) -> None:
-        """The root's call is over: hooks on tensors of several calls can be registered."""
+        """Register the hooks on tensors of several calls, after the root's call."""
 
     def release(self, *, told: bool = False) -> None:
-        """Take back what stands on tensors of calls before; `told`, only what has fired."""
+        """Remove the hooks on tensors of previous calls; with `told`, only those that fired."""
 
     def operators(self) -> AbstractContextManager[Any]:
-        """The mode in which `op` hooks fire."""
+        """Return the mode in which `op` hooks fire."""
 
     def before_backward(self, start: torch.Tensor) -> None:
-        """Backward is about to start from this tensor."""
+        """Attach the hooks on the backward pass that starts from this tensor."""
 
     def on_optimizer(
         self, optimizer: torch.optim.Optimizer, names: dict[int, str], stack: ExitStack
     ) -> None:
-        """Attach what fires around its steps."""
+        """Attach the hooks that fire around the optimizer's steps."""
 
     def averaging(self) -> Hook | None:
-        """The hook that averages gradients over ranks, where there is one."""
+        """Return the hook that averages gradients over ranks, if there is one."""
 
     def package(self, model: Model) -> None:
         """Package the model, for the hooks that fire then."""
 
     def start_step(self, number: int) -> None:
-        """Another step begins: calls count from 0."""
+        """Begin a step: the calls of each module count from 0 again."""
 
 
 class ContextKeeper:
-    """What both implementations do alike: they keep the context of the run."""
+    """The common base of both implementations, which has the context of the run."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.hooks: list[Hook] = []
 
     def watched_by(self, told: Callable[[EventNote], None]) -> None:
-        """Let somebody know of each firing as it is noted."""
+        """Call a function with each event."""
         note = self.context.note
 
         def both(event: EventNote) -> None:
@@ -103,11 +103,11 @@ class ContextKeeper:
         self.context.note = both
 
     def start_step(self, number: int) -> None:
-        """Another step begins: calls count from 0."""
+        """Begin a step: the calls of each module count from 0 again."""
         self.context.step = number
         self.context.calls.restart()
 
     def judge(self, recording: Recording, alive: Callable[[], list[torch.Tensor]] | None) -> None:
-        """Leave the findings in the recording; the run has ended."""
+        """Add the findings to the recording, after the run."""
         self.context.open = False
         recording.findings = list(self.context.findings)

@@ -1,4 +1,4 @@
-"""What torch says of hooks in words of its own, said with the hook, the place and the way out."""
+"""Explains errors that hooks cause: names the hook and its place, and says what to do."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _IN_PLACE = "BackwardHookFunction"
 def explain(
     failure: Failure, error: BaseException, hooks: list[Hook], raised: _Raised | None
 ) -> None:
-    """Put what is known of a failure in front of torch's message, where a hook is behind it."""
+    """Put an explanation in front of the failure's message, if a hook caused it."""
     if raised is not None and raised[0] is error:
         failure.hook = raised[1]
         failure.message = f"the hook {raised[1]} raised this error: {failure.message}"
         return
     if _IN_PLACE not in failure.message:
         return
-    guilty = [hook.spec for hook in hooks if hook.kind.wraps_values]
-    if not guilty:
+    wrapping = [hook.spec for hook in hooks if hook.kind.wraps_values]
+    if not wrapping:
         return
-    spec = guilty[0]
+    spec = wrapping[0]
     name = failure.call.name if failure.call is not None else None
     layer = f"'{name}'" if name else "the model's own code"
     where = f" at {failure.place}" if failure.place else ""

@@ -1,4 +1,4 @@
-"""The engine of a run without hooks: it does nothing, and imports none of their code."""
+"""The engine of a run without hooks: it does nothing, and does not import their code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class NoHooks(ContextKeeper):
-    """No hook: every method of `HookEngine` does nothing."""
+    """An engine without hooks: every method of `HookEngine` does nothing."""
 
     def take_over(self, earlier: HookEngine) -> None:
         pass

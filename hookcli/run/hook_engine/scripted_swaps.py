@@ -1,4 +1,4 @@
-"""Which modules' values hooks may replace: known before a scripted module's first run."""
+"""Finds the modules whose values hooks may replace, before a scripted module first runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hookcli.spec.hooks import HookSpec
 
 
 def swapping(hooks: tuple[HookSpec, ...], root: nn.Module) -> Callable[[nn.Module], bool]:
-    """Whether a hook may give a module's inputs or output a new value."""
+    """Return a function that tells whether a hook may replace a module's inputs or output."""
     known = Known(module_tree.modules(root), ())
     module_ids: set[int] = set()
     for hook in hooks:
@@ -23,6 +23,6 @@ def swapping(hooks: tuple[HookSpec, ...], root: nn.Module) -> Callable[[nn.Modul
         if changes and KINDS[hook.kind].moment is not None:
             try:
                 module_ids.update(id(module) for _, module in resolve(hook, known).modules)
-            except RequestError:  # said when the hooks are attached, all at once
+            except RequestError:  # reported when the hooks are attached
                 continue
     return lambda module: id(module) in module_ids

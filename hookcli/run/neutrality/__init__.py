@@ -1,1 +1,1 @@
-"""What a run must leave as it was."""
+"""Saves and restores the state that a run must not change."""

@@ -1,4 +1,4 @@
-"""What hangs on a model beside its tensors: containers, and objects such as caches and counters."""
+"""Saves and restores containers, tensors and objects (caches, counters) that a model refers to."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONTAINERS = (dict, OrderedDict, list, set, deque)
 
 
 def _refill(container: Any, kept: Any) -> None:
-    """Give a container the items that it had."""
+    """Restore the items of a container."""
     if isinstance(container, list):
         container[:] = kept
         return
@@ -30,17 +30,17 @@ def _refill(container: Any, kept: Any) -> None:
 
 
 class Containers:
-    """Items of containers, kept shallowly."""
+    """Shallow copies of containers."""
 
     def __init__(self) -> None:
         self._kept: list[tuple[Any, Any]] = []
 
     def keep(self, container: Any) -> None:
-        """Note what it holds."""
+        """Copy the items of a container."""
         self._kept.append((container, container.copy() if container else ()))
 
     def restore(self) -> None:
-        """Let each hold what it held."""
+        """Restore the items of all containers."""
         for container, kept in self._kept:
             if len(container) == len(kept) == 0:
                 continue
@@ -48,28 +48,28 @@ class Containers:
 
 
 class Tensors:
-    """Contents of tensors, copied. Written back below autograd, which must not see a change."""
+    """Copies of tensors. They are restored below autograd, which must not see a change."""
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def keep(self, tensor: torch.Tensor) -> None:
-        """Copy it, unless it has no contents yet."""
+        """Copy a tensor, unless it is uninitialized."""
         if id(tensor) not in self._kept and not is_lazy(tensor):
             self._kept[id(tensor)] = (tensor, tensor.detach().clone())
 
     def restore(self) -> None:
-        """Write the copies back."""
+        """Restore all tensors."""
         for tensor, kept in self._kept.values():
             _put(tensor, kept)
 
     def restore_one(self, tensor: torch.Tensor) -> None:
-        """Write one back, where it was copied."""
+        """Restore one tensor, if it was copied."""
         if id(tensor) in self._kept:
             _put(*self._kept[id(tensor)])
 
     def differ(self) -> bool:
-        """Whether one holds other bits than it did."""
+        """Whether the bits of a tensor changed."""
         return any(not same_bits(tensor, kept) for tensor, kept in self._kept.values())
 
 
@@ -80,7 +80,7 @@ def _put(tensor: torch.Tensor, kept: torch.Tensor) -> None:
         once(tensor.data).copy_(once(kept, like=tensor))
 
 
-_MOST = 20_000  # objects and containers that are looked into
+_MOST = 20_000  # objects and containers that are traversed
 _LEAVES = (
     str, bytes, int, float, complex, type(None), nn.Module, type, types.FunctionType,
     types.BuiltinFunctionType, types.MethodType, types.ModuleType,
@@ -90,9 +90,9 @@ _THEIRS = {*sys.stdlib_module_names, "torch", "numpy", "hookcli"}
 
 
 class Objects:
-    """Attributes, as deep as they go: a cache that grows in each forward is one when it began.
+    """The attributes of objects, at any depth: for example a cache that each forward extends.
 
-    Objects of Python's own and of torch's classes are left alone: a lock is no state of a model.
+    Objects of Python's and torch's own classes are not saved: a lock is not the model's state.
     """
 
     def __init__(self) -> None:
@@ -102,11 +102,11 @@ class Objects:
         self._seen: set[int] = set()
 
     def keep(self, value: Any) -> None:
-        """An attribute, and what it holds."""
+        """Save an attribute and everything inside it."""
         todo = [value]
         while todo:
             item = todo.pop()
-            kind = type(item)  # an object may lie about its class
+            kind = type(item)  # `__class__` may be overridden
             if kind in _COMMON:
                 continue
             if issubclass(kind, torch.Tensor):
@@ -116,17 +116,17 @@ class Objects:
                 todo += self._inside(item)
 
     def _inside(self, item: Any) -> Iterable[Any]:
-        """What stands in a container or an object, which is kept."""
+        """Save a container or an object, and return the values inside it."""
         kind = type(item)
         if kind in CONTAINERS:
             self._seen.add(id(item))
             self._containers.keep(item)
-            held = () if not item else item.values() if isinstance(item, dict) else item
+            values = () if not item else item.values() if isinstance(item, dict) else item
         elif kind is tuple:
-            held = item
+            values = item
         else:
-            held = self._of_object(item).values()
-        return list(held) if len(self._seen) < _MOST else ()
+            values = self._of_object(item).values()
+        return list(values) if len(self._seen) < _MOST else ()
 
     def _of_object(self, item: Any) -> dict[str, Any]:
         if str(type(item).__module__).partition(".")[0] in _THEIRS:
@@ -142,7 +142,7 @@ class Objects:
         return stored
 
     def restore(self) -> None:
-        """Put all of it back."""
+        """Restore everything."""
         for stored, kept in self._attributes:
             for name in [name for name in stored if name not in kept]:
                 del stored[name]

@@ -1,8 +1,9 @@
-"""Neutrality: a model that is run in process is afterwards what it was, bit by bit.
+"""Neutrality: after a run in this process the model is the same as before, bit by bit.
 
-What a forward can write is noted before and put back after: buffers, gradients, `requires_grad`,
-training flags, plain attributes, hook dictionaries (the module's and torch's global ones), and
-the generators' states; parameters where memory has room for a copy, else a write is told.
+Everything that a forward can write is saved before and restored after: buffers, gradients,
+`requires_grad`, training flags, attributes, hook dictionaries (the modules' and torch's global
+ones) and the states of random generators. Parameters are saved if there is memory for a copy;
+otherwise a change of a parameter is reported.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class _Modules:
 
     def restore(self) -> None:
         for module, kind, attributes in self._modules:
-            if type(module) is not kind:  # a lazy module became what it stands for
+            if type(module) is not kind:  # a lazy module was initialized
                 module.__class__ = kind
             now = vars(module)
             if now.keys() != attributes.keys():
@@ -49,9 +50,9 @@ class _Modules:
 
 
 class _Parameters:
-    """Contents, gradients and `requires_grad`; the class and emptiness of lazy tensors.
+    """Values, gradients and `requires_grad` of parameters; the lazy state of lazy tensors.
 
-    Contents are copied while that takes at most a quarter of the memory that is free: an
+    Values are copied if that takes at most a quarter of the free memory. They may change: an
     Embedding with `max_norm` writes its weight in every forward.
     """
 
@@ -63,9 +64,9 @@ class _Parameters:
         for tensor, _, _ in (*parameters, *module_tree.tensors(root, "_buffers")):
             if is_lazy(tensor):
                 self._lazy.append((tensor, type(tensor)))
-        held = [(p, names[0]) for p, names, _ in parameters if not is_lazy(p)]
-        self.copied = _fits([p for p, _ in held])
-        for parameter, name in held:
+        named = [(p, names[0]) for p, names, _ in parameters if not is_lazy(p)]
+        self.copied = _fits([p for p, _ in named])
+        for parameter, name in named:
             self._kept.append(
                 (name, parameter, parameter.grad, parameter.requires_grad, _mark(parameter))
             )
@@ -75,13 +76,13 @@ class _Parameters:
                 self._tensors.keep(parameter.grad)
 
     def restore(self, *, careful: bool) -> list[str]:
-        """Names of parameters that were written and could not be put back.
+        """Restore everything; return the names of parameters that changed and have no copy.
 
-        Without `careful` contents are put back only where torch counted a write.
+        Without `careful`, values are restored only if torch counted a write.
         """
         written = []
         for tensor, kind in self._lazy:
-            if type(tensor) is not kind:  # materialised
+            if type(tensor) is not kind:  # it was initialized
                 tensor.data = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
                 tensor.grad = None
                 tensor.__class__ = kind
@@ -94,11 +95,11 @@ class _Parameters:
         if careful:
             self._tensors.restore()
         for _, parameter, grad, _, _ in self._kept:
-            parameter.grad = grad  # last: it must agree with the parameter's dtype
+            parameter.grad = grad  # last: its dtype must match the parameter's
         return written
 
     def differ(self) -> bool:
-        """Whether the contents of one are others than they were."""
+        """Whether the values of a parameter changed."""
         return self._tensors.differ()
 
 
@@ -106,13 +107,13 @@ _Mark: TypeAlias = tuple[int, int]
 
 
 def _mark(tensor: torch.Tensor) -> _Mark:
-    """Differs after most writes: the count of in-place ones, and the identity of the storage."""
+    """Return a mark that most writes change: the in-place version and the id of the storage."""
     version = 0 if tensor.is_inference() else tensor._version
     return version, tensor.untyped_storage()._cdata
 
 
 def _fits(tensors: list[torch.Tensor]) -> bool:
-    """Whether copies of these may be held."""
+    """Whether there is memory for copies of these tensors."""
     if any(t.device.type != "cpu" for t in tensors):
         return False
     free = available()
@@ -125,7 +126,7 @@ def _global_hooks() -> list[Any]:
 
 
 class ModelState:
-    """All that a model's forwards can write, as it was when this was made."""
+    """A snapshot of everything that a model's forward can write."""
 
     def __init__(self, root: nn.Module) -> None:
         self._modules, self._parameters = _Modules(root), _Parameters(root)
@@ -135,10 +136,10 @@ class ModelState:
         self._flag = torch_module._global_is_full_backward_hook
 
     def restore(self, *, careful: bool = True) -> list[str]:
-        """Put it back: names of parameters that were written and could not be put back.
+        """Restore everything; return the names of parameters that changed and have no copy.
 
-        Without `careful`, the contents of parameters only where torch counted a write of them,
-        which saves passes over the whole model; `differs` then tells whether that was enough.
+        Without `careful`, parameters are restored only if torch counted a write. This saves passes
+        over the whole model; `differs` then tells whether it was enough.
         """
         self._modules.restore()
         written = self._parameters.restore(careful=careful)
@@ -147,15 +148,15 @@ class ModelState:
         return written
 
     def differs(self) -> bool:
-        """Whether a parameter holds something else: it was written through `.data`, uncounted."""
+        """Whether a parameter changed without being counted, as through `.data`."""
         return self._parameters.differ()
 
 
 @contextmanager
 def preserve_state(root: nn.Module, written: list[str]) -> Iterator[None]:
-    """Put back whatever the body's forwards write, also where they raise.
+    """Restore everything that forwards in the block write, also if they raise.
 
-    Names of parameters that were written all the same are added to `written`.
+    The names of parameters that changed and could not be restored are added to `written`.
     """
     snapshot = ModelState(root)
     with generators_kept():
@@ -167,10 +168,10 @@ def preserve_state(root: nn.Module, written: list[str]) -> Iterator[None]:
 
 @contextmanager
 def room_for_hooks() -> Iterator[None]:
-    """Raise the recursion limit: a hooked call of a module takes more frames than a bare one."""
+    """Raise the recursion limit: a call of a module takes more frames with hooks than without."""
     more = sys.getrecursionlimit() // 2 + 100
     sys.setrecursionlimit(sys.getrecursionlimit() + more)
     try:
         yield
-    finally:  # another may have raised it since, and stay
+    finally:  # subtract, since other code may have raised the limit in between
         sys.setrecursionlimit(sys.getrecursionlimit() - more)

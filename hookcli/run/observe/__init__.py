@@ -1,1 +1,1 @@
-"""Observers on the model: calls, gradients, parameters, time."""
+"""Observers of a run: calls, gradients, parameters, times."""

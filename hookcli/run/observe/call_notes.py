@@ -1,4 +1,4 @@
-"""What keeps hooks from firing, or from meaning what they seem to: said where it happens."""
+"""Notes on calls whose hooks do not fire, or whose values need an explanation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OTHERS = "ran with parameters other than its own: hooks on its own parameters d
 
 
 class CallNotes:
-    """Looks at each call as it starts; `backward` says whether gradients are to come."""
+    """Adds notes to calls when they start; `backward` tells whether the run goes backward."""
 
     def __init__(self, model: Model, *, backward: bool) -> None:
         self._backward = backward
@@ -26,7 +26,7 @@ class CallNotes:
         self._registered = {id(module) for module, _ in module_tree.modules(model.root)}
 
     def enter(self, call: Call) -> None:
-        """Note on a call what is unusual about it."""
+        """Add notes about unusual conditions to a call."""
         if torch._C._functorch.peek_interpreter_stack() is not None:
             call.note(_TRANSFORM)
         if not self._backward:
@@ -41,7 +41,7 @@ class CallNotes:
 
 
 def note_compiled(model: Model, recording: Recording) -> None:
-    """Say that compiled modules are run as written."""
+    """Add the warning that compiled modules run eagerly."""
     if "torch._dynamo" not in sys.modules:
         return
     from torch._dynamo import OptimizedModule
@@ -54,20 +54,20 @@ def note_compiled(model: Model, recording: Recording) -> None:
 
 
 def note_bypassed(recording: Recording, used: Iterable[int]) -> None:
-    """Say which modules were used without a call: no hook on them can fire.
+    """Add a warning with the modules that were used without a call, so their hooks cannot fire.
 
-    `used` are identities of parameters that operators took; a gradient tells it too.
+    `used` are the ids of parameters that were arguments of operators, or that have a gradient.
     """
     called = {call.key for call in recording.calls}
-    taken = set(used)
+    used_parameters = set(used)
     shared = {key for info in recording.modules if info.key in called for key in info.own}
     names = [
         info.name
         for info in recording.modules
         if info.callable
         and info.key not in called
-        and set(info.own) & taken
-        and not set(info.own) <= shared  # a tied weight was used by its other owner
+        and set(info.own) & used_parameters
+        and not set(info.own) <= shared  # a tied weight is used by its other owner
     ]
     if names:
         listed = join_names(names, 5)
@@ -78,5 +78,5 @@ def note_bypassed(recording: Recording, used: Iterable[int]) -> None:
 
 
 def with_gradients(model: Model) -> list[int]:
-    """Identities of the parameters that hold a gradient."""
+    """Return the ids of the parameters that have a gradient."""
     return [id(info.tensor) for info in model.parameters() if info.tensor.grad is not None]

@@ -1,4 +1,4 @@
-"""What reached each parameter: its gradient's figures, its own, and a verdict in a word."""
+"""Statistics of each parameter and its gradient, and the gradient's status."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def note_gradients(
     partly: bool = False,
     norms: bool = False,
 ) -> dict[int, ParameterStep]:
-    """A note for each distinct parameter, by its key, before the optimizer steps.
+    """Return a note for each distinct parameter, by its key, before the optimizer steps.
 
-    `taken` are gradients that torch.autograd.grad gave, by the parameters' keys; else `.grad`.
-    Where backward came `partly`, a gradient that is not there may only not have come yet. With
-    `norms` they are the only figures, in a third of the time.
+    `taken` are gradients computed by torch.autograd.grad, by the parameters' keys; if it is None,
+    `.grad` is used. With `partly`, backward was interrupted, so a missing gradient has no status.
+    With `norms` only norms are computed, in a third of the time.
     """
     measure = norm_of if norms else statistics
     notes: dict[int, ParameterStep] = {}
@@ -47,7 +47,7 @@ def _status(
     if gradient is None:
         return "none"
     if grad is None:
-        return None  # it came, and has no values to tell more
+        return None  # there is a gradient, but its values cannot be read
     if grad["nans"] or grad["infs"]:
         return "non_finite"
-    return "zero" if grad["norm"] == 0 else "ok"  # no square vanishes in a norm
+    return "zero" if grad["norm"] == 0 else "ok"  # squares do not underflow in this norm

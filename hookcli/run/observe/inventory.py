@@ -1,4 +1,4 @@
-"""What a model holds, as plain data: modules, distinct parameters, distinct buffers."""
+"""The contents of a model as plain data: modules, distinct parameters, distinct buffers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hookcli.report.recording import BufferInfo, ParameterInfo, Recording
 class _Before:
     tensor: torch.Tensor
     version: int | None
-    copy: torch.Tensor | None  # of a real one; a fake one has no contents
+    copy: torch.Tensor | None  # None for a fake tensor, which has no values
 
 
 Before: TypeAlias = dict[str, _Before]
@@ -31,7 +31,7 @@ def _version(tensor: torch.Tensor) -> int | None:
 
 
 def note_buffers(model: Model, *, copies: bool = True) -> Before:
-    """What each buffer holds, to tell later which were written; without copies, by versions."""
+    """Return the state of each buffer, to find later which changed; without copies by versions."""
     return {
         b.name: _Before(
             b.tensor,
@@ -44,9 +44,9 @@ def note_buffers(model: Model, *, copies: bool = True) -> Before:
 
 
 def _changed(before: _Before | None, tensor: torch.Tensor) -> bool | None:
-    """Whether a buffer was written; None for a fake one that shows no sign of it.
+    """Whether a buffer changed; None for a buffer without a copy whose version is the same.
 
-    torch's batch norm writes its statistics without counting a version.
+    torch's batch norm writes its statistics without increasing the version.
     """
     if before is None or before.tensor is not tensor:
         return True
@@ -56,7 +56,7 @@ def _changed(before: _Before | None, tensor: torch.Tensor) -> bool | None:
 
 
 def take_inventory(model: Model, recording: Recording, before: Before) -> None:
-    """Fill in the recording's modules, parameters and buffers as they are after the run."""
+    """Fill in the recording's modules, parameters and buffers, after the run."""
     recording.modules = model.modules()
     if any(".quantized." in type(m).__module__ for m, _ in module_tree.modules(model.root)):
         recording.warnings.append("parameters packed inside quantized modules are not counted")

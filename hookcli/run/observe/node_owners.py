@@ -1,4 +1,4 @@
-"""Which call made an autograd node, by the numbers that torch gives to nodes."""
+"""Finds the call that made an autograd node, from the numbers that torch gives to nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NONE = 1 << 63  # AccumulateGrad nodes have the number 2**64 - 1
 
 
 class NodeOwners:
-    """The ranges of numbers that calls took on the thread that ran the model."""
+    """The ranges of node numbers of calls, on the thread that runs the model."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -19,19 +19,19 @@ class NodeOwners:
         self._parents: dict[int, int | None] = {}
 
     def enter(self, call: Call) -> None:
-        """A call starts; they come in the order of their numbers."""
+        """Add a call that starts; calls start in the order of their numbers."""
         if self._starts and call.sequence < self._starts[-1]:
-            return  # of another thread
+            return  # a call of another thread
         self._starts.append(call.sequence)
         self._orders.append(call.order)
         self._parents[call.order] = call.parent
 
     def leave(self, call: Call, end: int) -> None:
-        """A call ended when the next node's number was `end`."""
+        """Note that a call ended when the next node's number was `end`."""
         self._ends[call.order] = end
 
     def of(self, number: int) -> int | None:
-        """The order of the innermost call that made the node with this number."""
+        """Return the order of the innermost call that made the node with this number."""
         if number >= _NONE:
             return None
         i = bisect_right(self._starts, number) - 1

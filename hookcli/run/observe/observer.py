@@ -1,4 +1,4 @@
-"""What looks on at a run beside the hooks: it may read every value and change none."""
+"""The protocol of observers: they see every call in addition to the hooks, and change nothing."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from hookcli.models.model import Call, Model
 
 
 class Observer(Protocol):
-    """Told of every call, after the hooks of the configuration."""
+    """An observer of a run. Its methods are called after the hooks of the configuration."""
 
     def begin(self, model: Model) -> None:
-        """The model is ready, and has not run."""
+        """Handle the model before it runs."""
         ...
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        """A call starts."""
+        """Handle a call that starts."""
         ...
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
-        """A call ended."""
+        """Handle a call that ended, with its output or the error that it raised."""
         ...
 
     def gradients(self, model: Model) -> None:
-        """Backward has ended: gradients stand on the parameters."""
+        """Handle the end of backward: the parameters have their gradients."""
         ...

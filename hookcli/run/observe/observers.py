@@ -1,4 +1,4 @@
-"""All that looks on while a plan is carried out, told of every call, phase and firing."""
+"""All observers of a run, behind one object that is called for every call and phase."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def held_tensors(model: Model) -> list[torch.Tensor]:
-    """Parameters, their gradients, and buffers."""
+    """Return the parameters, their gradients, and the buffers."""
     parameters = [info.tensor for info in model.parameters()]
     grads = [p.grad for p in parameters if p.grad is not None]
     return [*parameters, *grads, *(info.tensor for info in model.buffers())]
@@ -35,13 +35,13 @@ def held_tensors(model: Model) -> list[torch.Tensor]:
 def _wanted(model: Model, patterns: tuple[str, ...]) -> GradInputs | None:
     if not patterns:
         return None
-    from hookcli.run.grad_inputs import GradInputs  # and what finds targets, which few runs need
+    from hookcli.run.grad_inputs import GradInputs  # few runs need it and what it imports
 
     return GradInputs(model, patterns)
 
 
 class Observers:
-    """Recorder, engine, counter and the rest behind the two functions that a model calls."""
+    """The recorder, hook engine, operator counter, timeline and other observers of a run."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Observers:
         self.recorder = Recorder(recording, progress, engine.context, doubts)
         self.recorder.counted = plan.flops
         self._owners = NodeOwners()
-        self._asides = CallNotes(model, backward=plan.goes_backward)
+        self._call_notes = CallNotes(model, backward=plan.goes_backward)
         self.timeline = Timeline() if plan.timings else None
         self.wanted = _wanted(model, plan.backward.inputs)
         self.counter: OperatorCounter | None = None
@@ -74,9 +74,9 @@ class Observers:
             engine.watched_by(self.timeline.event)
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        """A call starts."""
+        """Handle a call that starts."""
         self._owners.enter(call)
-        self._asides.enter(call)
+        self._call_notes.enter(call)
         self.recorder.enter(call, batch)
         if self._engine.hooks:
             self._engine.enter(call, batch)
@@ -88,7 +88,7 @@ class Observers:
             self.timeline.enter(call)
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
-        """A call ended."""
+        """Handle a call that ended."""
         if self.timeline is not None:
             self.timeline.leave(call)
         self._owners.leave(call, torch._C._autograd._get_sequence_nr())
@@ -102,36 +102,36 @@ class Observers:
             observer.leave(call, output, error)
 
     def phase(self, name: str) -> None:
-        """A phase begins."""
+        """Handle a phase that begins."""
         self.recorder.phase = name
         self._progress(name, None, self._engine.context.step)
         if self.timeline is not None:
             self.timeline.phase(self._engine.context.step, name)
 
     def backward_from(self, start: torch.Tensor) -> None:
-        """Backward is about to start from this tensor."""
+        """Attach what observes the backward pass that starts from this tensor."""
         self._engine.before_backward(start)
         if self.timeline is not None:
             self.timeline.watch(start, self._owners)
 
     def after_backward(self) -> None:
-        """Gradients stand on the parameters, before a step with them."""
+        """Tell the observers that the parameters have gradients, before the optimizer's step."""
         for observer in self._observers:
             observer.gradients(self._model)
 
     def end(self, batch: Batch) -> None:
-        """The run is over, however it ended."""
+        """End the run, after success or failure."""
 
         def alive() -> list[torch.Tensor]:
-            given = [t for _, t, _ in argument_leaves(batch.args, batch.kwargs)]
-            return [*held_tensors(self._model), *given]
+            inputs = [t for _, t, _ in argument_leaves(batch.args, batch.kwargs)]
+            return [*held_tensors(self._model), *inputs]
 
         self._engine.judge(self._recording, alive)
         if self.timeline is not None:
             self._recording.timings = self.timeline.data()
 
     def conclude(self) -> None:
-        """Say what the whole of the run tells; its inventory has been taken."""
+        """Add the warnings about the whole run, after `take_inventory`."""
         note_compiled(self._model, self._recording)
         if self._recording.failure is None:
             used = self.counter.used if self.counter else with_gradients(self._model)

@@ -1,4 +1,4 @@
-"""Turns the calls that a model makes into notes: shapes, order, who called whom, who failed."""
+"""Records the calls of a model: shapes, order, parents, and the call that failed."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from hookcli.run.observe.node_owners import NodeOwners
 
 
 class Progress(Protocol):
-    """Told each phase, with its step, and each call as it starts."""
+    """A function that is called with each phase and its step, and with each call."""
 
     def __call__(self, phase: str, note: CallNote | None, step: int | None = None) -> None:
-        """Tell that it runs now."""
+        """Report the phase and the call that are running now."""
 
 
 def _sizes(module: Any) -> tuple[int, int, int] | None:
-    """Own, all and trainable parameters in elements; None while one is uninitialised."""
-    below = [(p, owner) for p, _, owner in module_tree.tensors(module, "_parameters")]
-    if any(is_lazy(p) for p, _ in below):
+    """Return the numbers of own, all and trainable elements; None if one is uninitialized."""
+    parameters = [(p, owner) for p, _, owner in module_tree.tensors(module, "_parameters")]
+    if any(is_lazy(p) for p, _ in parameters):
         return None
     return (
-        sum(p.numel() for p, owner in below if owner is module),
-        sum(p.numel() for p, _ in below),
-        sum(p.numel() for p, _ in below if p.requires_grad),
+        sum(p.numel() for p, owner in parameters if owner is module),
+        sum(p.numel() for p, _ in parameters),
+        sum(p.numel() for p, _ in parameters if p.requires_grad),
     )
 
 
 class Recorder:
-    """Notes every call into `recording`, and says at each step which one is running.
+    """Adds every call to `recording`, and tracks the running call.
 
-    `progress(phase, note)` is told the innermost running call, so that a process that dies
-    without a word can be told where it was.
+    `progress(phase, note)` gets the innermost running call, so that the parent process knows where
+    a process was when it died.
     """
 
     def __init__(
@@ -61,18 +61,18 @@ class Recorder:
         self._doubts = doubts
         self._progress = progress
         self._running: dict[int, CallNote] = {}
-        self._called: dict[int, Any] = {}  # an id stays taken while its module lives
+        self._called: dict[int, Any] = {}  # keeps modules alive, so that ids stay unique
         self._lock = threading.Lock()
         self.running: CallNote | None = None  # the innermost call, on the thread that ran last
         self.activations: Activations | None = None
         self._failed: tuple[BaseException, CallNote] | None = None
         self._by_order: dict[int, CallNote] = {}
-        self._backward: CallNote | None = None  # the call whose backward ran last, as far as seen
+        self._backward: CallNote | None = None  # the call whose backward hook fired last
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        """A forward starts."""
+        """Record a call that starts."""
         if call.notes is None:
-            call.notes = []  # what is said of it later is in the row too
+            call.notes = []  # shared with the row, which shows later notes too
         note = CallNote(
             order=call.order,
             key=call.key,
@@ -92,7 +92,7 @@ class Recorder:
         self._called[call.key] = call.module
         with self._lock:
             self._running[call.order] = note
-            if not self._clock.step:  # the rows are those of the first step
+            if not self._clock.step:  # only calls of the first step become rows
                 self._recording.calls.append(note)
             self._by_order[call.order] = note
             self.running = note
@@ -101,7 +101,7 @@ class Recorder:
             self._doubts.check(call.module, *batch)
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
-        """A forward ends, with its output or with what it raised."""
+        """Record the end of a call, with its output or the error that it raised."""
         with self._lock:
             note = self._running.pop(call.order)
         parent = None if call.parent is None else self._running.get(call.parent)
@@ -123,9 +123,10 @@ class Recorder:
             self._doubts.check_output(call.module, output)
 
     def cost_of(self, owners: NodeOwners) -> Callable[[], Ledger | None]:
-        """Where an operator's cost goes: the running call, in backward the one that made its node.
+        """Return a function that gives the row to which an operator's cost is added.
 
-        Steps after the first are not counted.
+        It is the running call; in backward, the call that made the running node. Steps after the
+        first are not counted.
         """
         backward = self._recording.backward
 
@@ -143,17 +144,17 @@ class Recorder:
         return current
 
     def fired(self, event: EventNote) -> None:
-        """A hook fired: in backward that says where it has come."""
+        """Report progress in backward, from the call whose hook fired."""
         if event.phase != "backward" or event.order is None:
             return
         note = self._by_order.get(event.order)
-        if note is None or note is self._backward or self._holds(note, self._backward):
+        if note is None or note is self._backward or self._contains(note, self._backward):
             return
         self._backward = note
         self._progress("backward", note)
 
-    def _holds(self, outer: CallNote, inner: CallNote | None) -> bool:
-        """Whether one call ran inside the other: a container's output is its last child's too."""
+    def _contains(self, outer: CallNote, inner: CallNote | None) -> bool:
+        """Whether `inner` ran inside `outer`; a container's output is also its last child's."""
         while inner is not None and inner.parent is not None:
             inner = self._by_order.get(inner.parent)
             if inner is outer:
@@ -161,11 +162,11 @@ class Recorder:
         return False
 
     def knows(self, call: Call) -> bool:
-        """Whether this call was noted as it started."""
+        """Whether this call was recorded when it started."""
         return call.order in self._running
 
     def size_strangers(self) -> None:
-        """Count the parameters of modules that the model does not hold, or no longer."""
+        """Count the parameters of called modules that are not, or no longer, part of the model."""
         known = {module.key for module in self._recording.modules}
         strangers = {key: m for key, m in self._called.items() if key not in known}
         sizes = {key: _sizes(module) for key, module in strangers.items()}
@@ -173,7 +174,7 @@ class Recorder:
             note.sizes = sizes.get(note.key)
 
     def failed_in(self, error: BaseException) -> CallNote | None:
-        """The innermost call that `error` left; else the innermost one still running."""
+        """Return the innermost call that raised `error`, else the innermost running call."""
         if self._failed is not None and self._failed[0] is error:
             return self._failed[1]
         running = max(self._running.values(), key=lambda note: note.order, default=None)

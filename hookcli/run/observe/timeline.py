@@ -1,4 +1,4 @@
-"""When things happened: phases, calls, nodes, firings. Microseconds from the run's start."""
+"""Times of phases, calls, nodes and events, in microseconds from the start of the run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hookcli.run.observe.node_owners import NodeOwners
 
 
 class _Started(Portable):
-    """A node's prehook: it starts now."""
+    """A prehook that notes the start of a node."""
 
     def __init__(self, timeline: Timeline, number: int) -> None:
         self._timeline, self._number = timeline, number
@@ -26,7 +26,7 @@ class _Started(Portable):
 
 
 class _Ended(Portable):
-    """A node's hook: it has run."""
+    """A hook that notes the end of a node."""
 
     def __init__(self, timeline: Timeline, number: int, owner: int | None, name: str) -> None:
         self._timeline, self._number, self._owner, self._name = timeline, number, owner, name
@@ -36,7 +36,10 @@ class _Ended(Portable):
 
 
 class Timeline:
-    """Collects times; `data` is the report's `timings`. `zero` is when they begin, by the clock."""
+    """Collects times; `data` returns the report's `timings`.
+
+    `zero` is the start in nanoseconds of `perf_counter_ns`.
+    """
 
     def __init__(self) -> None:
         self.zero = perf_counter_ns()
@@ -57,52 +60,52 @@ class Timeline:
         return self._threads.setdefault(threading.get_ident(), len(self._threads))
 
     def phase(self, step: int, name: str) -> None:
-        """A phase begins, and the one before ends."""
+        """Begin a phase, and end the previous one."""
         self.end()
         self._phase = [step, name, self._now()]
 
     def end(self) -> None:
-        """The phase that runs ends."""
+        """End the current phase."""
         if self._phase is not None:
             self._phases.append([*self._phase, self._now()])
             self._phase = None
 
     def enter(self, call: Call) -> None:
-        """A call starts."""
+        """Note the start of a call."""
         self._open[call.order] = self._now()
 
     def leave(self, call: Call) -> None:
-        """It ends."""
+        """Note the end of a call."""
         start = self._open.pop(call.order, None)
         if start is not None:
             self._calls.append([call.order, self._thread(), start, self._now()])
 
     def event(self, note: EventNote) -> None:
-        """A hook fired."""
+        """Note the time of an event."""
         self._events.append([note.seq, self._now(), self._thread()])
 
     def watch(self, start: torch.Tensor, owners: NodeOwners) -> None:
-        """Time every autograd node behind a tensor, told by the call that made it."""
+        """Measure every autograd node of a tensor's graph; `owners` finds the call that made it."""
         for i, node in enumerate(nodes_since([start], 0)):
             node.register_prehook(_Started(self, i))
             node.register_hook(_Ended(self, i, owners.of(node._sequence_nr()), node.name()))
 
     def node_started(self, number: int) -> None:
-        """A node starts."""
+        """Note the start of a node."""
         self._running[number] = self._now()
 
     def node_ended(self, number: int, owner: int | None, name: str) -> None:
-        """It has run."""
+        """Note the end of a node."""
         start = self._running.pop(number, None)
         if start is not None:
             self._nodes.append([owner, name, self._thread(), start, self._now()])
 
     def bucket(self, step: int, index: int, start: int, end: int) -> None:
-        """A bucket of gradients was averaged; in nanoseconds of the process's clock."""
-        self._buckets.append([step, index, *((at - self.zero) / 1000 for at in (start, end))])
+        """Note the averaging of a gradient bucket, with times of `perf_counter_ns`."""
+        self._buckets.append([step, index, *((time - self.zero) / 1000 for time in (start, end))])
 
     def data(self) -> dict[str, Any]:
-        """The report's `timings`."""
+        """Return the report's `timings`."""
         self.end()
         return {
             "unit": "us",

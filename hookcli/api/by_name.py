@@ -88,9 +88,9 @@ def _text(name: str, value: Any) -> str:
 def _inputs(inputs: Any) -> Sequence[str]:
     if inputs is None:
         return ()
-    given = (inputs,) if isinstance(inputs, str) else inputs
-    if isinstance(given, list | tuple) and all(isinstance(item, str) for item in given):
-        return given
+    texts = (inputs,) if isinstance(inputs, str) else inputs
+    if isinstance(texts, list | tuple) and all(isinstance(item, str) for item in texts):
+        return texts
     raise RequestError(
         "inputs must be strings for a model that is given by name",
         place="inputs",

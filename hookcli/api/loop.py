@@ -211,7 +211,7 @@ class Attached:
             self._engine.release()
             self._clock.calls.forget_passes()
         else:
-            self._engine.release(told=True)
+            self._engine.release(only_fired=True)
 
     @property
     def events(self) -> list[EventNote]:

@@ -35,7 +35,7 @@ def options(spec: DistributedSpec, *, unused: bool) -> dict[str, Any]:
 
 def wrap(
     root: nn.Module,
-    given: dict[str, Any],
+    kwargs: dict[str, Any],
     device: torch.device,
     entry: Callable[[Any, Any], Any],
     place: str,
@@ -48,7 +48,7 @@ def wrap(
     """
     try:
         ddp = DistributedDataParallel(
-            root, device_ids=None if device.type == "cpu" else [device], **given
+            root, device_ids=None if device.type == "cpu" else [device], **kwargs
         )
     except (RuntimeError, ValueError, TypeError, NotImplementedError) as error:
         raise ModelError(

@@ -14,7 +14,7 @@ from hookcli.catalogue.actions import CATALOGUE as ACTIONS, Reads
 from hookcli.catalogue.kind import Returned
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.hooks.context import Context
-from hookcli.hooks.misuse.edits import Given
+from hookcli.hooks.misuse.edits import ArgumentSnapshot
 from hookcli.hooks.misuse.firings import unchanged_attributes
 from hookcli.hooks.misuse.retention import Retention
 from hookcli.hooks.misuse.returns import check_return
@@ -176,11 +176,11 @@ class Hook(Portable):
 
     def _act(self, event: Event, again: Callable[[], Any] | None) -> Any | None:
         """Run the actions in order; return the new value, or None if no action changed it."""
-        given = event.value
+        original = event.value
         before = None
         if self.foreign:
-            before = Given(self.spec, event, self.context)
-            self.retention.note(given, event.target)
+            before = ArgumentSnapshot(self.spec, event, self.context)
+            self.retention.note(original, event.target)
         new = None
         for action in self._actions:
             result = action(event)
@@ -197,9 +197,9 @@ class Hook(Portable):
 
     _edited: Any = None
 
-    def _changed(self, given: Any, event: Event) -> float | None:
+    def _changed(self, original: Any, event: Event) -> float | None:
         """Return the 2-norm of the change over all tensors; None if values are not known."""
-        old = tensors_in(given if self._edited is None else self._edited)
+        old = tensors_in(original if self._edited is None else self._edited)
         self._edited = None
         new = tensors_in(event.value)
         if len(old) != len(new):

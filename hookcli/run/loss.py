@@ -149,11 +149,11 @@ def loss_function(
     return _checked(function(text, f"--loss {text}"), text, f"--loss {text}")
 
 
-def _checked(theirs: Callable[..., Any], name: str, place: str) -> Loss:
+def _checked(function: Callable[..., Any], name: str, place: str) -> Loss:
     """Return the user's function with a check of what it returns."""
 
-    def given(output: Any) -> torch.Tensor:
-        loss = theirs(output)
+    def checked(output: Any) -> torch.Tensor:
+        loss = function(output)
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
             raise ModelError(
                 f"{name} must return a tensor of one element that requires grad",
@@ -162,4 +162,4 @@ def _checked(theirs: Callable[..., Any], name: str, place: str) -> Loss:
             )
         return loss.reshape(())
 
-    return given
+    return checked

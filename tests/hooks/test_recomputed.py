@@ -33,7 +33,7 @@ def test_a_hook_that_fires_again_in_a_checkpoint_is_told(reentrant, tmp_path):
     report = hookcli.trace(Net(reentrant=reentrant), torch.randn(2, 4), config=path)
     (row,) = report.checks
     assert (row.target, row.severity) == ("fc", "warning")
-    assert "fired once more" in row.message
+    assert "fired 1 more time" in row.message
     assert [e.recomputed for e in report.events if e.target == "fc"] == [False, True]
 
 

@@ -156,12 +156,12 @@ class CallTensorHooks:
         self._together.clear()
         self._running.clear()
 
-    def release_told(self) -> None:
+    def release_fired(self) -> None:
         """Free the graphs of shares that have fired, as another forward of the step begins."""
         for share in self._shares:
-            if share.told:
+            if share.fired:
                 share.close()
-        self._shares = [share for share in self._shares if not share.told]
+        self._shares = [share for share in self._shares if not share.fired]
 
     def _hook_shares(
         self, tap: CallTensorHook, call: Call, edges: dict[str, Edge], outputs: list[torch.Tensor]

@@ -56,10 +56,10 @@ class Queue(Portable):
 class _Packed:
     """The object in the graph for a saved tensor: the result of pack, and where it was saved."""
 
-    __slots__ = ("held", "site")
+    __slots__ = ("site", "value")
 
-    def __init__(self, held: Any, site: Site) -> None:
-        self.held, self.site = held, site
+    def __init__(self, value: Any, site: Site) -> None:
+        self.value, self.site = value, site
 
 
 class SavedTensors(Portable):
@@ -84,8 +84,8 @@ class SavedTensors(Portable):
 
     def unpack(self, packed: Any) -> Any:
         """Fire when backward reads a saved tensor; PyTorch calls this."""
-        new = self._hook.fire(packed.site, packed.held, lambda value: (value,), node="unpack")
-        return packed.held if new is None else new
+        new = self._hook.fire(packed.site, packed.value, lambda value: (value,), node="unpack")
+        return packed.value if new is None else new
 
     def enter(self, call: Call) -> None:
         """Activate the pair when a call of one of its modules starts."""

@@ -71,14 +71,14 @@ class InputGradient(Portable):
     each other.
     """
 
-    def __init__(self, places: list[tuple[Any, int]], tell: Callable[[Terms], None]) -> None:
+    def __init__(self, places: list[tuple[Any, int]], fire: Callable[[Terms], None]) -> None:
         self._nodes = [node for node, _ in places]
         self._task = -1
         self._waiting = 0
-        self._held: torch.Tensor | None = None
-        self._ours = False  # whether the held tensor is a sum that we made
-        self.told = False
-        self._tell = tell
+        self._partial: torch.Tensor | None = None
+        self._ours = False  # whether the partial sum is a tensor that we made
+        self.fired = False
+        self._fire = fire
         self._handles = [node.register_hook(_Part(self, slot)) for node, slot in places]
 
     def close(self) -> None:
@@ -92,18 +92,18 @@ class InputGradient(Portable):
         """Add the term of one node; None if it sends no gradient."""
         task = torch._C._current_graph_task_id()
         if task != self._task:  # another backward pass, which may not run all of the nodes
-            self._task, self._held, self._ours = task, None, False
+            self._task, self._partial, self._ours = task, None, False
             self._waiting = 1 if len(self._nodes) == 1 else self._to_come()
-        terms = tuple(term for term in (self._held, gradient) if term is not None)
-        self._held = None
+        terms = tuple(term for term in (self._partial, gradient) if term is not None)
+        self._partial = None
         self._waiting -= 1
         if self._waiting:
-            self._held = total(terms, ours=self._ours) if terms else None
+            self._partial = total(terms, ours=self._ours) if terms else None
             self._ours |= len(terms) > 1
             return
-        self._task, self.told = -1, True
+        self._task, self.fired = -1, True
         if terms:
-            self._tell(terms)
+            self._fire(terms)
 
     def _to_come(self) -> int:
         running = current_node()

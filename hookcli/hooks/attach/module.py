@@ -161,9 +161,9 @@ class _NotScripted(Portable):
     def __init__(self, function: ModuleHook) -> None:
         self._function = function
 
-    def __call__(self, module: nn.Module, *given: Any) -> Any:
+    def __call__(self, module: nn.Module, *args: Any) -> Any:
         """Fire; PyTorch calls this."""
-        return None if tapped_of(module) is not None else self._function(module, *given)  # type: ignore[operator]
+        return None if tapped_of(module) is not None else self._function(module, *args)  # type: ignore[operator]
 
 
 def attach_global_forward_pre(
@@ -272,15 +272,15 @@ class ForwardPreKeywords(ModuleHook):
 class Forward(ModuleHook):
     """`forward`, with or without keyword arguments."""
 
-    def __call__(self, module: nn.Module, *given: Any) -> Any:
+    def __call__(self, module: nn.Module, *args: Any) -> Any:
         """Fire; PyTorch calls this with (args, output) or (args, kwargs, output)."""
         site, hook = self.site(module), self._hook
         if site is None:
             return None
         if hook.looks_only:
-            hook.look(site, given[-1])
+            hook.look(site, args[-1])
             return None
-        return hook.fire(site, given[-1], lambda value: (module, *given[:-1], value))
+        return hook.fire(site, args[-1], lambda value: (module, *args[:-1], value))
 
 
 class BackwardModuleHook(ModuleHook):

@@ -24,19 +24,19 @@ class StateHook(Portable):
         self._names = names
         self._of_entries = hook.kind.returned is Returned.ENTRIES
 
-    def __call__(self, module: nn.Module, *given: Any) -> None:
+    def __call__(self, module: nn.Module, *args: Any) -> None:
         """Fire; PyTorch calls this. The arguments differ by kind."""
         name = self._names.get(id(module))
         if name is None:
             return
         if not self._of_entries:
-            self._hook.fire(Site(name, module), None, lambda _: (module, *given))
+            self._hook.fire(Site(name, module), None, lambda _: (module, *args))
             return
-        state, prefix = given[0], given[1]
+        state, prefix = args[0], args[1]
 
         def native(value: dict[str, Any]) -> tuple[Any, ...]:
             _write(state, prefix, value)
-            return module, *given
+            return module, *args
 
         _write(
             state,

@@ -47,7 +47,7 @@ class _Seen:
             return not same_bits(self.copy, self.tensor.detach())
 
 
-class Given:
+class ArgumentSnapshot:
     """The arguments of the user's function, as they were before it ran."""
 
     def __init__(self, spec: HookSpec, event: Event, context: Context) -> None:
@@ -65,7 +65,7 @@ class Given:
                 copy = _copy(tensor) if copied else None
                 self._seen[id(tensor)] = _Seen(label, tensor, _version(tensor), copy)
         self._value_copies = [self._copy_of(tensor) for _, tensor, _ in leaves(self._value)]
-        self._places = self._held()
+        self._places = self._tensor_ids()
 
     @property
     def _of_state_dict(self) -> bool:
@@ -87,7 +87,7 @@ class Given:
         copy = self._seen[id(tensor)].copy
         return tensor if copy is None else copy
 
-    def _held(self) -> dict[str, int]:
+    def _tensor_ids(self) -> dict[str, int]:
         """Return the id of the tensor at each label; empty if hooks of this kind may replace them.
 
         Entries of a state dict may be replaced.
@@ -105,7 +105,7 @@ class Given:
         """
         edited = [seen.label for seen in self._seen.values() if seen.edited(self._context)]
         if not returned:
-            now = self._held()
+            now = self._tensor_ids()
             moved = (label for label in self._places if now.get(label) != self._places[label])
             added = (label for label in now if label not in self._places)
             edited += [label for label in (*moved, *added) if label not in edited]
@@ -129,12 +129,12 @@ class Given:
 
 def _arguments(spec: HookSpec, event: Event) -> list[tuple[str, Any]]:
     """Return the arguments that contain tensors, with their names in the catalogue's signature."""
-    given = event.arguments
+    values = event.arguments
     function = event.node if CATALOGUE[spec.kind].pair else "hook"
-    names = _names(CATALOGUE[spec.kind].signature, function or "hook", len(given))
+    names = _names(CATALOGUE[spec.kind].signature, function or "hook", len(values))
     return [
         (name, argument)
-        for name, argument in zip(names, given, strict=True)
+        for name, argument in zip(names, values, strict=True)
         if isinstance(argument, _CONTAINERS) or argument is event.value
     ]
 

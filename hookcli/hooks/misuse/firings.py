@@ -70,9 +70,9 @@ def unfulfilled(
             yield never_fired(hook)
         if hook.again and _counts_calls(hook) and not everywhere(hook.spec):
             yield ran_again(hook)
-        kept = kept_alive(hook, alive()) if alive is not None and hook.foreign else None
-        if kept is not None:
-            yield kept
+        finding = kept_alive(hook, alive()) if alive is not None and hook.foreign else None
+        if finding is not None:
+            yield finding
 
 
 def _counts_calls(hook: Hook) -> bool:

@@ -17,7 +17,7 @@ _MOST = 512  # storages that are tracked for one hook
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _Entry:
     storage: Any
     size: int
     target: str
@@ -27,7 +27,7 @@ class Retention:
     """Weak references to the storages of the tensors that a hook was given."""
 
     def __init__(self) -> None:
-        self._seen: dict[int, _Held] = {}
+        self._seen: dict[int, _Entry] = {}
 
     def note(self, value: Any, target: str) -> None:
         """Track the tensors of a value that the hook was given."""
@@ -35,7 +35,7 @@ class Retention:
             storage = storage_of(tensor)
             if storage is not None and storage.nbytes() and len(self._seen) < _MOST:
                 reference = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
-                self._seen.setdefault(storage._cdata, _Held(reference, storage.nbytes(), target))
+                self._seen.setdefault(storage._cdata, _Entry(reference, storage.nbytes(), target))
 
     def alive(self, others: Iterable[torch.Tensor]) -> tuple[int, int, str] | None:
         """Return (count, bytes, first target) of storages that are still alive; None if none is.
@@ -47,10 +47,10 @@ class Retention:
         known = {storage._cdata for t in others if (storage := storage_of(t)) is not None}
         gc.collect()
         left = [
-            held
-            for key, held in self._seen.items()
-            if key not in known and not held.storage.expired()
+            entry
+            for key, entry in self._seen.items()
+            if key not in known and not entry.storage.expired()
         ]
         if not left:
             return None
-        return len(left), sum(held.size for held in left), left[0].target
+        return len(left), sum(entry.size for entry in left), left[0].target

@@ -47,8 +47,8 @@ def check_return(spec: HookSpec, event: Event, result: Any, context: Context) ->
             f"the hook returned {what} instead of a tensor, and PyTorch passes it on",
         )
         return True
-    given, got = leaves(event.value), leaves(result)
-    if given and not got and not isinstance(result, tuple):
+    before, after = leaves(event.value), leaves(result)
+    if before and not after and not isinstance(result, tuple):
         _tell(
             spec,
             event,
@@ -100,11 +100,11 @@ def _fits(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
     return True
 
 
-def _misfit(given: tuple[Any, ...], got: tuple[Any, ...]) -> str | None:
-    """Return what the hook must return and what it returned; None if torch accepts `got`."""
-    if len(got) != len(given):
-        return f"a tuple of length {len(given)}, got length {len(got)}"
-    for i, (old, new) in enumerate(zip(given, got, strict=True)):
+def _misfit(expected: tuple[Any, ...], returned: tuple[Any, ...]) -> str | None:
+    """Return what the hook must return and what it returned; None if torch accepts it."""
+    if len(returned) != len(expected):
+        return f"a tuple of length {len(expected)}, got length {len(returned)}"
+    for i, (old, new) in enumerate(zip(expected, returned, strict=True)):
         if new is None:
             continue
         if not isinstance(new, torch.Tensor):

@@ -70,7 +70,7 @@ def _call(spec: FunctionSpec, text: str) -> Any:
         raise ModelError(
             f"{spec.name}() failed: {failure.type}: {failure.message}",
             place=failure.place or place,
-            hint="write a function that takes no arguments and returns the batch",
+            hint="write a function without arguments that returns the batch",
             details=failure.details,
         ) from None
 

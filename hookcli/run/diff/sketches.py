@@ -29,7 +29,7 @@ class SketchObserver:
     """
 
     def __init__(self, measurements: list[Measurement]) -> None:
-        self._found = measurements
+        self._measurements = measurements
         self._projector = Projector()
         self._running: dict[int, dict[str, Any]] = {}
         self._known: dict[int, tuple[weakref.ref[torch.Tensor], int, dict[str, Any] | None]] = {}
@@ -37,7 +37,7 @@ class SketchObserver:
 
     def begin(self, model: Model) -> None:
         """Sketch the parameters and buffers before the run."""
-        self._found.clear()
+        self._measurements.clear()
         for info in model.parameters():
             if not is_lazy(info.tensor):
                 self._note(PARAMETER, info.name, None, self._one(info.tensor))
@@ -70,7 +70,7 @@ class SketchObserver:
 
     def _note(self, probe: str, target: str, call: int | None, value: Any) -> None:
         with self._lock:
-            self._found.append(Measurement(probe, target, call, value, None))
+            self._measurements.append(Measurement(probe, target, call, value, None))
 
     def _all(self, tensors: Iterable[torch.Tensor]) -> list[dict[str, Any] | None]:
         return [self._one(tensor) for tensor in tensors]

@@ -136,9 +136,9 @@ class AttachedHooks(ContextKeeper):
             yield
         self.forward_ended()
 
-    def release(self, *, told: bool = False) -> None:
-        if told:
-            self._attachments.calls.release_told()
+    def release(self, *, only_fired: bool = False) -> None:
+        if only_fired:
+            self._attachments.calls.release_fired()
         else:
             self._attachments.calls.release()
 

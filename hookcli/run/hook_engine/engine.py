@@ -32,7 +32,7 @@ class HookEngine(Protocol):
         None if variables of the user's loop may reference any tensor.
         """
 
-    def watched_by(self, told: Callable[[EventNote], None]) -> None:
+    def watched_by(self, callback: Callable[[EventNote], None]) -> None:
         """Call a function with each event."""
 
     def building(self) -> AbstractContextManager[None]:
@@ -61,8 +61,8 @@ class HookEngine(Protocol):
     def forward_ended(self) -> None:
         """Register the hooks on tensors of several calls, after the root's call."""
 
-    def release(self, *, told: bool = False) -> None:
-        """Remove the hooks on tensors of previous calls; with `told`, only those that fired."""
+    def release(self, *, only_fired: bool = False) -> None:
+        """Remove the hooks on tensors of previous calls; with `only_fired`, those that fired."""
 
     def operators(self) -> AbstractContextManager[Any]:
         """Return the mode in which `op` hooks fire."""
@@ -92,13 +92,13 @@ class ContextKeeper:
         self.context = context
         self.hooks: list[Hook] = []
 
-    def watched_by(self, told: Callable[[EventNote], None]) -> None:
+    def watched_by(self, callback: Callable[[EventNote], None]) -> None:
         """Call a function with each event."""
         note = self.context.note
 
         def both(event: EventNote) -> None:
             note(event)
-            told(event)
+            callback(event)
 
         self.context.note = both
 

@@ -41,7 +41,7 @@ class NoHooks(ContextKeeper):
     def forward_ended(self) -> None:
         pass
 
-    def release(self, *, told: bool = False) -> None:
+    def release(self, *, only_fired: bool = False) -> None:
         pass
 
     def operators(self) -> AbstractContextManager[Any]:

@@ -1,1 +1,1 @@
-"""What rules ask of a run beside its rows: looks at values, and runs with something changed."""
+"""Probes: what rules need in addition to a run's rows, such as values and further runs."""

@@ -1,4 +1,4 @@
-"""The shapes of every call with one sample more: they tell which dimensions hold samples."""
+"""The shapes of every call with one more sample, which show the dimensions of samples."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ PROBE = "grown"
 
 
 def grown(again: Rerun, measured: Sequence[Measurement]) -> list[Measurement]:
-    """A measurement for each call: the shapes of its inputs and outputs, by path.
+    """Return a measurement for each call: the shapes of its inputs and outputs, by path.
 
-    The samples are along the dimension that `measured` says; else along the first or the second,
-    whichever alone lets the model run with one more, and all outputs be longer. There is none
-    where it is not known.
+    The batch dimension is that of `measured`. Without one, it is the first or second dimension if
+    exactly one of them lets the model run with one more sample, with all outputs changing shape. If
+    it is unknown, the list is empty.
     """
     known: dict[str, Any] = next(
         (measurement.value for measurement in measured if measurement.probe == "samples"), {}
     )
     dims = (known["dim"],) if "dim" in known else (0, 1)
-    tried = [measurements for dim in dims if (measurements := _run(again, dim))]
-    return tried[0] if len(tried) == 1 else []
+    results = [measurements for dim in dims if (measurements := _run(again, dim))]
+    return results[0] if len(results) == 1 else []
 
 
 def _run(again: Rerun, dim: int) -> list[Measurement]:
-    """What the calls of one run took and gave; nothing where the outputs are as they were."""
+    """Return the shapes of all calls with one more sample; empty if the outputs do not grow."""
     sizes = [
         t.shape[dim]
         for _, t, _ in argument_leaves(again.batch.args, again.batch.kwargs)
@@ -47,18 +47,18 @@ def _run(again: Rerun, dim: int) -> list[Measurement]:
             return tensor
         return torch.cat((tensor, tensor.narrow(dim, 0, 1)), dim).detach()
 
-    seen = _Shapes(dim, size)
+    shapes = _Shapes(dim, size)
     try:
         base = again.twice()[0]
-        with again.model.observe(seen.enter, seen.leave):
+        with again.model.observe(shapes.enter, shapes.leave):
             more = again.forward("eval", map_batch(again.batch, longer))
-    except Exception:  # noqa: BLE001  # the user's code may raise anything: then it is not known
+    except Exception:  # noqa: BLE001  # the user's code may raise anything: shapes are unknown
         return []
-    return seen.found if _grew(base, more) else []
+    return shapes.measurements if _grew(base, more) else []
 
 
 def _grew(base: Outputs, more: Outputs) -> bool:
-    """Whether every output with a dimension is another in some."""
+    """Whether every output that has dimensions changed its shape."""
     shaped = [path for path, tensor in base.items() if tensor.dim()]
     return bool(shaped) and all(
         path in more
@@ -69,23 +69,23 @@ def _grew(base: Outputs, more: Outputs) -> bool:
 
 
 class _Shapes:
-    """The shapes of each call of a named module."""
+    """Observes the shapes of each call of a registered module."""
 
     def __init__(self, dim: int, size: int) -> None:
-        self.found: list[Measurement] = []
+        self.measurements: list[Measurement] = []
         self._known = {"dim": dim, "samples": size}
         self._inputs: dict[int, dict[str, Any]] = {}
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        """A call starts."""
+        """Note the shapes of a call's inputs."""
         self._inputs[call.order] = {p: list(shape_of(t)) for p, t, _ in argument_leaves(*batch)}
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
-        """A call ended."""
+        """Note the shapes of a call's outputs."""
         inputs = self._inputs.pop(call.order, {})
         if call.late:
             inputs |= {p: list(shape_of(t)) for p, t, _ in argument_leaves((), call.late)}
         if error is None and call.name is not None:
             outputs = {path: list(shape_of(tensor)) for path, tensor, _ in leaves(output)}
             value = {**self._known, "input": inputs, "output": outputs}
-            self.found.append(Measurement(PROBE, call.name, call.index, value, None))
+            self.measurements.append(Measurement(PROBE, call.name, call.index, value, None))

@@ -1,10 +1,11 @@
-"""Whether the output for one sample depends on the others: they are replaced, and it is compared.
+"""Whether the output for one sample depends on the other samples: they are replaced to compare.
 
-The batch dimension is found by running one sample more: every output must then be longer by one in
-one dimension. Scalars are left out: a loss is of all samples. The samples of that run are all
-copies of the last one, and of the next the first: two runs where no sample sees another. Where the
-first run says otherwise, its size, or noise that is drawn for each sample, may be why: then the
-last sample is tried in a batch of the size that was given.
+The batch dimension is found by running one more sample: every output must then grow by one in one
+dimension. Scalars are ignored, since a loss depends on all samples. In that run all samples are
+copies of the last one, and in the next run copies of the first one, so that no sample sees a
+different one. If the output changes in the first of these runs, the reason may be the size of the
+batch or noise drawn for each sample. The last sample is then run again in a batch of the original
+size.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ from hookcli.text import counted, first_line
 
 @dataclass(frozen=True, slots=True)
 class _Along:
-    """A dimension along which inputs hold samples, and that of each output.
+    """The batch dimension of the inputs, and that of each output.
 
-    `more` is what came out for one sample more, all of them copies of the last.
+    `size` is the number of samples. `more` are the outputs for one more sample, with all samples
+    copies of the last one.
     """
 
     dim: int
@@ -39,7 +41,7 @@ class _Along:
 
 @dataclass(frozen=True, slots=True)
 class _Moved:
-    """How far an output of one sample moved when the others were replaced."""
+    """How much an output of one sample changed when the other samples were replaced."""
 
     relative: float
     output: str
@@ -48,20 +50,20 @@ class _Moved:
 
     @property
     def is_coupled(self) -> bool:
-        """Whether that is more than rounding."""
+        """Whether the change is larger than rounding."""
         return not self.relative <= limit_of(self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
 class _Not:
-    """A dimension that is not known to hold the samples. `ran`: it is known not to."""
+    """A dimension that may not be the batch dimension. With `ran` it certainly is not."""
 
     why: str
     ran: bool
 
 
 def samples(again: Rerun, dim: int | None) -> dict[str, Any]:
-    """What was found, or `why` nothing could be."""
+    """Return the largest change of an output of one sample, or `why` it is unknown."""
     base = again.twice()[0]
     along = _nothing_to_replace(again.batch, dim or 0) or _along(again, base, dim or 0)
     if isinstance(along, str):
@@ -70,20 +72,21 @@ def samples(again: Rerun, dim: int | None) -> dict[str, Any]:
         moved = _moved(again, base, along)
         if not isinstance(moved, str) and moved.is_coupled and dim is None:
             moved = _UNCLEAR if _may_be_time(again, base) else moved
-        return _told(along, moved)
+        return _result(along, moved)
     other = None if dim is not None else _along(again, base, 1)
     if not isinstance(other, _Along):
         return {"why": f"the batch dimension is unknown: {along.why}"}
     moved = _moved(again, base, other)
     if not isinstance(moved, str) and moved.is_coupled and not along.ran:
         moved = f"the batch dimension is unknown: {along.why}"
-    return _told(other, moved)
+    return _result(other, moved)
 
 
 _UNCLEAR = "outputs grow along dimensions 0 and 1: set dim to the batch dimension"
 
 
-def _told(along: _Along, moved: _Moved | str) -> dict[str, Any]:
+def _result(along: _Along, moved: _Moved | str) -> dict[str, Any]:
+    """Return the value of the measurement."""
     if isinstance(moved, str):
         return {"why": moved}
     return {
@@ -97,7 +100,7 @@ def _told(along: _Along, moved: _Moved | str) -> dict[str, Any]:
 
 
 def _may_be_time(again: Rerun, base: Outputs) -> bool:
-    """Whether dimension 1 may hold the samples, so that what is coupled along 0 is time."""
+    """Whether dimension 1 may be the batch, so that dimension 0, which is coupled, is time."""
     along = _along(again, base, 1)
     if isinstance(along, _Not):
         return False
@@ -106,7 +109,7 @@ def _may_be_time(again: Rerun, base: Outputs) -> bool:
 
 
 def _size(batch: Batch, dim: int) -> int | None:
-    """How many samples the inputs hold along a dimension: what the first that has it says."""
+    """Return the number of samples along a dimension, from the first input that has it."""
     for _, tensor, _ in argument_leaves(batch.args, batch.kwargs):
         if tensor.dim() > dim:
             return tensor.shape[dim]
@@ -114,7 +117,7 @@ def _size(batch: Batch, dim: int) -> int | None:
 
 
 def _nothing_to_replace(batch: Batch, dim: int) -> str:
-    """Why no sample has another in the place of which one could be put, or ""."""
+    """Return why no sample can be replaced by a different one; "" if one can."""
     size = _size(batch, dim)
     if size is None:
         return f"no input has a dimension {dim}"
@@ -126,7 +129,7 @@ def _nothing_to_replace(batch: Batch, dim: int) -> str:
 
 
 def _along(again: Rerun, base: Outputs, dim: int) -> _Along | _Not:
-    """The dimension of samples of each output, or why there is none."""
+    """Return the batch dimension of each output, or why this is not the batch dimension."""
     size = _size(again.batch, dim)
     if size is None or size < 2:
         return _Not(f"no input has two samples along dimension {dim}", ran=False)
@@ -152,19 +155,20 @@ def _along(again: Rerun, base: Outputs, dim: int) -> _Along | _Not:
 
 
 def _grown(before: torch.Size, after: torch.Size, size: int) -> int | None:
-    """The one dimension that went from as many as there are samples to one more."""
+    """Return the only dimension that grew, from the number of samples to one more; else None."""
     if len(before) != len(after):
         return None
-    other = [i for i, (b, a) in enumerate(zip(before, after, strict=True)) if a != b]
-    if len(other) != 1 or (before[other[0]], after[other[0]]) != (size, size + 1):
+    changed = [i for i, (b, a) in enumerate(zip(before, after, strict=True)) if a != b]
+    if len(changed) != 1 or (before[changed[0]], after[changed[0]]) != (size, size + 1):
         return None
-    return other[0]
+    return changed[0]
 
 
 def _moved(again: Rerun, base: Outputs, along: _Along) -> _Moved | str:
-    """The output that moved most, with the first sample alone and with the last.
+    """Return the output that changed most, for the first and for the last sample.
 
-    The last was alone where there was one sample more. Where it moved there it is tried again.
+    For the last sample the run with one more sample is used. If an output changed there, the last
+    sample is run again in a batch of the original size.
     """
     kept = {path: base[path] for path in along.outputs if _is_compared(base[path])}
     if not kept:
@@ -174,15 +178,15 @@ def _moved(again: Rerun, base: Outputs, along: _Along) -> _Moved | str:
         return first
     last = _most(kept, along.more, along, along.size - 1, everywhere=True)
     if last.is_coupled:
-        again_last = _alone_and_moved(again, kept, along, along.size - 1)
-        if isinstance(again_last, str):
-            return again_last
-        last = again_last
+        same_size = _alone_and_moved(again, kept, along, along.size - 1)
+        if isinstance(same_size, str):
+            return same_size
+        last = same_size
     return max(first, last, key=lambda move: move.relative)
 
 
 def _alone_and_moved(again: Rerun, base: Outputs, along: _Along, kept: int) -> _Moved | str:
-    """How far the output of a sample moved with copies of it in the place of the others."""
+    """Return the output that changed most for a sample when copies of it replace the others."""
     output = again.forward("eval", _alone(again.batch, along.dim, kept, along.size))
     for path, tensor in base.items():
         if path not in output or output[path].shape != tensor.shape:
@@ -191,7 +195,10 @@ def _alone_and_moved(again: Rerun, base: Outputs, along: _Along, kept: int) -> _
 
 
 def _most(base: Outputs, output: Outputs, along: _Along, kept: int, *, everywhere: bool) -> _Moved:
-    """The output that moved most at a sample; `everywhere`: all samples of `output` are copies."""
+    """Return the output that changed most for a sample.
+
+    With `everywhere` all samples of `output` are compared, since all are copies of it.
+    """
     moves = []
     for path, tensor in base.items():
         dim, other = along.outputs[path], output[path]
@@ -209,7 +216,7 @@ def _is_compared(tensor: torch.Tensor) -> bool:
 
 
 def _alone(batch: Batch, dim: int, kept: int, many: int) -> Batch:
-    """As many copies of one sample in the place of all."""
+    """Return a batch with `many` copies of the sample `kept`."""
     size = _size(batch, dim)
 
     def copies(tensor: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Two runs with one seed, held against each other bit by bit."""
+"""Compares two runs with the same seed, bit by bit."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ from hookcli.models.bits import alike, same_bits
 from hookcli.models.nested import leaves
 from hookcli.report.rows.events import number
 from hookcli.report.values import Number
-from hookcli.run.probes.rerun import Rerun, held
+from hookcli.run.probes.rerun import Rerun, copy_of
 
 
 def compare(tensors: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> dict[str, Any]:
-    """Which of the named tensors differ, and by how much of their largest value at most."""
+    """Return which of the named tensors differ, and the largest change (see `change`)."""
     differ = [
         name
         for name in dict.fromkeys((*tensors, *other))
         if name not in tensors or name not in other or not same_bits(tensors[name], other[name])
     ]
-    apart = [change(tensors[n], other[n]) for n in differ if n in tensors and n in other]
-    largest = max((a for a in apart if a == a), default=float("nan"))
+    changes = [change(tensors[n], other[n]) for n in differ if n in tensors and n in other]
+    largest = max((c for c in changes if c == c), default=float("nan"))
     names = [n if n.startswith("gradient") else f"output{n}" for n in differ]
     return {"compared": len(tensors), "differ": names, "largest": number(float(f"{largest:.3g}"))}
 
 
 def change(before: torch.Tensor, after: torch.Tensor) -> float:
-    """The largest change over the largest value; infinite where that is 0 or shapes differ."""
+    """Return the largest change divided by the largest value.
+
+    It is infinite if the largest value is 0, or if shapes or dtypes differ.
+    """
     if before.shape != after.shape or before.dtype != after.dtype:
         return float("inf")
     if before.layout is not torch.strided or before.numel() == 0:
@@ -38,24 +41,24 @@ def change(before: torch.Tensor, after: torch.Tensor) -> float:
     wide = torch.complex128 if before.is_complex() else torch.float64
     wide_before, other = before.to(wide), after.to(wide)
     same = (wide_before == other) | (torch.isnan(wide_before) & torch.isnan(other))
-    apart = torch.where(same, 0.0, (wide_before - other).abs()).max().item()
-    if not apart:
+    difference = torch.where(same, 0.0, (wide_before - other).abs()).max().item()
+    if not difference:
         return 0.0
     size = torch.nan_to_num(wide_before.abs(), 0.0, 0.0, 0.0).max().item()
-    return apart / size if size else float("inf")
+    return difference / size if size else float("inf")
 
 
 def repeat(again: Rerun, mode: Literal["eval", "train"]) -> dict[str, Any]:
-    """Two forwards; where the run goes backward in train mode, the gradients too."""
+    """Compare two runs; in train mode also their gradients, if the plan goes backward."""
     if mode == "eval":
         return compare(*again.twice())
     return compare(*(_trained(again) for _ in range(2)))
 
 
 def _trained(again: Rerun) -> dict[str, torch.Tensor]:
-    """What a run in train mode gives, and its gradients."""
+    """Return the outputs of a run in train mode, and its gradients."""
     with again.running("train") as output:
-        tensors = {path: held(tensor) for path, tensor, _ in leaves(output)}
+        tensors = {path: copy_of(tensor) for path, tensor, _ in leaves(output)}
         if again.plan.goes_backward:
             again.backward(output)
             for info in again.model.parameters():
@@ -65,5 +68,5 @@ def _trained(again: Rerun) -> dict[str, torch.Tensor]:
 
 
 def as_number(value: float) -> Number:
-    """Three digits of a figure, as strict JSON can hold it."""
+    """Return a number rounded to three digits, in a form that strict JSON supports."""
     return number(float(f"{value:.3g}"))

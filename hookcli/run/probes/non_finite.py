@@ -1,4 +1,4 @@
-"""Every value of a run, looked at as it is made: what is not finite is noted, in its order."""
+"""Checks every tensor of a run when it is made, and notes non-finite values in their order."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from hookcli.models.nested import argument_leaves, leaves
 from hookcli.report.findings import Measurement
 from hookcli.rules.finite import FOUND, SEEN
 
-_MOST = 200  # notes: what follows the first is mostly its consequence
+_MOST = 200  # notes; most of those after the first are its consequences
 _CHUNK = 1 << 24  # elements that are counted at a time
 
 
 def is_finite(tensor: torch.Tensor) -> bool:
-    """Whether a sum says that all is finite: one pass, no copy. A sum that overflows says no."""
+    """Whether the sum is finite: one pass, no copy. It is False too if the sum overflows."""
     return bool(torch.isfinite(tensor.sum()))
 
 
 def count(tensor: torch.Tensor) -> dict[str, int]:
-    """How many are NaN, infinite and minus infinite. A complex number counts by its worst part."""
+    """Return the counts of NaN, inf and -inf. A complex number counts as its worst part."""
     counts = {"nans": 0, "infs": 0, "minus_infs": 0, "numel": tensor.numel()}
     for piece in torch.split(tensor.reshape(-1), _CHUNK):
         if piece.is_complex():
@@ -41,7 +41,7 @@ def count(tensor: torch.Tensor) -> dict[str, int]:
 
 
 def figures(tensor: torch.Tensor) -> dict[str, int] | None:
-    """The counts of a floating tensor that is not finite; None of one that is, or has no values."""
+    """Return the counts of a floating-point tensor; None if it has no non-finite values."""
     plain = tensor.detach()
     if plain.layout is not torch.strided:
         plain = plain.coalesce().values() if plain.layout is torch.sparse_coo else plain.values()
@@ -57,7 +57,7 @@ def figures(tensor: torch.Tensor) -> dict[str, int] | None:
 
 @dataclass(slots=True)
 class _Made:
-    """A tensor that a call gave: who took it, and whether its gradient was finite."""
+    """A tensor that a call returned, and the calls that it was an input of."""
 
     call: Call
     path: str
@@ -65,23 +65,23 @@ class _Made:
 
 
 class Values:
-    """Looks on at a run. Each tensor is read once, for as long as nobody writes to it."""
+    """Observes all values of a run. A tensor is read again only after it was written."""
 
     def __init__(self, measurements: list[Measurement]) -> None:
-        self._found = measurements
+        self._measurements = measurements
         self._read = 0
         self._known: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
         self._made: dict[int, tuple[weakref.ref[torch.Tensor], _Made]] = {}
-        self._bad_gradients: set[int] = set()  # of calls, by order
+        self._bad_gradients: set[int] = set()  # orders of calls with non-finite gradients
         self._lock = threading.Lock()
         self._full = False
         self._model: Model | None = None
         self._step = 0
-        self._stepped = False  # an optimizer may have written the parameters since
+        self._stepped = False  # whether an optimizer may have changed the parameters since
 
     def begin(self, model: Model) -> None:
-        """Parameters and buffers, as they are before the run."""
-        self._found.clear()
+        """Check the parameters and buffers before the run."""
+        self._measurements.clear()
         self._model = model
         for at, infos in (("parameter", model.parameters()), ("buffer", model.buffers())):
             for info in infos:
@@ -90,13 +90,13 @@ class Values:
                     self._note(at, info.name, None, {**counts, "order": None})
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        """The inputs of a call, before it can write to them."""
+        """Check the inputs of a call, before it can write to them."""
         if self._stepped and call.parent is None:
             self._updated()
         self._values(call, "input", argument_leaves(*batch))
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
-        """The outputs of a call, and later their gradients."""
+        """Check the outputs of a call, and later their gradients."""
         if error is not None:
             return
         if call.late:
@@ -108,8 +108,8 @@ class Values:
                 self._await(call, path, tensor)
 
     def gradients(self, model: Model) -> None:
-        """The parameters' own, of this step; their rows tell of the last one alone."""
-        for info in reversed(model.parameters()):  # backward comes to the last ones first
+        """Check the parameters' gradients of this step; their rows only have the last step."""
+        for info in reversed(model.parameters()):  # backward reaches the last ones first
             grad = info.tensor.grad
             counts = None if grad is None else self._look(grad)
             if counts is not None:
@@ -118,7 +118,7 @@ class Values:
         self._stepped = True
 
     def _updated(self) -> None:
-        """Parameters that are no longer finite, once a step was taken."""
+        """Check the parameters after an optimizer's step."""
         self._stepped = False
         if self._model is None or self._full:
             return
@@ -128,11 +128,11 @@ class Values:
                 self._note("updated", info.name, None, {**counts, "order": None}, self._step - 1)
 
     def conclude(self) -> None:
-        """Say how much was looked at: nothing found in nothing is no news."""
+        """Add a measurement of the number of tensors that were read."""
         if self._stepped:
             self._updated()
         self._model = None
-        self._found.insert(0, Measurement(SEEN, "", None, self._read, "tensors"))
+        self._measurements.insert(0, Measurement(SEEN, "", None, self._read, "tensors"))
 
     def _values(self, call: Call, at: str, tensors: list[tuple[str, torch.Tensor, bool]]) -> None:
         for path, tensor, _ in tensors:
@@ -143,7 +143,7 @@ class Values:
                 self._of_call(call, at, path, seen)
 
     def _look(self, tensor: torch.Tensor) -> dict[str, int] | None:
-        """The counts of a tensor that is not finite; also of one that was read before."""
+        """Return the counts of a tensor that is not finite, even if it was read before."""
         if not (tensor.is_floating_point() or tensor.is_complex()) or tensor.is_meta:
             return None
         version = -1 if tensor.is_inference() else tensor._version  # counts in-place writes
@@ -152,7 +152,7 @@ class Values:
             return None  # it was finite
         try:
             counts = figures(tensor)
-        except (RuntimeError, NotImplementedError):  # a layout or a device that cannot
+        except (RuntimeError, NotImplementedError):  # an unsupported layout or device
             return None
         self._read += 1
         if counts is None:
@@ -173,10 +173,10 @@ class Values:
         step: int | None = None,
     ) -> None:
         with self._lock:
-            if len(self._found) < _MOST:
+            if len(self._measurements) < _MOST:
                 details = {"at": at, **value, "step": self._step if step is None else step}
-                self._found.append(Measurement(FOUND, target, call, details, None))
-            self._full = len(self._found) >= _MOST
+                self._measurements.append(Measurement(FOUND, target, call, details, None))
+            self._full = len(self._measurements) >= _MOST
 
     def _taken(self, call: Call, tensor: torch.Tensor) -> None:
         known = self._made.get(id(tensor))
@@ -184,7 +184,10 @@ class Values:
             known[1].taken_by.append(call)
 
     def _await(self, call: Call, path: str, tensor: torch.Tensor) -> None:
-        """Look at the gradient, when it comes. A tensor that goes on unchanged is the first's."""
+        """Check the gradient when it arrives.
+
+        A tensor that several calls return unchanged belongs to the first of them.
+        """
         if not tensor.requires_grad or tensor.is_leaf:
             return
         known = self._made.get(id(tensor))

@@ -1,4 +1,4 @@
-"""One step of an optimizer over all parameters that require grad: which of them change."""
+"""Finds the parameters that one optimizer step changes, over all that require grad."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROBE = "step"
 
 
 def step(again: Rerun, spec: OptimizerSpec) -> list[Measurement]:
-    """A measurement for each parameter: whether it is another afterwards."""
+    """Return a measurement for each parameter: whether the step changed it."""
     infos = again.model.parameters()
     before = {info.name: digest(info.tensor) for info in infos}
     mode: Mode = "eval" if again.plan.mode == "eval" else "train"

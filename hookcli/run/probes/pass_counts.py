@@ -1,4 +1,4 @@
-"""Which forwards and backwards a check made, and for which rules: what it costs, in its report."""
+"""Counts the forwards and backwards of a check, by probe, and the rules that they are for."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _ON_THEIR_OWN = {"repeat_eval", "repeat_train", "samples", "step", "grown"}
 
 @dataclass(frozen=True, slots=True)
 class PassCounts:
-    """Forwards and backwards that were begun in one mode."""
+    """The number of forwards and backwards that were started in one mode."""
 
     mode: Mode = "eval"
     forwards: int = 0
     backwards: int = 0
 
     def and_then(self, more: PassCounts) -> PassCounts:
-        """Both, in the mode of the later."""
+        """Return the sum of both, with the mode of the later."""
         return PassCounts(more.mode, self.forwards + more.forwards, self.backwards + more.backwards)
 
 
 def passes_of(ran: Mapping[str, PassCounts], checks: Iterable[CheckSpec]) -> Iterator[Measurement]:
-    """A measurement for each probe that ran the model, after that of the run itself."""
+    """Yield a measurement for the run itself, and for each probe that ran the model."""
     rules = rules_of(checks)
     for probe, passes in ran.items():
         if passes.forwards:
@@ -37,7 +37,7 @@ def passes_of(ran: Mapping[str, PassCounts], checks: Iterable[CheckSpec]) -> Ite
 
 
 def rules_of(checks: Iterable[CheckSpec]) -> dict[str, list[str]]:
-    """The rules that look at each probe's outcome, in the order of the checks."""
+    """Return the rules that use each probe's result, in the order of the checks."""
     rules: dict[str, dict[str, None]] = {}
     for check in checks:
         rule = CATALOGUE[check.rule]

@@ -1,4 +1,4 @@
-"""The probes of a request: what looks on at the run, and what is run after it."""
+"""The probes of a request: observers of the run, and further runs after it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from hookcli.text import first_line
 
 
 class Probes:
-    """Performs what the rules of a request need. `doing` is told of each probe as it starts."""
+    """Runs the probes that the rules of a request need. `doing` is called as each probe starts."""
 
     def __init__(
         self,
@@ -37,46 +37,49 @@ class Probes:
         doing: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._spec = spec
-        self._loss = loss  # in place of the request's
+        self._loss = loss  # replaces the request's
         self._doing = doing
-        self._wanted = spec.probes
+        self._probes = spec.probes
         self._values: Values | None = None
-        self._found: list[Measurement] = []
+        self._measurements: list[Measurement] = []
         self._batch = Batch()
 
     def observers(self, batch: Batch) -> tuple[Observer, ...]:
-        """What looks on at a run with this batch. A copy is kept: the run may write to it."""
+        """Return the observers of a run with this batch.
+
+        A copy of the batch is kept for further runs, since the run may write to it.
+        """
         self._batch = copied(batch)
-        if "values" not in self._wanted:
+        if "values" not in self._probes:
             return ()
-        self._values = Values(self._found)
+        self._values = Values(self._measurements)
         return (self._values,)
 
     def conclude(
         self, model: Model, plan: Plan, recording: Recording, *, again: bool = True
     ) -> None:
-        """Run what is to be run after a run that came to its end; leave all that was found.
+        """Add all measurements to the recording; run the further runs if the run succeeded.
 
-        A model that cannot be run `again` is left alone.
+        There are no further runs if the model cannot be run `again`.
         """
         if self._values is not None:
             self._values.conclude()
-        recording.measured += self._found
+        recording.measured += self._measurements
         if recording.failure is not None or not again:
             return
         backwards = len(recording.gradients) * plan.backward.times
         ran = {RUN: PassCounts(plan.mode, plan.steps, backwards)}
         runs = Rerun(model, self._batch, plan, self._spec.run.device, loss=self._loss)
-        measurements = self._performed(runs, ran)
+        measurements = self._run(runs, ran)
         if runs.wrote_unseen():
-            measurements = self._performed(runs, ran)
+            measurements = self._run(runs, ran)
         recording.measured += [*measurements, *passes_of(ran, self._spec.checks)]
 
-    def _performed(self, again: Rerun, ran: dict[str, PassCounts]) -> list[Measurement]:
-        """What the probes that run the model again found, in their order."""
+    def _run(self, again: Rerun, ran: dict[str, PassCounts]) -> list[Measurement]:
+        """Run the probes that run the model again, and return their measurements in order."""
         measurements: list[Measurement] = []
         used_up, rules = is_used_up(self._batch), rules_of(self._spec.checks)
-        for probe in self._wanted:
+        for probe in self._probes:
             name, _, argument = probe.partition(":")
             if name in rules:
                 self._doing(f"probe for {', '.join(rules[name])}")
@@ -85,10 +88,10 @@ class Probes:
                 measurements.append(Measurement(name, "", None, why, None))
             elif name.startswith("repeat_"):
                 measure = partial(repeat, again, "eval" if name.endswith("eval") else "train")
-                measurements.append(_one(name, measure))
+                measurements.append(_measured(name, measure))
             elif name == "samples":
                 dim = int(argument) if argument else None
-                measurements.append(_one(name, partial(_samples, again, dim)))
+                measurements.append(_measured(name, partial(_samples, again, dim)))
             elif name == "step":
                 measurements += _step(again, self._spec.run.optimizer or OptimizerSpec())
             elif name == "grown":
@@ -100,15 +103,15 @@ class Probes:
 
 
 def _samples(again: Rerun, dim: int | None) -> dict[str, Any]:
-    """What the samples do, where two runs agree at all."""
+    """Measure whether samples are independent, if two runs with the same seed agree."""
     twice = repeat(again, "eval")
     if twice["differ"]:
         return {"why": "two runs with the same seed differ"}
     return samples(again, dim)
 
 
-def _one(name: str, measure: Callable[[], dict[str, Any]]) -> Measurement:
-    """What was measured, or what the model raised."""
+def _measured(name: str, measure: Callable[[], dict[str, Any]]) -> Measurement:
+    """Return the measurement, with the error as its value if the model raised."""
     try:
         value = measure()
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything

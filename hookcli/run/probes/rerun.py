@@ -1,4 +1,4 @@
-"""The model run again, from the same state and seed, outside the run that is reported."""
+"""Runs the model again from the same state and seed, apart from the run that is reported."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Outputs: TypeAlias = dict[str, torch.Tensor]  # by path
 
 
 def copied(batch: Batch) -> Batch:
-    """A batch of its own: a model may write to what it is given."""
+    """Return a copy of a batch, since a model may write to its inputs."""
     return map_batch(batch, lambda t: t.detach().clone().requires_grad_(t.requires_grad))
 
 
 def is_used_up(batch: Batch) -> bool:
-    """Whether a run uses the batch up: it holds an iterator."""
+    """Whether one run exhausts the batch, because it contains an iterator."""
     todo = [*batch.args, *batch.kwargs.values()]
     while todo:
         value = todo.pop()
@@ -48,8 +48,11 @@ def is_used_up(batch: Batch) -> bool:
     return False
 
 
-def held(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy that nobody writes to, of what is there once; a subclass's functions are not asked."""
+def copy_of(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a copy without gradient; repeated elements (stride 0) are copied once.
+
+    The functions of tensor subclasses are not called.
+    """
     with torch._C.DisableTorchFunctionSubclass():
         plain = tensor.detach()
         distinct = once(plain)
@@ -57,9 +60,9 @@ def held(tensor: torch.Tensor) -> torch.Tensor:
 
 
 class Rerun:
-    """Runs a model as often as probes want, each time as if it were the first.
+    """Runs a model several times, each time from the same state.
 
-    Gradients that stand on the model go.
+    The gradients of the model's parameters are removed.
     """
 
     def __init__(
@@ -75,18 +78,18 @@ class Rerun:
         self._passes = PassCounts()
 
     def twice(self) -> tuple[Outputs, Outputs]:
-        """The outputs of two runs in eval mode, made once."""
+        """Return the outputs of two runs in eval mode; the runs happen once."""
         if self._twice is None:
             self._twice = (self.forward("eval"), self.forward("eval"))
         return self._twice
 
     def forward(self, mode: Mode, batch: Batch | None = None) -> Outputs:
-        """The tensors of the output, by path; it raises what the model raises."""
+        """Return the tensors of the output by path. Errors of the model are passed on."""
         with self.running(mode, batch) as output:
-            return {path: held(tensor) for path, tensor, _ in leaves(output)}
+            return {path: copy_of(tensor) for path, tensor, _ in leaves(output)}
 
     def backward(self, output: Any) -> None:
-        """From the plan's loss."""
+        """Run backward from the plan's loss."""
         plan = self.plan
         self._passes = replace(self._passes, backwards=self._passes.backwards + 1)
         loss = loss_function(
@@ -95,14 +98,15 @@ class Rerun:
         loss(output).backward()  # type: ignore[no-untyped-call]
 
     def passes(self) -> PassCounts:
-        """What was begun since this was last asked."""
+        """Return the forwards and backwards since the last call of this method."""
         counts, self._passes = self._passes, PassCounts()
         return counts
 
     def wrote_unseen(self) -> bool:
-        """Whether a forward wrote a parameter and torch did not count it, as through `.data`.
+        """Whether a forward changed a parameter without torch counting it, as through `.data`.
 
-        Then the runs did not all start from one state: it is put back, and from now on after each.
+        In that case the runs did not start from the same state. The state is restored now, and from
+        now on completely after each run.
         """
         snapshot = self._snapshot
         if snapshot is None or self._careful or not snapshot.differs():
@@ -113,22 +117,22 @@ class Rerun:
 
     @contextmanager
     def running(self, mode: Mode, batch: Batch | None = None) -> Iterator[Any]:
-        """The output of one forward; the model is what it was before, once the body is over."""
+        """Yield the output of one forward, and restore the model at the end of the block."""
         plan = self.plan
-        with self._kept(), torch.set_grad_enabled(plan.grad):
-            if plan.mode != "as-is":  # the only mode that it has
+        with self._restored(), torch.set_grad_enabled(plan.grad):
+            if plan.mode != "as-is":  # such a model has only one mode
                 set_mode(self.model, mode)
             seed_all(plan.seed)
-            given = copied(self.batch if batch is None else batch)
+            inputs = copied(self.batch if batch is None else batch)
             if self._device != "cpu":
-                given = map_batch(given, lambda t: t.to(self._device))
-            now: Mode = "as-is" if plan.mode == "as-is" else mode
-            self._passes = self._passes.and_then(PassCounts(now, 1))
-            yield self.model.call(given.args, given.kwargs)
+                inputs = map_batch(inputs, lambda t: t.to(self._device))
+            actual: Mode = "as-is" if plan.mode == "as-is" else mode
+            self._passes = self._passes.and_then(PassCounts(actual, 1))
+            yield self.model.call(inputs.args, inputs.kwargs)
 
     @contextmanager
-    def _kept(self) -> Iterator[None]:
-        """What the body writes to the model is taken back."""
+    def _restored(self) -> Iterator[None]:
+        """Restore what the block writes to the model."""
         root = self.model.root
         for info in self.model.parameters():
             info.tensor.grad = None
@@ -141,11 +145,11 @@ class Rerun:
                 finally:
                     snapshot.restore(careful=self._careful)
                 return
-            held = [(info.tensor, info.tensor.detach().clone()) for info in self.model.buffers()]
+            copies = [(info.tensor, info.tensor.detach().clone()) for info in self.model.buffers()]
             try:
                 yield
             finally:
-                for tensor, before in held:
+                for tensor, before in copies:
                     tensor.data.copy_(before)
 
 
@@ -154,21 +158,21 @@ _COMMON = {dict, bool, int, float, str, tuple, list, set, type(None), OrderedDic
 
 @contextmanager
 def _generators(modules: list[Any]) -> Iterator[None]:
-    """The generators that modules hold as attributes go on from where they stood."""
-    torch_ones, others = [], []
+    """Restore the states of random generators that are attributes of modules."""
+    torch_generators, python_generators = [], []
     for module in modules:
         for value in vars(module).values():
             kind = type(value)
             if kind in _COMMON:
                 continue
             if issubclass(kind, random.Random):
-                others.append((value, value.getstate()))
+                python_generators.append((value, value.getstate()))
             elif isinstance(value, torch.Generator):
-                torch_ones.append((value, value.get_state()))
+                torch_generators.append((value, value.get_state()))
     try:
         yield
     finally:
-        for generator, state in torch_ones:
+        for generator, state in torch_generators:
             generator.set_state(state)
-        for python_generator, before in others:
+        for python_generator, before in python_generators:
             python_generator.setstate(before)

@@ -1,1 +1,1 @@
-"""Figures of tensors: norms, moments, counts, digests, sketches."""
+"""Statistics of tensors: norms, moments, counts, digests, sketches."""

@@ -1,7 +1,7 @@
-"""Statistics that are not computed twice.
+"""A cache, so that the statistics of one tensor are not computed twice.
 
-A layer's output is the next one's input, and its container's output too; so are their gradients,
-and the terms that a container and its first layer send to their input.
+A layer's output is also the next layer's input and its container's output. The same holds for their
+gradients, and for the terms that a container and its first layer send to their input.
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ from typing import Any
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-_LEAST = 4096  # elements: below it computing is as fast as looking up
-_KEPT = 16  # the last so many measurements
+_LEAST = 4096  # elements; for fewer, computing is as fast as a lookup
+_KEPT = 16  # the number of results that are kept
 
 _Alive = Callable[[], bool]
 
 
 class StatisticsCache:
-    """A function that measures a tensor, or several together, with a memory of the last.
+    """A function of one or more tensors that caches its last results.
 
-    It keeps none of them alive.
-
-    What is remembered holds for the same memory, seen in the same way, and not written since.
+    The cache does not keep tensors alive. A result is used again for the same memory with the same
+    shape, strides and dtype, if it was not written since.
     """
 
     def __init__(self, measure: Callable[..., dict[str, Any] | None]) -> None:
@@ -33,7 +32,7 @@ class StatisticsCache:
         self._known: OrderedDict[Any, tuple[list[_Alive], dict[str, Any] | None]] = OrderedDict()
 
     def __call__(self, *tensors: torch.Tensor) -> dict[str, Any] | None:
-        """Their figures."""
+        """Return the statistics of the tensors."""
         key = tuple([_key(tensor) for tensor in tensors])
         if None in key:
             return self._measure(*tensors)
@@ -48,20 +47,21 @@ class StatisticsCache:
         return figures
 
 
-_task = torch._C._current_graph_task_id  # of the backward pass that is running, or -1
+_task = torch._C._current_graph_task_id  # the id of the running backward pass, or -1
 
 
 def _memory(tensor: torch.Tensor) -> _Alive:
-    """Whether the memory is still what it was, and not used again: its storage lives."""
+    """Return a function that tells whether the storage is alive, so its memory was not reused."""
     reference = StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]
     return lambda: not reference.expired()  # type: ignore[no-untyped-call]
 
 
 def _gradient(tensor: torch.Tensor) -> _Alive:
-    """The same within a backward pass, where the storage must not be asked for.
+    """Return the same function for a tensor of a backward pass, whose storage must not be read.
 
-    Torch would no longer take it for its own, and adds gradients in place only to such. So it is
-    the tensor that lives, which elsewhere could have been given other memory (`.data = ...`).
+    Reading it would make torch treat the storage as shared, and then torch no longer adds gradients
+    in place. So the function tells whether the tensor is alive. Outside of backward that is not
+    enough, as a tensor may get other memory (`.data = ...`).
     """
     reference = weakref.ref(tensor)
     address = tensor.data_ptr()
@@ -70,14 +70,14 @@ def _gradient(tensor: torch.Tensor) -> _Alive:
         known = reference()
         if known is None:
             return False
-        known._fix_weakref()  # type: ignore[attr-defined]  # if only torch held it, it wakes
+        known._fix_weakref()  # type: ignore[attr-defined]  # only torch may have referenced it
         return known.data_ptr() == address
 
     return lives
 
 
 def _key(tensor: torch.Tensor) -> Any:
-    """What the figures of a plain tensor depend on; None for others, and for small ones."""
+    """Return what the statistics of a plain tensor depend on; None for other and small tensors."""
     kind = type(tensor)
     if kind is not torch.Tensor and kind is not torch.nn.Parameter:
         return None
@@ -85,7 +85,7 @@ def _key(tensor: torch.Tensor) -> Any:
         return None
     try:
         address = tensor.data_ptr()
-    except RuntimeError:  # of a function transform: there is no memory
+    except RuntimeError:  # a tensor of a function transform has no memory
         return None
     if not address:
         return None

@@ -1,4 +1,4 @@
-"""Reading a tensor's elements in pieces that fit in a cache, without a copy of the whole."""
+"""Reads a tensor's elements in pieces that fit in the CPU cache, without copying the whole."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import torch
 from torch import Tensor
 
 SIZE = 1 << 19
-"""Elements per piece: large enough that few parallel operators start (each costs microseconds,
-and a time slice where another process has the core), small enough for the cache. Counts in
-float32 are exact up to 1 << 24."""
+"""Elements per piece: large enough for few parallel operators (each costs microseconds, and a time
+slice if another process has the core), small enough for the cache. Counts in float32 are exact up
+to 1 << 24."""
 
 DEVICE_SIZE = 1 << 24
-"""The same for an accelerator, which has no such cache, and where every piece is a wait."""
+"""The same for an accelerator, which has no such cache, and must be waited for at every piece."""
 
 
 def compact(tensor: Tensor) -> tuple[Tensor, int]:
-    """A view of a strided tensor's distinct elements in memory order, and how often each stands.
+    """Return a view of a strided tensor's distinct elements in memory order, and their repetition.
 
-    One dimension wherever the elements lie side by side, in whatever order the dimensions are
-    (transposed, channels_last); dimensions of stride 0 are left out and counted instead.
+    The view has one dimension if the elements are contiguous in memory in any order of dimensions
+    (transposed, channels_last). Dimensions with stride 0 are removed and counted as repetition.
     """
     if tensor.is_contiguous():
         return tensor.view(-1), 1
@@ -45,7 +45,7 @@ def compact(tensor: Tensor) -> tuple[Tensor, int]:
 
 
 def chunks(tensor: Tensor, size: int = SIZE) -> Iterator[Tensor]:
-    """Views of at most `size` elements that together are the tensor, of one dimension or more."""
+    """Yield views of at most `size` elements each that cover the tensor."""
     if tensor.numel() <= size:
         yield tensor
         return
@@ -58,10 +58,10 @@ def chunks(tensor: Tensor, size: int = SIZE) -> Iterator[Tensor]:
 
 
 def pieces(tensor: Tensor, dtype: torch.dtype) -> Iterator[Tensor]:
-    """The elements in `dtype`, piece by piece: one-dimensional, and the caller's to write.
+    """Yield the elements in `dtype` in one-dimensional pieces that the caller may write to.
 
-    The next piece may overwrite the one before. Complex elements are read as their moduli, which
-    needs float64.
+    A piece may overwrite the previous one. Complex elements are read as their moduli, which needs
+    float64.
     """
     buffer: Tensor | None = None
     for chunk in chunks(tensor, SIZE if tensor.device.type == "cpu" else DEVICE_SIZE):
@@ -77,10 +77,10 @@ def pieces(tensor: Tensor, dtype: torch.dtype) -> Iterator[Tensor]:
 
 
 def _moduli(chunk: Tensor) -> Tensor:
-    if chunk.dtype is not torch.complex128:  # float64 holds the squares: no need of hypot
+    if chunk.dtype is not torch.complex128:  # float64 can represent the squares without hypot
         moduli, imaginary = chunk.real.double(), chunk.imag.double()
         moduli.mul_(moduli).addcmul_(imaginary, imaginary).sqrt_()
         if math.isfinite(moduli.sum().item()):
             return moduli.reshape(-1)
-    # which knows that an infinite part makes an infinite modulus, also beside NaN
+    # abs() returns inf if a part is infinite, even if the other is NaN
     return chunk.to(torch.complex128).abs().reshape(-1)

@@ -1,7 +1,7 @@
-"""Passes over a tensor's elements on a CPU: a few fast operators, together exact enough.
+"""Computes statistics on a CPU with a few fast operators that are exact enough together.
 
-Modes, autograd and autocast must be off (`statistics` sees to that), and the tensor as `compact`
-gives it, with one element at least.
+Modes, autograd and autocast must be off (`statistics` does that). Tensors must come from `compact`
+and have at least one element.
 """
 
 from __future__ import annotations
@@ -15,30 +15,31 @@ from torch import Tensor
 from hookcli.run.statistics.chunks import chunks, pieces
 from hookcli.run.statistics.moments import Elements, Moments, constant
 
-_SMALL = 1 << 13  # up to here float64 costs no more than float32, in which we sum rows
-_SERIAL = 1 << 15  # up to here torch's own operators start no threads
-_FEW = 1 << 14  # up to here count_nonzero, which branches, is the fastest
-_BYTES = 1024  # elements in whose sum, an eighth of them to a byte, no byte overflows
-_BLOCK = 1 << 19  # of a tensor that needs no copy: the passes after the first find it cached
-_LONG = 1 << 24  # of a tensor that is read once: the fewer operators the better
-_ROW = 1024  # float32 sums of a row are good to 1e-7; the rows are summed in float64
+_SMALL = 1 << 13  # elements up to which float64 costs no more than float32 with its row sums
+_SERIAL = 1 << 15  # elements up to which torch's operators use one thread
+_FEW = 1 << 14  # elements up to which count_nonzero, which branches, is the fastest
+_BYTES = 1024  # elements per sum: each byte adds up an eighth of them, and does not overflow
+_BLOCK = 1 << 19  # elements per piece if no copy is needed: later passes find it in the cache
+_LONG = 1 << 24  # elements per piece if it is read once: fewer operators are faster
+_ROW = 1024  # float32 sums of a row are exact to 1e-7; the rows are summed in float64
 
-# Dtypes whose values and differences float32 holds; the others are computed in float64.
+# Dtypes whose values and differences float32 can represent; others are computed in float64.
 _SINGLE = frozenset(
     {torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e4m3fnuz,
      torch.float8_e5m2, torch.float8_e5m2fnuz, torch.float8_e8m0fnu, torch.bool, torch.uint8,
      torch.int8, torch.int16, torch.uint16}
 )  # fmt: skip
 
-_NORMED = frozenset({torch.float32, torch.float16, torch.bfloat16})  # by torch, into float64
+# Dtypes for which torch computes a norm in float64.
+_NORMED = frozenset({torch.float32, torch.float16, torch.bfloat16})
 
-# Absolute maxima whose squares neither overflow nor vanish, and the share of the squared mean
-# below which a variance is no longer taken from the sum of squares.
+# The least and greatest absolute maximum whose squares neither underflow nor overflow, and the
+# share of the squared mean below which the variance is not computed from the sum of squares.
 _LIMITS = {torch.float32: (1e-15, 1e15, 1 / 16), torch.float64: (1e-140, 1e140, 1e-6)}
 
 
 def on_cpu(view: Tensor) -> Elements:
-    """In float32 where the extremes prove that it will do, then in float64, then with care."""
+    """Compute in float32 if the extremes allow it, else in float64, else with scaling."""
     if view.numel() > _SMALL and view.dtype in _SINGLE:
         moments = _quick(view, torch.float32)
         if moments is not None:
@@ -48,9 +49,9 @@ def on_cpu(view: Tensor) -> Elements:
 
 
 def quick_norm(view: Tensor) -> float | None:
-    """The 2-norm of elements in one reading; None where another way is as fast or needed.
+    """Return the 2-norm of the elements in one pass; None if another way is as fast or necessary.
 
-    It is needed where an element is not finite, or squares could leave the range they are in.
+    Another way is necessary if an element is not finite, or squares may overflow or underflow.
     """
     if view.device.type != "cpu" or view.dtype not in _SINGLE:
         return None
@@ -61,7 +62,7 @@ def quick_norm(view: Tensor) -> float | None:
 
 
 def quick_norm_of_sum(tensor: Tensor, other: Tensor) -> float | None:
-    """The same of the sum of two, made by pieces that stay in the cache."""
+    """Return the 2-norm of the sum of two tensors, added in pieces that stay in the cache."""
     if not tensor.dtype is other.dtype is torch.float32 or tensor.numel() <= _SMALL:
         return None
     if tensor.device.type != "cpu" or tensor.device != other.device or tensor.dim() != 1:
@@ -88,7 +89,7 @@ def _small_norm(view: Tensor) -> float | None:
 
 
 def _squares(piece: Tensor) -> float:
-    """The sum of squares of float32."""
+    """Return the sum of squares of float32 elements."""
     whole = piece.numel() // _ROW * _ROW
     squares = 0.0
     if whole:
@@ -100,13 +101,13 @@ def _squares(piece: Tensor) -> float:
 
 
 def _ends(piece: Tensor) -> tuple[float, float]:
-    """Least and greatest: finite exactly where every element is, since NaN propagates."""
+    """Return the least and greatest element; both are finite if and only if all elements are."""
     low, high = torch.aminmax(piece)
     return low.item(), high.item()
 
 
 def _quick(view: Tensor, dtype: torch.dtype) -> Moments | None:
-    """One pass; None where an element is not finite, or squares could leave `dtype`'s range."""
+    """Compute in one pass; None if an element is not finite, or squares may leave the range."""
     least, most, share = _LIMITS[dtype]
     own = view.dtype is not dtype or not view.is_contiguous()
     moments = Moments(count=view.numel())
@@ -135,7 +136,7 @@ def _quick(view: Tensor, dtype: torch.dtype) -> Moments | None:
 
 
 def _sums(piece: Tensor) -> tuple[float, float]:
-    """Sum and sum of squares."""
+    """Return the sum and the sum of squares."""
     if piece.dtype is torch.float64:
         return piece.sum().item(), sum_of_squares(piece)
     whole = piece.numel() // _ROW * _ROW
@@ -149,22 +150,22 @@ def _sums(piece: Tensor) -> tuple[float, float]:
 
 
 def sum_of_squares(piece: Tensor) -> float:
-    """Of float64 in one dimension."""
+    """Return the sum of squares of a one-dimensional float64 tensor."""
     if piece.numel() > _SERIAL:
-        return float(torch.dot(piece, piece))  # the faster, but by the threads of BLAS
+        return float(torch.dot(piece, piece))  # faster, but uses the threads of BLAS
     return float(torch.linalg.vector_norm(piece)) ** 2
 
 
 def _count(ones: Tensor) -> int:
-    """How many ones a piece of floats holds: comparing into floats is fast, into booleans not."""
+    """Return the number of ones in a float mask, which is faster to make than a boolean one."""
     return int(ones.sum().item())
 
 
 def _zeros(piece: Tensor) -> int:
-    """How many of one dimension.
+    """Return the number of zeros in a one-dimensional tensor.
 
-    Converting to booleans is fast, adding booleans is not: they are added eight at a time, as the
-    bytes of an integer, of which few enough are added that no byte overflows.
+    Converting to booleans is fast, but adding booleans is slow. So eight are added at a time, as
+    the bytes of an int64, in sums that are short enough that no byte overflows.
     """
     count = piece.numel()
     if count <= _FEW:
@@ -186,9 +187,9 @@ def _settle(
     share: float,
     scale: float = 1.0,
 ) -> None:
-    """Norm, mean and spread from the sums of the elements times `scale`, a power of two.
+    """Set norm, mean and spread from the sums of the elements times `scale`, a power of two.
 
-    A mean that is large beside the spread takes a second pass, about the mean.
+    If the mean is large relative to the spread, a second pass subtracts the mean.
     """
     count = moments.count
     mean = total / count
@@ -203,7 +204,7 @@ def _settle(
 
 
 def _about(view: Tensor, scale: float, shift: float) -> tuple[float, float]:
-    """Sum and sum of squares of the finite elements times `scale` less `shift`, in float64."""
+    """Return sum and sum of squares of `element * scale - shift` in float64, if finite."""
     total = squares = 0.0
     for piece in pieces(view, torch.float64):
         if scale != 1.0:
@@ -219,7 +220,7 @@ def _about(view: Tensor, scale: float, shift: float) -> tuple[float, float]:
 
 
 def _careful(view: Tensor) -> Elements:
-    """Elements that are not finite are counted and left out; huge and tiny ones are scaled."""
+    """Compute with scaling of huge and tiny elements; non-finite ones are only counted."""
     elements = Elements(Moments())
     finite, inf = elements.finite, math.inf
     for piece in pieces(view, torch.float64):

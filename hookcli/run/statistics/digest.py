@@ -1,4 +1,4 @@
-"""What a run left, bit by bit, in few bytes: to tell whether two runs came to the same."""
+"""Digests of the tensors of a run, to tell whether two runs are the same, bit by bit."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from hookcli.models.nested import leaves
 
 
 def digest(tensor: torch.Tensor) -> str:
-    """A hash of dtype, shape and bits; of the written form where the bits cannot be had."""
+    """Return a hash of dtype, shape and bits; of the printed form if the bits cannot be read."""
     plain = tensor.detach()
     head = f"{plain.dtype} {list(plain.shape)} ".encode()
     try:
         body = b"".join(bits_of(part).cpu().numpy().tobytes() for part in parts_of(plain))
-    except Exception:  # noqa: BLE001  # a subclass of the user's may raise anything
+    except Exception:  # noqa: BLE001  # the user's tensor subclass may raise anything
         body = written(plain).encode("utf-8", "backslashreplace")
     return hashlib.sha256(head + body).hexdigest()[:32]
 
 
 def digests_of_output(output: Any, step: int) -> dict[str, str]:
-    """Of each tensor of an output."""
+    """Return the digest of each tensor of an output."""
     return {f"step {step} output{path}": digest(t) for path, t, _ in leaves(output)}
 
 
 def digests_of_model(model: Model, step: int) -> dict[str, str]:
-    """Of gradients, parameters and buffers, as they are now."""
+    """Return the digests of the current gradients, parameters and buffers."""
     digests = {}
     for info in model.parameters():
         if info.tensor.grad is not None:

@@ -1,6 +1,6 @@
-"""What the elements of a strided tensor come to, by whichever way suits their number and place.
+"""Computes the moments of a strided tensor, in the fastest way for its size and device.
 
-Modes, autograd and autocast must be off (`statistics` sees to that).
+Modes, autograd and autocast must be off (`statistics` does that).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from hookcli.run.statistics.chunks import DEVICE_SIZE, chunks
 from hookcli.run.statistics.cpu import on_cpu
 from hookcli.run.statistics.moments import Elements, Moments, of_list
 
-_TINY = 128  # up to here a list and Python's arithmetic are faster than eight operators
-_EXACT = 1 << 53  # beyond, float64 rounds integers
+_TINY = 128  # elements up to which Python's arithmetic is faster than eight operators
+_EXACT = 1 << 53  # float64 rounds integers from here on
 
 
 def of_tensor(view: Tensor) -> Elements:
-    """Of any number of elements; those of a complex tensor count as their moduli."""
+    """Return the moments of any number of elements; complex elements count as their moduli."""
     if view.numel() <= _TINY:
         values = view.reshape(-1).tolist()
         if view.is_complex():
@@ -43,8 +43,8 @@ def of_tensor(view: Tensor) -> Elements:
 
 
 def _exact_ends(view: Tensor) -> tuple[int, int]:
-    """Of 64-bit integers, at whatever cost."""
-    if view.dtype is torch.uint64:  # no operator compares them: halves that int64 holds do
+    """Return the exact least and greatest of 64-bit integers; this is slow."""
+    if view.dtype is torch.uint64:  # torch cannot compare them, so both halves become int64
         signed = view.contiguous().view(torch.int64)
         halves = [
             (half, lift)
@@ -58,7 +58,7 @@ def _exact_ends(view: Tensor) -> tuple[int, int]:
 
 
 def on_device(view: Tensor) -> Elements:
-    """The same by operators that never wait for the device, and one transfer at the end."""
+    """Return the moments with operators that do not wait for the device, and one transfer."""
     inf = math.inf
     rows = []
     for chunk in chunks(view, DEVICE_SIZE):

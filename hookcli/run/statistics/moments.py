@@ -1,4 +1,4 @@
-"""What the statistics of a tensor are made of, and how a few Python numbers give it."""
+"""The moments from which statistics are computed, and the moments of a few Python numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(slots=True)
 class Moments:
-    """Of finite elements; where `count` is 0 the rest says nothing.
+    """The moments of finite elements. If `count` is 0, the other fields have no meaning.
 
     `spread` is the 2-norm of the distances from the mean.
     """
@@ -23,7 +23,7 @@ class Moments:
     spread: float = 0.0
 
     def merge(self, other: Moments) -> None:
-        """Take in the elements of another."""
+        """Add the elements of another."""
         count = self.count + other.count
         if not other.count:
             return
@@ -39,7 +39,7 @@ class Moments:
 
 @dataclass(slots=True)
 class Elements:
-    """What a tensor holds: its finite elements, and how many of the others."""
+    """The moments of a tensor's finite elements, and the counts of NaN, inf and -inf."""
 
     finite: Moments
     nans: int = 0
@@ -47,7 +47,7 @@ class Elements:
     below: int = 0
 
     def repeat(self, times: int) -> None:
-        """Let every element stand so many times."""
+        """Count every element this many times."""
         root = math.sqrt(times)
         self.finite.count *= times
         self.finite.zeros *= times
@@ -59,9 +59,9 @@ class Elements:
 
 
 def of_list(values: list[Any]) -> Elements:
-    """Of a few Python numbers."""
+    """Return the moments of a few Python numbers."""
     total = sum(values)
-    if total - total == 0:  # no NaN, no Inf, and no overflow either
+    if total - total == 0:  # no NaN, no inf, and no overflow of the sum
         count = len(values)
         return Elements(_of_finite(values, total / count))
     finite = [v for v in values if math.isfinite(v)]
@@ -76,12 +76,12 @@ def _of_finite(values: list[Any], mean: float) -> Moments:
     low, high, count = min(values), max(values), len(values)
     if low == high:
         return constant(count, low)
-    # hypot and dist scale, so nothing overflows
+    # hypot and dist scale their arguments, so nothing overflows
     spread = math.dist(values, [mean] * count)
     return Moments(count, values.count(0), low, high, math.hypot(*values), mean, spread)
 
 
 def constant(count: int, value: float) -> Moments:
-    """One number, so many times."""
+    """Return the moments of `count` equal numbers."""
     norm = abs(float(value)) * math.sqrt(count)
     return Moments(count, 0 if value else count, value, value, norm, float(value))

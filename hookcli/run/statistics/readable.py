@@ -1,4 +1,4 @@
-"""The values of any tensor, as one strided tensor that plain operators can read."""
+"""Turns any tensor into a strided tensor that plain operators can read."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 
 def _everything_between() -> torch._C.DispatchKeySet:
-    """The keys of whatever stands between an operator and its kernel.
+    """Return the dispatch keys between an operator and its kernel: autograd, autocast, modes, ….
 
-    Excluding them at once costs half of what no_grad alone does.
+    Excluding all of them at once costs half the time of no_grad alone.
     """
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutogradFunctionality)
     for name in (
@@ -39,7 +39,7 @@ _READABLE = frozenset(
      torch.uint8, torch.bool, torch.complex128, torch.complex64, torch.complex32}
 )  # fmt: skip
 
-# What `coalesce` has no kernel for, and what it has instead.
+# Dtypes for which `coalesce` has no kernel → wider dtypes for which it has one.
 _UNSUMMED = {
     torch.float8_e4m3fn: torch.float32, torch.float8_e4m3fnuz: torch.float32,
     torch.float8_e5m2: torch.float32, torch.float8_e5m2fnuz: torch.float32,
@@ -51,7 +51,7 @@ _ORDINARY = frozenset({torch.Tensor, Parameter, Buffer})
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """The tensor, or all of it where this rank has a part. Called before dispatch is cut short."""
+    """Return the tensor, or the full one of a DTensor. Must run before dispatch is bypassed."""
     module = sys.modules.get("torch.distributed.tensor")
     if module is None or not isinstance(tensor, module.DTensor):
         return tensor
@@ -61,9 +61,9 @@ def whole(tensor: Tensor) -> Tensor:
 
 
 def readable(tensor: Tensor) -> tuple[Tensor, int] | None:
-    """A strided tensor of the values, and how many zeros stand beside them; None without values.
+    """Return a strided tensor of the values and the number of implicit zeros; None without values.
 
-    It has no lazy bits, and shares the tensor's memory where that is possible.
+    The result has no lazy conj or neg bit, and shares the tensor's memory if possible.
     """
     if not _holds_values(tensor):
         return None
@@ -79,7 +79,7 @@ def readable(tensor: Tensor) -> tuple[Tensor, int] | None:
 
 
 def dense(tensor: Tensor) -> Tensor | None:
-    """Every value of the tensor, strided, in its shape (a nested one's: in a row)."""
+    """Return all values as a strided tensor of the same shape (one dimension if nested)."""
     result = readable(tensor)
     if result is None or tensor.is_nested or tensor.layout is torch.strided:
         return None if result is None else result[0]
@@ -93,16 +93,16 @@ def _holds_values(tensor: Tensor) -> bool:
         tensor.device.type == "meta"
         or (tensor.dtype not in _READABLE and not tensor.is_quantized)
         or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-        # a trace would take our operators for the model's
+        # a trace would record our operators as the model's
         or torch._C._get_tracing_state() is not None
     )
 
 
 def _strided(tensor: Tensor) -> Tensor | None:
-    """The values without lazy bits; None where the memory behind is not there."""
+    """Return the values without lazy conj or neg bit; None if the tensor has no memory."""
     if tensor.is_quantized:
         return tensor.dequantize()
-    # wrapper subclasses, freed storages
+    # wrapper subclasses and freed storages have no memory
     if tensor.data_ptr() == 0 and tensor.numel():
         return torch.zeros_like(tensor) if tensor._is_zerotensor() else None
     if tensor.is_neg():
@@ -113,18 +113,18 @@ def _strided(tensor: Tensor) -> Tensor | None:
 
 
 def _components(tensor: Tensor) -> list[Tensor]:
-    """Of a nested tensor."""
+    """Return the components of a nested tensor."""
     if tensor.layout is torch.strided:
         return list(tensor.unbind())
-    # A Python class, and dispatch is cut short: from what it holds.
-    held: Any = tensor
-    dim = held._ragged_idx - 1
-    ends = held._offsets.tolist()
-    if held._lengths is None:
-        return [held._values.narrow(dim, ends[0], ends[-1] - ends[0])]
+    # A jagged tensor is a Python class that needs dispatch, which is bypassed: read its fields.
+    jagged: Any = tensor
+    dim = jagged._ragged_idx - 1
+    ends = jagged._offsets.tolist()
+    if jagged._lengths is None:
+        return [jagged._values.narrow(dim, ends[0], ends[-1] - ends[0])]
     return [
-        held._values.narrow(dim, start, length)
-        for start, length in zip(ends, held._lengths.tolist(), strict=False)
+        jagged._values.narrow(dim, start, length)
+        for start, length in zip(ends, jagged._lengths.tolist(), strict=False)
     ]
 
 
@@ -137,7 +137,7 @@ def _joined(components: list[Tensor]) -> tuple[Tensor, int] | None:
 
 
 def _stored(tensor: Tensor) -> Tensor:
-    """The values that a sparse tensor stores, each place once."""
+    """Return the values that a sparse tensor stores, with duplicate indices summed."""
     if tensor.layout is not torch.sparse_coo:
         return tensor.values()
     if tensor.is_coalesced():

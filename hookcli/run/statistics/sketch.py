@@ -1,18 +1,17 @@
-"""A tensor in 16 numbers, from which the norm of its difference to another can be estimated.
+"""A sketch: 16 numbers from which the norm of the difference of two tensors can be estimated.
 
 A sketch is `s = G x`: 16 inner products of the flattened tensor with seeded Gaussian vectors. For
-two tensors of one shape `G a - G b = G (a - b)`, each entry is normal with variance
-`||a - b||²`, and so `mean((s_a - s_b)²)` estimates `||a - b||²`; the quotient is chi-squared with
-16 degrees of freedom over 16. The estimate of the norm has a standard error of `1/sqrt(2 * 16)`,
-18 %: with 95 % probability the norm lies between 0.74 and 1.53 times the estimate (Johnson and
-Lindenstrauss 1984; Dasgupta and Gupta 2003, "An elementary proof of a theorem of Johnson and
-Lindenstrauss").
+two tensors of one shape `G a - G b = G (a - b)`. Each entry is normal with variance `||a - b||²`,
+so `mean((s_a - s_b)²)` estimates `||a - b||²`; the quotient is chi-squared with 16 degrees of
+freedom over 16. The estimate of the norm has a standard error of `1/sqrt(2 * 16)`, 18 %. With 95 %
+probability the norm is between 0.74 and 1.53 times the estimate (Johnson and Lindenstrauss 1984;
+Dasgupta and Gupta 2003, "An elementary proof of a theorem of Johnson and Lindenstrauss").
 
-Vectors are kept for 2**19 elements. Of a larger tensor the rest is folded first: each element is
-added, with a random sign, to one of 2**19 sums, which are then projected. That is a count sketch
-(Charikar, Chen and Farach-Colton 2002): its variance, at most `2 / 2**19` of the norm's, is nothing
-beside that of the projection. All is seeded by position alone, so that all tensors share the
-vectors. Sums are in float64, piece by piece.
+There are vectors for 2**19 elements. The rest of a larger tensor is folded first: each element is
+added, with a random sign, to one of 2**19 sums, which are then projected. This is a count sketch
+(Charikar, Chen and Farach-Colton 2002). Its variance, at most `2 / 2**19` of the norm's, is
+negligible compared with that of the projection. All seeds depend on the position only, so that all
+tensors share the vectors. Sums are computed in float64, piece by piece.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ from hookcli.run.statistics.chunks import chunks
 
 WIDTH = 16
 CHUNK = 1 << 15  # elements that are read at a time
-SPAN = 1 << 19  # elements that have vectors: 64 MiB, drawn as they are needed
+SPAN = 1 << 19  # elements that have vectors: 64 MiB, drawn when they are needed
 _SEED = 0x5CE7C4
 
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """What is kept of a tensor. NaN and infinite elements count as 0, but for their number.
+    """The sketch of a tensor. NaN and infinite elements count as 0, and in `nonfinite`.
 
-    `digest` is a hash of the elements' bits; `projections` and `norm` are those of the elements
-    as float64, of complex ones as pairs.
+    `digest` is a hash of dtype, shape and the elements' bits. `projections` and `norm` are computed
+    from the elements as float64, with complex elements as pairs.
     """
 
     digest: str
@@ -49,7 +48,7 @@ class Sketch:
     projections: tuple[float, ...]
 
     def row(self) -> dict[str, Any]:
-        """As it stands in a report."""
+        """Return the sketch as it is written in a report."""
         return {
             "digest": self.digest,
             "norm": self.norm,
@@ -59,14 +58,14 @@ class Sketch:
 
 
 class Projector:
-    """Makes sketches; keeps the vectors that it drew."""
+    """Makes sketches, and keeps the vectors that it has drawn."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, torch.Tensor] = {}
         self._signs: torch.Tensor | None = None
 
     def sketch(self, tensor: torch.Tensor) -> Sketch | None:
-        """The sketch; None of a tensor without readable elements (fake, on meta, batched)."""
+        """Return the sketch; None for a tensor without readable elements (fake, meta, batched)."""
         with torch.no_grad(), _disable_current_modes(), _one_thread():
             try:
                 return self._sketch(_plain(tensor.detach()))
@@ -79,15 +78,15 @@ class Projector:
         square, nonfinite, position = 0.0, 0, 0
         folded: _Folded | None = None
         for chunk in chunks(tensor, CHUNK):
-            # a copy: NumPy would keep the model from resizing what it looks into
+            # a copy: the model could not resize a tensor whose memory NumPy uses
             flat = chunk.to("cpu", copy=True).contiguous().view(-1)
             digest.update(flat.view(torch.uint8).numpy().data)
             values = flat.double()
             scalar = values.dot(values).item()
-            if not scalar < math.inf:  # NaN neither
-                wild = ~values.isfinite()
-                nonfinite += int(wild.sum())
-                values = values.masked_fill_(wild, 0.0)
+            if not scalar < math.inf:  # inf or NaN
+                mask = ~values.isfinite()
+                nonfinite += int(mask.sum())
+                values = values.masked_fill_(mask, 0.0)
                 scalar = values.dot(values).item()
             square += scalar
             if folded is None and position + values.numel() <= SPAN:
@@ -101,7 +100,7 @@ class Projector:
         return Sketch(digest.hexdigest()[:32], math.sqrt(square), nonfinite, tuple(total.tolist()))
 
     def _project(self, values: torch.Tensor, position: int) -> torch.Tensor:
-        """The inner products with the vectors from a position on."""
+        """Return the inner products with the vectors from a position on."""
         total = torch.zeros(WIDTH, dtype=torch.float64)
         done = 0
         while done < values.numel():
@@ -120,7 +119,7 @@ class Projector:
         return self._blocks[index]
 
     def _all_signs(self) -> torch.Tensor:
-        """A sign for each of SPAN positions, twice, so that any start has SPAN of them."""
+        """Return a sign for each of SPAN positions, twice, so that SPAN follow any start."""
         if self._signs is None:
             generator = torch.Generator().manual_seed(_SEED - 1)
             drawn = torch.randint(0, 2, (SPAN,), device="cpu", generator=generator) * 2 - 1
@@ -130,7 +129,7 @@ class Projector:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """The pieces are small: where another process has the core, a second thread is waited for."""
+    """Use one thread: pieces are small, and a second thread may wait for a busy core."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -140,7 +139,7 @@ def _one_thread() -> Iterator[None]:
 
 
 class _Folded:
-    """SPAN sums of signed elements; each SPAN elements begin at another sum, and another sign."""
+    """SPAN sums of signed elements; every SPAN elements start at a new random sum and sign."""
 
     def __init__(self, signs: torch.Tensor) -> None:
         self._signs = signs
@@ -150,7 +149,7 @@ class _Folded:
         self._start = self._first_sign = 0
 
     def add(self, values: torch.Tensor) -> None:
-        """The next elements; `values` is the caller's to lose."""
+        """Add the next elements; `values` is overwritten."""
         count = values.numel()
         if self._position + count > SPAN:
             drawn = torch.randint(0, SPAN, (2,), device="cpu", generator=self._generator)
@@ -162,13 +161,13 @@ class _Folded:
         self._position += count
 
     def sums(self) -> torch.Tensor:
-        """The sums, with what was added beyond the last of them."""
+        """Return the sums, with the part beyond the last one added to the first."""
         self._sums[:CHUNK] += self._sums[SPAN:]
         return self._sums[:SPAN]
 
 
 def dense(tensor: torch.Tensor) -> torch.Tensor:
-    """A strided tensor with the same elements; those of a nested one stand one after another."""
+    """Return a strided tensor with the same elements; a nested tensor is concatenated."""
     if tensor.is_quantized:
         return tensor.dequantize()
     if tensor.is_nested:
@@ -177,6 +176,6 @@ def dense(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _plain(tensor: torch.Tensor) -> torch.Tensor:
-    """A strided tensor of real numbers with the same elements."""
+    """Return a strided tensor of real numbers with the same elements."""
     tensor = dense(tensor).resolve_conj().resolve_neg()
     return torch.view_as_real(tensor) if tensor.is_complex() else tensor

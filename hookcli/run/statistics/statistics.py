@@ -1,7 +1,7 @@
-"""Statistics of a tensor's values: fast, as exact as float32 itself, and without a trace.
+"""Statistics of a tensor's values: fast, as exact as float32, and without side effects.
 
-Nothing is recorded, written or kept: autograd, modes, autocast and function transforms stand
-aside while the values are read, whatever the model is in the middle of.
+Nothing is recorded, written or kept. Autograd, modes, autocast and function transforms are disabled
+while the values are read, so this works anywhere in a model's run.
 """
 
 from __future__ import annotations
@@ -23,24 +23,25 @@ _FIGURES = ("norm", "mean", "std", "min", "max", "abs_max")
 
 
 def statistics(tensor: torch.Tensor) -> dict[str, Any] | None:
-    """What the values of a tensor come to; None where it has none that can be read.
+    """Return the statistics of a tensor's values; None if it has no readable values.
 
     Returns
     -------
     dict
         `numel`; `norm` (the 2-norm), `mean`, `std` (unbiased), `min`, `max`, `abs_max`; and the
-        counts `zeros`, `nans`, `infs`. Where there are NaN or Inf the six figures follow IEEE, and
-        `finite` has them for the other elements (each None where there is none). `std` is None
-        for fewer than two elements; of no elements `norm` is 0.0 and the rest None.
+        counts `zeros`, `nans`, `infs`. With NaN or inf the six statistics follow IEEE, and
+        `finite` has them for the finite elements (each None if there are none). `std` is None
+        for fewer than two elements. Without elements `norm` is 0.0 and the others are None.
 
-        `min`, `max` and `abs_max` of integers and booleans are `int`. A complex tensor is
-        measured by its moduli: `mean`, `std`, `min` and `max` are None, and an element is NaN or
-        infinite where its modulus is. Quantized values are dequantized; a sparse tensor counts
-        with its implicit zeros, duplicates summed; a nested one is all its components' elements.
+        `min`, `max` and `abs_max` of integers and booleans are `int`. For a complex tensor the
+        moduli are used: `mean`, `std`, `min` and `max` are None, and an element is NaN or
+        infinite if its modulus is. Quantized values are dequantized. A sparse tensor includes its
+        implicit zeros, with duplicates summed. A nested tensor has the elements of all components.
 
-    No values: meta and fake tensors, tensors of a function transform or of a trace, lazy
-    parameters, freed storages, subclasses that wrap others (but DTensor, whose `full_tensor` is
-    a collective: then every rank must ask), and dtypes torch cannot convert.
+    Without readable values are: meta and fake tensors, tensors of a function transform or of a
+    trace, lazy parameters, freed storages, subclasses that wrap other tensors, and dtypes that
+    torch cannot convert. A DTensor is read, but its `full_tensor` is a collective, so every rank
+    must call this.
     """
     tensor = whole(tensor)
     with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
@@ -52,9 +53,9 @@ def statistics(tensor: torch.Tensor) -> dict[str, Any] | None:
 
 
 def norm_of(tensor: torch.Tensor) -> dict[str, Any] | None:
-    """The same with `norm` alone, and so about three times as fast; the other figures are None.
+    """Return the same dict with only `norm`, about three times as fast; the others are None.
 
-    All of them, where an element is NaN or infinite.
+    If an element is NaN or infinite, all statistics are computed.
     """
     tensor = whole(tensor)
     with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
@@ -75,7 +76,7 @@ def norm_of(tensor: torch.Tensor) -> dict[str, Any] | None:
 
 
 def norm_of_sum(tensor: torch.Tensor, other: torch.Tensor) -> dict[str, Any] | None:
-    """`norm_of` the sum of two tensors of one shape, which is not made where both lie alike."""
+    """Return `norm_of` the sum of two tensors of one shape, without a copy if strides are equal."""
     plain = (
         type(tensor) is type(other) is torch.Tensor
         and tensor.layout is other.layout is torch.strided
@@ -97,7 +98,7 @@ _NORM_ALONE = {
 
 
 def _elements(values: torch.Tensor, implied: int) -> Elements:
-    """What a strided tensor holds, with so many zeros beside it."""
+    """Return the moments of a strided tensor with this number of implicit zeros."""
     view, times = compact(values)
     elements = of_tensor(view) if view.numel() else Elements(Moments())
     if times > 1:
@@ -137,7 +138,7 @@ def _figures(m: Moments) -> dict[str, Any]:
 
 
 def _ieee(elements: Elements) -> dict[str, Any]:
-    """The figures of all elements, some of which are not finite."""
+    """Return the IEEE statistics of elements of which some are not finite."""
     nan, inf, m = math.nan, math.inf, elements.finite
     std = nan if m.count + elements.nans + elements.above + elements.below > 1 else None
     if elements.nans:
@@ -146,17 +147,17 @@ def _ieee(elements: Elements) -> dict[str, Any]:
         "norm": inf,
         "mean": nan if elements.above and elements.below else inf if elements.above else -inf,
         "std": std,
-        "min": -inf if elements.below else m.low,  # of no finite element: +inf
+        "min": -inf if elements.below else m.low,  # +inf if no element is finite
         "max": inf if elements.above else m.high,
         "abs_max": inf,
     }
 
 
 def norm_of_change(before: torch.Tensor, after: torch.Tensor) -> float | None:
-    """The 2-norm of `after - before`, taken in float64 by pieces; NaN and Inf as IEEE has them.
+    """Return the 2-norm of `after - before`, in float64, by pieces; NaN and inf follow IEEE.
 
-    None where the shapes differ or either has no values. The two may differ in dtype, strides,
-    layout and device. Sparse tensors are made dense first.
+    The result is None if the shapes differ or a tensor has no readable values. Dtypes, strides,
+    layouts and devices may differ. Sparse tensors are made dense first.
     """
     before, after = whole(before), whole(after)
     with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
@@ -175,7 +176,7 @@ def _length(piece: torch.Tensor) -> float:
     norm = math.sqrt(sum_of_squares(piece))
     if 1e-140 < norm < 1e140:
         return norm
-    low, high = (end.item() for end in torch.aminmax(piece))  # its square may leave the range
+    low, high = (end.item() for end in torch.aminmax(piece))  # the squares may leave the range
     unit = max(-low, high)
     if low != low or not 0 < unit < math.inf:
         return norm
@@ -183,7 +184,7 @@ def _length(piece: torch.Tensor) -> float:
 
 
 def _distance(old: torch.Tensor, new: torch.Tensor) -> float:
-    if old.device != new.device or old.device.type == "mps":  # which has no float64
+    if old.device != new.device or old.device.type == "mps":  # mps has no float64
         old, new = old.cpu(), new.cpu()
     distance = 0.0
     for piece in _differences(old, new):
@@ -195,7 +196,7 @@ def _distance(old: torch.Tensor, new: torch.Tensor) -> float:
 
 
 def _differences(old: torch.Tensor, new: torch.Tensor) -> Iterator[torch.Tensor]:
-    """`new - old` in one dimension of float64, piece by piece."""
+    """Yield `new - old` in one-dimensional pieces of float64."""
     if old.is_complex() or new.is_complex():
         wide = torch.complex128
         for a, b in zip(chunks(old), chunks(new), strict=True):

@@ -35,7 +35,7 @@ _ROWS = (
     Format(
         "tree",
         "one line per call, indented under its caller, nothing omitted",
-        read_by="a person who wants every call",
+        read_by="a person who needs every call",
         example="hookcli trace model.py -f tree -o calls.txt",
         renderer="inspect.tree:render",
         by_command={

@@ -147,5 +147,5 @@ def test_a_bucket_that_never_ended_has_no_figures():
     whole = merge_reports([of_rank(buckets=[lost]), of_rank(1, buckets=[lost])], error())
     assert (whole.status, whole.error) == ("partial", error())
     page = FORMATS["table"](whole, View(width=200))
-    assert "Sent in a step" not in page
+    assert "Sent per step" not in page
     assert replace(whole, error=None).distributed.buckets[0].error is None

@@ -50,11 +50,14 @@ class Result:
 _READ_LATE = {"COLUMNS", "GITHUB_ACTIONS", "CI", "NO_COLOR", "FORCE_COLOR", "TERM"}
 
 
+_UNSET = {"COLUMNS", "GITHUB_ACTIONS", "NO_COLOR", "FORCE_COLOR"}
+
+
 def run_cli(
     *args: str, cwd: Path | None = None, stdin: str | None = None, real: bool = False, **env: str
 ) -> Result:
     """A command's result: in a fork that has torch already, or `real`, as a user starts it."""
-    clean = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "GITHUB_ACTIONS"}}
+    clean = {k: v for k, v in os.environ.items() if k not in _UNSET}
     clean["PYTHONPATH"] = str(ROOT)
     if sys.platform == "linux" and not real and env.keys() <= _READ_LATE:
         forks = server(*sorted((k, v) for k, v in clean.items() if k != "PYTEST_CURRENT_TEST"))

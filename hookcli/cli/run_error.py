@@ -91,6 +91,6 @@ def _hint(report: Report, error: ErrorInfo) -> str:
     against = f" with the parameters {parameters}" if parameters else ""
     origin = report.inputs.origin if report.inputs is not None else "given"
     return (
-        f"compare the layer's inputs {inputs}{against}; "
-        f"the batch was {origin}, pass another one with `--input`"
+        f"compare the layer's inputs {inputs}{against}, or replace the batch, which was {origin}, "
+        "with `--input`"
     )

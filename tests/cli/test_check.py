@@ -107,7 +107,7 @@ def test_what_is_no_baseline_is_refused(text, cli, bad, tmp_path):
     file.write_text(text)
     done = cli("check", bad, "--baseline", file)
     assert done.status == 2
-    assert done.error()[0] == f"{file} is no baseline of hookcli"
+    assert done.error()[0] == f"{file} is not a hookcli baseline"
 
 
 def test_a_saved_report_is_judged_again_and_held_against(cli, bad, tmp_path):

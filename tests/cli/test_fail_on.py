@@ -48,7 +48,7 @@ def test_findings_fail_from_the_level_that_is_asked_for(level, severity, expecte
     flags = [] if level is None else ["--fail-on", level]
     found, err = status(NET, *flags, checks=[finding(severity)])
     assert found == expected
-    assert err == (f"note: status 1 for 1 finding, as --fail-on {level} asks\n" * expected)
+    assert err == (f"note: exit status 1: 1 finding with --fail-on {level}\n" * expected)
 
 
 def test_what_passed_or_was_skipped_is_no_finding(status):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 
 import pytest
 
-from hookcli.cli.app import COMMANDS
+from hookcli.cli.commands import COMMANDS, GROUPS, RUNNING as RUN_A_MODEL
+from hookcli.cli.flags.signatures import SECTIONS
 from hookcli.formats.names import SORTS, columns_of, sorts_of
 from hookcli.formats.registry import FORMATS
+from tests.conftest import SAMPLES
 
 RUNNING = ["inspect", "grads", "trace"]
 SHARED = {
@@ -49,9 +53,78 @@ def test_help_fits_into_80_columns_and_cuts_nothing(command, helped):
     assert "..." not in out.replace("[ARGS]...", "")
 
 
-def test_help_names_every_command_in_order(helped):
-    listed = helped().partition("Commands:\n")[2]
-    assert re.findall(r"^  (\w+)", listed, re.M) == list(COMMANDS)
+def sections(text):
+    """The lines of each section of a help page, by its heading."""
+    parts = re.split(r"^(\S.*):\n", text.partition("\n\n")[2], flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_help_names_every_command_in_its_group_and_in_order(helped):
+    page = sections(helped())
+    assert list(page) == [*GROUPS, "Options", "Examples", "Documentation"]
+    for group, names in GROUPS.items():
+        assert re.findall(r"^  (\w+)", page[group], re.M) == list(names)
+    assert "docs/" in page["Documentation"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_option_is_in_a_section_and_the_sections_are_in_order(command, helped):
+    page = sections(helped(command))
+    names = [name for name in page if name not in {"Arguments", "Examples"}]
+    assert names == [name for name in SECTIONS if name in names]
+    assert "--help" in page["General"]
+    general = set(re.findall(r"--[a-z-]+(?=  |,| <)", page["General"]))
+    assert general <= {"--help", "--quiet", "--verbose", "--color"}
+
+
+def test_the_sections_of_inspect(helped):
+    page = sections(helped("inspect"))
+    assert list(page) == [
+        "Arguments", "Model", "Batch", "Run", "Checks", "Output", "General", "Examples",
+    ]  # fmt: skip
+    for name, flag in (("Model", "--weights"), ("Batch", "--input"), ("Run", "--device"),
+                       ("Checks", "--fail-on"), ("Output", "--columns")):  # fmt: skip
+        assert flag in page[name]
+
+
+def examples(text):
+    rows = [row.strip() for row in sections(text)["Examples"].splitlines()]
+    return [row for row in rows if row and not row.startswith("#")]
+
+
+@pytest.mark.parametrize("command", [None, *COMMANDS])
+def test_help_has_examples_that_are_whole_at_any_width(command, helped, monkeypatch, line):
+    arguments = [command] if command else []
+    shown = examples(helped(*arguments))
+    assert 2 <= len(shown) <= 4
+    assert all(row.startswith("hookcli ") for row in shown)
+    assert command is None or sum(row.split()[1] == command for row in shown) >= 1
+    monkeypatch.setenv("COLUMNS", "40")
+    assert examples(line(*arguments, "--help")[1]) == shown
+
+
+def test_the_examples_run(helped, line, asked, cli, tmp_path, monkeypatch):
+    """Those of all commands, in a folder with a model.py: as far as the worker, or wholly."""
+    source = (SAMPLES / "inplace_resnet.py").read_text()
+    (tmp_path / "model.py").write_text(source.replace("InplaceResNet", "Net"))
+    (tmp_path / "checks.yaml").write_text("model: model.py\nchecks: [{rule: finite}]\n")
+    baseline = {"schema": "hookcli.baseline/1", "findings": []}
+    (tmp_path / "known.json").write_text(json.dumps(baseline))
+    monkeypatch.chdir(tmp_path)
+    assert cli("inspect", "model.py", "-f", "json=report.json").status == 0
+    for command in (None, *COMMANDS):
+        for example in examples(helped(*([command] if command else []))):
+            arguments = shlex.split(example)[1:]
+            if arguments[0] == "diff":
+                continue
+            if arguments[0] == "snapshot" or arguments[0] in RUN_A_MODEL:
+                arguments += [] if "checks.yaml" not in arguments else ["--data-only"]
+                assert asked(*arguments).model.source.endswith(("model.py", "model.py:Net"))
+            else:
+                assert line(*arguments)[0] == 0, example
+    for example in examples(helped("diff"))[:1]:
+        done = cli(*shlex.split(example)[1:])
+        assert (done.status, done.err) == (1, "")
 
 
 @pytest.mark.parametrize("command", FLAGS)
@@ -64,7 +137,7 @@ def test_help_tells_the_defaults_that_a_configuration_may_override(command, help
     text = " ".join(helped(command).split())
     mode = {
         "inspect": "eval", "grads": "train", "check": "train", "snapshot": "train",
-    }.get(command, "train where it goes backward, else eval")  # fmt: skip
+    }.get(command, "train if a hook needs backward, else eval")  # fmt: skip
     for flag, default in {
         "--batch-size": "2", "--device": "cpu", "--seed": "0", "--timeout": "600",
         "--mode": mode, "--fail-on": "error" if command == "check" else "never",
@@ -78,8 +151,8 @@ def test_help_tells_the_defaults_that_a_configuration_may_override(command, help
 @pytest.mark.parametrize("command", RUNNING)
 def test_help_names_the_command_s_columns_and_the_formats(command, helped):
     text = " ".join(helped(command).split())
-    assert f"Columns: {', '.join(columns_of(command))}." in text
-    assert f"{', '.join(FORMATS)}; may be repeated" in text
+    assert f"Columns to show: {', '.join(columns_of(command))}." in text
+    assert f"{', '.join(FORMATS)}; repeatable" in text
 
 
 @pytest.mark.parametrize("command", [*RUNNING, "render"])

@@ -81,17 +81,22 @@ def test_everything_is_explained_under_its_full_name_and_its_own(name, line):
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("ful_backward", "try `full_backward`"),
-        ("hook:scale", "try `action:scale`"),
-        ("hook:forwrad", "try `hook:forward`"),
-        ("clmap", "try `clamp`"),
-        ("format:sariff", "try `format:sarif`"),
-        ("xyzzy", "see hookcli list --help"),
+        ("ful_backward", "try `hookcli explain full_backward`"),
+        ("hook:scale", "try `hookcli explain action:scale`"),
+        ("hook:forwrad", "try `hookcli explain hook:forward`"),
+        ("clmap", "try `hookcli explain clamp`"),
+        ("format:sariff", "try `hookcli explain format:sarif`"),
+        ("full", "try `hookcli explain full_backward_pre`"),
+        (
+            "xyzzy",
+            "run `hookcli list hooks`, `hookcli list actions`, `hookcli list rules` or "
+            "`hookcli list formats`",
+        ),
     ],
 )
 def test_what_cannot_be_explained_is_refused_with_the_near_name(name, hint, refused):
     message, place, what = refused("explain", name)
-    assert message == f"there is no hook kind, action, rule or format '{name}'"
+    assert message == f"unknown hook kind, action, rule or format '{name}'"
     assert place == f"hookcli explain {name}"
     assert what == hint
 
@@ -135,7 +140,8 @@ def test_init_replaces_nothing(folder, refused):
     (folder / "link.yaml").symlink_to(folder / "nowhere")
     for name in ("c.yaml", "link.yaml"):
         assert refused("init", "net.py", "-o", name) == (
-            f"{name} is there already", f"-o {name}", "name another file, or remove it first",
+            f"{name} already exists", f"-o {name}",
+            "choose another file, or remove this one first",
         )  # fmt: skip
     assert (folder / "c.yaml").read_text() == "precious"
 
@@ -144,8 +150,8 @@ def test_init_replaces_nothing(folder, refused):
     ("arguments", "message"),
     [
         (["nte.py"], "file not found: nte.py"),
-        (["net.py", "-o", "conf"], "it is a directory"),
-        (["net.py", "-o", "no/c.yaml"], "there is no folder no"),
+        (["net.py", "-o", "conf"], "is a directory"),
+        (["net.py", "-o", "no/c.yaml"], "folder not found: no"),
     ],
 )
 def test_init_refuses_what_it_cannot_write_or_find(arguments, message, folder, refused):

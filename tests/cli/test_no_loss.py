@@ -24,4 +24,4 @@ def test_an_output_without_a_gradient_is_three_lines_with_the_model_s_place(tmp_
     what, where, hint = result.err.splitlines()[-3:]
     assert what.startswith("error: in loss: backward cannot start: the output contains no tensor")
     assert where.endswith("net.py:3")
-    assert "--loss names another start" in hint
+    assert "choose another loss: `--loss output:PATH`" in hint

@@ -169,7 +169,7 @@ def test_no_file_that_is_read_is_written_over(tmp_path, what):
     }[what]
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     result = run_cli("inspect", *arguments, cwd=tmp_path)
-    assert "which is the same file" in result.error()[0]
+    assert "it is the same file as" in result.error()[0]
     assert result.status == 2
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
@@ -224,4 +224,4 @@ def test_a_full_disk_is_said():
     command = f"{sys.executable} -m hookcli schema report > /dev/full; echo $?"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.strip() == "2"
-    assert "stdout cannot be written" in done.stderr
+    assert "cannot write stdout" in done.stderr

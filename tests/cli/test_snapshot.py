@@ -38,9 +38,9 @@ def passes(cli, file="checks.yaml", *flags):
 def test_without_a_file_it_goes_to_stdout_and_nothing_else_does(cli, net):
     done = cli("snapshot", net, "-i", "2x4")
     assert done.status == 0
-    assert done.out.startswith("# What Net is today. hookcli check -c THIS_FILE tells")
+    assert done.out.startswith("# Checks that Net passes. `hookcli check -c THIS_FILE` reports")
     assert yaml.safe_load(done.out)["model"] == "net.py:Net"
-    assert done.err.startswith("note: the snapshot holds ")
+    assert done.err.startswith("note: the snapshot contains ")
 
 
 def test_a_file_that_is_there_is_not_replaced_unless_told(cli, net, tmp_path):
@@ -49,15 +49,15 @@ def test_a_file_that_is_there_is_not_replaced_unless_told(cli, net, tmp_path):
     done = cli("snapshot", net, "-i", "2x4", "-o", "checks.yaml")
     assert done.status == 2
     assert done.error() == (
-        "checks.yaml is there already", "-o checks.yaml",
-        "name another file, or add --force to replace it",
+        "checks.yaml already exists", "-o checks.yaml",
+        "choose another file, or add `--force` to overwrite this one",
     )  # fmt: skip
     assert file.read_text() == "mine"
     assert cli("snapshot", net, "-i", "2x4", "-o", "checks.yaml", "--force").status == 0
     passes(cli)
     done = cli("snapshot", "-c", "checks.yaml", "-o", "checks.yaml", "--force")
     assert done.status == 2
-    assert "the command reads checks.yaml, which is the same file" in done.error()[0]
+    assert "it is the same file as checks.yaml, which the command reads" in done.error()[0]
 
 
 def test_a_run_that_fails_writes_nothing(cli, net, tmp_path):
@@ -104,7 +104,7 @@ def test_ranks_are_kept(cli, tmp_path):
 def test_arguments_by_position_and_by_name_cannot_be_kept(cli, net):
     done = cli("snapshot", net, "--arg", "6", "--arg", "depth=3", "-i", "2x6")
     assert done.status == 2
-    assert done.error()[0] == "a configuration holds arguments by position or by name, and not both"
+    assert done.error()[0] == ("a snapshot cannot contain arguments both by position and by name")
 
 
 def test_a_configuration_is_extended(cli, net, tmp_path):
@@ -125,7 +125,7 @@ def test_a_configuration_is_extended(cli, net, tmp_path):
     assert bad == ["unused_suppression"]  # the base's own
     done = cli("snapshot", "net.py", "-c", "hooks.yaml")
     assert done.status == 2
-    assert done.error()[0].startswith("the configuration gives arguments or weights to another")
+    assert done.error()[0].startswith("the configuration has arguments or weights for another")
 
 
 def test_a_model_that_needs_trust_says_so_in_the_file(cli, tmp_path):
@@ -133,7 +133,7 @@ def test_a_model_that_needs_trust_says_so_in_the_file(cli, tmp_path):
     assert cli("snapshot", "whole.pt", "-i", "2x4").status == 2
     assert cli("snapshot", "whole.pt", "-i", "2x4", "--trust", "-o", "checks.yaml").status == 0
     text = (tmp_path / "checks.yaml").read_text()
-    assert "hookcli check -c checks.yaml --trust tells" in text
+    assert "hookcli check -c checks.yaml --trust` reports" in text
     assert cli("check", "-c", "checks.yaml").status == 2
     passes(cli, "checks.yaml", "--trust")
 
@@ -196,7 +196,9 @@ def test_what_fails_today_is_suppressed_and_said(cli, model_file, tmp_path):
     )
     done = cli("snapshot", path, "-o", "checks.yaml")
     assert done.status == 0
-    assert "note: this fails today, and is suppressed there: finite, the model: " in done.err
+    assert (
+        "note: a check fails today and is suppressed in the file: finite, the model: " in done.err
+    )
     assert "fix it and remove this suppression" in (tmp_path / "checks.yaml").read_text()
     passes(cli)
 

@@ -226,7 +226,7 @@ def test_when_nothing_fits_the_declaration_s_own_error_is_reported(file):
     path = file(source.replace("return self.a(x)", "return self.a(x) + self.a(x[:, :0])"))
     result = run_cli("inspect", path)
     assert "in 'a' (Linear): mat1 and mat2" in result.error()[0]
-    assert "the batch was declared" in result.error()[2]
+    assert "the batch, which was declared" in result.error()[2]
     assert result.status == 3
 
 

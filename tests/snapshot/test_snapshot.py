@@ -50,7 +50,7 @@ def taken(tmp_path_factory):
 
 def test_the_file_says_what_a_reviewer_wants_to_know(taken):
     for line in (
-        "# What Net is today. hookcli check -c checks.yaml tells what changed since.",
+        "# Checks that Net passes. `hookcli check -c checks.yaml` reports what has changed.",
         "# The batch: float32 [2, 3, 8, 8] (declared)",
         "model: net.py",
         "run: {mode: train, seed: 0}",

@@ -23,7 +23,7 @@ _BREAKS = re.compile("[:=]+")  # of COMP_WORDBREAKS, what is part of hookcli's w
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedLine:
     """The words before the incomplete one, without the program's name, and the incomplete one.
 
     The shell replaces only the end of the incomplete word, after the characters in `fixed`.
@@ -35,7 +35,7 @@ class Typed:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Completion:
     """A word that the shell may offer, with its description."""
 
     value: str
@@ -71,7 +71,7 @@ def answer(instruction: str, environment: Mapping[str, str], application: Applic
     return status
 
 
-def candidates(typed: Typed, application: Application) -> list[Candidate]:
+def candidates(typed: TypedLine, application: Application) -> list[Completion]:
     """Return what can stand in place of the incomplete word."""
     from typer.main import get_command
 
@@ -85,7 +85,7 @@ def candidates(typed: Typed, application: Application) -> list[Candidate]:
         parameter, incomplete = _parameter(command, context, words, typed.incomplete)
         items = (parameter or command).shell_complete(context, incomplete)
     prefix = typed.incomplete.removesuffix(incomplete)  # "--loss="
-    return [Candidate(f"{prefix}{item.value}", item.help or "") for item in items]
+    return [Completion(f"{prefix}{item.value}", item.help or "") for item in items]
 
 
 def _parameter(
@@ -127,7 +127,7 @@ def split(text: str) -> list[str]:
     return words
 
 
-def bash_typed(environment: Mapping[str, str]) -> Typed:
+def bash_typed(environment: Mapping[str, str]) -> TypedLine:
     """Return what was typed in bash, which passes `rule:x` and `--loss=x` as three words."""
     cursor = int(environment.get("COMP_CWORD", "0"))
     words = split(environment.get("COMP_WORDS", ""))
@@ -141,20 +141,20 @@ def bash_typed(environment: Mapping[str, str]) -> Typed:
             joined.append(word)
     incomplete = joined[-1] if len(joined) > 1 else ""
     end = max(incomplete.rfind(":"), incomplete.rfind("=")) + 1
-    return Typed(joined[1:-1], incomplete, incomplete[:end])
+    return TypedLine(joined[1:-1], incomplete, incomplete[:end])
 
 
-def line_typed(environment: Mapping[str, str]) -> Typed:
+def line_typed(environment: Mapping[str, str]) -> TypedLine:
     """Return what was typed in zsh or fish, which pass the line up to the cursor."""
     line = environment.get("_TYPER_COMPLETE_ARGS", "")
     words = split(line)[1:]
     if not words or line[-1:].isspace():
-        return Typed(words, "")
-    return Typed(words[:-1], words[-1])
+        return TypedLine(words, "")
+    return TypedLine(words[:-1], words[-1])
 
 
 def _for_bash(
-    typed: Typed, rows: Sequence[Candidate], _environment: Mapping[str, str]
+    typed: TypedLine, rows: Sequence[Completion], _environment: Mapping[str, str]
 ) -> tuple[str, int]:
     return "\n".join(row.value.removeprefix(typed.fixed) for row in rows), 0
 
@@ -164,7 +164,7 @@ _ZSH = str.maketrans({'"': "", "'": "", "$": r"\$", "`": "", "\\": r"\\", ":": r
 
 
 def _for_zsh(
-    _typed: Typed, rows: Sequence[Candidate], _environment: Mapping[str, str]
+    _typed: TypedLine, rows: Sequence[Completion], _environment: Mapping[str, str]
 ) -> tuple[str, int]:
     """Return code that the shell function evaluates; without candidates it completes files."""
     lines = []
@@ -175,7 +175,7 @@ def _for_zsh(
 
 
 def _for_fish(
-    _typed: Typed, rows: Sequence[Candidate], environment: Mapping[str, str]
+    _typed: TypedLine, rows: Sequence[Completion], environment: Mapping[str, str]
 ) -> tuple[str, int]:
     """Return the candidates, or only the status that tells whether there are any."""
     if environment.get("_TYPER_COMPLETE_FISH_ACTION") == "is-args":

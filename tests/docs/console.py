@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import dataclass
 
+from tests.conftest import ROOT
 from tests.docs.terminal import Command, Terminal
 
 ELISION = "..."
@@ -55,7 +56,8 @@ def run(block: tuple[str, ...], terminal: Terminal) -> list[str]:
 
     Raises
     ------
-    AssertionError : a command ends with another status than its comment gives.
+    AssertionError : a command ends with another status than its comment gives, or its output has
+        a path that is another one on the next machine.
     """
     parts = entries(block)
     is_list = not any(any(entry.shown) for entry in parts)
@@ -75,7 +77,10 @@ def run(block: tuple[str, ...], terminal: Terminal) -> list[str]:
         if is_list or agrees(shown, out):
             new += shown
         else:
-            new += shortened(shown, out)
+            written = shortened(shown, out)
+            for path in (str(terminal.folder), str(ROOT)):
+                assert path not in "".join(written), f"this path is of one machine: {path}"
+            new += written
         new += blank if number < len(parts) - 1 else ()
     return new
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
-from hookcli.cli.app import COMMANDS
-from hookcli.cli.application import _command
-from hookcli.cli.flags.signatures import flattened
+from hookcli.cli.commands import COMMANDS
+from hookcli.cli.flags.signatures import SECTIONS, flattened
 from hookcli.errors import Status
 from hookcli.formats.parts.text import sentence
 from hookcli.formats.registry import DIFF_FORMATS, FORMATS
@@ -29,6 +29,7 @@ class Flag:
     names: str  # of an option as code, with its value
     text: str
     default: str
+    section: str = ""
 
     @property
     def is_argument(self) -> bool:
@@ -37,12 +38,18 @@ class Flag:
 
 def flags_of(command: str) -> list[Flag]:
     """The parameters of a command, in the order of its help."""
-    signature = inspect.signature(flattened(_command(command)))
+    signature = inspect.signature(flattened(_function(command)))
     return [
         _flag(parameter)
         for parameter in signature.parameters.values()
         if get_origin(parameter.annotation) is Annotated
     ]
+
+
+def _function(command: str) -> Callable[..., int]:
+    """A command's function: of its name, with a _ after the name of a builtin."""
+    module = import_module(f"hookcli.cli.commands.{command}")
+    return getattr(module, command, None) or getattr(module, f"{command}_")
 
 
 def _flag(parameter: inspect.Parameter) -> Flag:
@@ -60,7 +67,7 @@ def _flag(parameter: inspect.Parameter) -> Flag:
     names = [f"`{name}`" for name in (*first, *info.param_decls)]
     if value:
         names[-1] = f"{names[-1][:-1]} {value}`"
-    return Flag(parameter.name, ", ".join(names), text, default)
+    return Flag(parameter.name, ", ".join(names), text, default, info.rich_help_panel)
 
 
 def _value(hint: Any) -> str:
@@ -73,38 +80,17 @@ def _value(hint: Any) -> str:
     return {bool: "", int: "N", float: "N"}.get(kinds[0], "TEXT")
 
 
-def _groups(kind: type) -> Iterator[tuple[str, set[str]]]:
-    """(title, names of fields) of a group of flags and of the groups within it."""
-    hints = get_type_hints(kind)
-    own = {f.name for f in dataclasses.fields(kind) if not dataclasses.is_dataclass(hints[f.name])}
-    if own:
-        yield inspect.getdoc(kind).split("\n")[0].rstrip("."), own
-    for field in dataclasses.fields(kind):
-        if dataclasses.is_dataclass(hints[field.name]):
-            yield from _groups(hints[field.name])
-
-
 def _sections(command: str) -> Iterator[tuple[str, list[Flag]]]:
-    """The flags of a command by group: (title, flags); those of no group come first, untitled."""
-    left = flags_of(command)
-    titled = []
-    hints = get_type_hints(_command(command), include_extras=True)
-    for hint in hints.values():
-        kind = get_args(hint)[0] if get_origin(hint) is Annotated else hint
-        if not dataclasses.is_dataclass(kind):
-            continue
-        for title, fields in _groups(kind):
-            if rows := [flag for flag in left if flag.field in fields]:
-                titled.append((title, rows))
-                left = [flag for flag in left if flag.field not in fields]
-    if left:
-        yield "", left
-    yield from titled
+    """The flags of a command by section of its help: (title, flags); arguments come first."""
+    flags = flags_of(command)
+    for title in ("", *SECTIONS):
+        if rows := [flag for flag in flags if flag.section == title]:
+            yield title, rows
 
 
 def options(command: str) -> str:
     """The options of a command, as tables."""
-    help_ = inspect.getdoc(_command(command)).split("\n")[0]
+    help_ = inspect.getdoc(_function(command)).split("\n")[0]
     arguments = [
         flag.names if flag.default == "required" else f"[{flag.names}]"
         for flag in flags_of(command)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.cli.app import COMMANDS
+from hookcli.cli.commands import COMMANDS
 from hookcli.comparison.schema import diff_schema
 from hookcli.report.schema import json_schema
 from tests.docs.generated import check_page, check_parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import math
 import re
@@ -11,6 +12,7 @@ from tests.conftest import ROOT
 from tests.docs.terminal import Command, Terminal
 
 ELISION = "..."
+LIKE = 0.4  # of 1: what is less like the old lines is taken for others
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\d\w])")
 
 
@@ -142,16 +144,38 @@ def _split(lines: list[str]) -> list[list[str]]:
 
 
 def shortened(shown: list[str], out: list[str]) -> list[str]:
-    """The output, with as many lines at its two ends as are shown around the only elision.
+    """The output, with as many lines around each `...` as are shown there.
+
+    The first and the last lines are those of the output; between two elisions stand the lines that
+    are most like those that stood there.
 
     Raises
     ------
-    ValueError : several lines are `...`, so that only a person can say what to keep.
+    ValueError : nothing in the output is like them, so that a person must say what to keep.
     """
     parts = _split(shown)
-    if len(parts) > 2:
-        raise ValueError("this output has several `...`: write it again by hand")
     if len(parts) == 1 or sum(map(len, parts)) >= len(out):
         return out
-    head, tail = parts
-    return [*out[: len(head)], ELISION, *out[len(out) - len(tail) :]]
+    head, *middle, tail = parts
+    new, at, end = out[: len(head)], len(head), len(out) - len(tail)
+    for part in middle:
+        at = _most_like(part, out[:end], at)
+        new += [ELISION, *out[at : at + len(part)]]
+        at += len(part)
+    return [*new, ELISION, *out[end:]]
+
+
+def _most_like(part: list[str], out: list[str], start: int) -> int:
+    """Where the lines that are most like these begin, from `start` on."""
+    likeness = {
+        at: sum(map(_likeness, part, out[at : at + len(part)])) / max(1, len(part))
+        for at in range(start, len(out) - len(part) + 1)
+    }
+    best = max(likeness, key=likeness.__getitem__, default=None)
+    if best is None or likeness[best] < LIKE:
+        raise ValueError(f"what stands between two `...` has gone: write it again by hand: {part}")
+    return best
+
+
+def _likeness(old: str, new: str) -> float:
+    return difflib.SequenceMatcher(None, old, new, autojunk=False).ratio() if new else 0.0

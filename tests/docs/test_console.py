@@ -33,6 +33,14 @@ def test_an_output_that_is_written_again_keeps_its_elision_and_agrees(out, head,
     assert ("..." in new) == (head + tail < len(out))
 
 
+def test_lines_between_two_elisions_are_written_again_where_they_are_now():
+    out = ["model  Net", "conv 1 ok", "norm 2 ok", "fc 3 none", "Total 9", "note: x"]
+    shown = ["model  Net", "...", "fc 4 none", "...", "note: y"]
+    assert console.shortened(shown, out) == ["model  Net", "...", "fc 3 none", "...", "note: x"]
+    with pytest.raises(ValueError, match="by hand"):
+        console.shortened(["...", "?", "..."], out)
+
+
 @pytest.mark.parametrize(
     ("shown", "out", "same"),
     [

@@ -30,7 +30,6 @@ def site(tmp_path_factory):
             "mkdocs",
             "build",
             "--strict",
-            "--quiet",
             "-d",
             folder,
         ],

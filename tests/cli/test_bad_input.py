@@ -53,7 +53,7 @@ CASES = {
     "empty": (["empty.py"], 2, "defines no model", "empty.py", "build_model()"),
     "no model": (["nothing.py"], 2, "defines no model", "nothing.py", "build_model()"),
     "several": (["several.py"], 2, "several models", "several.py", "inspect several.py:B"),
-    "no such attribute": (["ok.py:Nett"], 2, "'Nett' not found in ok.py", "ok.py:Nett", "ok.py:Net "),
+    "no such attribute": (["ok.py:Nett"], 2, "'Nett' not found", "ok.py:Nett", "ok.py:Net "),
     "not a module": (["nothing.py:x"], 2, "got int", "nothing.py:x", "name an nn.Module"),
     "returns none": (["factory.py"], 2, "must return an nn.Module", "factory.py", "function"),
     "no such module": (["no_such:Net"], 2, "not found: no_such", "no_such:Net", "package.module"),

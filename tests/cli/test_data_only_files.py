@@ -114,7 +114,7 @@ def test_nothing_that_is_there_is_written_over(folder):
     do = save("taps", tools(data_only=True))
     do(event())
     (file,) = (folder / "taps").iterdir()
-    with pytest.raises(RequestError, match="does not allow overwriting .*/0000000"):
+    with pytest.raises(RequestError, match=r"does not allow overwriting .*/0000000"):
         save("taps", tools(data_only=True))(event(value=torch.zeros(2)))
     assert load_file(file)["value"].tolist() == [1, 1]
     do(event(value=torch.zeros(2)))  # a batch that did not fit was tried before by this very run

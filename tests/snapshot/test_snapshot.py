@@ -51,7 +51,7 @@ def taken(tmp_path_factory):
 def test_the_file_says_what_a_reviewer_wants_to_know(taken):
     for line in (
         "# Checks that Net passes. `hookcli check -c checks.yaml` reports what has changed.",
-        "# The batch: float32 [2, 3, 8, 8] (declared)",
+        "# Batch: float32 [2, 3, 8, 8] (declared)",
         "model: net.py",
         "run: {mode: train, seed: 0}",
         "  - {rule: uncalled_modules, severity: error}",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hookcli.cli.output import write_file
 from hookcli.errors import RequestError
 from hookcli.plain_files import read_bytes
+from hookcli.sentences import cannot_read
 
 if TYPE_CHECKING:
     from hookcli.report.report import Report
@@ -29,7 +30,7 @@ def known(file: str) -> frozenset[str]:
         text = read_bytes(file)
     except OSError as error:
         raise RequestError(
-            f"cannot read {file}: {error.strerror}", place=f"--baseline {file}", hint=hint
+            cannot_read(file, error.strerror), place=f"--baseline {file}", hint=hint
         ) from None
     try:
         document = json.loads(text)

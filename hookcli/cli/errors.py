@@ -9,6 +9,7 @@ from hookcli.cli.help.next_command import with_command
 from hookcli.console import Console, stdout_is_closed
 from hookcli.errors import BugError, HookcliError, InterruptedRun, RequestError, Status
 from hookcli.rules.verdict import Verdict
+from hookcli.sentences import BUG_HINT, hookcli_failed
 
 _STATUS = {
     Verdict.PASSED: Status.FINE,
@@ -64,9 +65,9 @@ def reporting(console: Console, command: Callable[[], int]) -> int:
 
         last = traceback.extract_tb(error.__traceback__)[-1]
         bug = BugError(
-            f"hookcli failed: {type(error).__name__}: {error}",
+            hookcli_failed(f"{type(error).__name__}: {error}"),
             place=f"{last.filename}:{last.lineno}",
-            hint="report this bug in hookcli with the output of `-v`",
+            hint=BUG_HINT,
             details="".join(traceback.format_exception(error)),
         )
         console.error(bug)

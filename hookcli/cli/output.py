@@ -18,6 +18,7 @@ from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.registry import FORMATS
 from hookcli.rules.verdict import verdict_of
+from hookcli.sentences import cannot_write
 from hookcli.text import nearest, try_instead
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _file(text: str) -> Path | None:
 
 def _unwritable(file: Path, why: str) -> RequestError:
     return RequestError(
-        f"cannot write {file}: {why}",
+        cannot_write(file, why),
         place=str(file),
         hint="choose a file in a folder that you can write to",
     )

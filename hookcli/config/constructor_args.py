@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from hookcli.errors import RequestError
+from hookcli.sentences import given_twice
 from hookcli.spec.request import Argument
 
 _KEYED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -27,9 +28,7 @@ def parse_arguments(texts: tuple[str, ...]) -> tuple[Argument, ...]:
         match = _KEYED.fullmatch(text)
         name, body = (match[1], match[2]) if match else (None, text)
         if name is not None and any(argument.name == name for argument in arguments):
-            raise RequestError(
-                f"'{name}' is given twice", place=f"--arg {text}", hint="remove one of them"
-            )
+            raise RequestError(given_twice(name), place=f"--arg {text}", hint="remove one of them")
         try:
             value = load_value(body)
         except ValueError as error:

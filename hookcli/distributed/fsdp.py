@@ -14,6 +14,7 @@ from torch.nn.parameter import is_lazy
 from hookcli.errors import ModelError, RequestError
 from hookcli.models import module_tree
 from hookcli.report.distributed import UnitRow
+from hookcli.sentences import no_match
 from hookcli.spec.request import DistributedSpec
 from hookcli.text import first_line
 
@@ -50,7 +51,7 @@ def shard(
     unmatched = _unmatched(root, spec.wrap)
     if unmatched is not None:
         raise RequestError(
-            f"no module matches '{unmatched}'",
+            no_match("module", unmatched),
             place=f"{spec.place}.wrap",
             hint="run `hookcli inspect` to see the names of the modules",
         )

@@ -14,6 +14,7 @@ from hookcli.models import module_tree
 from hookcli.models.model import Model, TensorInfo
 from hookcli.models.scripted import type_of
 from hookcli.report.recording import HookFinding
+from hookcli.sentences import no_match
 from hookcli.spec import selectors
 from hookcli.spec.hooks import HookSpec, Match, Selector
 from hookcli.text import nearest, try_instead
@@ -98,7 +99,12 @@ def missed(resolved: Iterable[tuple[HookSpec, Targets]], known: Known) -> Iterat
             message = f"nothing matches '{selector.text}' in the list of at"
             hint = _hint(spec, selector, known)
             yield HookFinding(
-                "hook_misuse", selector.text, f"{message}: {hint}", spec.place, "warning"
+                "hook_misuse",
+                selector.text,
+                "no match",
+                f"{message}: {hint}",
+                spec.place,
+                "warning",
             )
 
 
@@ -132,7 +138,7 @@ def _check(spec: HookSpec, at: Selector, targets: Targets, known: Known) -> None
         return  # `*` may match nothing
     what = "parameter" if _of_parameters(spec, at) else "module"
     raise RequestError(
-        f"no {what} matches '{at.text}'",
+        no_match(what, at.text),
         place=f"{spec.place}.at  |  at: {at.text}" if spec.place else f"at: {at.text}",
         hint=_hint(spec, at, known),
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hookcli.errors import RequestError
 from hookcli.plain_files import read_bytes
+from hookcli.sentences import cannot_read
 
 if TYPE_CHECKING:
     from hookcli.report.report import Report
@@ -31,9 +32,7 @@ def read_report(path: str) -> Report:
     try:
         text = sys.stdin.buffer.read() if path == "-" else read_bytes(path)
     except OSError as error:
-        raise RequestError(
-            f"cannot read {place}: {error.strerror}", place=place, hint=_HINT
-        ) from None
+        raise RequestError(cannot_read(place, error.strerror), place=place, hint=_HINT) from None
     try:
         report = from_json(text, strict=True)
         check_valid(report, text)

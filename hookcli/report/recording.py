@@ -129,10 +129,14 @@ class EventNote(NamedTuple):
 
 @dataclass(slots=True)
 class HookFinding:
-    """A hook that was misused or did not fire as expected."""
+    """A hook that was misused or did not fire as expected.
+
+    `problem` names what is wrong, whatever the message says: baselines know a finding by it.
+    """
 
     rule: str
     target: str
+    problem: str
     message: str
     place: str
     severity: Literal["error", "warning"] = "error"

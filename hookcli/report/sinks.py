@@ -10,6 +10,7 @@ from hookcli.errors import RequestError
 from hookcli.report.encode import to_line
 from hookcli.report.recording import EventNote, Recording
 from hookcli.report.rows.events import event_row
+from hookcli.sentences import cannot_write
 
 _MOST = 1_000_000  # events kept in memory
 
@@ -85,7 +86,7 @@ class StreamedSink:
             self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115  # until `close`
         except OSError as error:
             raise RequestError(
-                f"cannot write {path}: {error.strerror}",
+                cannot_write(path, error.strerror),
                 place=f"--stream {path}",
                 hint="choose a file in an existing directory",
             ) from None

@@ -6,7 +6,16 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hookcli.report.report import ParameterRow, Report
-from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, no_match, passed, skipped
+from hookcli.rules.rule import (
+    NO_BACKWARD,
+    Options,
+    Rule,
+    RuleFinding,
+    RuleOption,
+    no_match,
+    passed,
+    skipped,
+)
 from hookcli.rules.select import modules_above, owner, parameters_at, places
 from hookcli.text import counted, join_names
 
@@ -49,7 +58,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each module whose trainable parameters got no gradient, or only zeros."""
     rows = list(parameters_at(report, options["at"]))
     if all(row.status is None for row in report.parameters):
-        yield skipped("no backward pass ran")
+        yield skipped(NO_BACKWARD)
         return
     if not rows:
         yield no_match("parameter", options["at"])

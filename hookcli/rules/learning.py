@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import ParameterRow, Report
-from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, no_match, passed, skipped
+from hookcli.rules.rule import (
+    NO_BACKWARD,
+    Options,
+    Rule,
+    RuleFinding,
+    RuleOption,
+    no_match,
+    passed,
+    skipped,
+)
 from hookcli.rules.select import owner, parameters_at, places
 from hookcli.text import counted
 
@@ -39,7 +48,7 @@ def _judged(report: Report, options: Options, *, frozen: bool) -> Iterator[RuleF
         yield no_match("parameter", options["at"])
         return
     if all(row.status is None for row in report.parameters):
-        yield skipped("no backward pass ran")
+        yield skipped(NO_BACKWARD)
         return
     step = {
         measurement.target: measurement.value

@@ -14,6 +14,7 @@ Status: TypeAlias = Literal["pass", "fail", "skip", "error"]
 Options: TypeAlias = Mapping[str, Any]
 
 UNFINISHED = "the run did not finish"
+NO_BACKWARD = "no backward pass ran"
 NPROC = "pass `--nproc 2` to run two ranks"
 
 # What a rule can require of a run in addition to the rows. The value says what it costs.

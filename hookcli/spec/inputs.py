@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, TypeAlias
 
 from hookcli.errors import RequestError
+from hookcli.sentences import given_twice
 from hookcli.text import nearest, try_instead
 
 _ALIASES = {
@@ -253,6 +254,6 @@ def parse_inputs(texts: tuple[str, ...]) -> tuple[InputSpec, ...]:
         match = _NAME.fullmatch(text)
         name, body = (match[1], match[2]) if match else (None, text)
         if name is not None and any(input_spec.name == name for input_spec in inputs):
-            _refuse(text, f"'{name}' is given twice", "remove one of them")
+            _refuse(text, given_twice(name), "remove one of them")
         inputs.append(InputSpec(name, _spec(text, body.strip()), text))
     return tuple(inputs)

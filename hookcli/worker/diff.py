@@ -18,6 +18,7 @@ from hookcli.comparison.tolerance import Tolerances
 from hookcli.errors import HookcliError, RequestError
 from hookcli.report.encode import to_json
 from hookcli.report.report import Report
+from hookcli.sentences import cannot_write
 from hookcli.spec.plan import plan
 from hookcli.spec.request import SideSpec, Spec
 from hookcli.worker.attempts import run_within
@@ -142,7 +143,7 @@ class _Pair:
                 shutil.copyfile(file, folder / file.name.removeprefix("0."))
         except OSError as error:
             raise RequestError(
-                f"cannot write {folder}: {error.strerror}",
+                cannot_write(folder, error.strerror),
                 place=f"--save {folder}",
                 hint="check that the disk is not full, or choose another folder",
             ) from None

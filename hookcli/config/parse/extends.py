@@ -10,6 +10,7 @@ from hookcli.config.parse.document import INIT_HINT, LARGEST, read_document
 from hookcli.config.parse.nodes import Mark, Node, NodeError, Problems, with_value
 from hookcli.config.parse.scalars import reject
 from hookcli.plain_files import read_bytes
+from hookcli.sentences import cannot_read, missing_file
 
 _LISTS = ("hooks", "checks", "suppress", "libraries")  # the base's first, then the file's own
 _MOST = 16  # files in a chain
@@ -53,10 +54,10 @@ def _bytes(named: Node, path: str) -> bytes:
     try:
         return read_bytes(path, LARGEST)
     except FileNotFoundError:
-        raise NodeError(named, f"file not found: {path}", INIT_HINT) from None
+        raise NodeError(named, missing_file(path), INIT_HINT) from None
     except OSError as error:  # a directory, no permission; a NUL in the name
         why = error.strerror or str(error)
-        raise NodeError(named, f"cannot read {path}: {why}", "pass a YAML file") from None
+        raise NodeError(named, cannot_read(path, why), "pass a YAML file") from None
 
 
 def _merged(base: Node, own: Node) -> Node:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hookcli.config.parse.code_refs import Code, Written
 from hookcli.config.parse.nodes import PATH_HINT, Node, NodeError
+from hookcli.sentences import cannot_read, missing_file, not_a_file
 from hookcli.spec.hooks import FunctionRef
 from hookcli.text import nearest, try_instead
 
@@ -41,11 +42,11 @@ def existing(item: Node, text: str) -> str:
         here = path.is_dir()
     except OSError as error:  # a name that is too long
         raise NodeError(
-            item, f"cannot read {text}: {error}", "give the name of an existing file"
+            item, cannot_read(text, error), "give the name of an existing file"
         ) from None
     if here:
-        raise NodeError(item, f"{text} is a directory", "choose a file in it")
-    raise NodeError(item, f"file not found: {text}", _near(path, text), listed=path.parent)
+        raise NodeError(item, not_a_file(text), "choose a file in it")
+    raise NodeError(item, missing_file(text), _near(path, text), listed=path.parent)
 
 
 def _refuse_kernel_file(item: Node, path: Path, text: str) -> None:

@@ -16,6 +16,7 @@ from hookcli.config.sections.actions import DO
 from hookcli.config.sections.at import AT, Found, selector_of
 from hookcli.config.sections.at_rules import check_at, check_calls
 from hookcli.config.sections.default_actions import with_defaults
+from hookcli.sentences import given_twice
 from hookcli.spec.hooks import ActionSpec, HookSpec, is_average
 
 OPTIONS = Fields(
@@ -113,7 +114,7 @@ def read_hook(item: Node, index: int, problems: Problems) -> tuple[Read, ...]:
     where: Found = values.get("at", ())
     for i, kind in enumerate(kinds):
         if kind in kinds[:i]:
-            problems.add(item.value["kind"], f"'{kind.name}' is given twice", "remove one of them")
+            problems.add(item.value["kind"], given_twice(kind.name), "remove one of them")
         if "at" in values or "at" not in item.value:
             check_at(kind, item, where, problems)
             check_calls(kind, item, where, problems)

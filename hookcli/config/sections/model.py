@@ -11,6 +11,7 @@ from hookcli.config.parse.containers import ByType, Fields, Key, ListOf, not_a_s
 from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError, plain
 from hookcli.config.parse.scalars import Data, Refined, Schema, Text, reject
 from hookcli.errors import RequestError
+from hookcli.sentences import given_twice
 from hookcli.spec.inputs import (
     DictSpec,
     FileSpec,
@@ -216,9 +217,7 @@ def _distinct(item: Node, inputs: tuple[InputSpec, ...]) -> tuple[InputSpec, ...
     names: set[str] = set()
     for i, input_spec in enumerate(inputs):
         if input_spec.name is not None and input_spec.name in names:
-            raise NodeError(
-                item.value[i], f"'{input_spec.name}' is given twice", "remove one of them"
-            )
+            raise NodeError(item.value[i], given_twice(input_spec.name), "remove one of them")
         names.add(input_spec.name or "")
     return inputs
 

@@ -195,7 +195,9 @@ def _note_returned(tap: CallTensorHook, call: Call, path: str) -> None:
     spec = tap.hook.spec
     if not everywhere(spec):
         target = f"{tap.name}:input{path}"
-        tap.hook.context.find(HookFinding("hook_misuse", target, _RETURNED, spec.place, "warning"))
+        tap.hook.context.find(
+            HookFinding("hook_misuse", target, "input returned", _RETURNED, spec.place, "warning")
+        )
 
 
 def _fire(hook: Hook, site: Site, terms: Terms) -> None:

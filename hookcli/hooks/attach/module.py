@@ -138,7 +138,9 @@ def _skip_script(hook: Hook, name: str) -> None:
     message = (
         "a TorchScript module does not support backward hooks and was skipped: use kind tensor"
     )
-    finding = HookFinding("hook_misuse", name, message, hook.spec.place, "warning")
+    finding = HookFinding(
+        "hook_misuse", name, "TorchScript module", message, hook.spec.place, "warning"
+    )
     hook.context.find(finding)
 
 
@@ -147,6 +149,7 @@ def _warn_legacy(hook: Hook) -> None:
         HookFinding(
             "hook_misuse",
             hook.spec.at.text if hook.spec.at is not None else "",
+            "legacy kind",
             "kind backward is legacy and shows the gradients of the last autograd node, often not "
             "the module's: use full_backward, or tensor to observe",
             hook.spec.place,

@@ -159,7 +159,7 @@ def _broken(error: PackagingError, matching: _Matching, place: str) -> Iterator[
         )
         if path:
             message += f", needed by {' → '.join(path)}"
-        yield HookFinding("packaging", name, message, (by and by.place) or place)
+        yield HookFinding("packaging", name, "not packaged", message, (by and by.place) or place)
 
 
 def _tell(hook: Hook, broken: dict[str, HookFinding], unused: Iterator[PackagePattern]) -> None:
@@ -168,7 +168,14 @@ def _tell(hook: Hook, broken: dict[str, HookFinding], unused: Iterator[PackagePa
     for pattern in unused:
         message = f"run.package.{pattern.action} matches no module that the model needs"
         hook.context.find(
-            HookFinding("packaging", pattern.pattern, message, pattern.place, "warning")
+            HookFinding(
+                "packaging",
+                pattern.pattern,
+                f"unused {pattern.action}",
+                message,
+                pattern.place,
+                "warning",
+            )
         )
 
 

@@ -124,7 +124,10 @@ class ArgumentSnapshot:
         gradient = "backward" in self._kind.phases
         message = f"the hook changed its argument{where} in place instead of returning a new value"
         message += "; other gradients that share it may have changed too" * gradient
-        self._context.find(HookFinding("hook_misuse", self._event.target, message, spec.place))
+        problem = f"{spec.kind} edits {', '.join(named)}"
+        self._context.find(
+            HookFinding("hook_misuse", self._event.target, problem, message, spec.place)
+        )
 
 
 def _arguments(spec: HookSpec, event: Event) -> list[tuple[str, Any]]:

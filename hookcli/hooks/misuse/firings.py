@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def unchanged_attributes(spec: HookSpec, target: str) -> HookFinding:
     """Return the finding about tensors in attributes of an object, which no action changes."""
     message = "tensors in attributes of an object are not changed: use a function to change them"
-    return HookFinding("hook_misuse", target, message, spec.place, "warning")
+    return HookFinding("hook_misuse", target, "attributes", message, spec.place, "warning")
 
 
 def everywhere(spec: HookSpec) -> bool:
@@ -58,7 +58,8 @@ def never_fired(hook: Hook) -> HookFinding:
         why += "attach it to the module inside, NAME._orig_mod"
     else:
         why = kind.why_silent
-    return HookFinding("hooks_fired", target, f"kind {spec.kind} never fired: {why}", spec.place)
+    message = f"kind {spec.kind} never fired: {why}"
+    return HookFinding("hooks_fired", target, f"{spec.kind} never fired", message, spec.place)
 
 
 def unfulfilled(
@@ -87,7 +88,8 @@ def ran_again(hook: Hook) -> HookFinding:
         f"kind {hook.spec.kind} fired {counted(times, 'more time')} than the model called the "
         "module: a checkpoint runs forward again in backward (calls marked recomputed)"
     )
-    return HookFinding("hook_misuse", target, message, hook.spec.place, "warning")
+    problem = f"{hook.spec.kind} fired again"
+    return HookFinding("hook_misuse", target, problem, message, hook.spec.place, "warning")
 
 
 class Runs:
@@ -132,7 +134,9 @@ def fired_otherwise(
             f"kind {spec.kind} fired {counted(fired, 'time')}, but the module ran "
             f"{counted(times, 'time')}: check whether the model's code removes hooks"
         )
-        yield HookFinding("hooks_fired", target, message, spec.place)
+        yield HookFinding(
+            "hooks_fired", target, f"{spec.kind} fired otherwise", message, spec.place
+        )
 
 
 def kept_alive(hook: Hook, others: list[torch.Tensor]) -> HookFinding | None:
@@ -146,4 +150,5 @@ def kept_alive(hook: Hook, others: list[torch.Tensor]) -> HookFinding | None:
         f"the hook keeps {what} alive after the run ({size / 1e6:.3g} MB): keep numbers or "
         "detached clones of small tensors instead"
     )
-    return HookFinding("hook_misuse", target, message, hook.spec.place, "warning")
+    problem = f"{hook.spec.kind} keeps tensors"
+    return HookFinding("hook_misuse", target, problem, message, hook.spec.place, "warning")

@@ -121,4 +121,5 @@ def _sort(tensor: torch.Tensor) -> str:
 
 
 def _tell(spec: HookSpec, event: Event, context: Context, message: str) -> None:
-    context.find(HookFinding("hook_misuse", event.target, message, spec.place))
+    problem = f"{spec.kind} returns"
+    context.find(HookFinding("hook_misuse", event.target, problem, message, spec.place))

@@ -16,6 +16,7 @@ from hookcli.errors import HookcliError, ModelError
 from hookcli.models.failures import text_of
 from hookcli.models.sources.file_errors import damaged_file, newer_format, reason_of
 from hookcli.models.sources.zip_members import check_expansion, unzipped
+from hookcli.sentences import cannot_read
 
 _OF_FILES = re.compile(
     r"PytorchStreamReader|PyTorch file with version|central directory|file read failed"
@@ -93,7 +94,7 @@ def _state(path: Path, source: str) -> tuple[int, int, int, int]:
         stat_result = os.stat(path)  # noqa: PTH116  # the path may no longer exist
     except OSError as error:
         raise ModelError(
-            f"cannot read {path.name}: {error.strerror}",
+            cannot_read(path.name, error.strerror),
             place=source,
             hint="check whether something removed the file, then run again",
         ) from None

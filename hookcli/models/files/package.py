@@ -16,6 +16,7 @@ from hookcli.models.failures import TRACEBACK_HINT, failure_of, missing_module
 from hookcli.models.files.integrity import is_of_file
 from hookcli.models.loaded import Loaded
 from hookcli.models.sources.parse import Archive, check_opening
+from hookcli.sentences import cannot_open
 from hookcli.spec.request import ModelSpec
 
 
@@ -64,6 +65,6 @@ def _failed(error: BaseException, archive: Archive, source: str) -> HookcliError
         message = f"{archive.inner} requires {name}, which is neither in the archive nor installed"
         hint = f"install {name.partition('.')[0]}, or save the archive again with it interned"
     else:
-        message = f"cannot open {archive.inner}: {failure.type}: {failure.message}"
+        message = cannot_open(archive.inner, f"{failure.type}: {failure.message}")
         hint = TRACEBACK_HINT
     return ModelError(message, place=failure.place or source, hint=hint, details=failure.details)

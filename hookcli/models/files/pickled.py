@@ -18,6 +18,7 @@ from hookcli.models.failures import TRACEBACK_HINT, failure_of, missing_module
 from hookcli.models.files.integrity import is_of_file
 from hookcli.models.loaded import Loaded
 from hookcli.models.sources.parse import Archive, check_opening
+from hookcli.sentences import cannot_open
 from hookcli.spec.request import ModelSpec
 
 _OF_SCRIPT = re.compile(r"Can't get attribute '(\w+)' on <module '(?:\w+\.)*__main__'")
@@ -65,7 +66,7 @@ def _unpickled(path: Path, inner: str | None) -> Any:
 def _failed(error: BaseException, path: str, source: str) -> HookcliError:
     failure = failure_of(error, "import")
     script = _OF_SCRIPT.search(failure.message)
-    message = f"cannot open {path}: {failure.type}: {failure.message}"
+    message = cannot_open(path, f"{failure.type}: {failure.message}")
     hint = TRACEBACK_HINT
     if script:
         message = f"{path} requires {script[1]}, which was defined in the script that saved it"

@@ -10,6 +10,7 @@ import torch
 from hookcli.errors import HookcliError, RequestError
 from hookcli.models import places
 from hookcli.models.sources.file_errors import damaged_file, file_not_found
+from hookcli.sentences import not_a_file
 from hookcli.text import first_line
 
 
@@ -25,7 +26,7 @@ def read_tensors(path: str, place: str, *, device: str = "cpu") -> Any:
     if not file.is_file():
         hint = "give a .safetensors, .pt or .npy file"
         if file.is_dir():
-            raise RequestError(f"{path} is a directory", place=place, hint=hint)
+            raise RequestError(not_a_file(path), place=place, hint=hint)
         raise file_not_found(path, place, hint)
     try:
         return _read(file, device)

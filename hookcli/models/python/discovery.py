@@ -20,6 +20,7 @@ from torch import nn
 from hookcli.errors import RequestError
 from hookcli.models.eager import has_forward
 from hookcli.models.python.construct import MODULE_HINT, can_build
+from hookcli.sentences import missing_name
 from hookcli.spec.request import Argument
 from hookcli.text import join_or, nearest, try_instead
 
@@ -59,7 +60,7 @@ def attribute(module: ModuleType, path: str, source: str) -> Any:
             else:
                 hint = MODULE_HINT
             raise RequestError(
-                f"'{step}' not found in {source.rpartition(':')[0] or source}",
+                missing_name(step, source.rpartition(":")[0] or source),
                 place=source,
                 hint=hint,
                 instead=_instead(source, step, [near] if near else models),

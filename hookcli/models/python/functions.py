@@ -14,6 +14,7 @@ from hookcli.models import places
 from hookcli.models.failures import TRACEBACK_HINT, failure_of, missing_module
 from hookcli.models.python.importing import import_file, own_path
 from hookcli.models.sources.file_errors import LIBRARIES, file_not_found
+from hookcli.sentences import cannot_import, missing_name, no_module
 from hookcli.text import nearest, try_instead
 
 
@@ -54,7 +55,7 @@ def _named(module: Any, name: str, source: str, place: str) -> Any:
             ]
             near = nearest(step, [n for n in names if n[:1] != "_"], cutoff=0.6)
             raise RequestError(
-                f"'{step}' not found in {Path(source).name}",
+                missing_name(step, Path(source).name),
                 place=place,
                 hint=try_instead(near, "name a function that it defines"),
             )
@@ -69,13 +70,13 @@ def _module(source: str, place: str) -> Any:
         except Exception as error:  # noqa: BLE001  # the user's module may raise anything
             if missing_module(error) == source.partition(".")[0]:
                 raise RequestError(
-                    f"module not found: {source}",
+                    no_module(source),
                     place=place,
                     hint="check the name, and whether the package is installed",
                 ) from None
             failure = failure_of(error, "import")
             raise ModelError(
-                f"cannot import {source}: {failure.type}: {failure.message}",
+                cannot_import(source, f"{failure.type}: {failure.message}"),
                 place=failure.place or place,
                 hint=TRACEBACK_HINT,
                 details=failure.details,

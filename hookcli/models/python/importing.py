@@ -15,6 +15,7 @@ from types import ModuleType
 from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
 from hookcli.models.failures import TRACEBACK_HINT, failure_of, is_a, missing_module, text_of
+from hookcli.sentences import cannot_import, no_module
 
 _CODES = (int, str, type(None))  # arguments of sys.exit; the repr of others is the user's code
 
@@ -41,10 +42,10 @@ def _failed(what: str, error: BaseException) -> ModelError:
             "correct the syntax",
         )
     elif (missing := missing_module(error)) is not None:
-        message = f"cannot import {what}: {failure.type}: {failure.message}"
+        message = cannot_import(what, f"{failure.type}: {failure.message}")
         hint = f"install {missing.partition('.')[0]}, or run hookcli in the model's environment"
     else:
-        message = f"cannot import {what}: {failure.type}: {failure.message}"
+        message = cannot_import(what, f"{failure.type}: {failure.message}")
         hint = TRACEBACK_HINT
     return ModelError(message, place=failure.place or what, hint=hint, details=failure.details)
 
@@ -168,7 +169,7 @@ def import_module(name: str, source: str) -> ModuleType:
         missing = missing_module(error)
         if missing and (name == missing or name.startswith(missing + ".")):
             raise RequestError(
-                f"module not found: {missing}",
+                no_module(missing),
                 place=source,
                 hint="install it, or write MODEL as `path.py`, `path.py:Net` or "
                 "`package.module:Net`",

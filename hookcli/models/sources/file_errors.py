@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hookcli.errors import ModelError, RequestError
+from hookcli.sentences import cannot_read, missing_file
 
 COMPLETE = "check that the file is complete, then download or save it again"
 LIBRARIES = "add the library that defines it to the configuration: `libraries: [libmine.so]`"
@@ -17,12 +18,12 @@ def reason_of(error: BaseException) -> str:
 
 def file_not_found(path: str, place: str, hint: str = "check the path") -> RequestError:
     """Return the error for a path at which nothing is."""
-    return RequestError(f"file not found: {path}", place=place, hint=hint)
+    return RequestError(missing_file(path), place=place, hint=hint)
 
 
 def damaged_file(name: str, reason: str, place: str) -> ModelError:
     """Return the error for a damaged file, with what its reader reported."""
-    return ModelError(f"cannot read {name}: {reason}", place=place, hint=COMPLETE)
+    return ModelError(cannot_read(name, reason), place=place, hint=COMPLETE)
 
 
 def newer_format(version: str, newest: str, place: str, details: str = "") -> ModelError:

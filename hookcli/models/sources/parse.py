@@ -14,6 +14,7 @@ from hookcli.models.sources.file_errors import PYTHON_FILE, TRUST, file_not_foun
 from hookcli.models.sources.model_files import model_files
 from hookcli.models.sources.package_resources import resources
 from hookcli.models.sources.refusals import refusal
+from hookcli.sentences import cannot_read, missing_name, not_a_file
 from hookcli.spec.request import ModelSpec
 from hookcli.text import join_or, nearest, try_instead
 
@@ -74,7 +75,7 @@ def parse_source(source: str) -> Source:
     except OSError as error:  # a name that is too long, a folder without permission
         why = error.strerror or str(error)
         hint = "check the path and the permissions of its folders"
-        raise RequestError(f"cannot read {source}: {why}", place=source, hint=hint) from None
+        raise RequestError(cannot_read(source, why), place=source, hint=hint) from None
 
 
 def _parsed(source: str) -> Source:
@@ -171,7 +172,7 @@ def _content(path: Path, source: str) -> Content:
         return identify(path)
     except OSError as error:
         raise RequestError(
-            f"cannot read {path.as_posix()}: {error.strerror}",
+            cannot_read(path.as_posix(), error.strerror),
             place=source,
             hint="check the file's permissions",
         ) from None
@@ -229,7 +230,7 @@ def _raise_unknown(path: Path, after: str, names: Sequence[str], source: str) ->
     shown = [near] if near else names[:6]
     commands = _commands(path, shown)
     raise RequestError(
-        f"'{after}' not found in {path.as_posix()}",
+        missing_name(after, path.as_posix()),
         place=source,
         hint=try_instead(commands if near else None, f"write {_either(commands)}"),
         instead=[f"{path.as_posix()}:{name}" for name in shown] or [path.as_posix()],
@@ -252,7 +253,7 @@ def _folder(path: Path, source: str) -> RequestError | ModelError:
     scripts = sorted(entry.name for entry in path.glob("*.py"))
     hint = f"pass a file in it: `{(path / scripts[0]).as_posix()}`" if scripts else PYTHON_FILE
     return RequestError(
-        f"{path.as_posix()} is a directory",
+        not_a_file(path.as_posix()),
         place=source,
         hint=hint,
         instead=[file.as_posix() for file in model_files(path)],

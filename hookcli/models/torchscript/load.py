@@ -20,6 +20,7 @@ from hookcli.models.scripted import type_of
 from hookcli.models.sources.file_errors import COMPLETE, newer_format, unknown_operator
 from hookcli.models.sources.parse import Archive
 from hookcli.models.sources.zip_members import below_top
+from hookcli.sentences import cannot_read
 from hookcli.spec.request import ModelSpec
 from hookcli.text import first_line
 
@@ -88,7 +89,7 @@ def _read(path: Path, source: str) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise RequestError(
-            f"cannot read {path}: {error.strerror}", place=source, hint="check the file"
+            cannot_read(path, error.strerror), place=source, hint="check the file"
         ) from None
 
 

@@ -77,8 +77,8 @@ def checks(recording: Recording) -> tuple[CheckRow, ...]:
 
 
 def _check(finding: HookFinding) -> CheckRow:
-    """Return a row whose fingerprint does not depend on line numbers."""
-    key = f"{finding.rule}|{finding.target}|{finding.message}"
+    """Return a row whose fingerprint depends neither on line numbers nor on wording."""
+    key = f"{finding.rule}|{finding.target}|{finding.problem}"
     return CheckRow(
         rule=finding.rule,
         target=finding.target,

@@ -21,6 +21,7 @@ from hookcli.models.loaded import Loaded
 from hookcli.models.python.discovery import attribute
 from hookcli.models.python.importing import import_file
 from hookcli.models.scripted import type_of
+from hookcli.models.sources.file_errors import file_not_found
 from hookcli.report.report import Origin
 from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.inputs import FileSpec, FunctionSpec, InputSpec, TensorSpec
@@ -55,7 +56,7 @@ def _call(spec: FunctionSpec, text: str) -> Any:
     place = f"--input {text}"
     path = places.START / spec.source
     if not path.is_file():
-        raise RequestError(f"file not found: {spec.source}", place=place, hint="check the path")
+        raise file_not_found(spec.source, place)
     function = attribute(import_file(path), spec.name, place)
     if not callable(function):
         raise RequestError(

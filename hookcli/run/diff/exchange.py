@@ -25,6 +25,7 @@ from hookcli.run.diff.capture import TensorCapture, compare_tensors
 from hookcli.run.diff.sketches import SketchObserver
 from hookcli.run.diff.weights import OWN_WEIGHTS, is_plain, load_matching_weights
 from hookcli.run.observe.observer import Observer
+from hookcli.sentences import cannot_write
 from hookcli.spec.request import SideSpec, Spec
 from hookcli.text import first_line
 
@@ -151,7 +152,7 @@ class Side:
                 torch.load(file, weights_only=True)
         except OSError as error:
             raise RequestError(
-                f"cannot write {file.name}: {error.strerror}",
+                cannot_write(file.name, error.strerror),
                 place=str(file),
                 hint="free disk space, or set TMPDIR to another folder",
             ) from None

@@ -20,6 +20,7 @@ from hookcli.errors import (
     is_own,
     trace_of,
 )
+from hookcli.sentences import BUG_HINT, hookcli_failed
 from hookcli.spec.request import Terminal
 from hookcli.worker.child import guard
 from hookcli.worker.last_event import LastEvent, LastEventWriter, is_ours, user_line
@@ -157,9 +158,9 @@ def _as_ours(error: BaseException, last: LastEvent, job: Job) -> HookcliError:
     if place is None and issubclass(type(error), Exception) and not theirs:
         file, line = frames[-1] if frames else (__file__, 0)
         return BugError(
-            f"hookcli failed: {failure.type}: {' '.join(failure.message.split())}",
+            hookcli_failed(f"{failure.type}: {' '.join(failure.message.split())}"),
             place=f"{os.path.basename(file)}:{line}",  # noqa: PTH119
-            hint="this is a bug in hookcli: please report it with the output of -v",
+            hint=BUG_HINT,
             details=failure.details,
         )
     return ModelError(

@@ -1,0 +1,60 @@
+"""The messages that several places write, each in one function. Nothing of hookcli is imported."""
+
+from __future__ import annotations
+
+BUG_HINT = "report this bug in hookcli with the output of `-v`"
+
+
+def cannot_read(path: object, reason: object) -> str:
+    """Return the message for a file whose reading failed, such as by an `OSError`."""
+    return f"cannot read {path}: {reason}"
+
+
+def cannot_write(path: object, reason: object) -> str:
+    """Return the message for a file or a folder that cannot be written."""
+    return f"cannot write {path}: {reason}"
+
+
+def missing_file(path: object) -> str:
+    """Return the message for a path at which nothing is."""
+    return f"file not found: {path}"
+
+
+def not_a_file(path: object) -> str:
+    """Return the message for a folder where a file is expected."""
+    return f"{path} is a directory"
+
+
+def no_module(name: str) -> str:
+    """Return the message for a Python module that cannot be found."""
+    return f"module not found: {name}"
+
+
+def missing_name(name: str, owner: object) -> str:
+    """Return the message for a name that a module, a file or an archive does not contain."""
+    return f"'{name}' not found in {owner}"
+
+
+def cannot_import(module: str, error: str) -> str:
+    """Return the message for a module whose code failed; `error` is its type and message."""
+    return f"cannot import {module}: {error}"
+
+
+def cannot_open(path: object, error: str) -> str:
+    """Return the message for a pickle whose code failed; `error` is its type and message."""
+    return f"cannot open {path}: {error}"
+
+
+def given_twice(name: str) -> str:
+    """Return the message for a name that is given more than once."""
+    return f"'{name}' is given twice"
+
+
+def no_match(what: str, pattern: str) -> str:
+    """Return the message for a pattern that selects nothing; `what` is what it should select."""
+    return f"no {what} matches '{pattern}'"
+
+
+def hookcli_failed(error: str) -> str:
+    """Return the message for an error of hookcli's own; `error` is its type and message."""
+    return f"hookcli failed: {error}"

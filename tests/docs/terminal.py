@@ -12,6 +12,8 @@ from tests.conftest import SAMPLES, run_cli, run_python
 
 WIDTH = 100
 _COMMENT = re.compile(r"^(?P<command>.*?)(?:(?:^|\s+)#(?: (?P<comment>.*))?)?$")
+# A line of torch's own log begins with a time: `[rank0]:[W1122 14:43:07.297530416 reducer.cpp:1529]`.
+_TORCH_LOG = re.compile(r"^(\[rank\d+\]:)?\[[WEI]\d{4} \d\d:\d\d:\d\d")
 _STATUS = re.compile(r"\bstatus (\d+)\b")
 
 
@@ -64,7 +66,7 @@ class Terminal:
         if command.to is not None:
             self.write(command.to, out)
             out = ""
-        lines = [line.rstrip() for line in (out + err).split("\n")]
+        lines = [line.rstrip() for line in (out + err).split("\n") if not _TORCH_LOG.match(line)]
         while lines and not lines[-1]:
             lines.pop()
         return lines

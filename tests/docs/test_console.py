@@ -87,6 +87,13 @@ def test_a_script_runs_as_python_runs_it(tmp_path):
     assert console.run(block, terminal) == list(block)
 
 
+def test_what_torch_logs_with_a_time_is_not_part_of_an_output(tmp_path):
+    terminal = Terminal(tmp_path)
+    log = "[rank0]:[W1122 14:43:07.297530416 reducer.cpp:1529] Warning: x"
+    terminal.write("log.txt", f"before\n{log}\nafter\n")
+    assert terminal.run(Command.read("cat log.txt")) == ["before", "after"]
+
+
 def test_a_file_outside_the_page_s_folder_is_refused(tmp_path):
     with pytest.raises(AssertionError, match="outside"):
         Terminal(tmp_path).write("../x.py", "")

@@ -12,7 +12,7 @@ from tests.conftest import SAMPLES, run_cli, run_python
 
 WIDTH = 100
 _COMMENT = re.compile(r"^(?P<command>.*?)(?:(?:^|\s+)#(?: (?P<comment>.*))?)?$")
-# A line of torch's own log begins with a time: `[rank0]:[W1122 14:43:07.297530416 reducer.cpp:1529]`.
+# A line of torch's own log begins with a time: `[rank0]:[W1122 14:43:07.297530416 reducer.cpp`.
 _TORCH_LOG = re.compile(r"^(\[rank\d+\]:)?\[[WEI]\d{4} \d\d:\d\d:\d\d")
 _STATUS = re.compile(r"\bstatus (\d+)\b")
 

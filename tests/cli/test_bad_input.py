@@ -63,7 +63,7 @@ CASES = {
     ),
     "constructor raises": (["breaks.py"], 3, "RuntimeError", "breaks.py:6", "-v"),
     "unknown argument": (["ok.py", "--arg", "widht=3"], 2, "'widht'", "--arg widht=3", "`width`"),
-    "malformed argument": (["ok.py", "--arg", "x=[1"], 2, "not YAML", "--arg x=[1", "--arg"),
+    "malformed argument": (["ok.py", "--arg", "x=[1"], 2, "invalid YAML", "--arg x=[1", "--arg"),
     "argument twice": (
         ["ok.py", "--arg", "x=1", "--arg", "x=2"], 2, "'x' is given twice", "--arg x=2", "remove",
     ),
@@ -81,7 +81,7 @@ CASES = {
         "{call:",
     ),
     "an endless number": (
-        ["ok.py", "--arg", "width=" + 5000 * "9"], 2, "cannot be read", "--arg width=", "--arg",
+        ["ok.py", "--arg", "width=" + 5000 * "9"], 2, "invalid number", "--arg width=", "--arg",
     ),
     "a tag that does not fit": (
         ["ok.py", "--arg", "width=!!bool maybe"], 2, "not a YAML bool", "--arg width=", "--arg",
@@ -98,7 +98,9 @@ CASES = {
     ),
     "no name": ([""], 2, "directory", "''", "pass a file in it"),
     "malformed input": (["ok.py", "-i", "2x"], 2, "'2x' is not an input", "--input 2x", "2x3x224"),
-    "unknown dtype": (["ok.py", "-i", "2x4:flaot32"], 2, "no dtype", "--input 2x4:", "`float32`"),
+    "unknown dtype": (
+        ["ok.py", "-i", "2x4:flaot32"], 2, "unknown dtype", "--input 2x4:", "`float32`",
+    ),
     "empty range": (["ok.py", "-i", "2:int64:5..5"], 2, "is empty", "--input 2:int64", "HIGH"),
     "keyword twice": (["ok.py", "-i", "x=2x4", "-i", "x=2x4"], 2, "given twice", "--input x", ""),
     "too many inputs": (
@@ -133,7 +135,7 @@ CASES = {
     "endless memory": (
         ["ok.py", "--max-memory", "1e300"], 2, "at most", "--max-memory 1e+300", "60",
     ),
-    "an alias": (["ok.py", "--arg", "x=&a [*a]"], 2, "an alias is not", "--arg x=&a", "--arg"),
+    "an alias": (["ok.py", "--arg", "x=&a [*a]"], 2, "aliases are not", "--arg x=&a", "--arg"),
     "a seed too large": (
         ["ok.py", "--seed", "18446744073709551616"], 2, "--seed must be at most", "--seed 18446",
         "--seed 2",

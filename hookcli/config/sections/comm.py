@@ -21,7 +21,9 @@ _POWER_SGD = {
 }
 _LOCAL_SGD = {
     "start_localSGD_iter": Key(
-        Integer(0), "the first step in which ranks are no longer averaged", required=True
+        Integer(0),
+        "the step at which local SGD starts, without averaging over all ranks",
+        required=True,
     ),
     "post_local_gradient_allreduce": Key(Boolean(), "average within a subgroup from that step on"),
 }

@@ -91,7 +91,7 @@ def notes(report: Report, view: View, shown: int) -> list[str]:
     pairs = shared_names(report)
     if pairs:
         more.append(f"shared parameters, shown and counted once: {join_names(pairs, _MOST)}")
-    return summary.run_notes(report, more)
+    return summary.run_notes(report, [*more, *summary.neutral(report)])
 
 
 def render(report: Report, view: View) -> str:

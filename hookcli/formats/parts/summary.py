@@ -188,17 +188,22 @@ def notes(report: Report, only: str | None = None) -> list[str]:
     lines += _fallback(report)
     if any(row.shared_with and row.call == 0 for row in report.layers):
         lines.append("* shared with another module, counted once in the total")
-    lines += [
+    return [*lines, *neutral(report), *_facts(report)]
+
+
+def neutral(report: Report) -> list[str]:
+    """Return the result of `--verify-neutral`, unless it is a finding."""
+    return [
         f"neutral: {escape(row.message)}"
         for row in report.checks
         if row.rule == "neutral" and row.status != "fail"
     ]
-    return lines + _facts(report)
 
 
 def run_notes(report: Report, more: Sequence[str] = ()) -> list[str]:
     """Return the notes about the run; `more` are additional notes of the view."""
-    return [*(escape(w) for w in report.warnings), *_fallback(report), *more, *_facts(report)]
+    warnings = [escape(warning) for warning in report.warnings]
+    return [*warnings, *_fallback(report), *more, *_facts(report)]
 
 
 def no_match(what: str, flag: str, value: str) -> str:

@@ -183,7 +183,7 @@ def notes(report: Report, view: View, shown: int) -> list[str]:
     if any(event.recomputed for event in recorded(report)):
         more.append("recomputed: fired again during the backward pass, because checkpointing runs "
                     "the forward a second time")  # fmt: skip
-    return summary.run_notes(report, more)
+    return summary.run_notes(report, [*more, *summary.neutral(report)])
 
 
 def _nothing(view: View) -> str:

@@ -113,7 +113,7 @@ def test_what_cannot_be_judged_is_told_in_three_lines(inner):
     for line in (
         "error: unknown rule 'finit'", "hint: try `finite`",
         "error: file not found: nowhere.yaml", "error: Net declares no input",
-        "error: 'Nut' not found in ", "hint: try `Net`",
+        "error: 'Nut' not found in ", "net.py:Net`",
     ):  # fmt: skip
         assert line in done.stdout, done.stdout
     assert "Traceback" not in done.stdout

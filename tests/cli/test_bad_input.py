@@ -203,7 +203,7 @@ def test_usage_errors_look_like_all_others(arguments, message, hint, cli):
 def test_a_report_that_is_none_is_refused_with_the_place_in_it(cli, tmp_path):
     (tmp_path / "r.json").write_text('{"schema": "hookcli.report/1", "command": 3}')
     said, where, _ = (result := cli("render", "r.json")).error()
-    assert "no hookcli report: command" in said
+    assert "not a hookcli report: command" in said
     assert where == "r.json"
     assert result.status == 2
 

@@ -283,7 +283,7 @@ def test_both_modules_and_the_batch_are_afterwards_what_they_were():
 
 
 def test_a_forward_that_fails_names_its_side():
-    with pytest.raises(hookcli.errors.ModelError, match=r"^B: RuntimeError in forward"):
+    with pytest.raises(hookcli.errors.ModelError, match=r"^B raised RuntimeError in forward"):
         hookcli.diff(nn.Linear(16, 4), nn.Linear(15, 4), X)
 
 

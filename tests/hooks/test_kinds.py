@@ -390,4 +390,4 @@ def test_a_hook_that_never_fires_is_found_with_the_reason():
     found = carry_out(Ends(None), models.batch(), [hook("full_backward", "odd")])
     [finding] = found.findings
     assert finding.rule == "hooks_fired"
-    assert "only a tensor, or a flat tuple" in finding.message
+    assert "only if the output is a tensor or a flat tuple" in finding.message

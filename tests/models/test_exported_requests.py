@@ -150,7 +150,7 @@ def test_a_kind_that_fires_while_a_model_is_built_is_refused(cli, tmp_path, dyna
     (tmp_path / "hooks.yaml").write_text("hooks: [{kind: module_registration, do: record}]")
     done = cli("trace", dynamic, "-c", "hooks.yaml")
     assert done.status == 2
-    assert "its modules are built already" in done.error()[0]
+    assert "its modules are already built" in done.error()[0]
 
 
 def test_a_region_that_raises_leaves_no_grad_mode_behind(tmp_path):

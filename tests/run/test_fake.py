@@ -98,7 +98,7 @@ def test_tensors_fake_never_falls_back(file):
     message, place, hint = result.error()
     assert "DataDependentOutputException in forward, in the model itself (Net)" in message
     assert place.endswith("net.py:8")
-    assert "leave --tensors fake out" in hint
+    assert "remove `--tensors fake`" in hint
     assert result.status == 3
 
 

@@ -137,4 +137,4 @@ def unjudged(spec: Spec) -> list[str]:
     if spec.command == "check" or not spec.checks:
         return []
     count = len(spec.checks)
-    return [f"{counted(count, 'check')} not evaluated: run `hookcli check` to evaluate them"]
+    return [f"{counted(count, 'check')} not judged: run `hookcli check`"]

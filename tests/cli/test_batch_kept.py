@@ -38,7 +38,7 @@ def test_what_a_backward_hook_forbids_is_no_fault_of_the_declared_batch(
     )
     result = cli("trace", "net.py", "-c", "hooks.yaml", "-f", "json=report.json")
     said, where, _ = result.error()
-    assert f"kind {kind} (hooks.yaml:3: hooks[0]) has made it a view" in said
+    assert f"kind {kind} (hooks.yaml:3: hooks[0]) made it a view" in said
     assert "the model's own code changes a tensor in place" in said
     assert where == "net.py:16"
     assert result.status == 3

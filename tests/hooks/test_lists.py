@@ -23,7 +23,7 @@ def found(tmp_path, text, model=None, batch=None):
     [
         ("forward", "[fc, haed]", "haed", "try `head`"),
         ("forward", "[fc, {type: Linar}]", "{type: Linar}", "try `Linear`"),
-        ("forward", "[fc, [fc, zzzzzz]]", "zzzzzz", "run `hookcli inspect` for the names; "),
+        ("forward", "[fc, [fc, zzzzzz]]", "zzzzzz", "run `hookcli inspect` for the names"),
         ("tensor", '[fc.weight, "haed:output"]', "haed:output", "try `head`"),
         ("tensor", "[fc.weight, head]", "head", "use `head.*` for the parameters of module head"),
     ],

@@ -87,7 +87,7 @@ def test_a_seed_that_changes_no_kind_of_problem_changes_no_fingerprint():
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("AttendsAlongTime", "outputs grow along dimensions 0 and 1: set dim"),
+        ("AttendsAlongTime", "outputs grow along dimensions 0 and 1: set dim to"),
         ("Contrasts", "the batch dimension is unknown: output[1] does not grow"),
     ],
 )

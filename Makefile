@@ -53,7 +53,7 @@ bench: $(BENCH)
 docs: $(READY)
 	UPDATE_DOCS=1 $(BIN)/pytest -q $(DOCS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
-	@echo 'Open build/site/index.html'
+	@echo 'Open build/site/index.html, or serve it with its search: python3 -m http.server -d build/site'
 
 fmt: $(READY)
 	$(BIN)/ruff check --fix .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from xml.sax.saxutils import escape
 
 from rich.console import Console
 from rich.terminal_theme import DIMMED_MONOKAI
@@ -13,7 +14,7 @@ _MONOSPACE = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono',
 # Fonts of the system in place of the web font that rich names: a page fetches nothing.
 _FORMAT = """\
 <svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg"
- role="img" aria-label="A terminal: hookcli inspect shows the layers of a model">
+ role="img" aria-label="A terminal with the output of COMMAND">
 <style>
 .{unique_id}-matrix {{
   font-family: MONOSPACE;
@@ -25,13 +26,10 @@ _FORMAT = """\
 {styles}
 </style>
 <defs>
-<clipPath id="{unique_id}-clip-terminal">
-<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" />
-</clipPath>
 {lines}
 </defs>
 {chrome}
-<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+<g transform="translate({terminal_x}, {terminal_y})">
 {backgrounds}
 <g class="{unique_id}-matrix">
 {matrix}
@@ -51,4 +49,5 @@ def picture(command: str, output: str, width: int) -> str:
     svg = console.export_svg(
         title="hookcli", theme=DIMMED_MONOKAI, code_format=_FORMAT, unique_id="terminal"
     )
+    svg = svg.replace("COMMAND", escape(command, {'"': "&quot;"}))
     return re.sub(r"[ \t]+$", "", svg, flags=re.M)

@@ -19,9 +19,10 @@ from hookcli.rules.rule import (
 from hookcli.rules.select import modules_above, owner, parameters_at, places
 from hookcli.text import counted, join_names
 
+IS_ZERO = "got a gradient that is exactly zero"  # snapshots tell findings apart by it
 _REASONS = {
     "none": "got no gradient: the loss does not reach {them}",
-    "zero": "got a gradient that is exactly zero: {their} result is multiplied by zero or clipped",
+    "zero": f"{IS_ZERO}: {{their}} result is multiplied by zero or clipped",
 }
 
 

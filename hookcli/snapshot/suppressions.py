@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
+from hookcli.rules.grad_exists import IS_ZERO
 from hookcli.rules.select import matches
 from hookcli.snapshot.globs import cover
 from hookcli.spec.checks import Suppression
 
 _WHEN = "when the snapshot was taken"
 _ELSE = f"found {_WHEN}: fix it and remove this suppression"
-_ZERO = "exactly zero"  # in the message of grad_exists
 
 
 def _targets(report: Report) -> set[str]:
@@ -37,7 +37,7 @@ def _reason(rows: list[CheckRow]) -> str:
         return f"never ran {_WHEN}"
     if rule != "grad_exists":
         return _ELSE
-    zero = [_ZERO in row.message for row in rows]
+    zero = [IS_ZERO in row.message for row in rows]
     if all(zero):
         return f"its gradient was zero {_WHEN}"
     return f"got no gradient{', or only zeros,' if any(zero) else ''} {_WHEN}"

@@ -24,7 +24,7 @@ def of_rules():
         ]
         for rule in CATALOGUE.values()
     ]
-    return table(["rule", "severity", "safe set", "it says"], rows)
+    return table(["rule", "severity", "safe set", "it checks that"], rows)
 
 
 def of_probes():
@@ -34,15 +34,15 @@ def of_probes():
             for rule in CATALOGUE.values()
             if any(probe in one.partition(":")[0] for one in rule.needs(rule.filled({})))
         ]
-        return ", ".join(needing) or "where an option asks for it"
+        return ", ".join(needing) or "only if an option requires it"
 
     rows = [[f"`{name}`", cost, rules(name)] for name, cost in PROBES.items()]
-    return table(["probe", "costs", "wanted by"], rows)
+    return table(["probe", "costs", "used by"], rows)
 
 
 def section(rule):
     options = [
-        [f"`{one.name}`", one.does, "needed" if one.required else said(one.default)]
+        [f"`{one.name}`", one.does, "required" if one.required else said(one.default)]
         for one in rule.options
     ]
     parts = [
@@ -55,8 +55,8 @@ def section(rule):
                 ["formula", f"`{rule.formula}`"],
                 ["costs", costs(rule)],
                 ["fails", rule.fails],
-                ["mend", rule.mend],
-                ["after", rule.source],
+                ["fix", rule.mend],
+                ["source", rule.source],
             ],
         ),
     ]

@@ -1,4 +1,4 @@
-"""What import-linter cannot say of the structure: what is loaded, who prints, names, sizes.
+"""What import-linter cannot check of the structure: what is loaded, who prints, names, sizes.
 
 The levels, the absence of cycles and the folders that import no torch are contracts of
 import-linter in pyproject.toml.
@@ -7,6 +7,7 @@ import-linter in pyproject.toml.
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -155,3 +156,11 @@ def test_a_public_class_has_a_name_of_its_own():
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 where[node.name].append(str(path.relative_to(PACKAGE)))
     assert {name: places for name, places in where.items() if len(places) > 1} == {}
+
+
+def test_contributing_lists_every_folder_and_file_of_the_package():
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    listed = re.findall(r"^\| `(hookcli/[\w/.]+)` \|", page, re.MULTILINE)
+    folders = {path.parent for path in files()} - {PACKAGE}
+    modules = {path for path in PACKAGE.glob("*.py") if not path.name.startswith("_")}
+    assert sorted(listed) == sorted(path.relative_to(ROOT).as_posix() for path in folders | modules)

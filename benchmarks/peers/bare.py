@@ -1,9 +1,9 @@
-"""`python -m benchmarks.peers.bare imports|floor MODEL`: what no inspector can do without.
+"""`python -m benchmarks.peers.bare imports|floor MODEL`: the least that an inspector must do.
 
-`imports` imports torch and the model's file; `floor` also builds the model on the meta device,
-gives it fake tensors and calls it once, without a hook and without a word. As hookcli's worker
-does, both look for garbage rarely and end without taking torch apart: a floor without that would
-be easier to come near to.
+`imports` imports torch and the model's file. `floor` also builds the model on the meta device,
+gives it fake tensors and calls it once, without hooks and without output: a lower limit for the
+time of an inspector. Like hookcli's worker, both collect garbage rarely and end without the
+teardown of torch. Without that, the limit would be easier to reach.
 """
 
 import gc

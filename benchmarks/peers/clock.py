@@ -1,6 +1,6 @@
-"""What every script does around its work: load the model's file, and tell its own times.
+"""What every script does before and after its work: load the model's file, and write its times.
 
-The times go to the file that BENCH_TIMES names, beside what the script prints.
+The times go to the file that BENCH_TIMES names, not to stdout.
 """
 
 import importlib

@@ -1,7 +1,7 @@
 """`python -m benchmarks.peers.with_hookcli MODEL`: what `hookcli inspect` does, in one process.
 
-Everything is imported first, so that the own time is that of the work: build, batch, forward,
-report, JSON there and back, table.
+Everything is imported first, so that the measured time is that of the work: build, batch, forward,
+report, to JSON and back, table.
 """
 
 import sys
@@ -14,7 +14,7 @@ from benchmarks.peers import clock
 def main():
     from hookcli.worker.child import guard
 
-    guard.collect_rarely()
+    guard.collect_garbage_rarely()
     from hookcli.formats.registry import FORMATS
     from hookcli.formats.view import View
     from hookcli.report.encode import to_json
@@ -31,7 +31,7 @@ def main():
 
     def progress(phase, note):
         if phase == "inputs" and note is None:
-            guard.collect_as_usual()
+            guard.collect_garbage_normally()
 
     report = Session(spec, Attempt("fake"), progress).run().report
     print(FORMATS["table"](from_json(to_json(report)), View()))

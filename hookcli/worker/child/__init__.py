@@ -1,1 +1,1 @@
-"""The side of the worker that imports torch: the only one."""
+"""The worker's own side, which imports torch."""

@@ -1,4 +1,4 @@
-"""What protects the child from the model that it runs, and the machine from the child."""
+"""Protects the worker from the model that it runs, and the machine from the worker."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import signal
 import sys
 import threading
 
-# Taken now: a model may replace the functions of `os`.
+# Imported by name, because a model may replace the functions of `os`.
 from os import _exit, fstat, getpgrp, getpid, killpg, read
 from typing import NoReturn
 
-_HIGHEST = 4096  # descriptors above cost the kernel a larger table in every process
+_HIGHEST = 4096  # higher descriptors need a larger kernel table in every process
 _SPARE = 8
-_LOWEST_LIMIT = 1000  # frames, as Python starts with
+_LOWEST_LIMIT = 1000  # frames: Python's default
 _F_SETSIG = 10  # linux/fcntl.h; Python's fcntl has no name for it before 3.11
 
 
-def out_of_reach(fd: int) -> int:
-    """The descriptor under a high number: models close "all" low ones, as daemons do."""
+def move_high(fd: int) -> int:
+    """Move a descriptor to a high number, which it returns: daemons close all low descriptors."""
     import resource
 
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -36,15 +36,19 @@ def out_of_reach(fd: int) -> int:
 
 
 def end_with_parent(job_fd: int) -> None:
-    """End the process group when the parent is gone: it holds the other end of the job's pipe."""
-    if not _kernel_ends(job_fd):
+    """End the process group when the parent has ended.
+
+    The parent has the other end of the job's pipe, which is closed then.
+    """
+    if not _kernel_kills_group(job_fd):
         threading.Thread(target=_wait_for_end, args=(job_fd,), daemon=True).start()
 
 
-def _kernel_ends(job_fd: int) -> bool:
-    """Have Linux kill the group once the pipe is closed, even while C code holds Python's lock.
+def _kernel_kills_group(job_fd: int) -> bool:
+    """Ask Linux to kill the group when the pipe is closed; return whether it will.
 
-    And without a thread, which a model that forks would be warned of.
+    This works even while C code holds the GIL, and needs no thread: Python warns a model that
+    forks while a thread runs.
     """
     if sys.platform != "linux":
         return False
@@ -53,57 +57,57 @@ def _kernel_ends(job_fd: int) -> bool:
         fcntl.fcntl(job_fd, _F_SETSIG, signal.SIGKILL)
         flags = fcntl.fcntl(job_fd, fcntl.F_GETFL)
         fcntl.fcntl(job_fd, fcntl.F_SETFL, flags | os.O_ASYNC)
-    except OSError:  # a sandbox that lacks it
+    except OSError:  # a sandbox that does not support it
         return False
     poll = select.poll()
     poll.register(job_fd, select.POLLHUP)
-    return not poll.poll(0)  # else it was closed before the kernel knew what to do
+    return not poll.poll(0)  # otherwise the pipe was closed before O_ASYNC was set
 
 
 def _wait_for_end(job_fd: int) -> None:
     try:
         while read(job_fd, 1):
             pass
-    except OSError:  # the model closed it: nothing can be told from it any more
+    except OSError:  # the model closed the descriptor, so the end of the parent cannot be seen
         return
     killpg(getpgrp(), signal.SIGKILL)
 
 
-def collect_rarely() -> None:
-    """Let garbage be while modules are imported: looking for it takes a quarter of that time."""
+def collect_garbage_rarely() -> None:
+    """Collect garbage rarely while modules are imported: it takes a quarter of that time."""
     gc.set_threshold(100_000, 50, 1_000)
 
 
-def collect_as_usual() -> None:
-    """Collect again, and leave alone what was imported and built: a model may rely on it."""
+def collect_garbage_normally() -> None:
+    """Collect garbage often again, as a model may rely on, but not what exists already."""
     gc.freeze()
     gc.set_threshold(10_000, 10, 10)
 
 
-def room_to_work() -> None:
-    """Undo a recursion limit that would not let hookcli itself go on."""
+def raise_recursion_limit() -> None:
+    """Replace a recursion limit that is too low for hookcli itself."""
     if sys.getrecursionlimit() < _LOWEST_LIMIT:
         sys.setrecursionlimit(_LOWEST_LIMIT)
 
 
 def flush() -> None:
-    """Write out what the model printed, through its own streams and through those of before."""
+    """Flush what the model printed, to its own streams and to the original ones."""
     for name in ("stdout", "stderr", "__stdout__", "__stderr__"):
         try:
             getattr(sys, name).flush()
-        except BaseException:  # noqa: BLE001  # closed, gone, or the model's own class
+        except BaseException:  # noqa: BLE001  # closed, missing, or an object of the model's own class
             continue
 
 
 def flush_c() -> None:
-    """Write out what C code printed. It waits for a thread that holds a stream."""
+    """Flush what C code printed. This waits for a thread that has locked a stream."""
     import ctypes
 
     ctypes.CDLL(None).fflush(None)
 
 
-class Outlet:
-    """The answer's pipe, as long as it is that pipe and this is the process that was started."""
+class AnswerPipe:
+    """The pipe for the answer: whether it is still usable, and by this process."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
@@ -119,15 +123,15 @@ class Outlet:
 
     @property
     def is_fork(self) -> bool:
-        """Whether the model forked, and the fork came back into hookcli's code."""
+        """Whether this process is a fork that the model made, which returned to hookcli's code."""
         return getpid() != self._process
 
     @property
     def is_open(self) -> bool:
-        """Whether the descriptor is still the pipe: the model may have put a file there."""
+        """Whether the descriptor is still the pipe: the model may have reused its number."""
         return self._identity() == self._file
 
 
-def leave(status: int) -> NoReturn:
-    """End at once, without taking torch apart piece by piece."""
+def exit_now(status: int) -> NoReturn:
+    """End at once, without the slow teardown of torch."""
     _exit(status)

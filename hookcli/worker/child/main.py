@@ -1,4 +1,4 @@
-"""The child's side: guards itself against the model, runs one job, answers, and ends."""
+"""The worker's main function: runs one job, sends the answer, and ends."""
 
 from __future__ import annotations
 
@@ -38,44 +38,44 @@ if TYPE_CHECKING:
 
 
 class _Progress:
-    """Writes each event to the black box, and keeps it for an error that nobody else caught."""
+    """Writes each event where the parent can read it, and keeps the last one for error messages."""
 
-    def __init__(self, box: LastEventWriter, outlet: guard.Outlet) -> None:
-        self._box = box
-        self._outlet = outlet
+    def __init__(self, writer: LastEventWriter, answer_pipe: guard.AnswerPipe) -> None:
+        self._writer = writer
+        self._answer_pipe = answer_pipe
         self.last = LastEvent("start", None, None, None)
 
     def __call__(self, phase: str, note: CallNote | None, step: int | None = None) -> None:
-        if self._outlet.is_fork:  # the box tells of the process that answers
+        if self._answer_pipe.is_fork:  # the parent reads the events of the process that answers
             return
         step = self.last.step if step is None else step
         if note is None:
-            guard.room_to_work()
+            guard.raise_recursion_limit()
             if phase == "inputs":
-                guard.collect_as_usual()
+                guard.collect_garbage_normally()
             self.last = LastEvent(phase, None, None, None, step)
         else:
             name = f"<{note.type}>" if note.name is None else note.name
             self.last = LastEvent(phase, name, note.index, note.place, step)
-        self._box.write(self.last)
+        self._writer.write(self.last)
 
     def doing(self, text: str) -> None:
-        """Note what is done within the phase."""
-        if not self._outlet.is_fork:
+        """Record the work that is done within the phase."""
+        if not self._answer_pipe.is_fork:
             self.last = replace(self.last, doing=text)
-            self._box.write(self.last)
+            self._writer.write(self.last)
 
 
-def _imports() -> BaseException | None:
-    """Import torch and what runs a model, the longest part of many runs; what it raised."""
+def _import_run() -> BaseException | None:
+    """Import torch and hookcli.run, which takes most of many runs; return the error, if any."""
     try:
         import hookcli.run.attempt  # noqa: F401
-    except BaseException as error:  # noqa: BLE001  # told as the job's own failure
+    except BaseException as error:  # noqa: BLE001  # reported as the job's failure
         return error
     return None
 
 
-def _work(job: Job, progress: _Progress) -> ReportMessage:
+def _run_job(job: Job, progress: _Progress) -> ReportMessage:
     from hookcli.report.encode import to_json
     from hookcli.run.attempt import Session
 
@@ -91,51 +91,55 @@ def _work(job: Job, progress: _Progress) -> ReportMessage:
     )
 
 
-def main(job_fd: int, answer_fd: int, box_fd: int, dump_fd: int) -> NoReturn:
-    """Run one job. Never returns."""
-    job_fd, answer_fd, box_fd, dump_fd = (
-        guard.out_of_reach(fd) for fd in (job_fd, answer_fd, box_fd, dump_fd)
+def main(job_fd: int, answer_fd: int, event_fd: int, dump_fd: int) -> NoReturn:
+    """Run one job and end the process.
+
+    The arguments are descriptors: the pipe of the job, the pipe of the answer, the memory of the
+    last event, and the file for faulthandler's dump.
+    """
+    job_fd, answer_fd, event_fd, dump_fd = map(
+        guard.move_high, (job_fd, answer_fd, event_fd, dump_fd)
     )
-    guard.collect_rarely()
+    guard.collect_garbage_rarely()
     faulthandler.enable(file=dump_fd, all_threads=False)
     faulthandler.register(signal.SIGUSR1, file=dump_fd, all_threads=False)
-    outlet = guard.Outlet(answer_fd)
-    failed = _imports()
-    # Leave no litter beside the user's files, from processes that the model starts either.
+    answer_pipe = guard.AnswerPipe(answer_fd)
+    import_error = _import_run()
+    # Write no bytecode next to the user's files, in processes that the model starts either.
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     try:
         job = receive_job(job_fd)
-    except EOFError:  # the parent is gone already
-        guard.leave(0)
+    except EOFError:  # the parent has ended already
+        guard.exit_now(0)
     guard.end_with_parent(job_fd)
-    job = _with_terminal_out_of_reach(job)
+    job = _with_terminal_moved(job)
     sys.argv = [job.spec.model.source]
-    progress = _Progress(LastEventWriter(box_fd), outlet)
+    progress = _Progress(LastEventWriter(event_fd), answer_pipe)
     message: ReportMessage | FailureMessage
     try:
-        if failed is not None:
-            raise failed
-        message = _work(job, progress)
+        if import_error is not None:
+            raise import_error
+        message = _run_job(job, progress)
     except BaseException as error:  # noqa: BLE001  # the last resort
-        guard.room_to_work()
-        message = FailureMessage(progress.last.phase, _as_ours(error, progress.last, job))
-    _answer(outlet, message)
+        guard.raise_recursion_limit()
+        message = FailureMessage(progress.last.phase, _as_hookcli_error(error, progress.last, job))
+    _answer(answer_pipe, message)
 
 
-def _with_terminal_out_of_reach(job: Job) -> Job:
+def _with_terminal_moved(job: Job) -> Job:
     terminal = job.spec.terminal
     if terminal is None:
         return job
-    moved = Terminal(*map(guard.out_of_reach, (terminal.screen, terminal.prompt)))
+    moved = Terminal(*map(guard.move_high, (terminal.screen, terminal.prompt)))
     return replace(job, spec=replace(job.spec, terminal=moved))
 
 
-def _as_ours(error: BaseException, last: LastEvent, job: Job) -> HookcliError:
-    """What came out of the run: an error that was said already, the model's, or our bug.
+def _as_hookcli_error(error: BaseException, last: LastEvent, job: Job) -> HookcliError:
+    """Return the error that the run raised as an error of hookcli, of the model, or as a bug.
 
-    The user's code is also called where nobody expects it to raise: a `train` of its own, a
-    property. And hookcli itself never raises what is no `Exception`.
+    User code can also raise where hookcli does not expect it: in its own `train`, in a property.
+    An error that is not an `Exception` is never hookcli's own.
     """
     if is_own(error):
         return cast(HookcliError, error)
@@ -150,12 +154,12 @@ def _as_ours(error: BaseException, last: LastEvent, job: Job) -> HookcliError:
     failure = failure_of(error, last.phase)
     frames = _frames(error)
     place = user_line(reversed(frames))
-    before = vars(BaseException)["__context__"].__get__(error)
-    if place is None and before is not None and not (frames and is_ours(frames[-1][0])):
-        place = user_line(reversed(_frames(before)))  # one that Python's own code cannot handle
-    # What the user named may be code of Python's own: builtins:breakpoint, as a model, is built.
-    theirs = last.phase == "build" and bool(frames) and not is_ours(frames[-1][0])
-    if place is None and issubclass(type(error), Exception) and not theirs:
+    context = vars(BaseException)["__context__"].__get__(error)
+    if place is None and context is not None and not (frames and is_ours(frames[-1][0])):
+        place = user_line(reversed(_frames(context)))  # Python's own code failed to handle it
+    # MODEL may name code of Python itself, such as builtins:breakpoint, which is built here.
+    from_build = last.phase == "build" and bool(frames) and not is_ours(frames[-1][0])
+    if place is None and issubclass(type(error), Exception) and not from_build:
         file, line = frames[-1] if frames else (__file__, 0)
         return BugError(
             hookcli_failed(f"{failure.type}: {' '.join(failure.message.split())}"),
@@ -172,24 +176,24 @@ def _as_ours(error: BaseException, last: LastEvent, job: Job) -> HookcliError:
 
 
 def _frames(error: BaseException) -> list[tuple[str, int]]:
-    """Files and lines, outermost first."""
+    """The files and lines of an error's traceback, outermost first."""
     return [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(trace_of(error))]
 
 
-def _answer(outlet: guard.Outlet, message: ReportMessage | FailureMessage) -> NoReturn:
+def _answer(answer_pipe: guard.AnswerPipe, message: ReportMessage | FailureMessage) -> NoReturn:
     """Send the message, run the model's exit handlers, and end."""
     guard.flush()
-    if outlet.is_fork:
-        guard.leave(0)
+    if answer_pipe.is_fork:
+        guard.exit_now(0)
     try:
-        if not outlet.is_open:
-            guard.leave(PIPE_LOST)
-        send_answer(outlet.fd, message)
+        if not answer_pipe.is_open:
+            guard.exit_now(PIPE_LOST)
+        send_answer(answer_pipe.fd, message)
     except OSError:
-        guard.leave(PIPE_LOST)
+        guard.exit_now(PIPE_LOST)
     try:
         atexit._run_exitfuncs()
         guard.flush()
         guard.flush_c()
     finally:
-        guard.leave(0)
+        guard.exit_now(0)

@@ -1,1 +1,1 @@
-"""Progress of a run on a terminal: one line, which gives way to whatever else is printed."""
+"""Progress of a run on a terminal: one line, erased before anything else is printed."""

@@ -20,15 +20,15 @@ _PHASES = {
     "package": "packaging the model",
     "report": "writing the report",
 }
-_BEFORE = {"start", "import"}  # phases in which it does not matter yet what tensors there are
+_BEFORE = {"start", "import"}  # phases before any tensor exists, fake or real
 _IN_STEP = {"forward", "loss", "backward", "optimizer"}
 _MINUTE = 60  # seconds
-_LEAST = 8  # columns of a layer's name that are worth showing
+_LEAST = 8  # columns: with fewer, a layer's name is omitted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Running:
-    """A worker, and how to see where it is."""
+    """A worker, with a function that returns its last event."""
 
     attempt: Attempt
     steps: int
@@ -36,9 +36,9 @@ class Running:
 
 
 def line(workers: Sequence[Running], label: str, seconds: int, width: int, encoding: str) -> str:
-    """Return what the first of these workers does, within `width` columns.
+    """Return a line of at most `width` columns about what the first of these workers does.
 
-    As "forward, fake run, step 2 of 5, 3 s: layer1.conv". Several workers are ranks.
+    Such as "forward, fake run, step 2 of 5, 3 s: layer1.conv". Several workers are ranks.
     """
     events = [worker.last() for worker in workers]
     first, event = workers[0], events[0]
@@ -52,12 +52,12 @@ def line(workers: Sequence[Running], label: str, seconds: int, width: int, encod
 def _activity(attempt: Attempt, event: LastEvent) -> list[str]:
     if attempt.for_batch and event.phase not in _BEFORE:
         return [escape(event.doing or "inferring the batch")]
-    what = escape(event.doing or _PHASES.get(event.phase, event.phase))
+    activity = escape(event.doing or _PHASES.get(event.phase, event.phase))
     if attempt.fallback is not None:
-        return [what, "real run as the fake run failed"]
+        return [activity, "real run as the fake run failed"]
     if attempt.tensors == "fake" and event.phase not in _BEFORE:
-        return [what, "fake run"]
-    return [what]
+        return [activity, "fake run"]
+    return [activity]
 
 
 def _step(steps: int, event: LastEvent) -> list[str]:
@@ -66,7 +66,7 @@ def _step(steps: int, event: LastEvent) -> list[str]:
 
 
 def _ranks(events: Sequence[LastEvent]) -> list[str]:
-    """How many ranks there are, and how many of them are in the phase of the first."""
+    """Return how many ranks there are, and how many of them are in the phase of the first."""
     if len(events) == 1:
         return []
     same = sum(event.phase == events[0].phase for event in events)
@@ -99,10 +99,10 @@ def fit(head: str, layer: str, width: int, encoding: str) -> str:
 
 
 def columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes at the most.
+    """Return the greatest number of terminal columns that a string may need.
 
-    Combining characters count too: terminals do not agree on them, and a line that is too long
-    cannot be erased.
+    Combining characters count too, because terminals treat them differently, and a line that is
+    too long cannot be erased.
     """
     return len(text) + sum(east_asian_width(letter) in {"W", "F"} for letter in text)
 
@@ -114,7 +114,7 @@ def _cut_end(text: str, width: int, mark: str) -> str:
 
 
 def _tail(text: str, width: int) -> str:
-    """The last characters, as many as `width` columns have room for."""
+    """Return the last characters that fit into `width` columns."""
     start = len(text)
     while start and (width := width - columns(text[start - 1])) >= 0:
         start -= 1

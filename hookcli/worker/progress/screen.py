@@ -1,12 +1,12 @@
 """The terminal behind stderr, which the worker's output and one line of progress share.
 
 The worker writes to a pseudo-terminal in place of the user's. A thread copies its bytes to the
-user's terminal as they are, and draws the line of progress only while the cursor is at the start
-of a line. So neither can damage the other, and the worker, which writes to a terminal as before,
-does nothing for it: what it runs is read from memory that it writes for crashes anyway.
+user's terminal unchanged, and draws the line of progress only while the cursor is at the start of
+a line. So neither can damage the other. The worker does nothing for progress: it writes to a
+terminal as before, and its last event is read from the memory that it writes for crashes anyway.
 
-Without a terminal, with -q, with TERM=dumb, in CI and under torchrun there is no `Screen`, and the
-worker writes to stderr itself.
+There is no `Screen` without a terminal, with -q, with TERM=dumb, in CI and under torchrun: the
+worker writes directly to stderr then.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import signal
 import threading
 import time
 
-TYPE_CHECKING = False  # as type checkers know it: importing typing takes a while
+TYPE_CHECKING = False  # type checkers treat it as True; importing typing is slow
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -27,63 +27,65 @@ if TYPE_CHECKING:
     from hookcli.worker.protocol import Job
 
 STDERR = 2
-_DELAY = 0.3  # seconds: a quick run shows nothing
-_TICK = 0.1  # seconds between two looks at what runs
+_DELAY = 0.3  # seconds before the line is shown, so that a short run shows nothing
+_TICK = 0.1  # seconds between updates of the line
 _CHUNK = 1 << 16  # bytes copied at a time
-_MOST_LEFT = 1 << 20  # bytes copied before something else is printed: a process may never stop
-_NARROWEST = 10  # columns in which a line makes sense
+_MOST_LEFT = 1 << 20  # bytes copied before something else is printed; a process may print forever
+_NARROWEST = 10  # columns: a narrower terminal shows no line
 _ERASE = b"\r\x1b[K"
 _CI = ("CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION", "BUILDKITE", "JENKINS_URL")
 
 
 class _State:
-    """What `allow` set, and the screen once a worker was started."""
+    """The settings of `allow`, and the screen after a worker has started."""
 
     def __init__(self) -> None:
-        self.started: float | None = None  # None: no progress is allowed
+        self.started: float | None = None  # None: progress is not allowed
         self.encoding = "ascii"
         self.screen: Screen | None = None
 
 
-_state = _State()  # one for the process, as is its stderr
+_state = _State()  # one for the process, which has one stderr
 
 
 def allow(encoding: str | None, *, quiet: bool) -> None:
-    """Let runs from now on show progress, if stderr is a terminal where that is welcome."""
-    if not quiet and _is_welcome():
+    """Let later runs show progress, if stderr is a suitable terminal."""
+    if not quiet and _is_suitable():
         _state.started, _state.encoding = time.monotonic(), encoding or "ascii"
 
 
 def close() -> None:
-    """Take back what `allow` allowed; everything that was written is on the terminal afterwards."""
+    """Undo `allow`, after everything that was written has reached the terminal."""
     screen, _state.screen, _state.started = _state.screen, None, None
     if screen is not None:
         screen.close()
 
 
 def worker_stream() -> int:
-    """The descriptor for a worker's output: stderr, or the pseudo-terminal before it."""
+    """Return the descriptor for a worker's output: the pseudo-terminal, or stderr without one."""
     if _state.screen is None and _state.started is not None:
         try:
             _state.screen = Screen(_state.started, _state.encoding)
-        except OSError:  # there are no pseudo-terminals left
+        except OSError:  # no pseudo-terminal is available
             _state.started = None
     return STDERR if _state.screen is None else _state.screen.slave
 
 
 def follow(job: Job, last: Callable[[], LastEvent]) -> Callable[[], None]:
-    """Show what a worker runs, until the function that is returned is called."""
+    """Show what a worker runs, until the returned function is called."""
     return (lambda: None) if _state.screen is None else _state.screen.follow(job, last)
 
 
 @contextlib.contextmanager
 def shown(*, quiet: bool = False) -> Iterator[None]:
-    """Show progress meanwhile; its line is erased afterwards."""
+    """Show progress within the `with` block, and erase its line at the end."""
     screen = _state.screen
     if screen is None or quiet:
         yield
         return
-    from hookcli.console import settle_with  # not before the worker is started: it takes a while
+    from hookcli.console import (
+        settle_with,
+    )  # imported after the worker has started, because it is slow
 
     screen.shows = True
     settle_with(screen.settle)
@@ -97,7 +99,7 @@ def shown(*, quiet: bool = False) -> Iterator[None]:
 
 @contextlib.contextmanager
 def labelled(text: str) -> Iterator[None]:
-    """Begin the line with this: which of several runs it is."""
+    """Begin the line with this label, which tells several runs apart."""
     screen = _state.screen
     if screen is None:
         yield
@@ -109,8 +111,8 @@ def labelled(text: str) -> Iterator[None]:
         screen.label = before
 
 
-def _is_welcome() -> bool:
-    """Whether stderr is a terminal that can erase a line, and a person's alone."""
+def _is_suitable() -> bool:
+    """Return whether stderr is a terminal that can erase a line, for this command alone."""
     if not os.isatty(STDERR) or os.environ.get("TERM") == "dumb" or os.environ.get("RANK"):
         return False  # RANK: torchrun's ranks share one terminal
     return all(os.environ.get(name, "").lower() in {"", "0", "false"} for name in _CI)
@@ -119,8 +121,8 @@ def _is_welcome() -> bool:
 class Screen:
     """The user's terminal, a pseudo-terminal for the worker, and the thread between them.
 
-    `started` is when the command did, in `time.monotonic` seconds; `tick` how many seconds the
-    thread sleeps at the most.
+    `started` is the time at which the command started, in seconds of `time.monotonic`. The thread
+    sleeps at most `tick` seconds.
 
     Raises
     ------
@@ -134,7 +136,7 @@ class Screen:
         from tty import setraw
 
         self._master, self.slave = os.openpty()
-        setraw(self.slave)  # bytes arrive as they were written
+        setraw(self.slave)  # bytes arrive unchanged
         self._started, self._encoding = started, encoding
         self._terminal, self._tick = terminal, tick
         self._workers: list[Running] = []
@@ -150,7 +152,7 @@ class Screen:
         threading.Thread(target=self._work, daemon=True).start()
 
     def follow(self, job: Job, last: Callable[[], LastEvent]) -> Callable[[], None]:
-        """Show what this worker runs until the function that is returned is called."""
+        """Show what this worker runs, until the returned function is called."""
         from hookcli.spec.plan import plan
         from hookcli.worker.progress.line import Running
 
@@ -158,11 +160,11 @@ class Screen:
         with self._lock:
             self._workers.append(worker)
 
-        def leave() -> None:
+        def forget() -> None:
             with self._lock:
                 self._workers.remove(worker)
 
-        return leave
+        return forget
 
     def settle(self) -> None:
         """Copy what the worker has written so far, and erase the line."""
@@ -172,7 +174,7 @@ class Screen:
             self._erase()
 
     def close(self) -> None:
-        """Settle, and end."""
+        """Settle, and close the pseudo-terminal."""
         self.settle()
         with self._lock:
             if self._open:
@@ -181,11 +183,11 @@ class Screen:
                 os.close(self.slave)
 
     def _work(self) -> None:
-        # A job in the background may print even on a terminal that stops such jobs (stty tostop).
+        # Let a background job print even on a terminal that stops such jobs (stty tostop).
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
-        woken = self._poller()  # of its own: two threads must not use one at once
+        poller = self._poller()  # a separate one: two threads must not share a poller
         while True:
-            woken.poll(self._tick * 1000)
+            poller.poll(self._tick * 1000)
             with self._lock:
                 if not self._open:
                     return
@@ -193,7 +195,7 @@ class Screen:
                 self._copy_size()
                 try:
                     self._draw()
-                except Exception:  # noqa: BLE001  # a wrong line must not hold up the model's output
+                except Exception:  # noqa: BLE001  # a bug in the line must not block the output
                     self.shows = False
 
     def _poller(self) -> select.poll:
@@ -202,7 +204,7 @@ class Screen:
         return poller
 
     def _copy_output(self, most: int) -> None:
-        """Copy what the worker wrote to the user's terminal."""
+        """Copy the worker's output to the user's terminal, up to `most` bytes."""
         while most > 0 and self._ready.poll(0):
             try:
                 data = os.read(self._master, _CHUNK)
@@ -232,7 +234,7 @@ class Screen:
             self._write(_ERASE)
 
     def _draw(self) -> None:
-        """Write the line, if it is not the one that is there."""
+        """Write the line, if it differs from the one on the terminal."""
         seconds = time.monotonic() - self._started
         if not (self.shows and self._workers and self._line_start) or seconds < _DELAY:
             return
@@ -260,14 +262,14 @@ class Screen:
         while view:
             try:
                 view = view[os.write(self._terminal, view) :]
-            except BlockingIOError:  # somebody made the terminal so
+            except BlockingIOError:  # the terminal was made non-blocking
                 select.select([], [self._terminal], [], self._tick)
-            except OSError:  # it is gone
+            except OSError:  # the terminal is closed
                 return
 
     def _in_foreground(self) -> bool:
-        """Whether the terminal is this job's: a line of another one would be in the way."""
+        """Return whether this is the terminal's foreground job, which may draw a line."""
         try:
             return os.tcgetpgrp(self._terminal) == os.getpgrp()
-        except OSError:  # not the terminal of this session
+        except OSError:  # the terminal of another session
             return True

@@ -208,7 +208,12 @@ def test_a_model_and_a_scripted_copy_of_it_agree(cli, net, tmp_path):
         (["bad.py", "net.py", "-i", "2x4"], 3, "A: ValueError in forward", "bad.py:7"),
         (["net.py", "two.py"], 2, "B: Two.forward does not accept the batch", "two.py"),
         (["net.py", "broken.py"], 3, "B: broken.py is not valid Python", "broken.py"),
-        (["net.py", "slow.py", "--timeout", "6"], 3, "B: the run took longer than 6 s (--timeout)", "slow.py"),
+        (
+            ["net.py", "slow.py", "--timeout", "6"],
+            3,
+            "B: the run took longer than 6 s (--timeout)",
+            "slow.py",
+        ),
         (["net.py", "gone.py"], 3, "B: the process exited with status 7", "gone.py"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Every tool on every sample: what is right of what it says, and what it leaves changed."""
+"""Every tool on every sample: which of its numbers are correct, and what it changes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from benchmarks.truth import MACS
 
 TOOLS = ("hookcli inspect", "hookcli.inspect", "torchinfo", "torchlens", "FlopCounterMode")
 HOW = """\
-Each tool on each model of `sample_models/`, in a process of its own, with the tool's defaults.
-What is right is worked out by hand: parameters (all and trainable), calls and shapes stand in
-each sample's EXPECTED, mult-adds in `benchmarks/truth.py`. *Calls*, *inputs*, *outputs*: of how
-many of the calls that happen there is a row, and how many rows show every tensor that went in, or
-came out. The model is in the middle of a training: train mode with one part in eval mode, and
-gradients. *Changed* is what a comparison before and after finds to differ, with how many of them:
-training flags, parameters, buffers, gradients, hooks, attributes, functions of torch, states of
-the generators, grad mode."""
+Each tool inspects each model of `sample_models/`, in a separate process and with the tool's
+defaults. The expected values are computed by hand: parameters (all and trainable), calls and shapes
+are in each sample's EXPECTED, mult-adds in `benchmarks/truth.py`. *Calls* is the number of calls
+that have a row, of all calls that happen. *Inputs* and *outputs* are the numbers of rows that show
+every input tensor, or every output tensor. The model is in the middle of training: in train mode,
+with one part in eval mode, and with gradients. *Changed* lists what differs after the tool has run,
+with the number of differences: training flags, parameters, buffers, gradients, hooks, attributes,
+functions of torch, states of the generators, grad mode."""
 
 
 def measure(samples: tuple[str, ...] = tuple(sorted(MACS))) -> Section:
@@ -32,7 +32,7 @@ def measure(samples: tuple[str, ...] = tuple(sorted(MACS))) -> Section:
         found = list(pool.map(lambda pair: examine(*pair), pairs))
     rows = tuple(row(sample, tool, said) for (tool, sample), said in zip(pairs, found, strict=True))
     header = ("sample", "tool", "parameters", "calls", "inputs", "outputs", "mult-adds", "changed")
-    return Section("What is right", HOW, (Table(header, rows, numbers=False),))
+    return Section("Correctness", HOW, (Table(header, rows, numbers=False),))
 
 
 def examine(tool: str, sample: str) -> dict[str, Any]:
@@ -59,4 +59,4 @@ def row(sample: str, tool: str, said: dict[str, Any]) -> tuple[str, ...]:
         cells[0] = f"**raised** {said['error'][:80]}"
     own_process = tool == "hookcli inspect" and not changed
     return (sample, f"`{tool}`" if "hookcli" in tool else tool, *cells,
-            changed or ("nothing: another process" if own_process else "nothing"))  # fmt: skip
+            changed or ("nothing (separate process)" if own_process else "nothing"))  # fmt: skip

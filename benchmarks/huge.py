@@ -1,4 +1,4 @@
-"""A model that no machine here could hold."""
+"""A model that does not fit into the memory of a usual machine."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from benchmarks.timing import HOOKCLI, Command, alternate, medians
 
 HOW = """\
 Llama 3.1 405B by its public config: 126 layers, 405,853,388,800 parameters, 1.6 TB in float32.
-Peak is the most that the process and all below it held at one time, shared pages by their share
-(PSS). The peers build a model for real and cannot run here."""
+Peak is the largest memory that the process and its descendants used at one time, with shared pages
+divided among them (PSS). The other tools build a model with real tensors and cannot run here."""
 
 
 def measure(rounds: int) -> Section:
@@ -22,7 +22,7 @@ def measure(rounds: int) -> Section:
             (HOOKCLI, "inspect", "benchmarks/models/llama405b.py"),
             peak=True,
         ),
-        Command("the floor", floor, peak=True),
+        Command("plain PyTorch", floor, peak=True),
         Command("imports alone", imports, peak=True),
     )
     found = {name: medians(runs) for name, runs in alternate(commands, rounds).items()}

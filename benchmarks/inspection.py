@@ -1,4 +1,4 @@
-"""`hookcli inspect` against scripts that call its peers, and against the floor."""
+"""`hookcli inspect` compared with scripts that call similar tools, and with plain PyTorch."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from benchmarks.section import Figure, Section, Table, ratio, seconds
 from benchmarks.timing import HOOKCLI, Command, Run, alternate, medians
 
 MODELS = {"gpt2": "GPT-2", "vit": "ViT base", "resnet50": "ResNet-50"}
-COMMAND, ENGINE = "`hookcli inspect`", "hookcli's work in one process"
+COMMAND, ENGINE = "`hookcli inspect`", "hookcli in one process"
 TORCHINFO, TORCHLENS = "torchinfo script", "torchlens script"
-FLOOR, IMPORTS = "the floor", "imports alone"
+FLOOR, IMPORTS = "plain PyTorch", "imports alone"
 HOW = """\
-Every script imports, builds the model with its default config, calls its tool for a table of all
-layers with shapes, parameters and mult-adds, and prints it. *Whole process* is what a user waits
-for. *Own* is what a script's clock shows past its imports; for the command, which works in two
-processes, it is the whole process less *imports alone*, a process that imports torch and the
-model's file and nothing else. *The floor* does those imports, builds the model with fake tensors
-and calls it once, without a hook. *hookcli's work in one process* is the same engine with
-everything imported before the clock starts. hookcli counts FLOPs in all of them."""
+Every script imports its packages, builds the model with its default config, asks the tool for a
+table of all layers with shapes, parameters and mult-adds, and prints it. *Whole process* is the
+time that a user waits. *After imports* is the time that a script measures after its imports. For
+`hookcli inspect`, which works in two processes, it is the whole process minus *imports alone*: a
+process that imports only torch and the model's file. *Plain PyTorch* does those imports, builds the
+model with fake tensors and calls it once without hooks. *hookcli in one process* does the work of
+`hookcli inspect` after everything is imported. hookcli counts FLOPs in all of them."""
 
 
 def commands(model: str) -> tuple[Command, ...]:
@@ -36,7 +36,7 @@ def commands(model: str) -> tuple[Command, ...]:
 
 
 def own(name: str, found: dict[str, Run]) -> float | None:
-    """Seconds past the imports."""
+    """Return the seconds after the imports."""
     if name == COMMAND:
         return found[COMMAND].wall - found[IMPORTS].wall
     return None if name == IMPORTS else found[name].own
@@ -50,7 +50,8 @@ def table(title: str, found: dict[str, Run]) -> Table:
         shares = ("–", "–") if past is None else (seconds(past), ratio(past, peer.own))
         wall = (seconds(one.wall), ratio(one.wall, peer.wall))
         rows.append((name, *wall, seconds(one.processor), *shares))
-    header = ("", "whole process, s", "of torchinfo's", "processor, s", "own, s", "of torchinfo's")
+    header = ("", "whole process, s", "relative to torchinfo", "processor, s", "after imports, s",
+              "relative to torchinfo")  # fmt: skip
     return Table(header, tuple(rows), title)
 
 
@@ -64,9 +65,13 @@ def measure(rounds: int) -> Section:
         if model == "gpt2":
             past = own(COMMAND, found) / peer.own
             figures += [
-                Figure(f"{title}: whole process, of torchinfo's script", whole / peer.wall, 0.75),
-                Figure(f"{title}: beyond the imports, of torchinfo's own", past, 0.35),
+                Figure(
+                    f"{title}: whole process, relative to the torchinfo script",
+                    whole / peer.wall,
+                    0.75,
+                ),
+                Figure(f"{title}: after imports, relative to torchinfo", past, 0.35),
             ]
         floor = whole / found[FLOOR].wall
-        figures.append(Figure(f"{title}: whole process, of the floor", floor, 1.25))
+        figures.append(Figure(f"{title}: whole process, relative to plain PyTorch", floor, 1.25))
     return Section("Inspecting a model", HOW, tuple(tables), tuple(figures))

@@ -43,7 +43,7 @@ def judge(said: Said, expected: dict[str, Any], macs: int, names: dict[str, str]
 def _right(right: bool, said: tuple, wanted: tuple) -> str:
     if right:
         return "right"
-    return next(f"**{a:,}**, is {b:,}" for a, b in zip(said, wanted, strict=True) if a != b)
+    return next(f"**{a:,}**, expected {b:,}" for a, b in zip(said, wanted, strict=True) if a != b)
 
 
 def _part(count: int, whole: int) -> str:

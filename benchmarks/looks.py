@@ -1,6 +1,6 @@
-"""What each tool says of a live model: parameters, calls with shapes, mult-adds.
+"""What each tool reports for a live model: parameters, calls with shapes, mult-adds.
 
-Every look asks its tool the way that the tool's own documentation does, with its defaults.
+Each function calls its tool as the tool's documentation does, with its defaults.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Shown:
-    """A call. `name` is None where the tool gives classes alone; shapes are in their order."""
+    """A call. `name` is None if the tool reports only classes; shapes are in order."""
 
     name: str | None
     type: str
@@ -32,7 +32,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Said:
-    """None is what the tool does not tell."""
+    """The totals and calls that a tool reports. None: the tool does not report it."""
 
     parameters: int | None
     trainable: int | None
@@ -57,7 +57,7 @@ def _report(report: dict[str, Any]) -> Said:
 
 
 def by_command(model: nn.Module, batch: Any, sample: str) -> Said:
-    """`hookcli inspect`: it builds a model of its own, in a process of its own."""
+    """`hookcli inspect`, which builds its own model in a separate process."""
     command = [HOOKCLI, "inspect", f"sample_models/{sample}.py", "-f", "json"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     return _report(json.loads(done.stdout))
@@ -112,7 +112,7 @@ def by_torchlens(model: nn.Module, batch: Any, sample: str) -> Said:
 
 
 def _shapes(summary: str | None) -> list[Shape]:
-    """The shapes in torchlens's summary of arguments, which is a text, in their order."""
+    """The shapes in torchlens's summary of arguments, which is a string, in order."""
     found = re.findall(r"shape=\(([\d, ]*)\)", summary or "")
     return [tuple(int(size) for size in shape.split(",") if size.strip()) for shape in found]
 

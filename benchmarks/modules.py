@@ -1,4 +1,4 @@
-"""What one more module costs, in small models and in very large ones."""
+"""The time for each additional module, in small models and in very large ones."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from benchmarks.timing import HOOKCLI, Command, Run, alternate, medians
 SIZES = (1, 1_000, 10_000, 100_000)
 MOST_ROUNDS = {10_000: 3, 100_000: 2}
 HOW = """\
-Chains of `nn.Linear(8, 8)`, each called once. The cost of a module is what a chain takes beyond
-the chain of one, over its length. The largest is run twice at most; the floor, which is building
-the chain with fake tensors and calling it, is run up to 10,000."""
+Chains of `nn.Linear(8, 8)`, each called once. The time per module is the time of a chain minus that
+of the chain of one module, divided by the number of additional modules. The largest chain runs at
+most twice. Plain PyTorch, which builds the chain with fake tensors and calls it, runs with up to
+10,000 modules."""
 
 
 def chain(name: str, size: int, argv: tuple[str, ...]) -> Command:
@@ -30,14 +31,14 @@ def measure(rounds: int, sizes: tuple[int, ...] = SIZES) -> Section:
     rows = tuple(row(size, found) for size in sizes)
     small, large = sizes[1], sizes[-1]
     growth = cost("hookcli", large, found)[0] / cost("hookcli", small, found)[0]
-    header = ("modules", "whole process, s", "processor, s", "ms a module", "of the processor",
-              "the floor, ms a module")  # fmt: skip
-    figure = Figure(f"cost of a module, {large:,} of {small:,}", growth, 1.5)
+    header = ("modules", "whole process, s", "processor, s", "ms per module",
+              "processor, ms per module", "plain PyTorch, ms per module")  # fmt: skip
+    figure = Figure(f"time per module, {large:,} modules relative to {small:,}", growth, 1.5)
     return Section("Many modules", HOW, (Table(header, rows),), (figure,))
 
 
 def cost(name: str, size: int, found: dict[str, Run]) -> tuple[float, float]:
-    """Milliseconds of a module beyond the first: by the clock, and of the processor."""
+    """Return the milliseconds per additional module: elapsed time, and processor time."""
     one, many = found[f"{name} 1"], found[f"{name} {size}"]
     each = 1000 / (size - 1)
     return (many.wall - one.wall) * each, (many.processor - one.processor) * each

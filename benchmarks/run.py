@@ -1,6 +1,6 @@
-"""`python -m benchmarks.run [--only NAME] [--quick]`: without flags it writes the benchmarks' page.
+"""`python -m benchmarks.run [--only NAME] [--quick]`: measures all parts, or some.
 
-That is docs/measurements/benchmarks.md.
+Without flags it writes docs/measurements/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PARTS: dict[str, Callable[[int, bool], Section]] = {
 
 
 def part(name: str, rounds: int, quick: bool) -> Section:
-    """What the part found; where a command fails, what it said, and the other parts go on."""
+    """Measure a part. If a command fails, its section shows the error, and other parts continue."""
     try:
         return PARTS[name](rounds, quick)
     except CommandFailedError as error:
@@ -43,10 +43,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description="Measure, and write docs/measurements/benchmarks.md."
     )
-    parser.add_argument("--only", action="append", choices=PARTS, help="a part; may be repeated")
-    parser.add_argument("--quick", action="store_true", help="one round, and no 100,000 modules")
+    parser.add_argument(
+        "--only", action="append", choices=PARTS, help="measure only this part; repeatable"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="run one round, without 100,000 modules"
+    )
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--output", type=Path, help="write to this file")
+    parser.add_argument("--output", type=Path, help="write the page to this file")
     given = parser.parse_args()
     rounds = 1 if given.quick else given.rounds
     compileall.compile_dir(ROOT / "hookcli", quiet=1)  # as an installation does

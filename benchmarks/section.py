@@ -1,4 +1,4 @@
-"""What a part of the benchmark found: rows, figures against what they are to be, and words."""
+"""The result of one part of the benchmark: tables, figures with their limits, and text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Figure:
-    """A ratio that is to be at most `limit`."""
+    """A ratio that should be at most `limit`."""
 
     name: str
     value: float
@@ -20,7 +20,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text; the first column is text, the others are numbers where `numbers`."""
+    """Cells as strings. With `numbers` all columns but the first are aligned as numbers."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]

@@ -1,4 +1,4 @@
-"""What the command line costs before it does anything."""
+"""How long the command line needs before it does anything."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from benchmarks.section import Figure, Section, Table, ratio
 from benchmarks.timing import HOOKCLI, Command, alternate, medians
 
-HOW = "Whole processes. Help, and an error in the flags, must not wait for torch."
+HOW = "Whole processes. Help, and an error in the flags, must not import torch."
 COMMANDS = (
     Command("`python -c 'import torch'`", (sys.executable, "-c", "import torch")),
     Command("`hookcli --help`", (HOOKCLI, "--help")),
@@ -23,9 +23,9 @@ def measure(rounds: int) -> Section:
     return Section(
         "Help",
         HOW,
-        (Table(("process", "s", "of `import torch`"), rows),),
+        (Table(("process", "s", "relative to `import torch`"), rows),),
         (
-            Figure("`hookcli --help` of `import torch`", plain / torch, 0.25),
-            Figure("`hookcli inspect --help` of `import torch`", inspect / torch, 0.25),
+            Figure("`hookcli --help`, relative to `import torch`", plain / torch, 0.25),
+            Figure("`hookcli inspect --help`, relative to `import torch`", inspect / torch, 0.25),
         ),
     )

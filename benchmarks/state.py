@@ -1,4 +1,4 @@
-"""What of a model and of its process a tool could have changed, before and after."""
+"""The state of a model and of its process that a tool could change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FUNCTIONS = {"torch": torch, "torch.Tensor": torch.Tensor, "torch.nn.functional"
 
 
 def unsettle(model: nn.Module) -> None:
-    """A model in the middle of a training: gradients, a part in eval mode, moved generators."""
+    """A model in the middle of training: gradients, a part in eval mode, used generators."""
     model.train()
     next(model.children()).eval()
     for parameter in model.parameters():
@@ -39,7 +39,7 @@ def copied(tensor: torch.Tensor | None) -> torch.Tensor | None:
 
 
 def state(model: nn.Module) -> dict[str, dict[str, Any]]:
-    """Kind → name → value, copied."""
+    """Return copies of the state: kind → name → value."""
     named = dict(model.named_modules())
     return {
         "training flags": {name: part.training for name, part in named.items()},
@@ -68,7 +68,7 @@ def state(model: nn.Module) -> dict[str, dict[str, Any]]:
 
 
 def changes(before: dict[str, dict[str, Any]], after: dict[str, dict[str, Any]]) -> dict[str, int]:
-    """Kind → how many of it differ: values changed, taken away, or new for all but functions."""
+    """Return kind → number of differences: changed, removed, and (except functions) new values."""
     found = {}
     for kind, old in before.items():
         new = after[kind]

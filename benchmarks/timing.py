@@ -1,4 +1,4 @@
-"""Commands run one after the other, again and again: A B C A B C, so that drift meets them all."""
+"""Runs commands in turns, A B C A B C, so that other work on the machine affects all of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOOKCLI = str(Path(sys.executable).with_name("hookcli"))
 
 @dataclass(frozen=True)
 class Command:
-    """What to run. `rounds` is how often at most; `peak` asks for the memory of its processes."""
+    """What to run. It runs at most `rounds` times; `peak` asks for the memory of its processes."""
 
     name: str
     argv: tuple[str, ...]
@@ -34,7 +34,7 @@ class Command:
 class Run:
     """One run, in seconds: whole process, processor time of all its processes, own work alone.
 
-    `own` is what the script told of itself, past its imports; `peak` is in bytes.
+    `own` is the time that the script measured after its imports; `peak` is in bytes.
     """
 
     wall: float
@@ -44,11 +44,11 @@ class Run:
 
 
 class CommandFailedError(Exception):
-    """A command that was to be timed did not end well."""
+    """A command that is timed has failed."""
 
 
 def run(command: Command) -> Run:
-    """Run it once, with nobody reading what it prints."""
+    """Run it once, with its stdout discarded."""
     with tempfile.TemporaryDirectory() as folder:
         told, errors = Path(folder, "times.json"), Path(folder, "errors.txt")
         environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
@@ -72,13 +72,13 @@ def run(command: Command) -> Run:
 def last_words(text: str) -> str:
     """hookcli's `error:` line, or the last line of a traceback."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return ([line for line in lines if line.startswith("error:")] or lines or ["no word"])[-1]
+    return ([line for line in lines if line.startswith("error:")] or lines or ["no output"])[-1]
 
 
 def alternate(
     commands: Sequence[Command], rounds: int, run: Callable[[Command], Run] = run
 ) -> dict[str, list[Run]]:
-    """The runs of each command, a round of all of them at a time."""
+    """Return the runs of each command, which take turns."""
     runs: dict[str, list[Run]] = {command.name: [] for command in commands}
     for number in range(rounds):
         for command in commands:
@@ -89,7 +89,7 @@ def alternate(
 
 
 def medians(runs: Sequence[Run]) -> Run:
-    """The median of each figure by itself; None where no run has it."""
+    """Return the median of each figure; None if no run has it."""
 
     def middle(values: list) -> float | None:
         known = [value for value in values if value is not None]

@@ -1,7 +1,7 @@
 """Multiply-accumulates of the sample models on their example inputs, worked out by hand.
 
 A convolution or a linear layer: output positions times the elements of its weight. Attention: the
-scores and their product with the values, over all positions. Parameters, calls and shapes stand in
+scores and their product with the values, over all positions. Parameters, calls and shapes are in
 each sample's EXPECTED.
 """
 

@@ -1,4 +1,4 @@
-"""Sections → docs/measurements/benchmarks.md."""
+"""Writes docs/measurements/benchmarks.md from the sections."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ PACKAGES = ("torch", "transformers", "torchinfo", "torchlens")
 HEAD = """\
 # Benchmarks
 
-Written by `make bench`; `python -m benchmarks.run --only NAME` prints a part of it.
+Written by `make bench`; `python -m benchmarks.run --only NAME` prints one part.
 
 {machine}
 
-Everything that is compared is run in turns, A B C A B C, so that what the machine does meanwhile
-meets all of them; each figure is the median of {rounds} runs by itself, unless said otherwise.
-*Whole process* is by the clock, from the start of a process to its end, with stdout going
-nowhere. *Processor* is the time that all its processes spent computing, which other work on the
-machine moves less."""
+The commands that are compared run in turns, A B C A B C, so that other work on the machine affects
+all of them. Each number is the median of {rounds} runs, unless the text says otherwise.
+*Whole process* is the elapsed time from the start of a process to its end, with stdout discarded.
+*Processor* is the processor time of the process and its children, which other work on the machine
+affects less."""
 COMMENTS = """\
-## What to make of it
+## Conclusions
 
-- The peers run the model for real, which gives them what shapes do not need: torchlens keeps
-  every operation with its tensors, and can intervene. What they do here is the nearest to
-  `hookcli inspect` that they have; torchlens pays for much more than this table.
-- `hookcli inspect` does not compute, so its lead grows with the model and the batch, and shrinks
-  to nothing where the imports are all that counts. Where it has to fall back to real tensors
-  (`docs/how-it-works/index.md` says when) it runs twice, and is slower than a script.
-- Much of the whole process is importing torch and transformers. hookcli's worker looks for
-  garbage rarely while it imports, and ends without taking torch apart. So do *the floor* and
-  *imports alone*; scripts, as people write them, do not.
-- On ResNet-50 torchinfo's own time is the shorter one: one image is little to compute, and fake
-  tensors import torch's compiler, most of a second, which transformers imports anyway. The floor
-  pays for it too.
-- A tool that calls the model's own forward in train mode moves the buffers of its normalisations
-  and the generators of its dropouts, as any forward of the user's would."""
+- torchinfo and torchlens run the model with real tensors, and so can do more than compute shapes:
+  torchlens keeps every operation with its tensors, and can change them. The measured calls are the
+  closest to `hookcli inspect` that these tools offer; torchlens does much more than this table.
+- `hookcli inspect` computes no values. The larger the model and the batch, the greater its
+  advantage; if imports take most of the time, there is none. If it must fall back to real tensors
+  (see `docs/how-it-works/index.md`), it runs twice and is slower than a script.
+- Importing torch and transformers takes much of the whole process. hookcli's worker collects
+  garbage rarely while it imports, and ends without the teardown of torch. *Plain PyTorch* and
+  *imports alone* do the same; scripts usually do not.
+- On ResNet-50, torchinfo takes less time after imports. One image needs little computation, and
+  fake tensors import torch's compiler, which takes most of a second; transformers imports it in any
+  case. *Plain PyTorch* has this cost too.
+- A tool that calls the model's forward in train mode changes the buffers of normalisation layers
+  and the state of the random generators that dropout uses, as any forward does."""
 
 
 def machine(cores: int | None = None) -> str:
-    """The machine in general words, and the versions."""
+    """Return a description of the machine, and the versions of packages."""
     here = cores or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     words = [f"{platform.system()} {platform.machine()}", f"{here or os.cpu_count()} cores"]
@@ -68,7 +68,7 @@ def figures(found: Sequence[Figure]) -> str:
         (one.name, f"{one.value:.2f}", f"≤ {one.limit:g}", "yes" if one.reached else "**no**")
         for one in found
     ]
-    return table(Table(("figure", "measured", "to be", "reached"), tuple(rows)))
+    return table(Table(("figure", "measured", "limit", "reached"), tuple(rows)))
 
 
 def section(one: Section) -> str:

@@ -55,7 +55,7 @@ A_PASS = Command("pass", (sys.executable, "-c", "pass"))
 
 
 def test_a_command_that_fails_is_not_timed():
-    with pytest.raises(CommandFailedError, match="broken: status 3: no word"):
+    with pytest.raises(CommandFailedError, match="broken: status 3: no output"):
         run(Command("broken", (sys.executable, "-c", "raise SystemExit(3)")))
 
 
@@ -89,7 +89,7 @@ EXPECTED = {
 def test_tools_with_names_are_matched_by_name_and_call():
     calls = [Shown("b", "Linear", 0, [(2, 3)], [(7, 1)]), Shown("", "Net", 0, [(2, 4)], [(2, 1)])]
     verdict = judge(Said(6, 6, calls, 12), EXPECTED, 12, {"b": "a"})
-    assert verdict.parameters == "**6**, is 4"
+    assert verdict.parameters == "**6**, expected 4"
     assert verdict.calls == "**2** of 3"
     assert verdict.inputs == "**1** of 3"
     assert verdict.outputs == "**2** of 3"

@@ -1,4 +1,4 @@
-"""The estimate of training memory against what training takes: peak resident memory, measured.
+"""Compares the estimate of training memory with the measured peak of resident memory.
 
 `python -m benchmarks.training_memory --write docs/measurements/training-memory.md`
 """
@@ -47,7 +47,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before)
 
 
 def measured(model: str, batch: str, optimizer: str) -> int:
-    """Bytes of resident memory that three steps take at most, over the imports."""
+    """Return the peak of resident memory of three steps, in bytes, minus that of the imports."""
     command = [sys.executable, "-c", TRAIN, str(HERE / "models" / model), batch, optimizer]
     environment = {"MALLOC_ARENA_MAX": "1", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
@@ -55,7 +55,7 @@ def measured(model: str, batch: str, optimizer: str) -> int:
 
 
 def estimated(model: str, batch: str) -> dict[str, int]:
-    """What `hookcli inspect` says, by optimizer."""
+    """Return the estimates of `hookcli inspect` in bytes, by optimizer."""
     command = [
         sys.executable, "-m", "hookcli", "inspect", str(HERE / "models" / model),
         "-i", batch, "--mode", "train", "-f", "json",
@@ -66,30 +66,37 @@ def estimated(model: str, batch: str) -> dict[str, int]:
 
 
 def table() -> str:
-    """A row for each case and optimizer."""
+    """Return the table, with a row for each case and optimizer."""
     rows = []
     for name, model, batch in CASES:
-        said = estimated(model, batch)
+        estimates = estimated(model, batch)
         for key, optimizer in OPTIMIZERS.items():
-            took = measured(model, batch, optimizer)
-            rows.append([name, batch, optimizer, said[key] / 1e9, took / 1e9, said[key] / took])
+            peak = measured(model, batch, optimizer)
+            estimate = estimates[key]
+            rows.append([name, batch, optimizer, estimate / 1e9, peak / 1e9, estimate / peak])
     heads = ["model", "batch", "optimizer", "estimate, GB", "measured, GB", "estimate / measured"]
     return tabulate(rows, heads, "github", floatfmt=("", "", "", ".2f", ".2f", ".2f"))
 
 
 TEXT = """\
-# How much memory training takes: the estimate, and what was measured
+# Training memory: estimated and measured
 
-`hookcli inspect` adds up what a training step holds: parameters and buffers, what autograd keeps
-for backward (each distinct storage once, read from the graph of the forward that ran), a gradient
-for each trainable parameter, and the optimizer's states (none for SGD, one tensor a parameter with
-momentum, two for Adam). All of it is counted as if it were there at once, in the dtype in which
-the model was run (`--dtype`) and in its mode (`--mode train` keeps what dropout and batch norm
-keep). The gradients of activations that live for a moment in backward, operators' workspaces and
-the allocator's waste are not in it. It is an estimate, and called one.
+`hookcli inspect` estimates the memory of a training step as the sum of:
+
+- the parameters and buffers;
+- the tensors that autograd saves for backward, read from the graph of the forward that ran, with
+  each distinct storage counted once;
+- a gradient for each trainable parameter;
+- the optimizer's states: none for SGD, one tensor per parameter for SGD with momentum, two for
+  Adam.
+
+The estimate counts all of them as if they existed at the same time, in the dtype of the run
+(`--dtype`) and in its mode (`--mode train` includes what dropout and batch norm save). It does not
+include the gradients of activations, which exist only for a short time in backward, the workspaces
+of operators, or the overhead of the allocator.
 
 `python -m benchmarks.training_memory --write docs/measurements/training-memory.md` trains for three
-steps on the CPU, and reads the peak of resident memory over that of the imports:
+steps on the CPU and measures the peak of resident memory, minus the memory after the imports:
 
 {table}
 """

@@ -1,4 +1,4 @@
-"""hookcli against hooks attached by hand, on the architectures of transformers.
+"""Compares hookcli with hooks attached by hand, on the architectures of transformers.
 
-`python -m benchmarks.proof.run [names...] [--markdown FILE]`; it needs the extra `dev` and an hour.
+`python -m benchmarks.proof.run [names...] [--markdown FILE]` needs the extra `dev` and an hour.
 """

@@ -1,4 +1,4 @@
-"""docs/measurements/false-alarms.md: rates by rule, and a table of every finding and its cause."""
+"""Writes docs/measurements/false-alarms.md: counts by rule, and every finding with its cause."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def words(row):
 
 
 def rates(results):
-    """A line for each rule and group: how many models it judged, and how its findings turned out.
+    """Return a line for each rule and group: how many models it judged, with which verdicts.
 
-    Figures are of models: one with several findings of a rule counts once, by the worst of them.
+    The numbers count models. A model with several findings of a rule counts once, by the worst.
     """
     rules = list(dict.fromkeys(row["rule"] for one in results for row in one.rows))
     lines = []
@@ -30,9 +30,11 @@ def rates(results):
                     continue
                 count["models"] += 1
                 bad = [row for row in rows if row["status"] in {"fail", "error"}]
-                said = {(verdict_of(one.name, row) or ("unknown",))[0] for row in bad}
+                verdicts = {(verdict_of(one.name, row) or ("unknown",))[0] for row in bad}
                 passed = "passed" if rows[0]["status"] == "pass" else "not judged"
-                worst = next((w for w in ("false", "true", "meant", "fault") if w in said), passed)
+                worst = next(
+                    (w for w in ("false", "true", "meant", "fault") if w in verdicts), passed
+                )
                 count["faults" if worst == "fault" else worst] += 1
             if count["models"]:
                 cells = [str(count[column]) for column in COLUMNS]
@@ -44,19 +46,22 @@ HEAD = """\
 # False alarms
 
 `python -m benchmarks.proof.false_alarms --markdown docs/measurements/false-alarms.md` runs
-`hookcli check`, with nothing configured, over every sample model, {architectures}
-architectures of transformers (with
-their own default configs, made small so that they run for real in a moment; each through the
-command line, in a process of its own), and the {zoo} models of the zoo, which are odd on purpose.
-Every finding was looked at, and has a word in benchmarks/proof/verdicts.py. The script fails where
-one has none, where a word has lost its finding, and where a sample or an architecture does not end
-with status 0.
+`hookcli check` without a configuration on three groups of models:
+
+- *sample*: every model of `sample_models/`, through the command line;
+- *transformers*: {architectures} architectures with their default configs, made so small that they
+  run quickly with real tensors, through the command line;
+- *zoo*: the {zoo} models of `tests/odd_models`, which are unusual on purpose.
+
+Every finding was reviewed and has a verdict in benchmarks/proof/verdicts.py. The script fails if a
+finding has no verdict, if a verdict has no finding, or if a sample or an architecture ends with
+another status than 0.
 
 {summary}
 
-A finding is *true* where something is as it says and its author would want to know, *meant* where
-it is as it says and the architecture wants it so, *false* where it is not so. The models of the zoo
-with a planted *fault* of the kind (a NaN, a parameter that is not used) are counted apart.
+A finding is *true* if it is correct and the model's author would want to know about it, *meant* if
+it is correct but the architecture intends it, and *false* if it is not correct. Models of the zoo
+with an intended *fault* (a NaN, an unused parameter) are counted separately.
 
 """
 
@@ -69,8 +74,8 @@ def summary(results):
     failed = sum(one.failure is not None for one in healthy)
     quiet = sum(not one.findings for one in healthy)
     return (
-        f"Of {len(healthy)} healthy models (samples and architectures) {failed} fail with the "
-        f"defaults, {quiet} have no finding at all. The others have {len(findings)} findings, "
+        f"Of {len(healthy)} healthy models (samples and architectures), {failed} fail with the "
+        f"defaults and {quiet} have no finding. The others have {len(findings)} findings, "
         f"{errors} of them errors: {kinds['true']} true, {kinds['meant']} meant, "
         f"{kinds['false']} false."
     )
@@ -90,13 +95,13 @@ def page(results):
     for group in GROUPS:
         lines += [
             f"\n## Findings: {group}\n",
-            "| model | rule | target | it says | verdict |",
+            "| model | rule | target | message | verdict |",
             "|---|---|---|---|---|",
         ]
         ours = [one for one in results if one.group == group]
         for one in ours:
             for row in one.findings:
-                word, why = verdict_of(one.name, row) or ("**not looked at**", "")
+                word, why = verdict_of(one.name, row) or ("**not reviewed**", "")
                 target = row["target"].replace("|", "\\|") or "the model"
                 level = "" if row["severity"] == "warning" else " (error)"
                 lines.append(
@@ -104,5 +109,5 @@ def page(results):
                     f"| {word}: {why} |"
                 )
         quiet = [one.name for one in ours if not one.findings]
-        lines.append(f"\nNothing was found in {len(quiet)}: {', '.join(quiet)}.")
+        lines.append(f"\nNo findings in {len(quiet)} models: {', '.join(quiet)}.")
     return head + "\n".join(lines) + "\n"

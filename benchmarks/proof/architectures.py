@@ -1,6 +1,6 @@
 """The architectures, each with the inputs that both sides run.
 
-The configs are the defaults but for what `config` says; inputs are hookcli's `--input`.
+The configs are the defaults, changed by `config`; inputs are values of hookcli's `--input`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ ALL = "attention_mask=2x16:int64:ones"
 SOME = "attention_mask=2x16:int64:0..2"
 PIXELS = "2x3x224x224"
 TWO_SIDES = (f"input_ids={IDS}", "decoder_input_ids=2x8:int64:0..1000")
-GROUPED = "bfloat16, as torch's fake grouped_mm takes nothing else"
-LESS = "made small, so that the truth has numbers"
+GROUPED = "bfloat16, because torch's fake grouped_mm accepts nothing else"
+LESS = "made small, so that the run by hand has real tensors"
 SMALL = {"num_hidden_layers": 2, "vocab_size": 1000}
 NO_PAD = {**SMALL, "pad_token_id": 0}
 
@@ -147,7 +147,7 @@ OTHERS = [
         "layoutlm",
         "LayoutLMModel",
         (IDS, "bbox=2x16x4:int64:7..8"),
-        note="empty boxes: of random ones some have a height < 0, which only numbers show to raise",
+        note="empty boxes: some random boxes have a height < 0, which raises with real tensors",
     ),
     Architecture("perceiver", "PerceiverModel", ("2x64x768",)),
     Architecture("clip", "CLIPModel", (f"input_ids={IDS}", f"pixel_values={PIXELS}")),

@@ -1,8 +1,9 @@
-"""The safe set on what is fine: `python -m benchmarks.proof.false_alarms [names] [--markdown F]`.
+"""Counts false alarms of the safe rules on healthy models.
 
-`hookcli check` judges every sample model, every model of the zoo and small versions of models of
-transformers. Each finding was looked at; what was seen stands in benchmarks/proof/verdicts.py, and
-a finding without a word there, or a word without its finding, fails.
+`python -m benchmarks.proof.false_alarms [names] [--markdown F]` checks every sample model, every
+model of the zoo and small versions of models of transformers. Each finding was reviewed and has a
+verdict in benchmarks/proof/verdicts.py. A finding without a verdict, or a verdict without a
+finding, fails.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ IMPORTING = Lock()
 
 @dataclass
 class Judged:
-    """One model: what its check said, row by row, and why there is nothing."""
+    """One model: the rows of its check, or why there are none."""
 
     name: str
     group: str
@@ -59,11 +60,11 @@ def process(command):
 
 
 def command_of(name):
-    """hookcli's arguments for a sample or a model of transformers."""
+    """Return hookcli's arguments for a sample or a model of transformers."""
     if name not in SMALL:
         return [f"sample_models/{name}.py"]
     one = SMALL[name]
-    with IMPORTING:  # transformers loads its modules when they are asked for
+    with IMPORTING:  # transformers imports its modules when they are first used
         import transformers
 
         config = config_of(one, getattr(transformers, one.model).config_class)
@@ -76,7 +77,7 @@ def command_of(name):
 
 
 def by_the_command(name):
-    """The command as a user gives it, in a process of its own; status 0 is a passed check."""
+    """Run the command as a user does, in a separate process; status 0 is a passed check."""
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "report.json")
@@ -89,7 +90,7 @@ def by_the_command(name):
 
 
 def of_the_zoo(name):
-    """A small odd model, judged in this process."""
+    """Judge a model of the zoo, in this process."""
     from hookcli.config.merge import Flags, spec_of
     from hookcli.report.encode import to_json
     from hookcli.rules.judge import judge_report
@@ -120,7 +121,7 @@ def everything():
 
 
 def unjudged(results):
-    """Findings that nobody looked at."""
+    """Return the findings without a verdict."""
     return [
         (one.name, row["rule"], row["target"], row["message"])
         for one in results
@@ -130,7 +131,7 @@ def unjudged(results):
 
 
 def stale(results):
-    """Words on findings that are no more."""
+    """Return the verdicts without a finding."""
     found = []
     for key in (*VERDICTS, *FAULTS):
         model, rule, target = key

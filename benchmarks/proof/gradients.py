@@ -1,7 +1,7 @@
-"""Gradients against plain PyTorch: `python -m benchmarks.proof.gradients [names] [--markdown F]`.
+"""Compares hookcli's gradients with plain PyTorch, one line per model and loss.
 
-Each model runs twice, in two processes: by `hookcli grads`, and by hand, where nothing of hookcli
-is imported. One line per model and loss.
+`python -m benchmarks.proof.gradients [names] [--markdown F]`. Each model runs in two processes: by
+`hookcli grads`, and by hand, without importing hookcli.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FULL = 6  # modules that get a full backward hook of torch's, one at a time
 
 @dataclass
 class Call:
-    """One call: norms of gradients by the index of the tensor, None where none came."""
+    """One call: norms of gradients by the index of the tensor; None: no gradient arrived."""
 
     outputs: list = field(default_factory=list)
     inputs: list = field(default_factory=list)
@@ -57,7 +57,7 @@ def norm(gradient):
 
 
 def probe(output, seed=0):
-    """Each output contracted with seeded vectors of unit norm, from its last dimension on."""
+    """Contract each output with seeded vectors of unit norm, beginning with the last dimension."""
     import torch
 
     from tests.truth import tensors
@@ -94,7 +94,7 @@ def loss_of(name):
 
 
 class Hand:
-    """The hooks of one run. `mode` says whether they stand at outputs, or at views of inputs."""
+    """The hooks of one run. `mode`: at outputs, or at views of inputs."""
 
     def __init__(self, model, mode):
         self.calls, self.mode = {}, mode
@@ -121,7 +121,7 @@ class Hand:
         return None
 
     def viewed(self, call, args, kwargs):
-        """The same arguments, each tensor as a view of its own: its gradient is the call's share"""
+        """Return the arguments with a view of each tensor, whose gradient is the call's share."""
         import torch
 
         from tests.truth import tensors
@@ -177,7 +177,7 @@ class Hand:
 
 
 def step(made, loss, attach):
-    """(model, what `attach` gave, loss) after one forward and backward in train mode."""
+    """Return (model, result of `attach`, loss) after one forward and backward in train mode."""
     from tests import truth
 
     truth.seed()
@@ -194,13 +194,13 @@ def step(made, loss, attach):
 
 
 def alone(args):
-    """Which arguments get a gradient of their own: torch gives a tensor that comes twice two."""
+    """Return which arguments get a separate gradient: a tensor that is passed twice gets two."""
     ids = [id(one) for one in args]
     return [getattr(one, "requires_grad", False) and ids.count(id(one)) == 1 for one in args]
 
 
 def full_backward(made, loss, plain, model):
-    """grad_input of some modules from torch's own full backward hook, one module at a time."""
+    """Return grad_input of some modules from torch's full backward hook, one module at a time."""
     once = [n for n, m in model.named_modules() if f"{n} 0" in plain and f"{n} 1" not in plain]
     chosen = once[1 :: max(1, len(once) // FULL)][:FULL]
     found = {}
@@ -329,7 +329,7 @@ def by_hookcli(name, loss, folder):
 
 @dataclass
 class Tally:
-    """What was compared, and the differences in words."""
+    """The counts of what was compared, and descriptions of the differences."""
 
     name: str
     model: str
@@ -401,7 +401,7 @@ def compare_reports(tally, truth, report):
 
 
 def seen(rows, part, i):
-    """The gradient at a call's i-th tensor: a checkpointed call has two rows."""
+    """Return the gradient at a call's i-th tensor; a checkpointed call has two rows."""
     found = [figure(row[part][i]["grad"]) for row in rows if i < len(row[part])]
     return next((one for one in found if one is not None), None)
 
@@ -431,7 +431,7 @@ def compare(name, loss):
     return tally
 
 
-# What is said
+# Output
 
 COLUMNS = ("parameter", "output", "input", "full")
 
@@ -445,33 +445,39 @@ def line(tally):
 
 def summary(tallies):
     verdicts = ("SAME", "DIFFERENT", "FAILED")
-    said = ", ".join(f"{sum(t.verdict == v for t in tallies)} {v}" for v in verdicts)
-    held = {what: sum(t.counts.get(what, 0) for t in tallies) for what in COLUMNS}
+    counts = ", ".join(f"{sum(t.verdict == v for t in tallies)} {v}" for v in verdicts)
+    total = {what: sum(t.counts.get(what, 0) for t in tallies) for what in COLUMNS}
+    returned = sum(t.given_back for t in tallies)
     return (
-        f"{len(tallies)} runs of {len({t.name for t in tallies})} models: {said}. Gradients held: "
-        f"{held['parameter']:,} of parameters, {held['output']:,} at outputs, {held['input']:,} at "
-        f"inputs by views, {held['full']:,} at inputs by torch's full backward hooks; "
-        f"{sum(t.given_back for t in tallies):,} inputs were given back as they are, of which "
-        "hookcli says that it cannot tell; the largest "
-        f"relative difference of two norms is {max(t.worst for t in tallies):.0e}."
+        f"{len(tallies)} runs of {len({t.name for t in tallies})} models: {counts}. Gradients "
+        f"compared: {total['parameter']:,} of parameters, {total['output']:,} at outputs, "
+        f"{total['input']:,} at inputs by views, {total['full']:,} at inputs by torch's full "
+        f"backward hooks; {returned:,} inputs were returned unchanged, for which hookcli reports "
+        "that it cannot tell; the largest relative difference of two norms is "
+        f"{max(t.worst for t in tallies):.0e}."
     )
 
 
 HEAD = """\
-# hookcli's gradients against plain PyTorch
+# hookcli's gradients compared with plain PyTorch
 
-`python -m benchmarks.proof.gradients --markdown docs/measurements/proof-gradients.md` runs \
-`hookcli grads` on small versions of models of transformers and on every sample model, \
-in train mode, and runs the \
-same forward and backward in another process without hookcli. Held against each other, with a \
-relative tolerance of 1e-5 and "none came" against "none came": the loss, which the script \
-computes by a few lines of its own; the norm of every parameter and of its gradient; the total \
-norm against `torch.nn.utils.clip_grad_norm_`; the norm of the gradient at every tensor that a \
-module gave (`Tensor.register_hook`, by hand); and at every tensor that a module took, its own \
-share: the script hands each module views of its inputs and hooks those, and puts torch's \
-`register_full_backward_hook` on some modules, one at a time. Where a module gives an input back \
-as it is (Identity, a dropout of 0), what came through it cannot be told from what came past it \
-without a change of the graph: there hookcli must say nothing."""
+`python -m benchmarks.proof.gradients --markdown docs/measurements/proof-gradients.md` runs
+`hookcli grads` on small versions of models of transformers and on every sample model, in train
+mode, and runs the same forward and backward in another process without hookcli. It compares, with a
+relative tolerance of 1e-5:
+
+- the loss, which the script computes by its own code;
+- the norm of every parameter and of its gradient;
+- the total norm, computed by `torch.nn.utils.clip_grad_norm_`;
+- the norm of the gradient at every output tensor of a module, from `Tensor.register_hook`;
+- the norm of a call's own share of the gradient at every input tensor. The script passes views of
+  its inputs to each module and attaches hooks to the views. It also attaches torch's
+  `register_full_backward_hook` to some modules, one at a time.
+
+If no gradient arrives on one side, none may arrive on the other. If a module returns an input
+unchanged (Identity, a dropout of 0), the gradient through the module cannot be distinguished from
+the gradient past it without a change of the graph: hookcli must not report a norm there.
+"""
 
 
 def table(tallies):

@@ -1,4 +1,7 @@
-"""`python -m benchmarks.proof.run [names...] [--markdown FILE]`: one line per architecture."""
+"""Compares hookcli with hooks attached by hand, one line per architecture.
+
+`python -m benchmarks.proof.run [names...] [--markdown FILE]`
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ FIELDS = ("name", "type", "call", "parent", "training", "own", "inputs", "output
 
 
 def make_input(text):
-    """One `--input` → (keyword or None, value), read by rules of its own."""
+    """Return (keyword or None, value) of an `--input`, without code of hookcli."""
     import torch
 
     name, _, body = text.rpartition("=")
@@ -40,7 +43,7 @@ def make_input(text):
 
 
 def cast(model, dtype):
-    """Like `model.to(dtype)`, which refuses fake tensors."""
+    """Do what `model.to(dtype)` does, which rejects fake tensors."""
     import torch
 
     made = {}
@@ -110,14 +113,14 @@ def process(command):
         done = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT
         )
-        failure = None if done.returncode == 0 else last_words(done.stderr) or "no word"
+        failure = None if done.returncode == 0 else last_words(done.stderr) or "no output"
     except subprocess.TimeoutExpired:
         failure = f"no answer in {TIMEOUT} s"
     return failure, time.monotonic() - started
 
 
 def last_words(text):
-    """hookcli's `error:` line, or the last line of a traceback."""
+    """Return hookcli's `error:` line, or the last line of a traceback."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return ([line for line in lines if line.startswith("error:")] or lines or [""])[-1]
 
@@ -154,13 +157,13 @@ def by_hookcli(one, folder):
         rows.append([said[field] for field in FIELDS])
     total = report["totals"]["parameters"]
     if total != report["model"]["parameters"] or len(rows) != report["totals"]["calls"]:
-        failure = failure or "its own totals disagree"
+        failure = failure or "the totals of its report disagree with its rows"
     run = report["run"]
     return Side(rows, total, run["tensors"], seconds, failure, run["fallback"])
 
 
 def difference(truth, said):
-    """The first difference in words, or None."""
+    """Return a description of the first difference, or None."""
     for i, (hand, ours) in enumerate(zip(truth.rows, said.rows)):
         if hand != ours:
             fields = " ".join(f for f, a, b in zip(FIELDS, hand, ours) if a != b)
@@ -175,7 +178,7 @@ def difference(truth, said):
 
 
 def compare(one):
-    """The verdict, both sides, and words."""
+    """Return the verdict, the results of both sides, and a description of failures."""
     with tempfile.TemporaryDirectory() as folder:
         said = by_hookcli(one, Path(folder))
         truth = by_hand(one, Path(folder))
@@ -186,17 +189,24 @@ def compare(one):
     return verdict, truth, said, words
 
 
+HEAD = """\
+# hookcli compared with hooks attached by hand
+
+`python -m benchmarks.proof.run --markdown docs/measurements/proof-transformers.md` inspects each
+model of transformers with hookcli, and runs it in another process with plain PyTorch hooks. That
+run uses real tensors if the model has fewer than 700M parameters, and fake tensors otherwise. The
+script compares every call: order, name, type, call index, parent, mode, the shapes and dtypes of
+all inputs and outputs, and own parameters. It also compares the total number of parameters. An
+architecture is SAME if nothing differs.
+"""
+
+
 def table(results):
     lines = [
-        "# hookcli against hooks attached by hand\n",
-        "`python -m benchmarks.proof.run --markdown docs/measurements/proof-transformers.md` "
-        "inspects each model of transformers with hookcli, runs it in another process under plain "
-        "PyTorch hooks (with numbers where it has fewer than 700M parameters), and holds every "
-        "call against its counterpart: order, name, type, call index, parent, mode, the shapes "
-        "and dtypes of all inputs and outputs, own parameters; and the total.\n",
+        HEAD,
         summary(results) + "\n",
-        "| architecture | model | verdict | calls | parameters | hookcli | by hand | s hookcli "
-        "| s by hand | note |",
+        "| architecture | model | verdict | calls | parameters | tensors, hookcli "
+        "| tensors, by hand | hookcli, s | by hand, s | note |",
         "|---|---|---|--:|--:|---|---|--:|--:|---|",
     ]
     for one, (verdict, truth, said, words) in results:
@@ -214,7 +224,7 @@ def summary(results):
     count = {v: sum(r[0] == v for _, r in results) for v in ("SAME", "DIFFERENT", "FAILED")}
     calls = sum(len(r[2].rows) for _, r in results if r[0] == "SAME")
     said = ", ".join(f"{number} {verdict}" for verdict, number in count.items())
-    return f"{len(results)} architectures: {said}; {calls:,} calls the same."
+    return f"{len(results)} architectures: {said}; {calls:,} calls are the same."
 
 
 def main():

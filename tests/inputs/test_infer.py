@@ -187,3 +187,62 @@ def test_a_fallback_keeps_the_inferred_batch(tmp_path):
     assert report["status"] == "complete"
     assert report["run"]["tensors"] == "real"
     assert report["inputs"]["origin"] == "inferred"
+
+
+NORMS = {
+    "BatchNorm1d": ((8,), (2, 8), "-i 2x8"),
+    "BatchNorm2d": ((8,), (2, 8, 9, 9), "-i 2x8x64x64"),
+    "BatchNorm3d": ((8,), (2, 8, 9, 9, 9), "-i 2x8x16x32x32"),
+    "InstanceNorm2d": ((8,), (2, 8, 9, 9), None),
+    "GroupNorm": ((2, 8), (2, 8, 9, 9), "-i 2x8x64x64"),
+    "LayerNorm": ((8,), (2, 8), "-i 2x16x8"),
+    "RMSNorm": ((8,), (2, 8), "-i 2x16x8"),
+    "Bilinear": ((4, 5, 6), ((2, 4), (2, 5)), None),
+}
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("name", NORMS)
+def test_a_traced_layer_has_the_sizes_of_its_weights_or_none(name, affine, tmp_path):
+    """It is no defect of hookcli that a traced layer has no constants, and perhaps no weights."""
+    arguments, shape, expected = NORMS[name]
+    key = {"LayerNorm": "elementwise_affine", "RMSNorm": "elementwise_affine"}.get(name, "affine")
+    options = {"bias": affine} if name == "Bilinear" else {key: affine}
+    layer = getattr(torch.nn, name)(*arguments, **options).eval()
+    batch = [torch.randn(s) for s in (shape if isinstance(shape[0], tuple) else (shape,))]
+    file = tmp_path / "net.pt"
+    torch.jit.trace(layer, batch).save(str(file))
+    try:
+        flags, _ = found(file)
+    except NoBatchError:
+        flags = None
+    assert flags == expected or not affine or expected is None
+
+
+SIZELESS = """
+class Odd(nn.{kind}):
+    def __init__(self):
+        nn.Module.__init__(self)
+
+    def forward(self, x):
+        return x
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = Odd(), nn.Linear(7, 2)
+
+    def forward(self, x):
+        return self.b(self.a(x))
+"""
+
+
+@pytest.mark.parametrize(
+    "kind", ["Linear", "Conv2d", "Embedding", "LSTM", "GRUCell", "LayerNorm", "BatchNorm2d",
+             "GroupNorm", "MultiheadAttention", "Bilinear"],
+)  # fmt: skip
+def test_a_subclass_without_the_sizes_of_its_class_gives_no_clue(kind, tmp_path):
+    (tmp_path / "net.py").write_text(HEAD + SIZELESS.format(kind=kind))
+    flags, _ = found(f"{tmp_path / 'net.py'}:Net")
+    assert flags == "-i 2x7"

@@ -20,6 +20,35 @@ _SIZES = ("img_size", "image_size", "input_size", "resolution", "input_resolutio
 _CHANNELS = ("num_channels", "in_chans", "in_channels", "channels", "input_channels")
 
 
+# The sizes of torch's layers that the search reads. A traced module without weights has none, and a
+# subclass may lack them or compute them.
+_SIZES_OF: dict[type[nn.Module] | tuple[type[nn.Module], ...], tuple[str, ...]] = {
+    nn.modules.conv._ConvNd: ("in_channels", "kernel_size"),
+    nn.Linear: ("in_features",),
+    (nn.Embedding, nn.EmbeddingBag): ("num_embeddings",),
+    nn.RNNBase: ("input_size", "batch_first"),
+    nn.RNNCellBase: ("input_size",),
+    nn.MultiheadAttention: ("embed_dim",),
+    (nn.LayerNorm, nn.RMSNorm): ("normalized_shape",),
+    nn.modules.batchnorm._NormBase: ("num_features",),
+    nn.GroupNorm: ("num_channels",),
+    nn.Bilinear: ("in1_features",),
+}
+
+
+def has_sizes(module: Any) -> bool:
+    """Whether a layer has the sizes of its class, so that they can be read."""
+    try:
+        return all(
+            hasattr(module, name)
+            for kinds, names in _SIZES_OF.items()
+            if isinstance(module, kinds)
+            for name in names
+        )
+    except Exception:  # noqa: BLE001  # a property of the user's class may raise anything
+        return False
+
+
 def ids(shape: tuple[int, ...], high: int) -> TensorSpec:
     """Return a spec of indices below `high`."""
     return TensorSpec(shape, "int64", Fill("range", 0, max(high, 1)))
@@ -70,10 +99,12 @@ class Clues:
         return TensorSpec((self.batch, channels, self.side(), self.side()))
 
     def layers(self) -> Iterator[nn.Module]:
-        """Leaf modules and attention modules, in the order of registration."""
+        """Leaf modules and attention modules with their sizes, in the order of registration."""
         for module, _ in module_tree.modules(self.root):
             if not module._modules or isinstance(module, nn.MultiheadAttention):
-                yield twin_of(module)
+                twin = twin_of(module)
+                if has_sizes(twin):
+                    yield twin
 
     def embeddings(self) -> list[nn.Embedding | nn.EmbeddingBag]:
         """The embedding tables, in the order of registration."""

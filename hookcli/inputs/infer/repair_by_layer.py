@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from torch import nn
 
-from hookcli.inputs.infer.layer_clues import Clues, ids, inputs_of
+from hookcli.inputs.infer.layer_clues import Clues, has_sizes, ids, inputs_of
 from hookcli.inputs.infer.sizes import resized
 from hookcli.inputs.infer.trial import Reached, Trial
 from hookcli.models.scripted import type_of
@@ -42,6 +42,8 @@ def _for_source(
     trial: Trial, failed: Reached, clues: Clues, name: str, spec: TensorSpec, *, indices: bool
 ) -> Iterator[Repair]:
     got, module, hypothesis = failed.shapes[0], failed.module, trial.hypothesis
+    if not has_sizes(module):
+        return
     if isinstance(module, nn.Embedding | nn.EmbeddingBag) and spec.dtype is not None:
         in_table = ids(spec.shape, module.num_embeddings)
         yield hypothesis.with_guess(name, in_table), "its embedding table"

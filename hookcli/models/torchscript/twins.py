@@ -30,6 +30,7 @@ def twin_of(module: nn.Module) -> nn.Module:
     twin: nn.Module = kind.__new__(kind)
     nn.Module.__init__(twin)
     twin._parameters.update(module._parameters.items())
+    twin._buffers.update(module._buffers.items())
     vars(twin).update(_of_weights(twin))
     for base in kind.__mro__:
         for constant in vars(base).get("__constants__", ()):
@@ -40,8 +41,9 @@ def twin_of(module: nn.Module) -> nn.Module:
 
 
 def _of_weights(twin: nn.Module) -> dict[str, Any]:
-    """Return the sizes that the shapes of the weights give, assuming one group."""
-    shapes = {name: tuple(p.shape) for name, p in twin._parameters.items() if p is not None}
+    """Return the sizes that the shapes of weights and buffers give, assuming one group."""
+    tensors = {**twin._buffers, **twin._parameters}
+    shapes = {name: tuple(t.shape) for name, t in tensors.items() if t is not None}
     match twin, shapes:
         case nn.Linear(), {"weight": (out, into)}:
             return {"in_features": into, "out_features": out}
@@ -58,6 +60,17 @@ def _of_weights(twin: nn.Module) -> dict[str, Any]:
             return {"input_size": into, "batch_first": False}
         case nn.RNNCellBase(), {"weight_ih": (_, into)}:
             return {"input_size": into}
+        case (
+            nn.modules.batchnorm._NormBase(),
+            ({"weight": (width,)} | {"running_mean": (width,)}),
+        ):
+            return {"num_features": width}
+        case nn.GroupNorm(), {"weight": (width,)}:
+            return {"num_channels": width}
+        case ((nn.LayerNorm() | nn.RMSNorm()), {"weight": shape}):
+            return {"normalized_shape": shape}
+        case nn.Bilinear(), {"weight": (_, into, _)}:
+            return {"in1_features": into}
         case nn.MultiheadAttention(), {"in_proj_weight": (_, width)}:
             return {"embed_dim": width, "batch_first": False}
     return {}

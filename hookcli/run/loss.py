@@ -136,10 +136,7 @@ def loss_function(
 
         def default(output: Any) -> torch.Tensor:
             own = own_loss(output)
-            if own is not None:
-                notes("backward starts from the output's own loss")
-                return own
-            return probe(output, notes, seed=seed, values=values)
+            return probe(output, notes, seed=seed, values=values) if own is None else own
 
         return default
     if text in {"sum", "mean"}:

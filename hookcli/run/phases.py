@@ -18,7 +18,7 @@ from hookcli.models.python.functions import function_of
 from hookcli.report.recording import Recording
 from hookcli.run.cost.training_memory import training
 from hookcli.run.hook_engine.engine import HookEngine
-from hookcli.run.loss import Loss, loss_function
+from hookcli.run.loss import Loss, loss_function, own_loss
 from hookcli.run.observe.gradients import note_gradients
 from hookcli.run.observe.observers import Observers
 from hookcli.run.seeds import seed_all
@@ -146,7 +146,10 @@ class Phases:
         self._phase("loss")
         given = self._plan.backward.gradient
         if given is None:
-            self._recording.loss = self._loss_name
+            default = self._loss_name == "probe"
+            self._recording.loss = (
+                "output:loss" if default and own_loss(output) is not None else self._loss_name
+            )
             loss = self._loss(output)
             if not self._fake:
                 with _disable_current_modes():  # operator hooks see only the model's operators

@@ -89,7 +89,8 @@ def check(
 ) -> int:
     """Check a model against rules, for CI.
 
-    Without a configuration the safe set of rules applies; `hookcli list rules` shows it. The exit
+    Without a configuration the default rules (the safe set) apply; `hookcli list rules` shows them. A
+    warning fails only with `--fail-on warning`. The exit
     status is 1 if a rule fails.
     """
     console = messages.console()

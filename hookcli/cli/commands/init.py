@@ -20,7 +20,7 @@ class InitFlags:
     """The model, the preset and the file."""
 
     model: str = argument(
-        "A model: path.py, path.py:Net or package.module:Net.",
+        "A model: path.py, path.py:Net, package.module:Net or file.pt.",
         metavar="MODEL",
         complete=completions.models,
     )

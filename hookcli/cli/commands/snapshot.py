@@ -32,7 +32,7 @@ class FileFlags:
         metavar="N",
         text="Describe modules down to this depth.",
         section="Checks",
-        default="as deep as about forty lines allow",
+        default="as deep as about forty checks of layers allow",
     )
     output: str | None = new_file()
     force: bool = option(

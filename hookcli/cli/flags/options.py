@@ -132,7 +132,8 @@ class RunFlags:
     loss: str | None = run_option(
         "--loss",
         metavar="LOSS",
-        text="Loss to differentiate: probe, sum, mean, output:PATH or file.py:function.",
+        text="Loss to differentiate: probe (a random weighting of the outputs), sum, mean, "
+        "output:PATH or file.py:function.",
         section="Run",
         default="the output named loss, else probe",
         parse=parse_loss,
@@ -236,7 +237,7 @@ class GateFlags:
 
     fail_on: FailOn | None = option(
         "--fail-on",
-        text="Least severity of a finding that makes the exit status 1.",
+        text="Exit with status 1 if there is a finding of this severity or above.",
         section="Checks",
         default="never",
     )

@@ -255,10 +255,10 @@ def fenced(text):
 
 
 def page():
-    """docs/recipes/hooks.md as the files say it."""
+    """Return docs/recipes/hooks.md as the files define it."""
     parts = [
-        "# Recipes\n\n<!-- Generated from sample_models/recipes/. A test holds it to them. -->\n\n"
-        "What people do with hooks, as configurations to run and to start from.\n"
+        "# Recipes\n\n<!-- Generated from sample_models/recipes/ by tests/test_recipes.py. -->\n\n"
+        "Common uses of hooks, as configurations that you can run and change.\n"
     ]
     for name in NAMES:
         text = (RECIPES / f"{name}.yaml").read_text()

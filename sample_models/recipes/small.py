@@ -1,4 +1,4 @@
-"""Models so small that their gradients can be worked out in the head."""
+"""Models so small that their gradients can be calculated by hand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import nn
 
 
 class Weights(nn.Module):
-    """Three weights that are the output: their gradient is what backward starts from."""
+    """The output is the three weights: their gradient is the one that backward starts from."""
 
     example_inputs = ()
 
@@ -20,7 +20,7 @@ class Weights(nn.Module):
 
 
 class Times(nn.Module):
-    """The input times a number."""
+    """Multiplies the input by a number."""
 
     def __init__(self, factor: float) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Times(nn.Module):
 
 
 class Chain(nn.Module):
-    """`weight` is a leaf; `twice` makes an intermediate of it, and `thrice` the output."""
+    """`weight` is a leaf, the output of `twice` an intermediate, that of `thrice` the result."""
 
     example_inputs = ()
 
@@ -46,7 +46,7 @@ class Chain(nn.Module):
 
 
 class TwoLayers(nn.Module):
-    """`first` and `second` without a bias, all their weights 1. For x = [1, 2] it gives [6, 6]."""
+    """`first` and `second` have no bias; all weights are 1. For x = [1, 2] the output is [6, 6]."""
 
     example_inputs = (torch.tensor([[1.0, 2.0]]),)
 
@@ -62,7 +62,7 @@ class TwoLayers(nn.Module):
 
 
 class Sum(nn.Module):
-    """e = c + d: autograd hands the gradient of e to c and to d, one tensor for both."""
+    """e = c + d: autograd passes the gradient of e to c and d, the same tensor to both."""
 
     example_inputs = ()
 

@@ -1,4 +1,4 @@
-# Every target sets up what it needs: a machine with Python >= 3.10, make and a network is enough.
+# Every target sets up what it needs. It requires Python >= 3.10, make and a network connection.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,12 +6,12 @@ INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 BENCH := $(VENV)/.bench
 
-# pip keeps to constraints.txt: an unpinned torch would fetch gigabytes of CUDA.
+# constraints.txt pins all versions: without it, pip would download torch with gigabytes of CUDA.
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
-# pip shows its progress at a terminal only: a log has no use for it.
+# Show pip's progress only on a terminal, not in a log.
 QUIET := $$(test -t 2 || echo --quiet)
 
-# What examples and generated pages are made by; UPDATE_DOCS=1 has them written, not compared.
+# The tests of examples and generated pages. With UPDATE_DOCS=1 they write instead of comparing.
 DOCS := tests/config/test_docs.py tests/rules/test_docs.py tests/reference/test_pages.py \
 	tests/test_recipes.py::test_the_page_shows_the_recipes_as_they_are \
 	tests/docs/test_generated.py tests/docs/test_picture.py tests/docs/test_examples.py
@@ -25,7 +25,7 @@ demo: $(INSTALLED)
 	@echo
 	@echo 'Try next:'
 	@echo '  $(BIN)/hookcli grads sample_models/vae.py           # which parameters get a gradient?'
-	@echo '  $(BIN)/hookcli check sample_models/siamese.py       # judge a model by rules'
+	@echo '  $(BIN)/hookcli check sample_models/siamese.py       # check a model with rules'
 	@echo '  $(BIN)/hookcli inspect YOUR_MODEL.py -i 2x3x224x224 # your own model and batch'
 
 test: lint types unit
@@ -38,7 +38,7 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
-# Compiled once, also where PYTHONDONTWRITEBYTECODE is set: tests start some hundred processes.
+# Compile once, even if PYTHONDONTWRITEBYTECODE is set: tests start hundreds of processes.
 unit: $(READY)
 	$(BIN)/python -m compileall -q hookcli
 	$(BIN)/pytest -n 2
@@ -49,7 +49,7 @@ fast: $(READY)
 bench: $(BENCH)
 	$(BIN)/python -m benchmarks.run
 
-# Writes generated pages, the outputs of examples and the picture; then the site, into build/site.
+# Write generated pages, the outputs of examples and the picture; then build the site in build/site.
 docs: $(READY)
 	UPDATE_DOCS=1 $(BIN)/pytest -q $(DOCS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
@@ -68,7 +68,7 @@ clean:
 # hookcli alone: what `make demo` needs.
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
-		echo 'hookcli needs Python 3.10 or newer; name one: make $(MAKECMDGOALS) PYTHON=python3.12'; \
+		echo 'hookcli requires Python 3.10 or newer; run: make $(MAKECMDGOALS) PYTHON=python3.12'; \
 		exit 1; }
 	@echo '1/3 Creating a virtual environment in $(VENV)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -78,14 +78,14 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@$(PIP) $(QUIET) -e .
 	@touch $@
 
-# And the tools that develop it.
+# hookcli with the tools for its development.
 $(READY): $(INSTALLED)
 	@echo 'Installing the tools for tests, types and documentation'
 	@$(PIP) $(QUIET) -e '.[dev]'
 	@touch $@
 
-# The peers that hookcli is measured against; only `make bench` needs them.
+# The tools that `make bench` compares hookcli with.
 $(BENCH): $(READY)
-	@echo 'Installing the tools that hookcli is measured against'
+	@echo 'Installing the tools to compare hookcli with'
 	@$(PIP) $(QUIET) -e '.[bench]'
 	@touch $@

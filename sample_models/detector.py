@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 
 class BoxDecoder(nn.Module):
-    """Turn distances from the cell centres into boxes; it has no parameters."""
+    """Convert distances from the cell centres into boxes, without parameters."""
 
     def __init__(self, stride: int) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class BoxDecoder(nn.Module):
 
 
 class Detector(nn.Module):
-    """Give boxes and scores for every cell of a coarse grid, or the losses if there are targets."""
+    """Return boxes and scores for each cell of a coarse grid, or losses if targets are given."""
 
     stride = 8
     pixel_mean: Tensor
@@ -77,13 +77,13 @@ class Detector(nn.Module):
         }
 
     def _cells(self, boxes: Tensor, height: int, width: int) -> Tensor:
-        """Say for boxes (n, 4) in which cell (n,) of the flattened grid their centres are."""
+        """Return the cells (n,) of the flattened grid that contain the centres of boxes (n, 4)."""
         x, y = ((boxes[:, :2] + boxes[:, 2:]) / 2 / self.stride).long().unbind(dim=1)
         return y.clamp(0, height - 1) * width + x.clamp(0, width - 1)
 
 
 def example_inputs() -> tuple[Tensor, list[dict[str, Tensor]]]:
-    """Two images of 64x64 pixels, with three objects and with one."""
+    """Return two images of 64x64 pixels, with three objects and with one."""
     three = torch.tensor([[4.0, 4, 20, 28], [30, 8, 62, 24], [10, 40, 34, 60]])
     one = torch.tensor([[16.0, 16, 48, 56]])
     targets = [

@@ -1,11 +1,11 @@
-"""A small residual network that works in place wherever it can."""
+"""A small residual network that uses in-place operations wherever possible."""
 
 import torch
 from torch import Tensor, nn
 
 
 class BasicBlock(nn.Module):
-    """Two 3x3 convolutions around a shortcut; one ReLU module serves both activations."""
+    """Two 3x3 convolutions with a shortcut; one ReLU module is used for both activations."""
 
     def __init__(self, channels_in: int, channels_out: int, stride: int = 1) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class InplaceResNet(nn.Module):
 
 
 def example_inputs() -> tuple[Tensor]:
-    """Two RGB images of 16x16 pixels."""
+    """Return two RGB images of 16x16 pixels."""
     return (torch.randn(2, 3, 16, 16),)
 
 

@@ -40,7 +40,7 @@ class LSTMTagger(nn.Module):
 
 
 def example_inputs() -> tuple[Tensor, Tensor]:
-    """Two sentences in any order of length, of 4 and of 7 tokens, padded with 0 to 7."""
+    """Return two sentences of 4 and 7 tokens, not sorted by length, padded with 0 to 7."""
     tokens = torch.randint(1, 40, (2, 7))
     tokens[0, 4:] = 0
     return tokens, torch.tensor([4, 7])

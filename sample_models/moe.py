@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 
 class RoutedOutput(NamedTuple):
-    """What the layer gives: new hidden states, and a loss that is 1 when the load is even."""
+    """The output of the layer: new hidden states, and a loss that is 1 if the load is balanced."""
 
     hidden: Tensor
     balance_loss: Tensor
@@ -33,7 +33,7 @@ class Expert(nn.Module):
 
 
 class MixtureOfExperts(nn.Module):
-    """Send each token to its top-k experts and add up their weighted answers."""
+    """Route each token to its top-k experts and add their weighted outputs."""
 
     def __init__(self, width: int = 16, inner: int = 32, experts: int = 4, top_k: int = 2) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class MixtureOfExperts(nn.Module):
 
 
 def example_inputs() -> tuple[Tensor]:
-    """Two sequences of 6 hidden states: 12 tokens, so 24 assignments to experts."""
+    """Return two sequences of 6 hidden states: 12 tokens, with 24 assignments to experts."""
     return (torch.randn(2, 6, 16),)
 
 

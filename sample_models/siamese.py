@@ -1,4 +1,4 @@
-"""Two branches that hold one and the same encoder: two names, one module, two calls."""
+"""Two branches that share one encoder: two names, one module, two calls."""
 
 import torch
 import torch.nn.functional as F
@@ -23,7 +23,7 @@ class Encoder(nn.Module):
 
 
 class Branch(nn.Module):
-    """Embed images on the unit sphere with an encoder that others may hold too."""
+    """Embed images on the unit sphere with an encoder that may be shared."""
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Branch(nn.Module):
 
 
 class SiameseNet(nn.Module):
-    """Say how far apart the images of each pair are, with one encoder for both sides."""
+    """Compute the distance between the images of each pair, with one encoder for both sides."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class SiameseNet(nn.Module):
         self.right = Branch(encoder)
 
     def forward(self, a: Tensor, b: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Give the distances (B,) and, for each side, the embeddings (B, width)."""
+        """Return the distances (B,) and, for each side, the embeddings (B, width)."""
         embedding_a = self.left(a)
         embedding_b = self.right(b)
         distance = F.pairwise_distance(embedding_a, embedding_b)
@@ -52,7 +52,7 @@ class SiameseNet(nn.Module):
 
 
 def example_inputs() -> tuple[Tensor, Tensor]:
-    """Two pairs of grey images of 16x16 pixels."""
+    """Return two pairs of grey images of 16x16 pixels."""
     return torch.randn(2, 1, 16, 16), torch.randn(2, 1, 16, 16)
 
 

@@ -1,4 +1,4 @@
-"""A decoder-only language model in the manner of GPT-2, with tied embeddings."""
+"""A decoder-only language model like GPT-2, with tied embeddings."""
 
 import torch
 import torch.nn.functional as F
@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 
 class SelfAttention(nn.Module):
-    """Causal multi-head attention: a position sees itself and what came before."""
+    """Causal multi-head attention: a position attends to itself and earlier positions."""
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Block(nn.Module):
 
 
 class TinyGPT(nn.Module):
-    """Predict the next token; with labels (the same token ids) also give the mean loss."""
+    """Predict the next token; with labels (the same token ids) also return the mean loss."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class TinyGPT(nn.Module):
 
 
 def example_inputs() -> dict[str, Tensor]:
-    """Two sequences of 12 tokens, which are their own labels."""
+    """Return two sequences of 12 tokens, which are also the labels."""
     input_ids = torch.randint(0, 50, (2, 12))
     return {"input_ids": input_ids, "labels": input_ids.clone()}
 

@@ -1,4 +1,4 @@
-"""A U-Net of depth two: each level of the way up sees the same level of the way down."""
+"""A U-Net of depth two: each level of the decoder gets the same level of the encoder."""
 
 import torch
 from torch import Tensor, nn
@@ -57,7 +57,7 @@ class UNet(nn.Module):
 
 
 def example_inputs() -> tuple[Tensor]:
-    """Two grey images of 16x16 pixels."""
+    """Return two grey images of 16x16 pixels."""
     return (torch.randn(2, 1, 16, 16),)
 
 

@@ -44,7 +44,7 @@ class VAE(nn.Module):
 
 
 def example_inputs() -> dict[str, Tensor | bool]:
-    """Two grey images of 16x16 pixels, to be reconstructed from a sample."""
+    """Return two grey images of 16x16 pixels, and the flag that asks for sampling."""
     return {"images": torch.rand(2, 1, 16, 16), "sample": True}
 
 

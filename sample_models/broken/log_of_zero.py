@@ -1,6 +1,6 @@
-"""A classifier with a NaN: the logarithm of a share that can be zero.
+"""A classifier with a NaN, from the logarithm of a share that can be zero.
 
-`hookcli check sample_models/broken/log_of_zero.py` names the first layer that makes it.
+`hookcli check sample_models/broken/log_of_zero.py` names the first layer that produces it.
 """
 
 import torch

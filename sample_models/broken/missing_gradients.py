@@ -1,4 +1,4 @@
-"""A classifier of which three parts do not learn: a detached gate, a zero scale, an unused head.
+"""A classifier with three parts that do not learn: a detached gate, a zero scale, an unused head.
 
 `hookcli grads sample_models/broken/missing_gradients.py` shows which, and why.
 """

@@ -97,7 +97,7 @@ def test_a_file_that_was_not_written_is_no_output(check, workspace):
     assert done.outputs == {"status": "2", "passed": "false"}
     assert "error: file not found: nets/none.py" in done.log
     assert done.runner.annotations == [
-        ("error", {"title": "hookcli"}, "nothing was judged, status 2: see the log")
+        ("error", {"title": "hookcli"}, "no check was judged (exit status 2), see the log")
     ]
 
 

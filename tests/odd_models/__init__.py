@@ -1,7 +1,7 @@
-"""A zoo of small, odd models: what exists in the wild and breaks tools that look at models.
+"""Small, unusual models: patterns from real code that break tools that inspect models.
 
-Each entry builds afresh: many of these models change when they run. All of `ODD` run in eval mode
-with grad enabled, `model(*args, **kwargs)`; all of `RAISING` raise an Exception there.
+Each entry builds a new model, because many of them change when they run. All models of `ODD` run
+as `model(*args, **kwargs)` in eval mode with grad enabled; all models of `RAISING` raise then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every file of the zoo shares: the entry type, the shelf, deterministic tensors."""
+"""What the files of models share: the type of an entry, `Shelf`, deterministic tensors."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Odd:
-    """One odd model: how to build it, what to call it with, and what is odd about it.
+    """One unusual model: how to build it, its batch, and a note on what is unusual.
 
-    `fake` says that it runs under FakeTensorMode once it was built on the meta device and its
+    With `fake` it runs under FakeTensorMode after it was built on the meta device and its
     parameters and buffers were replaced by fake ones.
     """
 
@@ -29,7 +29,7 @@ Build = TypeVar("Build", bound=Callable[[], nn.Module])
 
 
 class Shelf(dict[str, Odd]):
-    """A file's entries by name."""
+    """The entries of a file, by name."""
 
     def add(
         self,

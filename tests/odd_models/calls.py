@@ -1,4 +1,4 @@
-"""Modules called in odd ways: not through their parent, not registered, not by __call__."""
+"""Modules called in unusual ways: not by their parent, not registered, not by __call__."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models whose forwards run children in odd orders and regions."""
+"""Models whose forward runs children in an unusual order or region."""
 
 from __future__ import annotations
 

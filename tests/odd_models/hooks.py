@@ -1,4 +1,4 @@
-"""Models with hooks of their own."""
+"""Models that register their own hooks."""
 
 from __future__ import annotations
 

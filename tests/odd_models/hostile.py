@@ -1,4 +1,4 @@
-"""Modules that behave badly when looked at, compared, copied or changed."""
+"""Modules that misbehave when they are inspected, compared, copied or changed."""
 
 from __future__ import annotations
 

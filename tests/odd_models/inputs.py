@@ -1,4 +1,4 @@
-"""Models with odd signatures and odd arguments."""
+"""Models with unusual signatures and arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other architectures: graphs, densities, agents, splines, losses, nests of them."""
+"""Other architectures: graphs, densities, agents, splines, losses, and nested ones."""
 
 from __future__ import annotations
 

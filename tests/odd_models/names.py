@@ -1,4 +1,4 @@
-"""Models whose children, classes and trees have odd names and sizes."""
+"""Models whose children, classes and trees have unusual names and sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models whose outputs have odd structures."""
+"""Models whose outputs have unusual structures."""
 
 from __future__ import annotations
 

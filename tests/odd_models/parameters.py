@@ -1,4 +1,4 @@
-"""Models with odd parameters: shared, tied, parametrized, empty, views, frozen."""
+"""Models with unusual parameters: shared, tied, parametrized, empty, views, frozen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that are meant to raise."""
+"""Models that raise on purpose."""
 
 from __future__ import annotations
 

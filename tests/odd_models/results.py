@@ -1,4 +1,4 @@
-"""Models that return odd values: nothing, themselves, aliases, scalars, hostile objects."""
+"""Models that return unusual values: nothing, themselves, aliases, scalars, hostile objects."""
 
 from __future__ import annotations
 

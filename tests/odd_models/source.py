@@ -1,4 +1,4 @@
-"""The odd models as a source: `source.py:NAME` builds, `source.py:NAME__batch` is its batch."""
+"""The models for MODEL: `source.py:NAME` builds one, `source.py:NAME__batch` is its batch."""
 
 from __future__ import annotations
 

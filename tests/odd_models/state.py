@@ -1,4 +1,4 @@
-"""Models whose buffers, attributes and counters are odd or change in forward."""
+"""Models whose buffers, attributes and counters are unusual or change in forward."""
 
 from __future__ import annotations
 

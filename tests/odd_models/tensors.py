@@ -1,4 +1,4 @@
-"""Models that deal in odd tensors."""
+"""Models that use unusual tensors."""
 
 from __future__ import annotations
 

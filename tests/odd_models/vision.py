@@ -1,4 +1,4 @@
-"""Architectures for images, and their odd layers."""
+"""Architectures for images, and their unusual layers."""
 
 from __future__ import annotations
 

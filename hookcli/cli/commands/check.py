@@ -89,9 +89,9 @@ def check(
 ) -> int:
     """Check a model against rules, for CI.
 
-    Without a configuration the default rules (the safe set) apply; `hookcli list rules` shows them. A
-    warning fails only with `--fail-on warning`. The exit
-    status is 1 if a rule fails.
+    Without a configuration the default rules (the safe set) apply; `hookcli list rules` shows
+    them. The exit status is 1 if a rule of severity error fails, or a warning with
+    `--fail-on warning`.
     """
     console = messages.console()
     all_flags = _Flags(request=flags, known=known, view=view, output=output)

@@ -93,10 +93,6 @@ def totals(report: Report) -> list[tuple[str, str]]:
     lines: list[tuple[str, str]] = []
     if model.parameters is not None:
         lines.append(("Total params", number(model.parameters)))
-        trainable = model.trainable_parameters
-        if trainable is not None:
-            lines.append(("Trainable params", number(trainable)))
-            lines.append(("Non-trainable params", number(model.parameters - trainable)))
         idle, used, again = _uncounted(report) or (0, 0, 0)
         if idle and report.error is None:
             lines.append(("  in modules never called", number(idle)))
@@ -104,6 +100,10 @@ def totals(report: Report) -> list[tuple[str, str]]:
             lines.append(("  used without a call", number(used)))
         if again:
             lines.append(("  shared, counted once", number(again)))
+        trainable = model.trainable_parameters
+        if trainable is not None:
+            lines.append(("Trainable params", number(trainable)))
+            lines.append(("Non-trainable params", number(model.parameters - trainable)))
     lines += flops(report)
     if model.parameter_bytes is not None:
         lines.append(("Params size", size(model.parameter_bytes)))

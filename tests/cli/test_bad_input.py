@@ -171,7 +171,7 @@ def test_a_mistake_is_said_in_three_lines(case, cli, tmp_path):
         (["render", "no.json"], "cannot read no.json", "hookcli inspect MODEL -f json"),
         (
             ["schema", "nothing"],
-            "'what' must be one of config, report, diff, got 'nothing'",
+            "'document' must be one of config, report, diff, got 'nothing'",
             "choose from config",
         ),
         (

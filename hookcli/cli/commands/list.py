@@ -17,7 +17,7 @@ from hookcli.reference.families import FAMILIES
 class ListFlags:
     """The family to list, and the format."""
 
-    what: str = argument("The family to list.", choices=tuple(FAMILIES))
+    family: str = argument("The family to list.", choices=tuple(FAMILIES))
     format_: Literal["table", "json"] = option(
         "-f", "--format", text="Output format.", section="Output", unset="table"
     )
@@ -33,13 +33,13 @@ EXAMPLES = (
 def list_(flags: ListFlags) -> int:
     """List the hook kinds, actions, rules or formats."""
     console = Console()
-    family = FAMILIES[flags.what]()
+    pages = FAMILIES[flags.family]()
 
     def command() -> int:
         if flags.format_ == "json":
-            console.out(json.dumps(family.data(), indent=2) + "\n")
+            console.out(json.dumps(pages.data(), indent=2) + "\n")
         else:
-            console.out(family.table(console.width()))
+            console.out(pages.table(console.width()))
         return Status.FINE
 
     return reporting(console, command)

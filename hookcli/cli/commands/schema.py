@@ -42,7 +42,7 @@ _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
 class SchemaFlags:
     """The kind of document."""
 
-    what: str = argument("The kind of document.", choices=tuple(_SCHEMAS))
+    document: str = argument("The kind of document.", choices=tuple(_SCHEMAS))
 
 
 EXAMPLES = (
@@ -56,7 +56,7 @@ def schema(flags: SchemaFlags) -> int:
     console = Console()
 
     def command() -> int:
-        console.out(json.dumps(_SCHEMAS[flags.what](), indent=2) + "\n")
+        console.out(json.dumps(_SCHEMAS[flags.document](), indent=2) + "\n")
         return Status.FINE
 
     return reporting(console, command)

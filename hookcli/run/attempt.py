@@ -165,7 +165,11 @@ class Session:
             return self._try(model, inferred)
         if first is None:
             raise no_batch(
-                model.root, self._spec.model.source, self._inference.tried, self._inference.trials
+                model.root,
+                self._spec.model.source,
+                self._inference.tried,
+                self._inference.trials,
+                partial=bool(self._spec.inputs),
             )
         self._warnings += [d for d in dropped if not d.startswith(first.candidate.name)]
         return first

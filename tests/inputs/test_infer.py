@@ -246,3 +246,19 @@ def test_a_subclass_without_the_sizes_of_its_class_gives_no_clue(kind, tmp_path)
     (tmp_path / "net.py").write_text(HEAD + SIZELESS.format(kind=kind))
     flags, _ = found(f"{tmp_path / 'net.py'}:Net")
     assert flags == "-i 2x7"
+
+
+UNFIT = net(
+    "self.a = nn.Conv2d(3, 4, 3, stride=2)",
+    "x, steps",
+    "return torch.cat([self.a(x), self.a(x[:, :, 1:, 1:])], 1) + steps",
+)
+
+
+def test_the_error_says_that_given_inputs_were_kept(tmp_path):
+    (tmp_path / "net.py").write_text(HEAD + UNFIT)
+    with pytest.raises(
+        NoBatchError, match=r"^no batch with the given `--input` fits Net; "
+    ) as error:
+        found(f"{tmp_path / 'net.py'}:Net", "2x3x63x63")
+    assert error.value.hint == "pass `--input` for every argument of forward(x, steps)"

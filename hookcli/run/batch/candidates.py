@@ -182,12 +182,25 @@ def not_used(name: str, reason: str) -> str:
 
 
 def no_batch(
-    root: nn.Module, source: str, tried: str = "", trials: tuple[str, ...] = ()
+    root: nn.Module,
+    source: str,
+    tried: str = "",
+    trials: tuple[str, ...] = (),
+    *,
+    partial: bool = False,
 ) -> NoBatchError:
-    """Return the error for a run that has no batch: none given, none declared, none inferred."""
+    """Return the error for a run that has no batch: none given, none declared, none inferred.
+
+    `partial` tells that some inputs were given, which every inferred batch kept.
+    """
+    message = f"{type_of(root)} declares no input and none was given{tried}"
+    hint = _how(root)
+    if partial:
+        message = f"no batch with the given `--input` fits {type_of(root)}{tried}"
+        hint = f"pass `--input` for every argument of forward{forward_signature(root)}"
     return NoBatchError(
-        f"{type_of(root)} declares no input and none was given{tried}",
+        message,
         place=source,
-        hint=_how(root),
+        hint=hint,
         details="\n".join(trials),
     )

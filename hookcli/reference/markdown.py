@@ -138,7 +138,7 @@ def _section(kind: Kind) -> Iterator[str]:
 def _example(kind: Kind) -> Iterator[str]:
     settings = f"run: {kind.example_run}\n" if kind.example_run else ""
     file = f"{kind.name}.yaml"
-    warns = kind.family.endswith("module") and "backward" in kind.phases  # torch does, on stderr
+    warns = "_backward_" in kind.registers  # torch does, on stderr, about such hooks of modules
     quiet = " 2>/dev/null" if warns else ""
     yield (
         f'```yaml title="{file}"\nmodel: {_MODEL}:Net\n{settings}hooks:\n  - {kind.example}\n```'

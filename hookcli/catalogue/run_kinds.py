@@ -256,7 +256,7 @@ KINDS: tuple[Kind, ...] = (
                 "the setting run.package selects what is done with a module; of all others, "
                 "hookcli stores those that are loaded and not installed, and omits the rest",
                 "the event's node is the pattern that matched; null if torch decided by itself",
-                "a module that cannot be packaged is a finding; it is left out so that other such "
+                "a module that cannot be packaged is a finding; it is omitted so that other such "
                 "modules are found too",
             ),
             backends=("python", "package"),

@@ -33,7 +33,7 @@ def of_kinds():
         forms = [f"{rule.plain}s"] if rule.plain else []
         forms += [f"`PATTERN:{part}`" for part in rule.parts]
         forms += ["`{op: …}`"] * rule.op + ["`{node: …}`"] * rule.node
-        said = ", ".join(forms) + ("" if rule.required or not forms else "; may be left out")
+        said = ", ".join(forms) + ("" if rule.required or not forms else "; optional")
         groups.setdefault(said or "none", []).append(f"`{kind.name}`")
     return table(["`at` is", "kinds"], [[at, " ".join(kinds)] for at, kinds in groups.items()])
 
@@ -43,7 +43,7 @@ def of_actions():
         if action.argument == "none":
             return ""
         said = ARGUMENTS[action.argument].expected
-        return f"{said}; may be left out" if action.optional else said
+        return f"{said}; optional" if action.optional else said
 
     return table(
         ["action", "does", "argument"],

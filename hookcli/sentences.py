@@ -55,6 +55,21 @@ def no_match(what: str, pattern: str) -> str:
     return f"no {what} matches '{pattern}'"
 
 
+def unknown(what: str, name: object) -> str:
+    """Return the message for a name that is none of those that exist; `what` is what it names."""
+    return f"unknown {what} '{name}'"
+
+
+def missing(what: str) -> str:
+    """Return the message for something that must be given."""
+    return f"missing {what}"
+
+
+def invalid_yaml(error: object) -> str:
+    """Return the message for a string that is not YAML."""
+    return f"invalid YAML: {error}"
+
+
 def hookcli_failed(error: str) -> str:
     """Return the message for an error of hookcli's own; `error` is its type and message."""
     return f"hookcli failed: {error}"

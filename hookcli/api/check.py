@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hookcli.api.api import PrintableReport
+from hookcli.sentences import unknown
 
 if TYPE_CHECKING:
     import os
@@ -195,7 +196,7 @@ def _default_check(name: str) -> CheckSpec:
     rule = CATALOGUE.get(name)
     if rule is None:
         raise RequestError(
-            f"unknown rule '{name}'",
+            unknown("rule", name),
             place="rules",
             hint=try_instead(nearest(name, CATALOGUE), "run `hookcli list rules`"),
         )

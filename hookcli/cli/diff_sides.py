@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast, get_args
 from hookcli.cli.flags.options import OutputFlags, RequestFlags, ViewFlags
 from hookcli.console import Console
 from hookcli.errors import HookcliError, ProblemsError, RequestError
+from hookcli.sentences import unknown
 from hookcli.spec.request import Command, Mode
 from hookcli.text import nearest, try_instead
 
@@ -63,7 +64,7 @@ def parse_side(text: str) -> SideText:
             raise _setting_error(key, text)
         if key == "mode" and value not in get_args(Mode):
             raise RequestError(
-                f"unknown mode '{value}'",
+                unknown("mode", value),
                 place=text,
                 hint=f"choose from {', '.join(get_args(Mode))}",
             )
@@ -77,7 +78,7 @@ def _setting_error(key: str, text: str) -> RequestError:
         return RequestError(f"setting '{key}' requires a value", place=text, hint=hint)
     guess = nearest(key, _KEYS)
     return RequestError(
-        f"unknown setting '{key}'",
+        unknown("setting", key),
         place=text,
         hint=try_instead(guess, f"choose from {', '.join(_KEYS)}"),
     )

@@ -18,7 +18,7 @@ from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.registry import FORMATS
 from hookcli.rules.verdict import verdict_of
-from hookcli.sentences import cannot_write
+from hookcli.sentences import cannot_write, unknown
 from hookcli.text import nearest, try_instead
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _target(text: str) -> Target:
     if name not in FORMATS:
         guess = nearest(name, FORMATS)
         raise RequestError(
-            f"unknown format '{name}'",
+            unknown("format", name),
             place=f"-f {text}",
             hint=try_instead(guess, f"choose from {', '.join(FORMATS)}"),
         )

@@ -9,6 +9,7 @@ from typing import Any
 from hookcli.cli.commands import COMMANDS
 from hookcli.cli.help.next_command import command_line, run_hint
 from hookcli.errors import RequestError
+from hookcli.sentences import missing
 from hookcli.text import nearest, try_instead
 
 # The messages of typer, and of pydantic in them, that are worded as hookcli's.
@@ -35,7 +36,8 @@ def usage_error(error: Any, arguments: list[str]) -> RequestError:
     command = [argument for argument in arguments[:1] if argument in COMMANDS]
     if not command and hint is None and (option := getattr(error, "option_name", None)):
         hint = _with_inspect(option, arguments)
-        message = message if hint is None else "missing command"
+        if hint is not None:
+            message = missing("command")
     return RequestError(
         message[:1].lower() + message[1:],
         place=command_line(arguments),

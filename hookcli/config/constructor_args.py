@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from hookcli.errors import RequestError
-from hookcli.sentences import given_twice
+from hookcli.sentences import given_twice, invalid_yaml
 from hookcli.spec.request import Argument
 
 _KEYED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -33,7 +33,7 @@ def parse_arguments(texts: tuple[str, ...]) -> tuple[Argument, ...]:
             value = load_value(body)
         except ValueError as error:
             raise RequestError(
-                f"invalid YAML: {error}",
+                invalid_yaml(error),
                 place=f"--arg {text}",
                 hint="pass `--arg depth=18` or `--arg 'name=\"a: b\"'`, with strings in quotes",
             ) from None

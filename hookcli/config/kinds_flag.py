@@ -6,6 +6,7 @@ from hookcli.catalogue.kind import Kind
 from hookcli.catalogue.kinds import CATALOGUE, LIST_HINT
 from hookcli.config.sections.default_actions import with_defaults
 from hookcli.errors import RequestError
+from hookcli.sentences import unknown
 from hookcli.spec.hooks import ActionSpec, HookSpec
 from hookcli.spec.selectors import selector_of
 from hookcli.text import nearest, try_instead
@@ -34,7 +35,7 @@ def observers(text: str) -> tuple[HookSpec, ...]:
         if name not in CATALOGUE:
             guess = nearest(name, [*CATALOGUE, "all"])
             raise RequestError(
-                f"unknown kind '{name}'", place=place, hint=try_instead(guess, LIST_HINT)
+                unknown("kind", name), place=place, hint=try_instead(guess, LIST_HINT)
             )
     return tuple(
         _observer(CATALOGUE[name], index, place) for index, name in enumerate(dict.fromkeys(names))

@@ -11,6 +11,7 @@ from hookcli.catalogue.actions import CATALOGUE as ACTIONS
 from hookcli.config.config import Config
 from hookcli.config.presets import preset_hooks
 from hookcli.errors import RequestError
+from hookcli.sentences import missing
 from hookcli.spec.checks import CheckSpec
 from hookcli.spec.hooks import HookSpec
 from hookcli.spec.inputs import InputSpec
@@ -101,7 +102,7 @@ def _model(command: str, config: Config, flags: Flags) -> ModelSpec:
         base = ModelSpec(flags.model)
     if base is None:
         raise RequestError(
-            "missing MODEL",
+            missing("MODEL"),
             place=f"hookcli {command}" if config.path is None else config.path,
             hint=f"run `hookcli {command} MODEL`, or add `model: path.py:Net` to the configuration",
         )

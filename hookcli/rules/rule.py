@@ -64,6 +64,11 @@ class RuleFinding:
     fingerprint: str | None = None
 
 
+def never_ran(module: str) -> str:
+    """Return the message for a module, named by its type, that no call ran."""
+    return f"{module} never ran"
+
+
 def passed(message: str, *, value: Any = None, limit: Any = None) -> RuleFinding:
     """Return the finding of a rule that passed."""
     return RuleFinding("pass", "", "", message, value, limit)

@@ -13,6 +13,7 @@ from hookcli.rules.rule import (
     Rule,
     RuleFinding,
     RuleOption,
+    never_ran,
     no_match,
     passed,
     skipped,
@@ -95,9 +96,7 @@ def _nothing(report: Report, glob: str) -> RuleFinding:
         return skipped(UNFINISHED)
     idle = next((row for row in report.uncalled if row.name == glob), None)
     if idle is not None:
-        return RuleFinding(
-            "fail", glob, "never ran", f"{idle.type} never ran", None, None, idle.place
-        )
+        return RuleFinding("fail", glob, "never ran", never_ran(idle.type), None, None, idle.place)
     return no_match("module that ran", glob)
 
 

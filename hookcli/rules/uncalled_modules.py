@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report, UncalledRow
-from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed
+from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, never_ran, passed
 from hookcli.rules.select import matches
 from hookcli.text import counted
 
@@ -67,7 +67,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         if statuses is not None and statuses & _USED:
             continue
         count += 1
-        text = f"{row.type} never ran" + ("" if statuses is None else ", but has parameters")
+        text = never_ran(row.type)
+        if statuses is not None:
+            text += ", but has parameters"
         yield RuleFinding("fail", row.name, "never ran", text, 0, 1, row.place)
     again = list(_again(report))
     yield from again

@@ -23,6 +23,7 @@ from hookcli.run.observe.gradients import note_gradients
 from hookcli.run.observe.observers import Observers
 from hookcli.run.seeds import seed_all
 from hookcli.run.statistics.digest import digests_of_model, digests_of_output
+from hookcli.sentences import unknown
 from hookcli.spec.inputs import TensorSpec, parse_inputs
 from hookcli.spec.plan import Plan
 
@@ -195,7 +196,7 @@ class Phases:
         kind = getattr(torch.optim, name, None)
         if not (isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer)):
             raise RequestError(
-                f"unknown optimizer '{name}'",
+                unknown("optimizer", name),
                 place="run.optimizer.name",
                 hint="use a class of torch.optim, such as SGD, Adam, AdamW or RMSprop",
             )

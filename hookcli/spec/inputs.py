@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, TypeAlias
 
 from hookcli.errors import RequestError
-from hookcli.sentences import given_twice
+from hookcli.sentences import given_twice, invalid_yaml, unknown
 from hookcli.text import nearest, try_instead
 
 _ALIASES = {
@@ -140,7 +140,7 @@ def _dtype(text: str, name: str) -> str:
     if dtype is None:
         guess = nearest(name, [*DTYPES, *_ALIASES])
         choices = ", ".join(DTYPES)
-        _refuse(text, f"unknown dtype '{name}'", try_instead(guess, f"choose from {choices}"))
+        _refuse(text, unknown("dtype", name), try_instead(guess, f"choose from {choices}"))
     return dtype
 
 
@@ -196,7 +196,7 @@ def _fill(text: str, word: str, dtype: str) -> Fill:
                 "use ones, zeros or a range such as `0..10`",
             )
         return Fill("randn" if word == "randn" else "rand")
-    _refuse(text, f"unknown fill '{word}'", "choose from ones, zeros, randn, rand, LOW..HIGH")
+    _refuse(text, unknown("fill", word), "choose from ones, zeros, randn, rand, LOW..HIGH")
 
 
 def _tensor(text: str, body: str) -> TensorSpec:
@@ -231,7 +231,7 @@ def _spec(text: str, body: str) -> Spec:
         except ValueError as error:
             _refuse(
                 text,
-                f"invalid YAML: {error}",
+                invalid_yaml(error),
                 "write a value such as `value:3`, `value:true` or `value:[1, 2]`",
             )
     if match := _FUNCTION.fullmatch(body):

@@ -262,12 +262,17 @@ class Package:
         return returned
 
     def expressions(self, module: Module, node: ast.expr) -> Iterator[tuple[Module, ast.expr]]:
-        """The expressions that a local variable is assigned, or the expression itself."""
+        """The expressions that one stands for: what a local variable is assigned, and both sides of
+        a conditional expression; else itself."""
         definitions = self._definitions(Scope(module), node) if isinstance(node, ast.Name) else []
         for scope, value in definitions:
-            yield scope.module, value
+            yield from self._sides(scope.module, value)
         if not definitions:
-            yield module, node
+            yield from self._sides(module, node)
+
+    def _sides(self, module: Module, node: ast.expr) -> Iterator[tuple[Module, ast.expr]]:
+        sides = [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
+        yield from ((module, side) for side in sides)
 
     def home(self, module: Module, node: ast.expr) -> str:
         """The module in which an expression's words are written: that of the function or of the

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hookcli.console import Console
 from hookcli.errors import RequestError, Status
+from hookcli.sentences import unknown
 from hookcli.text import join_or
 
 SHELLS = ("bash", "zsh", "fish")
@@ -68,7 +69,7 @@ def _shell(arguments: Sequence[str], flag: str) -> str:
     if shell in SHELLS:
         return shell
     raise RequestError(
-        f"unknown shell '{shell}'" if shell else "the shell cannot be detected",
+        unknown("shell", shell) if shell else "the shell cannot be detected",
         place=flag if named is None else f"{flag} {named}",
         hint="run " + join_or([f"`hookcli {flag} {name}`" for name in SHELLS]),
     )

@@ -9,6 +9,7 @@ from hookcli.cli.ci import source_root
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.names import DEFAULT_COLUMNS, columns_of
+from hookcli.sentences import unknown
 from hookcli.spec.request import DEVICES, LOSS_HINT, LOSSES, MOST, is_device
 from hookcli.text import nearest, try_instead
 
@@ -61,7 +62,7 @@ def _names(text: str, known: Collection[str], *, flag: str, noun: str) -> tuple[
         if name not in known:
             guess = nearest(name, known)
             raise RequestError(
-                f"unknown {noun} '{name}'",
+                unknown(noun, name),
                 place=f"{flag} {text}",
                 hint=try_instead(guess, listed),
             )
@@ -82,7 +83,7 @@ def parse_device(text: str) -> str:
         kind = text.partition(":")[0]
         guess = "cuda" if kind == "gpu" else nearest(kind, DEVICES)
         raise RequestError(
-            f"unknown device '{text}'",
+            unknown("device", text),
             place=f"--device {text}",
             hint=try_instead(guess, f"choose from {', '.join(DEVICES)}, cuda:1"),
         )
@@ -101,7 +102,7 @@ def parse_loss(text: str) -> str:
         return text
     guess = nearest(text, LOSSES)
     raise RequestError(
-        f"unknown loss '{text}'",
+        unknown("loss", text),
         place=f"--loss {text}",
         hint=try_instead(guess, LOSS_HINT),
     )
@@ -121,7 +122,7 @@ def parse_dtype(text: str) -> str:
     if dtype not in FLOATING:
         guess = nearest(text, FLOATING)
         raise RequestError(
-            f"'{text}' is not a floating-point dtype",
+            unknown("floating-point dtype", text),
             place=f"--dtype {text}",
             hint=try_instead(guess, f"choose from {', '.join(FLOATING)}"),
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from hookcli.errors import HookcliError, RequestError
+from hookcli.sentences import missing, unknown
 from hookcli.text import join_or, nearest, try_instead
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def missing_model() -> RequestError:
     words = typed()
     commands = [command_line([*words, name]) for name in _models_in(Path())]
     return RequestError(
-        "missing MODEL",
+        missing("MODEL"),
         place=command_line(words),
         hint=run_hint(commands)
         if commands
@@ -108,13 +109,13 @@ def unknown_command(arguments: Sequence[str], commands: Collection[str]) -> Requ
         if later:
             rest.remove(later[0])
         lines = _lines_for(word, rest, later[0] if later else None)
-        return RequestError("missing command", place=place, hint=run_hint(lines))
+        return RequestError(missing("command"), place=place, hint=run_hint(lines))
     if word == "help":
         lines = [command_line([*rest[:1], "--help"])]
         return RequestError("unknown command 'help'", place=place, hint=run_hint(lines))
     guess = nearest(word, commands)
     return RequestError(
-        f"unknown command '{word}'",
+        unknown("command", word),
         place=place,
         hint=try_instead(guess and command_line([guess, *rest]), run_hint(["hookcli --help"])),
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError, suggest
 from hookcli.config.parse.scalars import Schema, Validator, must_not_be_empty, reject
+from hookcli.sentences import unknown
 from hookcli.spec.yaml import flow
 
 
@@ -74,7 +75,7 @@ def unknown_key(
     item: Node, key: object, known: Iterable[str], hint: str | None = None
 ) -> NodeError:
     """Return the error for an unknown key. Without a hint, it suggests known keys."""
-    return NodeError(item, f"unknown key '{key}'", hint or suggest(str(key), known))
+    return NodeError(item, unknown("key", key), hint or suggest(str(key), known))
 
 
 _EVERYWHERE = {"<<": "use `extends: base.yaml`: YAML 1.2 has no merge keys"}

@@ -23,6 +23,7 @@ from hookcli.config.parse.nodes import (
     plain,
     suggest,
 )
+from hookcli.sentences import unknown
 from hookcli.spec.inputs import LARGEST
 from hookcli.text import nearest, try_instead
 
@@ -115,7 +116,7 @@ class Named:
         if word not in self.does:
             guess = nearest(self.bare(word), self.does, ignore_case=True)
             hint = try_instead(guess, self.listing)
-            raise NodeError(item, f"unknown {self.what} '{excerpt(word)}'", hint)
+            raise NodeError(item, unknown(self.what, excerpt(word)), hint)
         return word
 
     def schema(self) -> Schema:

@@ -23,6 +23,7 @@ from hookcli.config.parse.scalars import (
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.judge import UNUSED
 from hookcli.rules.order_patterns import MOST
+from hookcli.sentences import unknown
 from hookcli.spec.checks import CheckSpec, Suppression
 from hookcli.spec.inputs import DTYPES, LARGEST
 
@@ -66,7 +67,7 @@ class _Sizes:
 def _dtype(item: Node, text: str) -> str:
     bare = text.removeprefix("torch.")
     if bare not in DTYPES:
-        raise NodeError(item, f"unknown dtype '{text}'", suggest(text, DTYPES))
+        raise NodeError(item, unknown("dtype", text), suggest(text, DTYPES))
     return bare
 
 

@@ -7,6 +7,7 @@ from typing import Any, get_args
 from hookcli.config.parse.containers import Fields, Key, ListOf
 from hookcli.config.parse.nodes import Node, NodeError, suggest
 from hookcli.config.parse.scalars import Boolean, Choice, Integer, Number, Refined, Text
+from hookcli.sentences import unknown
 from hookcli.spec.request import DistributedSpec, Parallel
 
 BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl")
@@ -14,7 +15,7 @@ BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl")
 
 def _backend(item: Node, text: str) -> str:
     if text not in BACKENDS:
-        raise NodeError(item, f"unknown backend '{text}'", suggest(text, BACKENDS))
+        raise NodeError(item, unknown("backend", text), suggest(text, BACKENDS))
     return text
 
 

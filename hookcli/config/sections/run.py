@@ -22,6 +22,7 @@ from hookcli.config.parse.scalars import (
 )
 from hookcli.config.sections.distributed import DISTRIBUTED
 from hookcli.config.sections.model import INPUT
+from hookcli.sentences import unknown
 from hookcli.spec.hooks import BackwardSpec, OptimizerSpec, PackagePattern
 from hookcli.spec.inputs import FLOATING, LARGEST, TensorSpec, canonical_dtype
 from hookcli.spec.request import (
@@ -56,7 +57,7 @@ def _loss(item: Node, text: str) -> str:
     if ".py:" in text:
         return paths.code(item, text)
     guess = nearest(text, LOSSES, ignore_case=True)
-    raise NodeError(item, f"unknown loss '{text}'", try_instead(guess, LOSS_HINT))
+    raise NodeError(item, unknown("loss", text), try_instead(guess, LOSS_HINT))
 
 
 def _device(item: Node, text: str) -> str:
@@ -64,7 +65,7 @@ def _device(item: Node, text: str) -> str:
         kind = text.partition(":")[0]
         raise NodeError(
             item,
-            f"unknown device '{text}'",
+            unknown("device", text),
             suggest("cuda" if kind == "gpu" else kind, DEVICES),
         )
     return text
@@ -73,7 +74,7 @@ def _device(item: Node, text: str) -> str:
 def _dtype(item: Node, text: str) -> str:
     dtype = canonical_dtype(text)
     if dtype not in FLOATING:
-        raise NodeError(item, f"unknown floating-point dtype '{text}'", suggest(text, FLOATING))
+        raise NodeError(item, unknown("floating-point dtype", text), suggest(text, FLOATING))
     return dtype
 
 

@@ -13,6 +13,7 @@ from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
 from hookcli.models.failures import TRACEBACK_HINT, failure_of
 from hookcli.models.python.importing import import_file
+from hookcli.sentences import unknown
 from hookcli.spec.request import Argument
 from hookcli.text import nearest, pluralize, try_instead
 
@@ -65,14 +66,14 @@ def _with_calls(value: Any, text: str) -> Any:
     if "call" not in value:
         return {k: _with_calls(v, text) for k, v in value.items()}
     where, arguments = value["call"], value.get("args", {})
-    unknown = [str(k) for k in value if k not in {"call", "args"}]
+    other_keys = [str(k) for k in value if k not in {"call", "args"}]
     if (
         not isinstance(where, str)
         or ":" not in where
-        or unknown
+        or other_keys
         or not isinstance(arguments, list | dict)
     ):
-        problem = f"unknown key '{unknown[0]}'" if unknown else "malformed `call`"
+        problem = unknown("key", other_keys[0]) if other_keys else "malformed `call`"
         raise RequestError(problem, place=f"--arg {text}", hint=_CALL_HINT)
     function = _named(where, text)
     arguments = _with_calls(arguments, text)

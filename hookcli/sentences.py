@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+CALL_HINT = 'write `{call: "package.module:attr", args: {name: value}}`'
 BUG_HINT = "report this bug in hookcli with the output of `-v`"
 
 

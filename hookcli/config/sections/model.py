@@ -11,7 +11,7 @@ from hookcli.config.parse.containers import ByType, Fields, Key, ListOf, not_a_s
 from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError, plain
 from hookcli.config.parse.scalars import Data, Refined, Schema, Text, reject
 from hookcli.errors import RequestError
-from hookcli.sentences import given_twice
+from hookcli.sentences import CALL_HINT, given_twice
 from hookcli.spec.inputs import (
     DictSpec,
     FileSpec,
@@ -23,8 +23,6 @@ from hookcli.spec.inputs import (
 )
 from hookcli.spec.request import Argument, ModelSpec
 from hookcli.spec.yaml import flow
-
-_CALL_HINT = 'write `{call: "package.module:attr", args: {name: value}}`'
 
 
 def _located(item: Node) -> Any:
@@ -39,12 +37,12 @@ def _located(item: Node) -> Any:
         return mapping
     unknown = [child for key, child in item.value.items() if key not in {"call", "args"}]
     if unknown:
-        raise unknown_key(unknown[0], unknown[0].label, ("call", "args"), _CALL_HINT)
+        raise unknown_key(unknown[0], unknown[0].label, ("call", "args"), CALL_HINT)
     if not isinstance(call.value, str):
-        reject(call, "a string", _CALL_HINT)
+        reject(call, "a string", CALL_HINT)
     args = item.get("args")
     if args is not None and not isinstance(args.value, list | dict):
-        reject(args, "a mapping or a list", _CALL_HINT)
+        reject(args, "a mapping or a list", CALL_HINT)
     return {**mapping, "call": paths.code(call, call.value)}
 
 

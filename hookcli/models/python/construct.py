@@ -13,11 +13,10 @@ from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
 from hookcli.models.failures import TRACEBACK_HINT, failure_of
 from hookcli.models.python.importing import import_file
-from hookcli.sentences import unknown
+from hookcli.sentences import CALL_HINT, unknown
 from hookcli.spec.request import Argument
 from hookcli.text import nearest, pluralize, try_instead
 
-_CALL_HINT = 'write `{call: "package.module:attr", args: {name: value}}`'
 MODULE_HINT = "name an nn.Module, a class, or a function that returns an nn.Module"
 
 
@@ -74,7 +73,7 @@ def _with_calls(value: Any, text: str) -> Any:
         or not isinstance(arguments, list | dict)
     ):
         problem = unknown("key", other_keys[0]) if other_keys else "malformed `call`"
-        raise RequestError(problem, place=f"--arg {text}", hint=_CALL_HINT)
+        raise RequestError(problem, place=f"--arg {text}", hint=CALL_HINT)
     function = _named(where, text)
     arguments = _with_calls(arguments, text)
     try:
@@ -100,13 +99,13 @@ def _named(where: str, text: str) -> Callable[..., Any]:
             value = getattr(value, step)
     except (ImportError, AttributeError, OSError, ValueError, TypeError) as error:  # "", ".a", NUL
         raise RequestError(
-            f"{where} not found: {error}", place=f"--arg {text}", hint=_CALL_HINT
+            f"{where} not found: {error}", place=f"--arg {text}", hint=CALL_HINT
         ) from None
     if not callable(value):
         raise RequestError(
             f"{where} must be callable, got {type(value).__name__}",
             place=f"--arg {text}",
-            hint=_CALL_HINT,
+            hint=CALL_HINT,
         )
     return value  # type: ignore[no-any-return]
 

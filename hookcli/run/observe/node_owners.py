@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from hookcli.hooks.attach.graph import ACCUMULATE
 from hookcli.models.model import Call
-
-_NONE = 1 << 63  # AccumulateGrad nodes have the number 2**64 - 1
 
 
 class NodeOwners:
@@ -32,10 +31,10 @@ class NodeOwners:
 
     def of(self, number: int) -> int | None:
         """Return the order of the innermost call that made the node with this number."""
-        if number >= _NONE:
+        if number >= ACCUMULATE:
             return None
         i = bisect_right(self._starts, number) - 1
         order: int | None = self._orders[i] if i >= 0 else None
-        while order is not None and number >= self._ends.get(order, _NONE):
+        while order is not None and number >= self._ends.get(order, ACCUMULATE):
             order = self._parents.get(order)
         return order

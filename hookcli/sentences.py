@@ -61,6 +61,11 @@ def unknown(what: str, name: object) -> str:
     return f"unknown {what} '{name}'"
 
 
+def not_floating_point(dtype: str) -> str:
+    """Return the message for a dtype that models cannot be cast to."""
+    return f"'{dtype}' is not a floating-point dtype"
+
+
 def missing(what: str) -> str:
     """Return the message for something that must be given."""
     return f"missing {what}"

@@ -194,7 +194,7 @@ def test_a_model_and_a_scripted_copy_of_it_agree(cli, net, tmp_path):
         (
             ["net.py", "net.py", "--tolerance", "b=x"],
             2,
-            "--tolerance must be a number from 0 on, got 'x'",
+            "--tolerance must be a number of at least 0, got 'x'",
             "--tolerance b=x",
         ),
         (

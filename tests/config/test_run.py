@@ -157,7 +157,7 @@ def test_files_in_run_come_out_absolute(read, folder):
         ("device: gpu", "unknown device 'gpu'", "device", "try `cuda`"),
         ("device: 'cuda:x'", "unknown device 'cuda:x'", "device", "cuda"),
         ("dtype: float", None, None, None),
-        ("dtype: int64", "unknown floating-point dtype 'int64'", "dtype", "float"),
+        ("dtype: int64", "'int64' is not a floating-point dtype", "dtype", "float"),
         (
             "tensors: fakes",
             "tensors must be one of auto, fake, real, got 'fakes'",

@@ -176,7 +176,7 @@ def parse_tolerances(texts: tuple[str, ...]) -> Tolerances:
             rtol = -1.0
         if not 0 <= rtol < float("inf"):
             raise RequestError(
-                f"--tolerance must be a number from 0 on, got '{value}'",
+                f"--tolerance must be a number of at least 0, got '{value}'",
                 place=f"--tolerance {text}",
                 hint="pass `--tolerance 1e-3` or `--tolerance 'layer4.*=1e-3'`",
             )

@@ -9,7 +9,7 @@ from hookcli.cli.ci import source_root
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.names import DEFAULT_COLUMNS, columns_of
-from hookcli.sentences import unknown
+from hookcli.sentences import not_floating_point, unknown
 from hookcli.spec.request import DEVICES, LOSS_HINT, LOSSES, MOST, is_device
 from hookcli.text import nearest, try_instead
 
@@ -122,7 +122,7 @@ def parse_dtype(text: str) -> str:
     if dtype not in FLOATING:
         guess = nearest(text, FLOATING)
         raise RequestError(
-            unknown("floating-point dtype", text),
+            not_floating_point(text),
             place=f"--dtype {text}",
             hint=try_instead(guess, f"choose from {', '.join(FLOATING)}"),
         )

@@ -22,7 +22,7 @@ from hookcli.config.parse.scalars import (
 )
 from hookcli.config.sections.distributed import DISTRIBUTED
 from hookcli.config.sections.model import INPUT
-from hookcli.sentences import unknown
+from hookcli.sentences import not_floating_point, unknown
 from hookcli.spec.hooks import BackwardSpec, OptimizerSpec, PackagePattern
 from hookcli.spec.inputs import FLOATING, LARGEST, TensorSpec, canonical_dtype
 from hookcli.spec.request import (
@@ -74,7 +74,7 @@ def _device(item: Node, text: str) -> str:
 def _dtype(item: Node, text: str) -> str:
     dtype = canonical_dtype(text)
     if dtype not in FLOATING:
-        raise NodeError(item, unknown("floating-point dtype", text), suggest(text, FLOATING))
+        raise NodeError(item, not_floating_point(text), suggest(text, FLOATING))
     return dtype
 
 

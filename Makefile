@@ -16,7 +16,7 @@ DOCS := tests/config/test_docs.py tests/rules/test_docs.py tests/reference/test_
 	tests/test_recipes.py::test_the_page_shows_the_recipes_as_they_are \
 	tests/docs/test_generated.py tests/docs/test_picture.py tests/docs/test_examples.py
 
-.PHONY: demo test lint types unit fast bench docs fmt build clean
+.PHONY: demo test lint types unit fast bench versions docs fmt build clean
 
 demo: $(INSTALLED)
 	@echo
@@ -48,6 +48,11 @@ fast: $(READY)
 
 bench: $(BENCH)
 	$(BIN)/python -m benchmarks.run
+
+# Run the tests with each version of torch in docs/versions.md, and write that page. VERSIONS names
+# the folder of their environments, which take 5 to 7 GB each; those that exist are used.
+versions: $(READY)
+	$(BIN)/python -m benchmarks.versions.run
 
 # Write generated pages, the outputs of examples and the picture; then build the site in build/site.
 docs: $(READY)

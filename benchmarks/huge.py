@@ -14,7 +14,7 @@ divided among them (PSS). The other tools build a model with real tensors and ca
 
 
 def measure(rounds: int) -> Section:
-    floor = (sys.executable, "-m", "benchmarks.peers.bare", "floor", "llama405b")
+    floor = (sys.executable, "-m", "benchmarks.peers.bare", "fake", "llama405b")
     imports = (sys.executable, "-m", "benchmarks.peers.bare", "imports", "llama405b")
     commands = (
         Command(

@@ -24,7 +24,7 @@ def chain(name: str, size: int, argv: tuple[str, ...]) -> Command:
 
 def measure(rounds: int, sizes: tuple[int, ...] = SIZES) -> Section:
     inspect = (HOOKCLI, "inspect", "benchmarks/models/chain.py")
-    floor = (sys.executable, "-m", "benchmarks.peers.bare", "floor", "chain")
+    floor = (sys.executable, "-m", "benchmarks.peers.bare", "fake", "chain")
     commands = [chain("hookcli", size, inspect) for size in sizes]
     commands += [chain("floor", size, floor) for size in sizes if size <= 10_000]
     found = {name: medians(runs) for name, runs in alternate(commands, rounds).items()}

@@ -22,6 +22,7 @@ ROUNDS = 5
 PARTS: dict[str, Callable[[int, bool], Section]] = {
     "help": lambda rounds, quick: startup.measure(rounds),
     "inspect": lambda rounds, quick: inspection.measure(rounds),
+    "commands": lambda rounds, quick: inspection.measure_commands(rounds),
     "huge": lambda rounds, quick: huge.measure(min(rounds, 3)),
     "modules": lambda rounds, quick: modules.measure(
         rounds, modules.SIZES[:-1] if quick else modules.SIZES

@@ -35,9 +35,10 @@ COMMENTS = """\
 - Importing torch and transformers takes much of the whole process. hookcli's worker collects
   garbage rarely while it imports, and ends without the teardown of torch. *Plain PyTorch* and
   *imports alone* do the same; scripts usually do not.
-- On ResNet-50, torchinfo takes less time after imports. One image needs little computation, and
-  fake tensors import torch's compiler, which takes most of a second; transformers imports it in any
-  case. *Plain PyTorch* has this cost too.
+- *Plain PyTorch, fake tensors* imports torch's compiler, which takes most of a second; transformers
+  imports it in any case. hookcli's worker avoids that import (see `docs/how-it-works/index.md`).
+- On small models, `import torch` is nearly all of the time, in every tool. hookcli then costs as
+  much as a script with torchinfo.
 - A tool that calls the model's forward in train mode changes the buffers of normalisation layers
   and the state of the random generators that dropout uses, as any forward does."""
 

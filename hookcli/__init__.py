@@ -11,13 +11,24 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as type checkers know it, without the time to import typing
 
-__all__ = ["__version__", "attach", "check", "diff", "grads", "inspect", "trace"]
+__all__ = [
+    "__version__",
+    "attach",
+    "check",
+    "diff",
+    "grads",
+    "inspect",
+    "list_hooks",
+    "remove_hooks",
+    "trace",
+]
 
 if TYPE_CHECKING:
     from hookcli._version import __version__
     from hookcli.api.api import attach, grads, inspect, trace
     from hookcli.api.check import check
     from hookcli.api.diff import diff
+    from hookcli.api.existing import list_hooks, remove_hooks
 
 
 def __dir__() -> list[str]:
@@ -37,6 +48,10 @@ def __getattr__(name: str) -> object:
         from hookcli.api import diff as api_diff
 
         return api_diff.diff
+    if name in {"list_hooks", "remove_hooks"}:
+        from hookcli.api import existing
+
+        return getattr(existing, name)
     if name in {"attach", "grads", "inspect", "trace"}:
         from hookcli.api import api
 

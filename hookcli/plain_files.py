@@ -12,6 +12,9 @@ _MOST = 4 << 30  # bytes: what is larger would not fit into memory once it is pa
 _CHUNK = 1 << 20
 _PATIENCE = 10.0  # seconds for which somebody is waited for who opens a named pipe
 _TICK = 0.02
+# Windows has neither named pipes among its files nor these flags, and changes line ends in text.
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+_FLAGS = os.O_RDONLY | _NONBLOCK | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def read_bytes(path: str, most: int = _MOST) -> bytes:
@@ -24,12 +27,13 @@ def read_bytes(path: str, most: int = _MOST) -> bytes:
     """
     try:
         # Without O_NONBLOCK a pipe would be waited for here until somebody opens its other end.
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(path, _FLAGS)
     except ValueError as error:  # a NUL or a lone surrogate, out of a configuration
         raise OSError(errno.EINVAL, str(error)) from None
     with os.fdopen(handle, "rb", buffering=0) as file:
         first = _first_of_pipe(handle) if stat.S_ISFIFO(os.fstat(handle).st_mode) else b""
-        os.set_blocking(handle, True)
+        if _NONBLOCK:
+            os.set_blocking(handle, True)
         chunks, size = [first], len(first)
         while size <= most and (chunk := file.read(min(_CHUNK, most + 1 - size))):
             chunks.append(chunk)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 CALL_HINT = 'write `{call: "package.module:attr", args: {name: value}}`'
+MAIN_GUARD = '`if __name__ == "__main__":`'
+QUANTIZED_HINT = "run only forward: `hookcli inspect`, or `--kinds forward_pre,forward` with trace"
 BUG_HINT = "report this bug in hookcli with the output of `-v`"
 
 
@@ -76,6 +78,16 @@ def invalid_yaml(error: object) -> str:
     return f"invalid YAML: {error}"
 
 
+def needs_torch(what: str, since: str, version: str) -> str:
+    """Return the message for something that torch has since a newer version than this one."""
+    return f"{what} needs torch {since} or newer, this is {version}"
+
+
 def hookcli_failed(error: str) -> str:
     """Return the message for an error of hookcli's own; `error` is its type and message."""
     return f"hookcli failed: {error}"
+
+
+def quantized_layers(types: str) -> str:
+    """Return the message for a model whose output has no gradient, as its layers are quantized."""
+    return f"backward cannot start: the model has quantized layers ({types}) without gradients"

@@ -61,6 +61,12 @@ def try_instead(guess: str | Sequence[str] | None, otherwise: str = "") -> str:
     return f"try {join_or([f'`{word}`' for word in guesses])}"
 
 
+def listed_hint(word: str, known: Iterable[str], listed: Iterable[str]) -> str:
+    """Return the hint for an unknown word: the nearest known one, and those that are listed."""
+    guess, names = nearest(word, known), ", ".join(listed)
+    return f"choose from {names}" if guess is None else f"try `{guess}`, or another of {names}"
+
+
 def join_or(names: Sequence[str]) -> str:
     """Return the names between commas, with "or" before the last: `a, b or c`."""
     return ", ".join(names[:-1]) + (" or " if names[1:] else "") + names[-1]

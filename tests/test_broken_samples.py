@@ -25,7 +25,7 @@ def test_the_first_value_that_is_not_finite_is_that_of_log_share():
     assert not model.log_share(hidden).isfinite().all()
     result = run_cli("check", BROKEN / "log_of_zero.py")
     assert result.status == 1
-    assert "finite, log_share" in result.out
+    assert "-Inf first appears in 'log_share'" in " ".join(result.out.split())
 
 
 def test_each_parameter_without_a_gradient_is_one_that_autograd_does_not_reach():
@@ -39,3 +39,20 @@ def test_each_parameter_without_a_gradient_is_one_that_autograd_does_not_reach()
     result = run_cli("grads", BROKEN / "missing_gradients.py", "-f", "json")
     rows = json.loads(result.out)["parameters"]
     assert {row["name"]: row["status"] for row in rows} == expected
+
+
+def test_the_gradients_of_the_first_layers_are_as_small_as_autograd_says():
+    spec = importlib.util.spec_from_file_location("broken_sigmoids", BROKEN / "sigmoids.py")
+    module = importlib.util.module_from_spec(spec)
+    torch.manual_seed(0)
+    spec.loader.exec_module(module)
+    model = module.DeepClassifier()
+    torch.manual_seed(0)
+    model(*module.example_inputs()).sum().backward()
+    first, last = model.hidden[0].weight.grad, model.head.weight.grad
+    assert 0 < first.double().norm() < 1e-20 * last.norm()
+    result = run_cli("grads", BROKEN / "sigmoids.py", "--loss", "sum", "-f", "json")
+    diagnosis = json.loads(result.out)["diagnoses"][0]
+    assert (diagnosis["cause"], diagnosis["target"]) == ("vanishing_gradient", "hidden.0")
+    size = (first.double().square().mean() ** 0.5).item()
+    assert f"to {size:.2g} at 'hidden.0'" in diagnosis["sentence"]

@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from hookcli.config.load import read_config
 from hookcli.config.merge import Flags, spec_of
 from hookcli.run.attempt import Session
-from hookcli.run.loss import loss_function
+from hookcli.run.losses.of_output import probe
 from hookcli.run.seeds import seed_all
 from hookcli.spec.request import Attempt
 from tests.conftest import ROOT, SAMPLES, run_cli
@@ -75,7 +75,7 @@ def of_plain_pytorch(path, name, clip=None):
         parameter.register_hook(clip)
     seed_all(0)
     output = model(*batch)
-    loss_function("probe", lambda _: None, seed=0, values=True, function=None)(output).backward()
+    probe(output, lambda _: None, seed=0, values=True).backward()
     return {name: p.grad for name, p in model.named_parameters()}
 
 

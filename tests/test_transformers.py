@@ -10,7 +10,7 @@ from benchmarks.proof.run import compare
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["distilbert", "gpt2", "t5", "vit", "bert_lm"])
+@pytest.mark.parametrize("name", ["gpt2", "t5", "vit"])
 def test_every_call_equals_hooks_attached_by_hand(name):
     verdict, truth, said, words = compare(ARCHITECTURES[name])
     assert verdict == "SAME", words

@@ -17,12 +17,14 @@ def main():
     guard.collect_garbage_rarely()
     from hookcli.formats.registry import FORMATS
     from hookcli.formats.view import View
+    from hookcli.models.fake import lazy_compiler
     from hookcli.report.encode import to_json
     from hookcli.report.schema import from_json, prepare
     from hookcli.run.attempt import Session
     from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
 
     prepare()
+    lazy_compiler.install(fake=True)
     name = sys.argv[1]
     clock.load(name)  # the libraries that the model's file imports
     imported = perf_counter()

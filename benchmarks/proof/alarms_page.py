@@ -1,17 +1,17 @@
-"""Writes docs/measurements/false-alarms.md: counts by rule, and every finding with its cause."""
+"""Writes docs/measurements/false-alarms.md: counts by rule, and every sentence with its verdict."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from benchmarks.proof.verdicts import verdict_of
+from benchmarks.proof.cases import APART, GROUPS
 
-GROUPS = ("sample", "transformers", "zoo")
-COLUMNS = ("models", "passed", "not judged", "faults", "true", "meant", "false")
+WORDS = ("false", "true", "meant", "fault")
+COLUMNS = ("models", "passed", "not judged", "fault", "true", "meant", "false")
 
 
-def words(row):
-    return " ".join(row["message"].split()).replace("|", "\\|").replace("<", "&lt;")
+def escape(text):
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
 def rates(results):
@@ -23,91 +23,109 @@ def rates(results):
     lines = []
     for rule in rules:
         for group in GROUPS:
-            count = Counter()
-            for one in results:
-                rows = [row for row in one.rows if row["rule"] == rule]
-                if one.group != group or not rows:
-                    continue
-                count["models"] += 1
-                bad = [row for row in rows if row["status"] in {"fail", "error"}]
-                verdicts = {(verdict_of(one.name, row) or ("unknown",))[0] for row in bad}
-                passed = "passed" if rows[0]["status"] == "pass" else "not judged"
-                worst = next(
-                    (w for w in ("false", "true", "meant", "fault") if w in verdicts), passed
-                )
-                count["faults" if worst == "fault" else worst] += 1
-            if count["models"]:
-                cells = [str(count[column]) for column in COLUMNS]
-                lines.append(f"| `{rule}` | {group} | {' | '.join(cells)} |")
+            count = Counter(
+                _of_rule(one, rule)
+                for one in results
+                if one.case.group == group and any(row["rule"] == rule for row in one.rows)
+            )
+            if count:
+                cells = [count.total(), *(count[column] for column in COLUMNS[1:])]
+                lines.append(f"| `{rule}` | {group} | {' | '.join(map(str, cells))} |")
     return lines
+
+
+def _of_rule(one, rule):
+    """Return the worst verdict on the findings of a rule, or whether it passed."""
+    told = {
+        verdict[0] if verdict else "unknown"
+        for diagnosis, verdict in one.verdicts
+        if rule in diagnosis["rules"]
+    }
+    passed = any(row["rule"] == rule and row["status"] == "pass" for row in one.rows)
+    return next((w for w in WORDS if w in told), "passed" if passed else "not judged")
 
 
 HEAD = """\
 # False alarms
 
-`python -m benchmarks.proof.false_alarms --markdown docs/measurements/false-alarms.md` runs
-`hookcli check` without a configuration on three groups of models:
+`python -m benchmarks.proof.false_alarms --markdown docs/measurements/false-alarms.md --python PATH`
+runs `hookcli check` without a configuration, through the command line, on these groups of models
+(PATH is an interpreter with timm and torchvision):
 
-- *sample*: every model of `sample_models/`, through the command line;
-- *transformers*: {architectures} architectures with their default configs, made so small that they
-  run quickly with real tensors, through the command line;
-- *zoo*: the {zoo} models of `tests/odd_models`, which are unusual on purpose.
+{groups}
 
-Every finding was reviewed and has a verdict in benchmarks/proof/verdicts.py. The script fails if a
-finding has no verdict, if a verdict has no finding, or if a sample or an architecture ends with
-another status than 0.
+Every sentence of the verdict was reviewed and has a verdict of its own in
+benchmarks/proof/verdicts.py. The script fails if a sentence has none, if a verdict has no sentence,
+or if a healthy model ends with another status than 0.
 
 {summary}
 
-A finding is *true* if it is correct and the model's author would want to know about it, *meant* if
-it is correct but the architecture intends it, and *false* if it is not correct. Models of the zoo
-with an intended *fault* (a NaN, an unused parameter) are counted separately.
+A sentence is *true* if it is correct and the model's author would want to know about it, *meant* if
+it is correct but the architecture intends it, and *false* if it is not correct. The models of the
+zoo, of which some have an intended *fault* (a NaN, an unused parameter), are not counted here.
 
 """
 
 
+def healthy(results):
+    return [one for one in results if one.case.group not in APART]
+
+
+def with_verdict(results, word):
+    return [one for one in results if any(v and v[0] == word for _, v in one.verdicts)]
+
+
 def summary(results):
-    healthy = [one for one in results if one.group != "zoo"]
-    findings = [(one, row) for one in healthy for row in one.findings]
-    errors = sum(row["severity"] == "error" for _, row in findings)
-    kinds = Counter((verdict_of(one.name, row) or ("unknown",))[0] for one, row in findings)
-    failed = sum(one.failure is not None for one in healthy)
-    quiet = sum(not one.findings for one in healthy)
+    ours = healthy(results)
+    if not ours:
+        return "no healthy model ran"
+    count = {word: len(with_verdict(ours, word)) for word in WORDS}
+    failed = sum(one.failure is not None for one in ours)
+    spoken = sum(bool(one.diagnoses) for one in ours)
+    share = 100 * count["false"] / len(ours)
     return (
-        f"Of {len(healthy)} healthy models (samples and architectures), {failed} fail with the "
-        f"defaults and {quiet} have no finding. The others have {len(findings)} findings, "
-        f"{errors} of them errors: {kinds['true']} true, {kinds['meant']} meant, "
-        f"{kinds['false']} false."
+        f"Of {len(ours)} runs of {len({one.case.model for one in ours})} healthy models, {failed} "
+        f"end with another status than 0. The verdict says nothing about {len(ours) - spoken}, and "
+        f"something false about {count['false']} ({share:.1f} %), something true about "
+        f"{count['true']}, something meant about {count['meant']}."
     )
 
 
 def page(results):
-    count = Counter(one.group for one in results)
-    head = HEAD.format(
-        architectures=count["transformers"], zoo=count["zoo"], summary=summary(results)
+    count = Counter(one.case.group for one in results)
+    groups = "\n".join(
+        f"- *{group}*, {count[group]} runs: {what};"
+        for group, what in GROUPS.items()
+        if count[group]
     )
+    head = HEAD.format(groups=groups[:-1] + ".", summary=summary(results))
     lines = [
         "## By rule\n",
+        "Checks of the safe set, and findings of other rules that diagnose.\n",
         f"| rule | models | {' | '.join(COLUMNS).replace('models', 'judged', 1)} |",
         f"|---|---|{'--:|' * len(COLUMNS)}",
         *rates(results),
     ]
     for group in GROUPS:
-        lines += [
-            f"\n## Findings: {group}\n",
-            "| model | rule | target | message | verdict |",
-            "|---|---|---|---|---|",
-        ]
-        ours = [one for one in results if one.group == group]
-        for one in ours:
-            for row in one.findings:
-                word, why = verdict_of(one.name, row) or ("**not reviewed**", "")
-                target = row["target"].replace("|", "\\|") or "the model"
-                level = "" if row["severity"] == "warning" else " (error)"
-                lines.append(
-                    f"| {one.name} | {row['rule']}{level} | {target} | {words(row)} "
-                    f"| {word}: {why} |"
-                )
-        quiet = [one.name for one in ours if not one.findings]
-        lines.append(f"\nNo findings in {len(quiet)} models: {', '.join(quiet)}.")
+        ours = [one for one in results if one.case.group == group]
+        if not ours:
+            continue
+        lines += [f"\n## Sentences: {group}\n", *_sentences(ours)]
+        quiet = [one.case.name for one in ours if not one.diagnoses]
+        lines.append(f"\nNothing about {len(quiet)} models: {', '.join(quiet)}.")
     return head + "\n".join(lines) + "\n"
+
+
+def _sentences(results):
+    if not any(one.diagnoses for one in results):
+        return []
+    lines = ["| model | cause | sentence | verdict |", "|---|---|---|---|"]
+    for one in results:
+        for diagnosis, verdict in one.verdicts:
+            word, why = verdict or ("**not reviewed**", "")
+            level = "" if diagnosis["severity"] == "warning" else " (error)"
+            sentence = escape(diagnosis["sentence"])
+            lines.append(
+                f"| {one.case.name} | {diagnosis['cause']}{level} | {sentence} | {word}: {why} |"
+            )
+    return lines

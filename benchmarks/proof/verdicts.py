@@ -1,4 +1,4 @@
-"""The verdicts on findings of `hookcli check`: (model, rule, target) as globs → verdict and why.
+"""The verdicts on sentences of `hookcli check`: (model, cause, target) as globs → verdict and why.
 
 "true": the finding is correct, and the model's author would want to know. "meant": it is correct,
 but the architecture intends it. "false": it is not correct. "fault": a fault that a model of the
@@ -13,6 +13,9 @@ _EXPERT = "its expert got no row of this batch; only the author knows whether th
 _SMALL = "images of 32 pixels are 1 x 1 in the last stage"
 _GLOBAL = "runs only if global_attention_mask marks a token, and no mask was given"
 _SKIPPED = "forward skips it at random in train mode"
+_ONE_STEP = "one time step from an initial state of zeros, so this weight is not used yet"
+_NODES = "dimension 0 of the inferred batch counts nodes of one graph, not samples"
+_TIMES = "dimension 0 of the inferred batch counts the words of one sentence, not samples"
 
 VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("detector", "grad_exists", "mask_head"): ("true", "a head that forward never calls"),
@@ -23,7 +26,7 @@ VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("xlnet", "grad_exists", ""): (
         "meant", "mask_emb is the query of a second stream, which only target_mapping enables",
     ),
-    ("xlnet", "grad_exists", "layer.*"): (
+    ("xlnet", "unused", "layer.*"): (
         "meant", "biases of segments, which are used only if token_type_ids are given",
     ),
     ("led", "grad_exists", "encoder.layers.*_global"): ("meant", _GLOBAL),
@@ -37,6 +40,47 @@ VERDICTS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("poolformer", "grad_exists", "encoder.block.3.0*"): (
         "true", f"{_SMALL}: pooling minus its input is 0",
     ),
+    ("CLIPText", "zero_initialization", ""): (
+        "true", "proj is zero until a checkpoint is loaded",
+    ),
+    ("CNNLSTMGesture", "grad_exists", "lstm"): ("true", _ONE_STEP),
+    ("CaptchaNet", "grad_exists", "lstm"): ("true", _ONE_STEP),
+    ("CRNNStrip", "grad_exists", "gru"): ("true", _ONE_STEP),
+    ("SequencePredictor", "grad_exists", "lstm?"): ("true", _ONE_STEP),
+    ("MLPUnbatched", "grad_exists", "rnn"): ("true", _ONE_STEP),
+    ("DecoderOnlyMasks", "uncalled_modules", "layer"): (
+        "true", "nn.TransformerDecoder copies the layer that it gets",
+    ),
+    ("WaveNet", "grad_exists", "residuals.9"): ("true", "the last residual is not used"),
+    ("ProtoNet", "uncalled_modules", "encoder.1"): (
+        "meant", "one encoder for the support set and for the queries",
+    ),
+    ("LSTMTagger", "batch_independent", ""): ("false", _TIMES),
+    ("AdjFirst", "low_variance", ""): ("false", _NODES),
+    ("GCN", "low_variance", ""): ("false", _NODES),
+    ("CLIPText", "all_zero", ""): ("true", "proj is zero until a checkpoint is loaded"),
+    ("NeuralODE", "saturated_activation", "f.1"): (
+        "true", "the state grows over the steps of the solver",
+    ),
+    ("STFTDenoiser", "saturated_activation", "mask"): (
+        "true", "magnitudes of a spectrum that are not scaled",
+    ),
+    **dict.fromkeys(
+        (
+            (f"timm:{name}", "zero_initialization", "*")
+            for name in (
+                "efficientvit_m0", "mobilevit_xxs", "regnety_002", "resnet10t", "test_byobnet",
+                "test_nfnet", "test_resnet",
+            )
+        ),
+        ("meant", "the last layer of each residual branch starts with zeros"),
+    ),
+    ("timm:test_nfnet", "grad_exists", "stages.3.0.attn_last"): (
+        "meant", "the gain after it starts with zero",
+    ),
+    ("WindowAttentionNet", "vanishing_gradient", ""): (
+        "false", "the gradient of a bias that softmax centres, after four layers",
+    ),
 }  # fmt: skip
 
 FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
@@ -44,12 +88,28 @@ FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
         "fault", "called only by a generator that is not read",
     ),
     ("out_callables", "uncalled_modules", "fc"): ("fault", "returned, but not called"),
-    ("in_none_at_all", "grad_exists", "fc"): ("true", "its input is a parameter of zeros"),
+    ("in_none_at_all", "zero_initialization", ""): (
+        "true", "its input is a parameter of zeros",
+    ),
+    ("func_ensemble", "grad_norm", ""): ("true", "copies of its weights are used instead"),
+    ("param_zero_elements", "grad_norm", ""): ("true", "its parameters have no elements"),
     ("tensor_low_precision", "grad_exists", "*"): ("fault", "its output goes through an argmax"),
     ("tensor_zero_elements", "grad_exists", "fc"): ("fault", "a batch of no samples"),
     ("tensor_inference_and_meta", "finite", ""): ("fault", "it returns x / 0"),
     ("flow_data_dependent", "uncalled_modules", "experts.2"): ("true", _EXPERT),
-    ("flow_exception_caught", "grad_exists", "fast"): ("fault", "its result is not used"),
+    ("flow_exception_caught", "*", "fast*"): ("fault", "its result is not used"),
+    ("tensor_numpy", "cut_off", ""): ("fault", "its output goes through numpy"),
+    ("tensor_inference_and_meta", "cut_off", ""): ("fault", "runs in inference mode"),
+    ("attn_encoder_padding", "cut_off", ""): ("fault", "runs under no_grad"),
+    ("call_registered_in_forward", "unregistered_parameters", "late.*"): (
+        "true", "forward registers it, after an optimizer would be made",
+    ),
+    ("call_deepcopy", "unregistered_parameters", "Linear"): (
+        "true", "forward makes a copy of a layer, whose gradient is lost",
+    ),
+    ("state_parameter_changes", "unregistered_parameters", "grown"): (
+        "true", "forward replaces a parameter by a larger one",
+    ),
     ("flow_grad_modes", "grad_exists", "teacher"): ("fault", "runs under no_grad"),
     ("grad_under_no_grad", "batch_independent", ""): (
         "fault", "it trains on the batch before it computes its output",
@@ -67,6 +127,18 @@ FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
         "fault", "a hook scales all samples by an element of the first",
     ),
     ("name_500_siblings", "grad_exists", "*"): ("true", "a ReLU after it is always 0"),
+    ("param_views", "tied_weights", "flat"): (
+        "true", "a flat parameter and one that is a view of it: both are trained",
+    ),
+    ("name_not_identifiers", "vanishing_gradient", "*"): (
+        "true", "a chain of layers with the default initialization",
+    ),
+    ("name_unicode", "vanishing_gradient", "*"): (
+        "true", "a chain of layers with the default initialization",
+    ),
+    ("name_control_characters", "vanishing_gradient", "*"): (
+        "true", "a chain of layers with the default initialization",
+    ),
     ("param_lazy", "*", "unused"): ("fault", "never called"),
     ("state_batch_norm_training", "batch_independent", ""): (
         "fault", "a BatchNorm that stays in train mode",
@@ -91,9 +163,17 @@ FAULTS: dict[tuple[str, str, str], tuple[str, str]] = {
 }  # fmt: skip
 
 
-def verdict_of(name, row):
-    """Return (verdict, why) of a finding, or None if it was not reviewed."""
-    for (model, rule, target), said in {**VERDICTS, **FAULTS}.items():
-        if all(map(fnmatchcase, (name, row["rule"], row["target"]), (model, rule, target))):
-            return said
+def verdict_of(model, diagnosis, keys=(*VERDICTS, *FAULTS)):
+    """Return (verdict, why) of a diagnosis, or None if it was not reviewed.
+
+    The second part of a key matches the cause of the diagnosis, or the name of one of its rules.
+    """
+    causes = {diagnosis["cause"], *diagnosis["rules"]}
+    for name, cause, target in keys:
+        if (
+            fnmatchcase(model, name)
+            and any(fnmatchcase(one, cause) for one in causes)
+            and fnmatchcase(diagnosis["target"], target)
+        ):
+            return {**VERDICTS, **FAULTS}[name, cause, target]
     return None

@@ -13,20 +13,59 @@ from hookcli.models.nested import map_tensors
 from hookcli.spec.hooks import FunctionRef
 
 
-def call(argument: FunctionRef | dict[str, FunctionRef], tools: Tools) -> Callable[[Event], Any]:
-    """Call the function. If it returns a value other than None, that replaces the value.
+class CalledFunction:
+    """The action: calls a function with an event. `function_of` tells which function that is."""
 
-    For a pair for saved tensors, the event tells which function to call.
-    """
+    __slots__ = ("_do", "function")
+
+    def __init__(self, function: Callable[..., Any], do: Callable[[Event], Any]) -> None:
+        self.function, self._do = function, do
+
+    def __call__(self, event: Event) -> Any:
+        """Call the function."""
+        return self._do(event)
+
+
+class CalledPair:
+    """A pair of functions for saved tensors: the event tells which one to call."""
+
+    __slots__ = ("pack", "unpack")
+
+    def __init__(self, pack: CalledFunction, unpack: CalledFunction) -> None:
+        self.pack, self.unpack = pack, unpack
+
+    def of(self, event: Event) -> CalledFunction:
+        """Return the one that this event is for."""
+        return self.unpack if event.node == "unpack" else self.pack
+
+    def __call__(self, event: Event) -> Any:
+        """Call the function."""
+        return self.of(event)(event)
+
+
+def function_of(action: Callable[[Event], Any], event: Event) -> Callable[..., Any] | None:
+    """Return the user's function that an action calls; None if it is an action of hookcli's own."""
+    if isinstance(action, CalledPair):
+        action = action.of(event)
+    return action.function if isinstance(action, CalledFunction) else None
+
+
+def call(
+    argument: FunctionRef | dict[str, FunctionRef], tools: Tools
+) -> CalledFunction | CalledPair:
+    """Call the function. If it returns a value other than None, that replaces the value."""
     if isinstance(argument, dict):
-        pack, unpack = (call(argument[name], tools) for name in ("pack", "unpack"))
-        return lambda event: (unpack if event.node == "unpack" else pack)(event)
+        return CalledPair(_call(argument["pack"], tools), _call(argument["unpack"], tools))
+    return _call(argument, tools)
+
+
+def _call(argument: FunctionRef, tools: Tools) -> CalledFunction:
     function = tools.function(argument.function, tools.place)
     if argument.signature == "event":
-        return function
+        return CalledFunction(function, function)
     if argument.function.startswith("torch.ops."):
-        return _operator(function)
-    return lambda event: function(*event.arguments)
+        return CalledFunction(function, _operator(function))
+    return CalledFunction(function, lambda event: function(*event.arguments))
 
 
 def _operator(function: Callable[..., Any]) -> Callable[[Event], Any]:

@@ -7,12 +7,11 @@ import pdb
 from collections.abc import Callable
 from typing import Any, Literal, TextIO
 
-from torch.utils._python_dispatch import _disable_current_modes
-
 from hookcli.actions.event import Event
 from hookcli.actions.tools import Tools
 from hookcli.errors import LeftDebugger
 from hookcli.spec.request import Terminal
+from hookcli.torch_private import disable_current_modes
 
 
 def breakpoint_(_argument: None, tools: Tools) -> Callable[[Event], None]:
@@ -59,7 +58,7 @@ class Debugger(pdb.Pdb):
         before = os.pread(self._prompt_fd, 1, 0)
         os.pwrite(self._prompt_fd, b"\1", 0)
         try:
-            with _disable_current_modes():
+            with disable_current_modes():
                 super().interaction(*given)
         finally:
             self._screen.flush()

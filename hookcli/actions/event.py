@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from hookcli.operators.operator_run import OperatorRun
+
 
 @dataclass(slots=True)
 class Event:
@@ -28,6 +30,7 @@ class Event:
     module: Any
     value: Any
     native: Callable[[Any], tuple[Any, ...]]  # from the value to PyTorch's own arguments
+    operator: OperatorRun | None = None  # what ran, for actions that read an operator's inputs
     stats: dict[str, Any] | None = None  # the result of `stats`, by paths of tensors in `value`
     findings: list[str] = field(default_factory=list)
 

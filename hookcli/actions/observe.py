@@ -7,12 +7,13 @@ from collections.abc import Callable, Collection
 from typing import Any, TypeAlias
 
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.actions.event import Event
+from hookcli.actions.first_operator import FirstOperator
 from hookcli.actions.output_folder import open_folder
 from hookcli.actions.tools import Tools
 from hookcli.models.nested import dtype_name, leaves, shape_of
+from hookcli.torch_private import disable_current_modes
 
 Do: TypeAlias = Callable[[Event], None]
 
@@ -67,7 +68,7 @@ def _values(tensor: torch.Tensor, tools: Tools) -> str:
     if figures is None:
         return ""
     if tensor.layout is torch.strided and 0 < tensor.numel() <= _FEW:
-        with torch.no_grad(), _disable_current_modes():
+        with torch.no_grad(), disable_current_modes():
             return f" = {_list(tensor.detach().tolist())}"
     shown = {name: figures[name] for name in _FIGURES}
     shown |= {name: figures[name] for name in _COUNTS if figures[name]}
@@ -85,9 +86,15 @@ def _short(value: Any) -> str:
 
 
 def assert_finite(_argument: None, tools: Tools) -> Do:
-    """Raise at the first NaN or Inf."""
+    """Raise at the first NaN or Inf; of operators, at the first that made it."""
+    operators = FirstOperator()
 
     def do(event: Event) -> None:
+        if event.operator is not None:
+            found = operators.look(event.operator, event.step)
+            if found is not None:
+                raise NotFiniteError(f"{found} ({tools.place})")
+            return
         for path, tensor, _ in leaves(event.value):
             figures = tools.statistics(tensor)
             if figures is None or not (figures["nans"] or figures["infs"]):
@@ -127,7 +134,7 @@ def save(directory: str | None, tools: Tools) -> Do:
     folder = open_folder(directory or "hookcli-saved", tools)
 
     def do(event: Event) -> None:
-        with torch.no_grad(), _disable_current_modes():
+        with torch.no_grad(), disable_current_modes():
             tensors: dict[str, torch.Tensor] = {}
             for path, t, _ in leaves(event.value):
                 tensors[_key(path, tensors)] = t.detach().to_dense().contiguous().clone()

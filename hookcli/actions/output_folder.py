@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -12,10 +13,13 @@ import torch
 from hookcli.actions.tools import Tools
 from hookcli.errors import RequestError
 from hookcli.models import places
+from hookcli.models.files.missing_library import require_libraries
 from hookcli.spec.working_folder import WRITE_HINT, obstacle, parts_below, refused_folder
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# Windows has none of these flags; `_opened` refuses a system without them.
+_SAFELY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY
 
 
 class Folder(Protocol):
@@ -30,9 +34,11 @@ def open_folder(path: str, tools: Tools) -> Folder:
 
     Raises
     ------
-    RequestError : it cannot be created. With --data-only also if it is not below the working
-        folder, or if a symbolic link leads to it.
+    RequestError : it cannot be created, or the model's environment lacks the libraries that write
+        tensors. With --data-only also if it is not below the working folder, or if a symbolic link
+        leads to it.
     """
+    require_libraries("saving tensors", ("safetensors", "numpy"), tools.place)
     return ConfinedFolder(path, tools.place) if tools.data_only else AnyFolder(path, tools.place)
 
 
@@ -121,14 +127,21 @@ def _identity(stat_result: os.stat_result) -> tuple[int, ...]:
 
 
 def _opened(parts: tuple[str, ...]) -> int:
-    """Return a descriptor of the folder with this path below the working folder."""
-    folder = os.open(places.START, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """Return a descriptor of the folder with this path below the working folder.
+
+    Raises
+    ------
+    OSError : it cannot be opened, or the system cannot open it without following links.
+    """
+    if os.open not in os.supports_dir_fd:
+        raise OSError(errno.ENOSYS, "this system cannot open a folder without following links")
+    folder = os.open(places.START, _FOLDER | getattr(os, "O_CLOEXEC", 0))
     for part in parts:
         above = folder
         try:
             with suppress(FileExistsError):
                 os.mkdir(part, dir_fd=above)
-            folder = os.open(part, _DIRECTORY, dir_fd=above)
+            folder = os.open(part, _FOLDER | _SAFELY, dir_fd=above)
         finally:
             os.close(above)
     return folder

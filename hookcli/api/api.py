@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hookcli.api.loop import Attached
     from hookcli.spec.request import Command, Mode, Spec
 
-    Loss = str | Callable[[Any], torch.Tensor]
+    Loss = str | Callable[..., torch.Tensor]
     Path = str | os.PathLike[str]
 
 
@@ -67,8 +67,10 @@ def inspect(
         The model, on any device. It runs with real tensors.
     batch : Any, optional
         The inputs of `model.forward`: a tuple is passed as positional arguments, a mapping as
-        keyword arguments, anything else as one argument. Default: the inputs of the configuration,
-        else those that the model declares (`example_inputs`, `dummy_inputs`, …).
+        keyword arguments, anything else as one argument. Of a DataLoader or another iterable, the
+        first batch. The last item of a tuple that `forward` has no parameter for is the target of
+        the loss. Default: the inputs of the configuration, else those that the model declares
+        (`example_inputs`, `dummy_inputs`, …).
     mode : {"train", "eval", "as-is"}, optional
         The mode of the model during the run. Default: the configuration's; without one "eval", or
         "train" if the configuration has hooks that fire in backward.
@@ -133,8 +135,10 @@ def grads(
         The inputs, as in `inspect`.
     loss : str or callable, default "probe"
         The scalar that backward starts from: "probe" (each output multiplied with seeded random
-        numbers), "sum", "mean", "output:PATH", "file.py:function", or a function that is called
-        with the output and returns a tensor of one element.
+        numbers), "sum", "mean", "output:PATH", "file.py:function", a loss of torch.nn such as
+        "cross_entropy(label_smoothing=0.1)", "labels", "training_step", or a function of (output),
+        (output, target) or (output, batch) that returns a tensor of one element. The target is the
+        second part of the batch.
     steps : int, optional
         The number of steps. If it is greater than 1, an optimizer updates the parameters after
         each backward (SGD with lr 0.01, unless the configuration names another). Default: the
@@ -229,12 +233,24 @@ def _run(
     loss: Loss | None,
     **flags: Any,
 ) -> PrintableReport:
-    from hookcli.api.live import run_live
-
     text = loss if isinstance(loss, str) and loss != "probe" else None
     spec = _spec(command, model, config, loss=text, **flags)
+    from hookcli.api.live import run_live
+
     function = None if loss is None or isinstance(loss, str) else loss
-    return printable(run_live(model, batch, spec, loss=function))
+    probes = None
+    if spec.probes:
+        from hookcli.run.checked_run import CheckedRun
+
+        probes = CheckedRun(spec, function)
+    return _judged(run_live(model, batch, spec, loss=function, probes=probes))
+
+
+def _judged(report: rows.Report) -> PrintableReport:
+    """Return the report with its verdict, unless its command shows no values."""
+    from hookcli.diagnosis.diagnose import with_verdict
+
+    return printable(with_verdict(report))
 
 
 def _spec(
@@ -245,6 +261,9 @@ def _spec(
     stream: str | None = None,
     **run: Any,
 ) -> Spec:
+    from hookcli.torch_private import check_torch
+
+    check_torch()
     from hookcli.api.live import source_of
     from hookcli.config.merge import Flags, spec_of
 
@@ -306,12 +325,12 @@ def attach(
     ...     train(model, optimizer)  # doctest: +SKIP
     >>> print(recording.report())  # doctest: +SKIP
     """
+    spec = _spec(command, model, config, stream=None if stream is None else str(stream))
     from hookcli.api.loop import Attached
 
-    spec = _spec(command, model, config, stream=None if stream is None else str(stream))
     optimizers: tuple[torch.optim.Optimizer, ...] = ()
     if isinstance(optimizer, Sequence):
         optimizers = tuple(optimizer)
     elif optimizer is not None:
         optimizers = (optimizer,)
-    return Attached(model, spec, optimizers=optimizers, scaler=scaler, shown=printable)
+    return Attached(model, spec, optimizers=optimizers, scaler=scaler, shown=_judged)

@@ -36,8 +36,9 @@ def check_named(
         command = [sys.executable, "-m", "hookcli", "check", "-f", "json", "-q"]
         command += [] if file is None else ["-c", file]
         for name, value in flags.items():
+            values = value if isinstance(value, list | tuple) else [value]
             if value is not None and (name, value) != ("loss", "probe"):
-                command.append(f"--{name}={_text(name, value)}")
+                command += [f"--{name}={_text(name, item)}" for item in values]
         command += [f"--input={text}" for text in _inputs(inputs)]
         command += ["--", source]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

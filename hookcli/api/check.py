@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hookcli.api.api import PrintableReport
-from hookcli.sentences import unknown
 
 if TYPE_CHECKING:
     import os
@@ -18,10 +17,9 @@ if TYPE_CHECKING:
     from hookcli.config.config import Config
     from hookcli.report.findings import CheckRow
     from hookcli.rules.verdict import FailOn
-    from hookcli.spec.checks import CheckSpec
     from hookcli.spec.request import Mode, Spec
 
-    Loss = str | Callable[[Any], torch.Tensor]
+    Loss = str | Callable[..., torch.Tensor]
     Checks = str | os.PathLike[str] | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
 
 
@@ -132,12 +130,15 @@ def check(
     if isinstance(model, str):
         from hookcli.api.by_name import check_named
 
-        flags = {"loss": loss, "steps": steps, "mode": mode, "seed": seed}
+        flags = {"loss": loss, "steps": steps, "mode": mode, "seed": seed, "rule": rules}
         report, level = check_named(model, config, inputs, flags, fail_on)
         return _checked(report, rules, level)
     configuration = _read(config)
     spec, text = _spec(model, configuration, loss, steps=steps, mode=mode, seed=seed)
-    spec = _only(spec, rules)
+    if rules is not None:
+        from hookcli.config.chosen_rules import only
+
+        spec = only(spec, rules, "rules")
     report = _run(model, inputs, spec, None if text else loss)
     level = fail_on or (configuration.fail_on if configuration is not None else None) or "error"
     return _checked(report, rules, level)
@@ -157,6 +158,9 @@ def _read(config: Checks | None) -> Config | None:
 def _spec(
     model: nn.Module, configuration: Config | None, loss: Loss, **run: Any
 ) -> tuple[Spec, str | None]:
+    from hookcli.torch_private import check_torch
+
+    check_torch()
     from hookcli.api.live import source_of
     from hookcli.config.merge import Flags, spec_of
 
@@ -166,61 +170,18 @@ def _spec(
     return spec_of("check", configuration, flags), text
 
 
-def _only(spec: Spec, names: Sequence[str] | None) -> Spec:
-    """Return the request with the checks of these rules only; missing checks are added.
-
-    Raises
-    ------
-    RequestError : a rule is unknown, or requires options.
-    """
-    if names is None:
-        return spec
-    from hookcli.rules.catalogue import probes_of
-
-    checks: list[CheckSpec] = []
-    for name in dict.fromkeys(names):
-        checks += [check for check in spec.checks if check.rule == name] or [_default_check(name)]
-    suppressions = tuple(entry for entry in spec.suppressions if entry.rule in names)
-    return dataclasses.replace(
-        spec, checks=tuple(checks), suppressions=suppressions, probes=probes_of(tuple(checks))
-    )
-
-
-def _default_check(name: str) -> CheckSpec:
-    """Return a check of this rule with its default options."""
-    from hookcli.errors import RequestError
-    from hookcli.rules.catalogue import CATALOGUE
-    from hookcli.spec.checks import CheckSpec
-    from hookcli.text import nearest, try_instead
-
-    rule = CATALOGUE.get(name)
-    if rule is None:
-        raise RequestError(
-            unknown("rule", name),
-            place="rules",
-            hint=try_instead(nearest(name, CATALOGUE), "run `hookcli list rules`"),
-        )
-    required = [option.name for option in rule.options if option.required]
-    if required:
-        raise RequestError(
-            f"rule '{name}' requires {' and '.join(required)}",
-            place="rules",
-            hint=f"add it to the checks: `{rule.example}`",
-        )
-    return CheckSpec(name)
-
-
 def _run(model: nn.Module, inputs: Any, spec: Spec, loss: Loss | None) -> Any:
     from hookcli.api.live import run_live
+    from hookcli.diagnosis.diagnose import with_verdict
     from hookcli.report.files import with_saved
     from hookcli.rules.judge import judge_report
-    from hookcli.run.probes.probes import Probes
+    from hookcli.run.checked_run import CheckedRun
 
     checks = tuple(with_saved(check_spec) for check_spec in spec.checks)
     function = None if isinstance(loss, str) else loss
-    probes = Probes(spec, function)
+    probes = CheckedRun(spec, function)
     report = run_live(model, inputs, spec, loss=function, probes=probes)
-    return judge_report(report, checks, spec.suppressions)
+    return with_verdict(judge_report(report, checks, spec.suppressions))
 
 
 def _checked(report: Any, rules: Sequence[str] | None, fail_on: FailOn) -> CheckedReport:

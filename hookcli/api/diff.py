@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from hookcli.spec.request import Mode
 
-    Loss = str | Callable[[Any], torch.Tensor]
+    Loss = str | Callable[..., torch.Tensor]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -93,6 +93,9 @@ def diff(
     >>> difference = hookcli.diff(model, quantized, images, tolerances=1e-3)  # doctest: +SKIP
     >>> assert difference.same, difference  # doctest: +SKIP
     """
+    from hookcli.torch_private import check_torch
+
+    check_torch()
     from hookcli.api.live import source_of
     from hookcli.api.live_diff import diff_live
     from hookcli.comparison.tolerance import Tolerances

@@ -11,10 +11,13 @@ import torch
 from torch import nn
 
 from hookcli.errors import RequestError
+from hookcli.hooks.backends import check_torch_has
 from hookcli.inputs.declared import declarations
+from hookcli.inputs.split import split_batch
 from hookcli.models import module_tree
 from hookcli.models.backend import backend_of
-from hookcli.models.batch import Batch, as_batch, map_batch, misfit
+from hookcli.models.batch import Batch, map_batch, misfit
+from hookcli.models.existing_hooks.find import existing_hooks
 from hookcli.models.failures import message_of
 from hookcli.models.nested import describe
 from hookcli.models.python.libraries import load_libraries
@@ -23,9 +26,17 @@ from hookcli.report.recording import Recording
 from hookcli.report.report import Inputs, Origin, Report
 from hookcli.report.sinks import Kept
 from hookcli.run.assemble import assemble, run_info
-from hookcli.run.batch.candidates import given as given_inputs, no_batch, not_used
+from hookcli.run.batch.candidates import (
+    floating_dtype,
+    given as given_inputs,
+    no_batch,
+    not_used,
+    takes_any_batch,
+)
+from hookcli.run.batch.functions import take_first
+from hookcli.run.batch.targets import target_fields, with_target
 from hookcli.run.hook_engine.build import engine_for
-from hookcli.run.loss import Loss
+from hookcli.run.losses.criterion import Loss
 from hookcli.run.neutrality.model_state import preserve_state
 from hookcli.run.observe.observer import Observer
 from hookcli.run.prepare import tap_scripted
@@ -34,13 +45,16 @@ from hookcli.run.seeds import generators_kept, seed_all
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Spec
 from hookcli.text import first_line
+from hookcli.torch_private import MEMORY, check_feature
 
 if TYPE_CHECKING:
-    from hookcli.run.probes.probes import Probes
+    from hookcli.run.checked_run import CheckedRun
 
 
-def batch_for(root: nn.Module, given: Any, seed: int, warnings: list[str]) -> tuple[Origin, Batch]:
+def batch_for(root: nn.Module, given: Any, spec: Spec, warnings: list[str]) -> tuple[Origin, Batch]:
     """Return the given batch, or else the first batch that the model declares.
+
+    Of a loader, it is the first batch.
 
     Raises
     ------
@@ -48,8 +62,9 @@ def batch_for(root: nn.Module, given: Any, seed: int, warnings: list[str]) -> tu
     """
     name = type(root).__name__
     if given is not None:
-        batch = as_batch(given)
-        problem = misfit(root, batch)
+        first = take_first(given, spec.run.batch_size, type(given).__name__, name)
+        batch = split_batch(root, first)
+        problem = None if takes_any_batch(spec) else misfit(root, batch)
         if problem is not None:
             raise RequestError(
                 f"{name}.forward does not accept this batch: {problem}",
@@ -57,14 +72,14 @@ def batch_for(root: nn.Module, given: Any, seed: int, warnings: list[str]) -> tu
                 hint="pass a tuple for positional arguments, a mapping for keyword arguments",
             )
         return "given", batch
-    seed_all(seed)
+    seed_all(plan(spec).seed)
     candidates = declarations(
         root, None, lambda name, reason: warnings.append(not_used(name, reason))
     )
-    first = next(candidates, None)
-    if first is None:
+    declared = next(candidates, None)
+    if declared is None:
         raise no_batch(root, name)
-    return "declared", first.batch
+    return "declared", declared.batch
 
 
 def _batch_of(root: nn.Module, given: Any, spec: Spec, warnings: list[str]) -> tuple[Origin, Batch]:
@@ -79,7 +94,7 @@ def _batch_of(root: nn.Module, given: Any, spec: Spec, warnings: list[str]) -> t
             device, batch = device_of(root), candidate.batch
             move = device not in {"cpu", "several"}
             return "given", map_batch(batch, lambda t: t.to(device)) if move else batch
-    return batch_for(root, given, plan(spec).seed, warnings)
+    return batch_for(root, given, spec, warnings)
 
 
 def _copy(root: Any, spec: Spec, warnings: list[str]) -> nn.Module:
@@ -116,7 +131,7 @@ def run_live(
     *,
     loss: Loss | None = None,
     observers: Callable[[Recording], Sequence[Observer]] = lambda recording: (),
-    probes: Probes | None = None,
+    probes: CheckedRun | None = None,
 ) -> Report:
     """Run a module as the request says, restore its state, and return the report.
 
@@ -132,12 +147,18 @@ def run_live(
     check_module(root)
     started = time.perf_counter()
     warnings: list[str] = []
+    check_torch_has(spec.hooks)
+    if spec.run.memory:
+        check_feature(MEMORY, "run.memory")
     load_libraries(spec.libraries)
     recording, sink = Recording(), Kept()
     written: list[str] = []
     settings = plan(spec)
+    hooks = existing_hooks(root)
     with generators_kept():
         origin, batch = _batch_of(root, given, spec, warnings)
+        floating = floating_dtype(root, spec)
+        batch = with_target(batch, spec, root, floating, warnings.append)
     if is_scripted(root):
         root = _copy(root, spec, warnings)
     model = backend_of(root)
@@ -145,6 +166,7 @@ def run_live(
         origin=origin,
         args=tuple(describe(a) for a in batch.args),
         kwargs={k: describe(v) for k, v in batch.kwargs.items()},
+        **target_fields(batch),
     )
     with preserve_state(root, written):
         engine = engine_for(spec, sink)
@@ -170,6 +192,7 @@ def run_live(
         source=source_of(root),
         run=run_info(spec, settings.mode, recording, tensors="real", device=device_of(root)),
         inputs=inputs,
+        hooks=hooks,
         warnings=warnings,
         started=started,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,15 +16,16 @@ from hookcli.comparison.locate import locate
 from hookcli.comparison.tolerance import Tolerances
 from hookcli.errors import HookcliError, ModelError
 from hookcli.models.batch import Batch, map_batch
+from hookcli.report.path_ends.end_rows import CUT
 from hookcli.report.recording import Recording
 from hookcli.report.report import Report
 from hookcli.run.batch.candidates import floating_dtype
+from hookcli.run.checked_run import CheckedRun
 from hookcli.run.diff.capture import TensorCapture, compare_tensors
 from hookcli.run.diff.sketches import SketchObserver
-from hookcli.run.loss import Loss
+from hookcli.run.losses.criterion import Loss
 from hookcli.run.observe.observer import Observer
 from hookcli.run.seeds import generators_kept
-from hookcli.spec.plan import plan
 from hookcli.spec.request import Spec
 
 _PARTS = ("inputs", "outputs")
@@ -58,7 +60,7 @@ class _Live:
     ) -> None:
         self._models, self._spec, self._loss = (a, b), spec, loss
         with generators_kept():
-            _, self._batch = batch_for(a, given, plan(spec).seed, [])
+            _, self._batch = batch_for(a, given, spec, [])
 
     def _batch_of(self, side: int) -> Batch:
         """Return a copy of the batch, since a forward may write to it; for B in B's dtype."""
@@ -76,9 +78,17 @@ class _Live:
 
     def run(self, side: int) -> Report:
         """Return the report of one side (0 is A, 1 is B), with its sketches."""
-        return self._run(side, lambda recording: (SketchObserver(recording.measured),))
+        return self._run(
+            side, lambda recording: (SketchObserver(recording.measured),), self._probes()
+        )
 
-    def _run(self, side: int, observers: Any) -> Report:
+    def _probes(self) -> CheckedRun | None:
+        """Return the probe that finds where gradients end, if they are compared."""
+        if self._spec.command != "grads":
+            return None
+        return CheckedRun(replace(self._spec, probes=(CUT,)), self._loss)
+
+    def _run(self, side: int, observers: Any, probes: CheckedRun | None = None) -> Report:
         name = "AB"[side]
         try:
             report = run_live(
@@ -87,6 +97,7 @@ class _Live:
                 self._spec,
                 loss=self._loss,
                 observers=observers,
+                probes=probes,
             )
         except HookcliError as error:
             error.message = f"{name}: {error.message}"

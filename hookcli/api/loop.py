@@ -22,10 +22,13 @@ from torch.optim.optimizer import (
 
 from hookcli.api.live import check_module, device_of, source_of
 from hookcli.api.loop_clock import LoopClock, Scales
+from hookcli.api.step_gradients import StepGradients
 from hookcli.catalogue.kind import Stage
 from hookcli.errors import RequestError
 from hookcli.hooks.attach.engine import Queue
+from hookcli.hooks.backends import check_torch_has
 from hookcli.models.backend import backend_of
+from hookcli.models.existing_hooks.find import existing_hooks
 from hookcli.models.model import Call
 from hookcli.models.nested import describe, leaves
 from hookcli.models.python.libraries import load_libraries
@@ -77,7 +80,9 @@ class Attached:
         self._shown = shown
         self._plan = replace(plan(spec), mode="as-is")
         self._model = backend_of(root)
+        self._hooks = existing_hooks(root)
         self._optimizers = optimizers
+        check_torch_has(spec.hooks)
         load_libraries(spec.libraries)
         self._sink: Sink = Kept(most) if spec.stream is None else StreamedSink(spec.stream)
         self._clock = build_context(spec, self._sink, LoopClock)
@@ -93,8 +98,7 @@ class Attached:
         self._noting = True  # whether calls become rows
         self._opened = False  # whether a forward has begun in this step
         self._forwards = 0  # in this step
-        # Whether gradients were noted before an optimizer's step; otherwise `report` notes them.
-        self._noted = False
+        self._gradients = StepGradients(self._model)
         at_end = [hook for hook in self._engine.hooks if hook.kind.stage is Stage.BACKWARD]
         self._callbacks = Queue(at_end) if at_end else None
 
@@ -148,8 +152,8 @@ class Attached:
             return
         self._clock.optimizing = True
         if self._spec.command == "grads":
-            self._recording.gradients[:] = [note_gradients(self._model, None)]
-            self._noted = True
+            own = (p for group in optimizer.param_groups for p in group["params"])
+            self._gradients.note(self._clock.step, own)
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         """End a step of the loop with the optimizer's step, if there is one optimizer."""
@@ -164,9 +168,17 @@ class Attached:
 
         Call it at the end of each step if no optimizer, or more than one, was given to `attach`.
         """
+        self._note_gradients()
         self._engine.start_step(self._clock.step + 1)
         self._opened, self._forwards = False, 0
         self._note_no_more()
+
+    def _note_gradients(self) -> None:
+        """Note the gradients of the current step, which no optimizer notes."""
+        if self._spec.command != "grads" or self._optimizers or not self._opened:
+            return
+        if any(info.tensor.grad is not None for info in self._model.parameters()):
+            self._gradients.note(self._clock.step)
 
     def _note_no_more(self) -> None:
         """Stop adding rows: the report has those of the first forwards of the first step."""
@@ -224,7 +236,7 @@ class Attached:
         Returns
         -------
         PrintableReport
-            The layers of the first step, the events of all steps, and the gradients of the last.
+            The layers of the first step, and the events and gradients of all steps.
         """
         if self._report is not None:
             return self._report
@@ -234,8 +246,11 @@ class Attached:
             recording.events = self._sink.so_far()
         if not ended and isinstance(self._sink, StreamedSink):
             recording.streamed = self._sink.so_far()
-        if self._spec.command == "grads" and not self._noted:
+        self._note_gradients()
+        if self._spec.command == "grads" and self._gradients.empty:
             recording.gradients = [note_gradients(self._model, None)]
+        elif self._spec.command == "grads":
+            self._gradients.record(recording)
         take_inventory(self._model, recording, self._before)
         report = assemble(
             self._model,
@@ -246,7 +261,13 @@ class Attached:
                 self._spec, "as-is", recording, tensors="real", device=device_of(self._model.root)
             ),
             inputs=self._inputs,
-            warnings=[*unjudged(self._spec), *self._scales.notes(), *self._unclosed()],
+            hooks=self._hooks,
+            warnings=[
+                *unjudged(self._spec),
+                *self._scales.notes(),
+                *self._gradients.warnings(),
+                *self._unclosed(),
+            ],
             started=self._started,
         )
         steps, seed = self._clock.step + self._opened, torch.initial_seed()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from hookcli.catalogue.kind import Phase
 from hookcli.hooks.context import Context
+from hookcli.torch_private import current_graph_task_id
 
-_in_backward = torch._C._current_graph_task_id
+_in_backward = current_graph_task_id
 
 
 class LoopClock(Context):

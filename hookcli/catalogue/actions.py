@@ -66,6 +66,8 @@ class Action(ActionFacts):
     foreign : whether it runs the user's own code.
     averages : whether it averages a bucket of gradients; then it works with kinds that do.
     asks : whether it asks the user at a terminal.
+    reads_inputs : whether it reads the inputs of operators, as they were before.
+    clips : whether it only changes values beyond its limit.
 
     """
 
@@ -75,6 +77,8 @@ class Action(ActionFacts):
     foreign: bool = False
     averages: bool = False
     asks: bool = False
+    reads_inputs: bool = False
+    clips: bool = False
 
 
 CATALOGUE: dict[str, Action] = {
@@ -147,6 +151,7 @@ CATALOGUE: dict[str, Action] = {
             changes=True,
             example="clamp: [-1, 1]",
             build="change:clamp",
+            clips=True,
         ),
         Action(
             name="clip_norm",
@@ -156,6 +161,7 @@ CATALOGUE: dict[str, Action] = {
             changes=True,
             example="clip_norm: 1.0",
             build="change:clip_norm",
+            clips=True,
         ),
         Action(
             name="zero",
@@ -191,6 +197,7 @@ CATALOGUE: dict[str, Action] = {
             needs_values=True,
             changes=False,
             example="assert_finite",
+            reads_inputs=True,
             build="observe:assert_finite",
         ),
         Action(

@@ -157,6 +157,10 @@ class Kind(KindFacts):
     ----------
     attach : the function that attaches it, "file:function" in hookcli/hooks/attach; `stage` tells
         with which arguments.
+    registry : the attribute of its target in which torch keeps the hooks of this kind; `_global_…`
+        is a variable of torch's module; "" if nothing lists them.
+    full : the value of `_is_full_backward_hook` with which the registry contains hooks of this
+        kind, as two kinds share one.
     example_run : the run settings that the example needs to fire, as YAML.
     at, calls : what `at` can select, and whether `calls` can select firings.
     in_all : its position in `--kinds all`. None: it changes the observed value or the run, and
@@ -182,6 +186,8 @@ class Kind(KindFacts):
     """
 
     attach: str
+    registry: str = ""
+    full: bool | None = None
     stage: Stage = Stage.MODEL
     example_run: str = ""
     at: AtRule = AtRule()

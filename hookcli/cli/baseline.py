@@ -43,8 +43,8 @@ def known(file: str) -> frozenset[str]:
         ) from None
 
 
-def write_baseline(file: str, report: Report) -> None:
-    """Write the findings of a report, one line each, sorted by rule and target.
+def write_baseline(file: str, report: Report) -> int:
+    """Write the findings of a report, one line each, sorted by rule and target; return how many.
 
     Raises
     ------
@@ -67,3 +67,4 @@ def write_baseline(file: str, report: Report) -> None:
     lines = ",\n".join(f"    {json.dumps(entry)}" for entry in ordered)
     body = f"\n{lines}\n  " if lines else ""
     write_file(Path(file), f'{{\n  "schema": "{SCHEMA}",\n  "findings": [{body}]\n}}\n')
+    return len(rows)

@@ -16,7 +16,7 @@ from hookcli.text import nearest, try_instead
 if TYPE_CHECKING:
     from hookcli.cli.requests import Request
 
-_KEYS = ("dtype", "device", "mode", "weights", "arg")
+_KEYS = ("dtype", "device", "mode", "weights", "arg", "argv", "python")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +112,11 @@ def _side_flags(side: SideText, flags: RequestFlags) -> RequestFlags:
         config=side.source if side.is_config else None,
         model=None if side.is_config else side.source,
         arg=(*flags.model.arg, *(value for key, value in side.settings if key == "arg")),
+        argv=given.get("argv", flags.model.argv),
         weights=given.get("weights"),
         device=given.get("device", flags.model.device),
         dtype=given.get("dtype", flags.model.dtype),
+        python=given.get("python", flags.model.python),
     )
     if "mode" not in given:
         return replace(flags, model=model)

@@ -66,10 +66,28 @@ def _run(request: Request, console: Console) -> int:
     if ran.rank:
         return only_this_rank(ran, request.targets, console)
     write_others(ran, request.targets)
-    targets = _possible(ran.report, request.targets, console)
+    from hookcli.diagnosis.diagnose import with_verdict
+
+    report = with_verdict(ran.report)
+    targets = _possible(report, request.targets, console)
     view = dataclasses.replace(request.view, fail_on=request.fail_on)
-    deliver(ran.report, targets, view, console)
-    return _status(ran.report, request.fail_on, console)
+    deliver(report, targets, view, console)
+    if not has_stdout(targets):
+        note_verdict(report, request.fail_on, console)
+    return _status(report, request.fail_on, console)
+
+
+def note_verdict(report: Report, fail_on: FailOn, console: Console) -> None:
+    """Print the verdict in short, for a command whose formats are all written to files."""
+    from hookcli.formats.check.rows import verdict
+    from hookcli.formats.parts.verdict import nothing_found, shown
+
+    for item in shown(report):
+        console.note(f"{item.severity}: {item.sentence}")
+    if good := nothing_found(report):
+        console.note(good)
+    if report.command == "check":
+        console.note(verdict(report, fail_on))
 
 
 def run_in_worker(

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from hookcli.catalogue.actions import CATALOGUE as ACTIONS
+from hookcli.models.sources.zoo_names import hf_folder
 from hookcli.spec.hooks import FunctionRef
-from hookcli.spec.inputs import DictSpec, FileSpec, FunctionSpec, ListSpec, Spec as Input
+from hookcli.spec.inputs import DictSpec, FileSpec, FunctionSpec, ListSpec, Spec as Input, TupleSpec
 from hookcli.spec.request import Spec
 
 
@@ -23,7 +24,7 @@ def _named(spec: Spec) -> Iterator[str]:
     yield from _with_source(spec.run.loss)
     for argument in spec.model.args:
         yield from _called(argument.value)
-    for input_spec in spec.inputs:
+    for input_spec in (*spec.inputs, *spec.run.targets):
         yield from _input(input_spec.spec)
     if isinstance(spec.run.backward.gradient, str):
         yield spec.run.backward.gradient
@@ -37,7 +38,7 @@ def _input(spec: Input) -> Iterator[str]:
         yield spec.path
     elif isinstance(spec, FunctionSpec):
         yield spec.source
-    elif isinstance(spec, ListSpec):
+    elif isinstance(spec, ListSpec | TupleSpec):
         for item in spec.items:
             yield from _input(item)
     elif isinstance(spec, DictSpec):
@@ -46,7 +47,10 @@ def _input(spec: Input) -> Iterator[str]:
 
 
 def _with_source(text: str) -> Iterator[str]:
-    """Yield `file.py:name` as it is, and its file."""
+    """Yield `file.py:name` as it is, and its file; for `hf:FOLDER` its configuration."""
+    folder = hf_folder(text)
+    if folder is not None:
+        yield (folder / "config.json").as_posix()
     yield text
     yield text.rpartition(":")[0]
 

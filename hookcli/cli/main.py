@@ -9,7 +9,8 @@ import sys
 from types import FrameType
 
 from hookcli.cli.app import run, will_run
-from hookcli.errors import InterruptedRun, Status
+from hookcli.errors import InterruptedRun, RequestError, Status
+from hookcli.worker.interpreter.choice import early_choice
 from hookcli.worker.process import end_unused, start_ahead
 from hookcli.worker.progress import screen
 
@@ -29,7 +30,8 @@ def _stop(signum: int, _frame: FrameType | None) -> None:
 def guarded(arguments: list[str]) -> int:
     """Return the command's exit status, whatever ends it."""
     _fill_standard_streams()
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, children have no status
+    if hasattr(signal, "SIGCHLD"):  # if it is ignored, children have no status
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for signal_number in _STATUS:
         if (
             signal.getsignal(signal_number) is not signal.SIG_IGN
@@ -39,8 +41,9 @@ def guarded(arguments: list[str]) -> int:
     screen.allow(encoding, quiet=not {"-q", "--quiet"}.isdisjoint(arguments))
     try:
         if will_run(arguments):
-            with contextlib.suppress(OSError):  # the run itself reports it if it cannot start
-                start_ahead()
+            # The run itself reports it if no process can be started.
+            with contextlib.suppress(OSError, RequestError):
+                start_ahead(early_choice(arguments))
         return run(arguments)
     except BrokenPipeError:
         return _closed()

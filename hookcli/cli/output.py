@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from hookcli.cli.ci import write_summary
 from hookcli.cli.errors import exit_status
+from hookcli.cli.targets.folders import add_files, check_folder_format
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.registry import FORMATS
@@ -75,7 +76,10 @@ def parse_targets(flags: OutputFlags, *, read: Sequence[str]) -> tuple[Target, .
             hint="give each format a separate file",
         )
     for target in targets:
-        if target.file is not None:
+        row = FORMATS[target.format]
+        if row.writes_folder:
+            check_folder_format(row, target.file)
+        elif target.file is not None:
             check_writable(target.file)
             _check_not_read(target.file, read)
     return tuple(targets)
@@ -91,8 +95,11 @@ def _target(text: str) -> Target:
             hint=try_instead(guess, f"choose from {', '.join(FORMATS)}"),
         )
     if given and not file:
+        what, value = ("folder", "DIR") if FORMATS[name].writes_folder else ("file", "FILE")
         raise RequestError(
-            "the name of the file is missing", place=f"-f {text}", hint=f"write `-f {name}=FILE`"
+            f"the name of the {what} is missing",
+            place=f"-f {text}",
+            hint=f"write `-f {name}={value}`",
         )
     return Target(name, _file(file) if file else None)
 
@@ -226,11 +233,20 @@ def deliver(report: Report, targets: tuple[Target, ...], view: View, console: Co
     """
     status = exit_status(verdict_of(report, view.fail_on))
     view = dataclasses.replace(view, exit_status=int(status))
+    views = [(target, view_for(target, view, console)) for target in targets]
     rendered = [
-        (target, FORMATS[target.format](report, view_for(target, view, console)))
-        for target in targets
+        (target, FORMATS[target.format](report, target_view))
+        for target, target_view in views
+        if not FORMATS[target.format].writes_folder
+    ]
+    folders = [
+        (target.file, FORMATS[target.format].files(report, target_view))
+        for target, target_view in views
+        if FORMATS[target.format].writes_folder and target.file is not None
     ]
     write_files(rendered)
+    for folder, contents in folders:
+        add_files(folder, contents)
     if any(FORMATS[target.format].has_step_summary for target in targets):
         write_summary(report, view, console)
     print_texts(rendered, console)

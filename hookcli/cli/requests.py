@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hookcli.cli.flags.options import ModelFlags, OutputFlags, RequestFlags, ViewFlags
@@ -13,15 +13,19 @@ from hookcli.cli.input_files import files_read
 from hookcli.cli.output import Target, check_stream, parse_targets
 from hookcli.config.config import Config
 from hookcli.config.constructor_args import parse_arguments
-from hookcli.config.merge import Flags, spec_of
+from hookcli.config.merge import Figures, Flags, spec_of
 from hookcli.console import Console
 from hookcli.errors import RequestError
+from hookcli.formats.names import FLOW, MEMORY_COLUMNS, TRACE, ColumnFacts
+from hookcli.formats.order import sort_key
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.models.sources.parse import check_opening, code_in, parse_source
 from hookcli.rules.verdict import FailOn
+from hookcli.spec.argv import parse_argv
 from hookcli.spec.inputs import parse_inputs
 from hookcli.spec.request import Command, Spec
+from hookcli.worker.interpreter.choice import choose, named_by_environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +55,21 @@ def request_of(
 
     """
     config = config_of(flags.model)
-    spec = spec_of(command, config, _flags(flags))
+    shown = view_of(command, view, console)
+    spec = spec_of(command, config, _flags(command, flags, shown))
     files = [*files_read(spec, flags.model.config), *(name for name in read if name)]
     targets = parse_targets(output, read=files)
     check_stream(spec.stream, targets, files)
-    shown = view_of(command, view, console)
+    if command == "inspect" and not _named(shown).isdisjoint(MEMORY_COLUMNS):
+        spec = dataclasses.replace(spec, run=dataclasses.replace(spec.run, memory=True))
     check_opening(parse_source(spec.model.source), spec.model)
     _check_gradients(spec, flags.model.config)
     timed = [target.format for target in targets if FORMATS[target.format].needs_timings]
     if timed:
         explicit = flags.run.tensors is not None or "tensors" in config.run
         spec = _timed(spec, timed[0], keep_tensors=explicit)
+    python = choose(spec.run.python)
+    spec = dataclasses.replace(spec, run=dataclasses.replace(spec.run, python=python))
     level = flags.gate.fail_on or config.fail_on or ("error" if command == "check" else "never")
     return Request(spec, targets, shown, level)
 
@@ -85,20 +93,34 @@ def config_of(flags: ModelFlags) -> Config:
     )
 
 
-def _flags(flags: RequestFlags) -> Flags:
+def _named(view: View) -> set[str]:
+    """Return the columns that a view shows or sorts by, if the user named them."""
+    return {*(view.asked or ()), *([] if view.sort is None else [sort_key(view.sort)])}
+
+
+def _figures(command: Command, names: set[str]) -> Figures | None:
+    """Return the statistics that hooks of a preset must record for these columns."""
+    table: Mapping[str, ColumnFacts] = {"trace": TRACE, "grads": FLOW}.get(command, {})
+    paths = {table[name].stat for name in names if name in table and table[name].stat}
+    return None if not paths else "norm" if paths == {("norm",)} else "all"
+
+
+def _flags(command: Command, flags: RequestFlags, view: View) -> Flags:
     model = flags.model
     return Flags(
         model=model.model,
         args=parse_arguments(model.arg) or None,
+        argv=None if model.argv is None else parse_argv(model.argv, f"--argv {model.argv}"),
         weights=model.weights,
         trust=model.trust,
         data_only=model.data_only,
         inputs=parse_inputs(model.inputs) or None,
-        run=flags.run_fields(),
+        run={"python": named_by_environment(), **flags.run_fields()},
         kinds=flags.hooks.kinds,
         stream=flags.hooks.stream,
         nproc=flags.ranks.nproc,
         parallel=flags.ranks.parallel,
+        statistics=_figures(command, _named(view)),
     )
 
 

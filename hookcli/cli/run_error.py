@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from hookcli.errors import ModelError
+from hookcli.formats.parts.summary import tree
 from hookcli.formats.parts.text import leaves_full
+from hookcli.known_failures import hint_for
 from hookcli.report.report import ErrorInfo, LayerRow, Report
 from hookcli.worker.crash import crash_hint
 
@@ -46,6 +48,8 @@ def run_error(report: Report) -> ModelError:
     if error is None:
         raise ValueError("the report has no error")
     where = f"in {error.phase}"
+    if error.phase == "loss" and report.run.loss not in {None, "probe"}:
+        where = f"in loss {report.run.loss}"
     if error.layer is not None:
         row = _row(report, error)
         name = f"'{error.layer}'" if error.layer else "the model itself"
@@ -67,13 +71,14 @@ _CHANGED = "modified by an inplace operation"  # in the message of torch
 
 
 def _hint(report: Report, error: ErrorInfo) -> str:
+    if error.hook is not None:
+        return error.hook.advice
     if report.run.tensors == "fake" and error.type in _FAKE_LIMITS:
         return "remove `--tensors fake`: this model needs the values of its tensors"
-    if error.phase == "loss" and error.type == ModelError.__name__:
-        return (
-            "check for frozen parameters, detach() and no_grad() in the model, or choose another "
-            "loss: `--loss output:PATH`, `--loss file.py:function`"
-        )
+    if error.hint is not None:
+        return error.hint
+    if error.phase == "loss":
+        return _loss_hint(report)
     if error.phase == "backward" and _CHANGED in error.message:
         return (
             "look for in-place changes of this layer's inputs or outputs, which its backward "
@@ -84,6 +89,9 @@ def _hint(report: Report, error: ErrorInfo) -> str:
             "remove what pickle refuses (a lambda, a local class, an open file), or define "
             "__getstate__ in its class"
         )
+    known = hint_for(f"{error.type}: {error.message}")
+    if known is not None:
+        return known
     if not error.inputs or error.phase != "forward":
         return "run with `-v` for the traceback"
     inputs = leaves_full(error.inputs, inputs=True)
@@ -94,3 +102,12 @@ def _hint(report: Report, error: ErrorInfo) -> str:
         f"compare the layer's inputs {inputs}{against}, or replace the batch, which was {origin}, "
         "with `--input`"
     )
+
+
+def _loss_hint(report: Report) -> str:
+    """Return the hint for a loss that raised: what it got."""
+    row = next((row for row in report.layers if row.parent is None), None)
+    output = leaves_full(row.outputs, inputs=False) if row is not None else "of the model"
+    target = None if report.inputs is None else report.inputs.target
+    got = "" if target is None else f" and the target {tree(target)}"
+    return f"compare the output {output}{got}, or pass another `--target` or `--loss`"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookcli.cli.flags.signatures import run_options
 from hookcli.errors import RequestError
+from hookcli.spec.argv import parse_argv
 
 if TYPE_CHECKING:
     from hookcli.cli.flags.options import ModelFlags, RequestFlags
@@ -51,6 +52,9 @@ def _run(flags: RequestFlags, folder: Path) -> dict[str, Any]:
         run["distributed"] = ranks
     if flags.run.loss is not None:
         run["loss"] = seen_from(folder, flags.run.loss)
+    run.pop("targets", None)
+    if flags.run.targets:
+        run["targets"] = [_input(text, folder) for text in flags.run.targets]
     return run
 
 
@@ -71,8 +75,16 @@ def _model(flags: ModelFlags, folder: Path) -> dict[str, Any]:
         from hookcli.config.constructor_args import parse_arguments
 
         section["args"] = _arguments(parse_arguments(flags.arg), folder)
+    if flags.argv is not None:
+        section["argv"] = list(parse_argv(flags.argv, f"--argv {flags.argv}"))
     if flags.weights is not None:
-        section["weights"] = seen_from(folder, flags.weights)
+        weights = Path(flags.weights)
+        inside = weights.is_dir() and not weights.is_absolute()
+        section["weights"] = (
+            Path(os.path.relpath(weights, folder)).as_posix()
+            if inside
+            else seen_from(folder, flags.weights)
+        )
     return section
 
 
@@ -93,16 +105,10 @@ def _arguments(args: tuple[Argument, ...], folder: Path) -> Any:
 
 
 def _input(text: str, folder: Path) -> str:
-    """Return the text of an input, with its file relative to the folder."""
-    from hookcli.spec.inputs import FileSpec, FunctionSpec, parse_inputs
+    """Return the text of an input, with its files relative to the folder."""
+    from hookcli.spec.inputs import with_files
 
-    (input_spec,) = parse_inputs((text,))
-    name = "" if input_spec.name is None else f"{input_spec.name}="
-    if isinstance(input_spec.spec, FileSpec):
-        return name + seen_from(folder, input_spec.spec.path)
-    if isinstance(input_spec.spec, FunctionSpec):
-        return f"{name}{seen_from(folder, input_spec.spec.source)}:{input_spec.spec.name}"
-    return text
+    return with_files(text, lambda path: seen_from(folder, path))
 
 
 def _check_model(flags: ModelFlags) -> None:
@@ -111,11 +117,12 @@ def _check_model(flags: ModelFlags) -> None:
     if model is None:
         return
     from hookcli.cli.requests import config_of
+    from hookcli.config.merge import same_model
 
     base = config_of(flags).model
-    if base is None or not (base.args or base.weights):
+    if base is None or not (base.args or base.argv or base.weights):
         return
-    if os.path.abspath(model) != base.source and model != base.source:  # noqa: PTH100
+    if not same_model(model, base.source):
         raise RequestError(
             f"the configuration has arguments or weights for another model: {base.source}",
             place=model,
@@ -128,6 +135,13 @@ def seen_from(folder: Path, source: str) -> str:
 
     An absolute path, and a name that is not a file, are unchanged.
     """
+    from hookcli.models.sources.zoo_names import hf_folder, with_folder
+
+    folder_of_model = hf_folder(source)
+    if folder_of_model is not None and not Path(source).exists():
+        if folder_of_model.is_absolute():
+            return source
+        return with_folder(source, lambda path: Path(os.path.relpath(path, folder)).as_posix())
     path, colon, attr = (source, "", "") if Path(source).exists() else source.rpartition(":")
     if not Path(path).is_file() or Path(path).is_absolute():
         return source

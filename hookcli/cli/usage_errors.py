@@ -10,7 +10,7 @@ from hookcli.cli.commands import COMMANDS
 from hookcli.cli.help.next_command import command_line, run_hint
 from hookcli.errors import RequestError
 from hookcli.sentences import missing
-from hookcli.text import nearest, try_instead
+from hookcli.text import join_names, nearest, try_instead
 
 # The messages of typer, and of pydantic in them, that are worded as hookcli's.
 _OTHERS = re.compile(r"\.? (?:\(Possible options: |\(?Did you mean:? )([^)?]+)[)?]+")
@@ -29,11 +29,22 @@ _WORDS = (
 )
 
 
+_UNKNOWN = re.compile(r"unknown option '(\S+)'")
+_OTHER_WAY = {  # options of similar tools, and where hookcli has what they do
+    "--rule": "name rules in a configuration, as in `checks: [no_hooks]`, and pass it with `-c`",
+    "--rules": "name rules in a configuration, as in `checks: [no_hooks]`, and pass it with `-c`",
+    "--checks": "name rules in a configuration, as in `checks: [no_hooks]`, and pass it with `-c`",
+}
+
+
 def usage_error(error: Any, arguments: list[str]) -> RequestError:
     """Return the error of a command line that typer refused."""
     message = " ".join(str(error.format_message()).split())
     message, hint = _worded(message, arguments)
     command = [argument for argument in arguments[:1] if argument in COMMANDS]
+    unknown = _UNKNOWN.match(message)
+    if command and unknown is not None:
+        hint = _OTHER_WAY.get(unknown[1]) or _of_others(unknown[1], command[0]) or hint
     if not command and hint is None and (option := getattr(error, "option_name", None)):
         hint = _with_inspect(option, arguments)
         if hint is not None:
@@ -88,3 +99,20 @@ def _with_inspect(option: str, arguments: list[str]) -> str | None:
         if any(option in parameter.opts for parameter in command.params):
             return run_hint([command_line([name, *arguments])])
     return None
+
+
+def _of_others(option: str, command: str) -> str | None:
+    """Return the hint for an option that this command lacks and others have."""
+    from typer.main import get_command
+
+    from hookcli.cli.application import application
+
+    root: Any = get_command(application(COMMANDS, called=COMMANDS))
+    owners = [
+        name
+        for name, other in root.commands.items()
+        if name != command and any(option in parameter.opts for parameter in other.params)
+    ]
+    if not owners:
+        return None
+    return f"omit it with {command}: {option} is an option of {join_names(owners, 4)}"

@@ -21,6 +21,7 @@ from hookcli.comparison.diff import (
     Weights,
 )
 from hookcli.comparison.first_difference import Finder, by_how_much
+from hookcli.comparison.first_gradient import first_gradient
 from hookcli.comparison.matching import Sketched, alignment, leaves, paired_calls, sketched
 from hookcli.comparison.state import casts_of, states
 from hookcli.comparison.tolerance import Tolerances, agrees, worst
@@ -46,7 +47,8 @@ def compare(a: Report, b: Report, settings: Settings | None = None) -> Diff:
     names, values = alignment(a, b), (sketched(a), sketched(b))
     pairs = paired_calls(a, b, names)
     cast = casts_of(a, b, names)
-    walk = Walk(pairs, values, settings.tolerances, settings.exact, cast=bool(cast))
+    traced = "torchscript" in {a.model.format, b.model.format}
+    walk = Walk(pairs, values, settings.tolerances, settings.exact, cast=bool(cast), traced=traced)
     order = moments(a.layers)
     walk.go(order, {row.parent for row in a.layers if row.parent is not None})
     rows = walk.rows(a.layers, b.layers)
@@ -55,7 +57,7 @@ def compare(a: Report, b: Report, settings: Settings | None = None) -> Diff:
     finder = Finder(walk, order, pairs, b.layers, settings.exact)
     order_diff = _order(a.layers, pairs)
     reasons = _reasons(a, b, rows, state, output, order_diff)
-    first = finder.first(state) or _otherwise(state, output)
+    first = finder.first(state) or _otherwise(state, output, a, b)
     return Diff(
         schema=SCHEMA,
         verdict="different" if reasons else "same",
@@ -82,7 +84,8 @@ def compare(a: Report, b: Report, settings: Settings | None = None) -> Diff:
 def _side(report: Report) -> SideInfo:
     model = report.model
     calls = len(report.layers)
-    return SideInfo(model.source, model.type, model.parameters, calls, report.run)
+    environment = report.environment
+    return SideInfo(model.source, model.type, model.parameters, calls, report.run, environment)
 
 
 def _counts(statuses: Iterable[str]) -> Counts:
@@ -167,7 +170,9 @@ def _reasons(
     return reasons
 
 
-def _otherwise(state: tuple[StateDiff, ...], output: tuple[TensorDiff, ...]) -> First | None:
+def _otherwise(
+    state: tuple[StateDiff, ...], output: tuple[TensorDiff, ...], a: Report, b: Report
+) -> First | None:
     """Return the first difference if all calls agree."""
     bad = [difference for difference in output if difference.status == "different"]
     if bad:
@@ -175,13 +180,9 @@ def _otherwise(state: tuple[StateDiff, ...], output: tuple[TensorDiff, ...]) -> 
             f"all calls with a counterpart agree, but the model's output {by_how_much(bad[0])}"
         )
         return First("model", None, None, None, None, sentence, bad[0].relative, bad[0].limit)
-    for row in reversed(state):  # backward reaches the last one first
-        difference = row.gradient
-        if difference is not None and difference.status == "different":
-            sentence = f"all calls agree, but the gradient of {row.a} {by_how_much(difference)}"
-            return First(
-                "gradient", None, None, None, None, sentence, difference.relative, difference.limit
-            )
+    first = first_gradient(state, a, b)
+    if first is not None:
+        return first
     for row in state:
         difference = row.value
         if difference is not None and difference.status == "different":

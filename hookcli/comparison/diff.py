@@ -32,6 +32,7 @@ class SideInfo:
     parameters: int | None
     calls: int
     run: RunInfo
+    environment: Environment | None = None
 
 
 @dataclass(frozen=True, slots=True)

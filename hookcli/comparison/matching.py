@@ -59,10 +59,8 @@ def _names(report: Report) -> list[str]:
 
 def paired_calls(a: Report, b: Report, names: Alignment) -> dict[int, LayerRow]:
     """Return the counterpart in B of each call in A, by the order in A."""
-    pairs = names.pairs(
-        dict.fromkeys(row.name for row in a.layers if row.name is not None),
-        dict.fromkeys(row.name for row in b.layers if row.name is not None),
-    )
+    pairs = names.pairs(_named(a), _named(b))
+    _pair_aliases(pairs, a, b, names)
     there = dict(_keyed(b.layers))
     partners = {}
     for (name, *rest), row in _keyed(a.layers):
@@ -71,6 +69,31 @@ def paired_calls(a: Report, b: Report, names: Alignment) -> dict[int, LayerRow]:
         if other is not None:
             partners[row.order] = other
     return partners
+
+
+def _named(report: Report) -> dict[str, None]:
+    return dict.fromkeys(row.name for row in report.layers if row.name is not None)
+
+
+def _pair_aliases(pairs: dict[str, str], a: Report, b: Report, names: Alignment) -> None:
+    """Pair shared modules that the two sides call by different names of theirs.
+
+    A file of TorchScript keeps only one of the names.
+    """
+    aliases_a = {row.name: row.aliases for row in a.layers if row.name not in pairs}
+    taken = set(pairs.values())
+    canonical = {
+        names.canonical_b(alias): row.name
+        for row in b.layers
+        for alias in (row.name, *row.aliases)
+        if row.name is not None and alias is not None and row.name not in taken
+    }
+    for name, aliases in aliases_a.items():
+        for alias in (name, *aliases):
+            partner = None if alias is None else canonical.get(names.canonical_a(alias))
+            if name is not None and partner is not None and partner not in pairs.values():
+                pairs[name] = partner
+                break
 
 
 def _keyed(rows: Iterable[LayerRow]) -> Iterator[tuple[_Key, LayerRow]]:
@@ -107,10 +130,16 @@ def leaves(row: LayerRow, part: str, values: Sketched) -> list[TensorSummary]:
 def pair_tensors(
     ours: list[TensorSummary], theirs: list[TensorSummary]
 ) -> list[tuple[TensorSummary | None, TensorSummary | None]]:
-    """Pair the tensors of two values: by path if all paths are equal, else by position."""
+    """Pair the tensors of two values: by path if all paths are equal, else by content or position.
+
+    Content comes first: a trace passes the parts of an object in its own order.
+    """
     paths = {summary.path: summary for summary in theirs}
     if set(paths) == {summary.path for summary in ours}:
         return [(summary, paths[summary.path]) for summary in ours]
+    same = _same_content(ours, theirs)
+    if len(same) == len(ours) == len(theirs):
+        return list(same)
     longer = max(len(ours), len(theirs))
     return [
         (ours[i] if i < len(ours) else None, theirs[i] if i < len(theirs) else None)
@@ -133,3 +162,33 @@ def gradient(row: ParameterRow, values: Sketched) -> TensorSummary | None:
         return None
     norm = None if row.grad is None else row.grad.get("norm")
     return TensorSummary(row.name, row.shape, row.dtype, sketch, norm)
+
+
+def traced_tensors(
+    ours: list[TensorSummary], theirs: list[TensorSummary]
+) -> tuple[list[TensorSummary], list[TensorSummary]]:
+    """Return inputs or outputs of a call, one side of which may be a trace, that both sides have.
+
+    Tracing passes a module what its code takes from elsewhere, such as weights of a shared module,
+    or omits what nobody uses. If each side has a tensor that the other lacks, all are compared.
+    """
+    same = _same_content(ours, theirs)
+    if not same or len(same) < min(len(ours), len(theirs)):
+        return ours, theirs
+    return [summary for summary, _ in same], [other for _, other in same]
+
+
+def _same_content(
+    ours: list[TensorSummary], theirs: list[TensorSummary]
+) -> list[tuple[TensorSummary, TensorSummary]]:
+    """Return the pairs of tensors that are bitwise equal, each tensor in at most one."""
+    left = list(theirs)
+    pairs = []
+    for summary in ours:
+        digest = (summary.values or {}).get("digest")
+        for other in left:
+            if digest is not None and digest == (other.values or {}).get("digest"):
+                pairs.append((summary, other))
+                left.remove(other)
+                break
+    return pairs

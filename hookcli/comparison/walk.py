@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from hookcli.comparison.diff import CallDiff, CallRef, ExactDiff, RowStatus, Status, TensorDiff
-from hookcli.comparison.matching import Sketched, leaves, pair_tensors
+from hookcli.comparison.matching import Sketched, leaves, pair_tensors, traced_tensors
 from hookcli.comparison.tolerance import (
     TensorSummary,
     Tolerances,
@@ -56,6 +56,7 @@ class Walk:
     inexact : the number of calls without inner calls that are not bitwise equal, so far.
     coarsest : the dtype that rounds most, so far.
 
+    With `traced`, one side is TorchScript, which may have been made by tracing.
     """
 
     def __init__(
@@ -66,7 +67,9 @@ class Walk:
         exact: Exact,
         *,
         cast: bool,
+        traced: bool = False,
     ) -> None:
+        self._traced = traced
         self._pairs, self._values, self._exact = pairs, values, exact
         self._tolerances, self._cast = tolerances, cast
         self._inputs: dict[int, tuple[TensorDiff, ...]] = {}
@@ -119,6 +122,8 @@ class Walk:
         theirs = leaves(partner, part, self._values[1])
         for summary in theirs:
             self.coarsest = coarser(self.coarsest, summary.dtype)
+        if self._traced and row.parent is not None:
+            ours, theirs = traced_tensors(ours, theirs)
         return self.compare(ours, theirs, row.name, self._exact.get((row.order, part), ()))
 
     def _limit(self, name: str | None, summary: TensorSummary, other: TensorSummary) -> float:

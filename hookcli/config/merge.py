@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from hookcli.catalogue.actions import CATALOGUE as ACTIONS
+from hookcli.catalogue.actions import CATALOGUE as ACTIONS, Reads
 from hookcli.config.config import Config
 from hookcli.config.presets import preset_hooks
 from hookcli.errors import RequestError
+from hookcli.rules.rule import NEUTRAL
 from hookcli.sentences import missing
 from hookcli.spec.checks import CheckSpec
-from hookcli.spec.hooks import HookSpec
+from hookcli.spec.hooks import ActionSpec, HookSpec
 from hookcli.spec.inputs import InputSpec
 from hookcli.spec.ranks import is_together
 from hookcli.spec.request import (
@@ -26,6 +27,8 @@ from hookcli.spec.request import (
     Spec,
 )
 
+Figures: TypeAlias = Literal["norm", "all"]
+
 
 @dataclass(frozen=True, slots=True)
 class Flags:
@@ -33,10 +36,12 @@ class Flags:
 
     The keys of `run` are the names of RunSpec's fields; None, or a missing key, means "not given"
     there too. `kinds` is the value of --kinds: names of kinds between commas, or "all".
+    `statistics` are those that hooks of the preset or of --kinds record for --columns or --sort.
     """
 
     model: str | None = None
     args: tuple[Argument, ...] | None = None
+    argv: tuple[str, ...] | None = None
     weights: str | None = None
     trust: bool = False
     data_only: bool = False
@@ -46,6 +51,7 @@ class Flags:
     stream: str | None = None
     nproc: int | None = None
     parallel: Parallel | None = None
+    statistics: Figures | None = None
 
 
 def spec_of(command: Command, config: Config | None, flags: Flags) -> Spec:
@@ -64,7 +70,7 @@ def spec_of(command: Command, config: Config | None, flags: Flags) -> Spec:
     hooks = _hooks(command, config, flags)
     _check_values(run, hooks)
     checks, probes = _checks(command, config, together=is_together(run.distributed))
-    return Spec(
+    spec = Spec(
         command=command,
         model=_model(command, config, flags),
         inputs=config.inputs if not flags.inputs else flags.inputs,
@@ -77,11 +83,27 @@ def spec_of(command: Command, config: Config | None, flags: Flags) -> Spec:
         probes=probes,
         data_only=flags.data_only,
     )
+    return with_probes(spec, probes)
+
+
+def with_checks(spec: Spec, checks: tuple[CheckSpec, ...]) -> Spec:
+    """Return the request with these checks, and with the probes of them and of the verdict."""
+    from hookcli.rules.catalogue import probes_of, watched
+
+    probes = tuple(dict.fromkeys((*probes_of(checks), *watched())))
+    return with_probes(replace(spec, checks=checks), probes)
+
+
+def with_probes(spec: Spec, probes: tuple[str, ...]) -> Spec:
+    """Return the request with these probes; one of them is a flag of the run."""
+    neutral = spec.run.verify_neutral or NEUTRAL in probes
+    return replace(spec, probes=probes, run=replace(spec.run, verify_neutral=neutral))
 
 
 def _run(config: Config, flags: Flags) -> RunSpec:
     given = {**flags.run, "distributed": _distributed(config.run.get("distributed"), flags)}
-    return RunSpec(**{**config.run, **{k: v for k, v in given.items() if v is not None}})
+    run = RunSpec(**{**config.run, **{k: v for k, v in given.items() if v is not None}})
+    return replace(run, loss=_from_here(run.loss))
 
 
 def _distributed(base: DistributedSpec | None, flags: Flags) -> DistributedSpec | None:
@@ -96,9 +118,9 @@ def _distributed(base: DistributedSpec | None, flags: Flags) -> DistributedSpec 
 
 
 def _model(command: str, config: Config, flags: Flags) -> ModelSpec:
-    """Return the model. The file's arguments and weights apply only to the file's model."""
+    """Return the model. The file's arguments and weights apply to its own model only."""
     base = config.model and replace(config.model, source=_from_here(config.model.source))
-    if flags.model is not None and (base is None or not _same(flags.model, base.source)):
+    if flags.model is not None and (base is None or not same_model(flags.model, base.source)):
         base = ModelSpec(flags.model)
     if base is None:
         raise RequestError(
@@ -109,6 +131,7 @@ def _model(command: str, config: Config, flags: Flags) -> ModelSpec:
     return replace(
         base,
         args=_arguments(base.args, flags.args or ()),
+        argv=base.argv if flags.argv is None else flags.argv,
         weights=flags.weights or base.weights,
         trust=flags.trust,
     )
@@ -117,11 +140,15 @@ def _model(command: str, config: Config, flags: Flags) -> ModelSpec:
 def _from_here(source: str) -> str:
     """Return a path relative to the working folder, so that reports do not contain its location."""
     here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118  # source may end in :attr
-    return source.removeprefix(here)
+    prefix = "hf:" if source.startswith("hf:") else ""
+    return prefix + source.removeprefix(prefix).removeprefix(here)
 
 
-def _same(source: str, other: str) -> bool:
-    return _from_here(os.path.abspath(source)) == other or source == other  # noqa: PTH100
+def same_model(source: str, other: str) -> bool:
+    """Whether two sources name the same model, one of them perhaps with an absolute path."""
+    prefix = "hf:" if source.startswith("hf:") else ""
+    whole = prefix + os.path.abspath(source.removeprefix(prefix))  # noqa: PTH100
+    return _from_here(other) in (_from_here(whole), source)
 
 
 def _arguments(base: tuple[Argument, ...], given: tuple[Argument, ...]) -> tuple[Argument, ...]:
@@ -139,18 +166,34 @@ def _hooks(command: Command, config: Config, flags: Flags) -> tuple[HookSpec, ..
         added = observers(flags.kinds)
     else:
         added = preset_hooks(config.preset or ("none" if own else command))
+    if flags.statistics is not None:
+        added = tuple(_measuring(hook, flags.statistics) for hook in added)
     hooks = (*own, *(replace(hook, index=after + hook.index) for hook in added))
     _check_conflicts(hooks)
     return hooks
 
 
+def _measuring(hook: HookSpec, figures: Figures) -> HookSpec:
+    """Return the hook of a preset with an action that records statistics instead of shapes only."""
+    replaced = {Reads.NOTHING} if figures == "norm" else {Reads.NOTHING, Reads.FIGURES}
+    stats = ActionSpec("stats", "norm" if figures == "norm" else None, "--columns or --sort")
+    actions = (stats if ACTIONS[a.name].reads in replaced else a for a in hook.actions)
+    return replace(hook, actions=tuple(actions))
+
+
 def _checks(
     command: Command, config: Config, *, together: bool
 ) -> tuple[tuple[CheckSpec, ...], tuple[str, ...]]:
-    """Return the checks, and the probes that they need. Only `check` evaluates checks."""
-    if command != "check":
+    """Return the checks, and the probes that they need. Only `check` evaluates checks.
+
+    `grads` and `trace` have the probes of the rules that diagnose.
+    """
+    if command == "inspect":
         return config.checks, ()
-    from hookcli.rules.catalogue import probes_of, with_safe_set
+    from hookcli.rules.catalogue import probes_of, watched, with_safe_set
+
+    if command != "check":
+        return config.checks, watched()
 
     checks = with_safe_set(config.checks, together=together)
     return checks, probes_of(checks)

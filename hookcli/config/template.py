@@ -22,7 +22,8 @@ model: {model}
 # run:
 #   mode: train                               # train, eval, as-is
 #   seed: 0
-#   loss: probe                               # sum, mean, output:loss, my_loss.py:loss
+#   loss: probe                               # sum, output:loss, cross_entropy, my_loss.py:loss
+#   targets: "2:int64:0..1000"                # the target of the loss
 #   steps: 1
 #   optimizer: {{name: SGD, lr: 1e-1}}
 #   backward: {{times: 1, create_graph: false}}

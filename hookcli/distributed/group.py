@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import pickle
 from datetime import timedelta
 from time import perf_counter_ns
 from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
-from torch._C._distributed_c10d import FileStore
 
 from hookcli.errors import ModelError, RequestError
+from hookcli.models.bits import memory_of
 from hookcli.spec.request import DistributedSpec, Rank
 from hookcli.text import first_line
 
@@ -58,12 +59,23 @@ class Group:
         self.mark = perf_counter_ns()
 
     def gather(self, value: T) -> list[T]:
-        """Return the values of all ranks, by rank."""
+        """Return the values of all ranks, by rank.
+
+        `all_gather_object` does the same, but requires NumPy.
+        """
         if self.world == 1:
             return [value]
-        values: list[Any] = [None] * self.world
-        dist.all_gather_object(values, value, group=self.aside)
-        return values
+        data = torch.frombuffer(bytearray(pickle.dumps(value)), dtype=torch.uint8)
+        sizes = [int(size) for size in self._gathered(torch.tensor([data.numel()]))]
+        padded = torch.zeros(max(sizes), dtype=torch.uint8)
+        padded[: data.numel()] = data
+        parts = zip(self._gathered(padded), sizes, strict=True)
+        return [pickle.loads(memory_of(part)[:size]) for part, size in parts]  # from our own ranks
+
+    def _gathered(self, tensor: torch.Tensor) -> list[torch.Tensor]:
+        tensors = [torch.empty_like(tensor) for _ in range(self.world)]
+        dist.all_gather(tensors, tensor, group=self.aside)
+        return tensors
 
 
 def join(rank: Rank, spec: DistributedSpec, device: torch.device) -> Group:
@@ -82,7 +94,7 @@ def join(rank: Rank, spec: DistributedSpec, device: torch.device) -> Group:
         )
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    store = None if rank.store is None else FileStore(rank.store, rank.world)
+    store = None if rank.store is None else dist.FileStore(rank.store, rank.world)  # type: ignore[attr-defined]
     options: dict[str, Any] = {} if store is None else {"store": store}
     try:
         dist.init_process_group(

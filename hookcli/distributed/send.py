@@ -6,10 +6,10 @@ import time
 import zlib
 from datetime import timedelta
 
-import torch.distributed as dist
-from torch._C._distributed_c10d import Store
+from torch.distributed import Store  # type: ignore[attr-defined]
 
 from hookcli.spec.request import Rank
+from hookcli.torch_private import get_default_store
 
 _WAIT = 4.0  # seconds that rank 0 waits for late ranks after it has finished
 
@@ -23,7 +23,7 @@ def exchange(text: str, rank: Rank, store: Store | None = None) -> tuple[str | N
 
     The report of a rank that sent none in time is None. On other ranks the result is empty.
     """
-    where: Store = dist.distributed_c10d._get_default_store() if store is None else store
+    where: Store = get_default_store() if store is None else store
     if rank.number:
         where.set(_key(rank.number), zlib.compress(text.encode()))  # type: ignore[arg-type]
         return ()

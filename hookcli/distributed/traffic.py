@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch.distributed import ProcessGroup
 
+from hookcli.torch_private import Future
+
 _Share = Callable[[int, int], float]
 
 
@@ -96,7 +98,7 @@ class Wire:
             if hasattr(ProcessGroup, name):
                 originals.append((ProcessGroup, name, getattr(ProcessGroup, name)))
                 setattr(ProcessGroup, name, self._counted(name, originals[-1][2]))
-        for future in (torch._C.Future, torch.futures.Future):
+        for future in (Future, torch.futures.Future):
             if "then" in vars(future):
                 originals.append((future, "then", vars(future)["then"]))
                 future.then = self._carried(originals[-1][2])  # type: ignore[method-assign]

@@ -18,8 +18,9 @@ class Format:
     """One format: its description for users, and the functions that render it.
 
     A renderer is "module:function" below hookcli.formats, imported when it is called: a function
-    of a report or diff and of a view that returns a str. `by_command` contains the renderers of
-    commands whose reports are shown differently; with it, the view is checked first.
+    of a report or diff and of a view that returns a str, or files by name if the format
+    `writes_folder`. `by_command` contains the renderers of commands whose reports are shown
+    differently; with it, the view is checked first.
     """
 
     name: str
@@ -33,20 +34,33 @@ class Format:
     needs_timings: bool = False  # which require a run with real tensors
     has_step_summary: bool = False  # a check is also appended to the summary of the CI step
     has_rank_files: bool = False  # each rank writes its own file
+    writes_folder: bool = False  # the target is a folder, to which files are added: see `files`
+    package: str = ""  # the package that the format needs, from the extra of its name
 
     def __call__(self, report: Report, view: View) -> str:
         """Return the report as text.
 
         Raises
         ------
+        LookupError : the format writes files into a folder.
         RequestError : the view has a column or sort key that the report's command does not support.
         """
+        if self.writes_folder:
+            raise LookupError(f"the format {self.name} has no text")
         if self.by_command:
             from hookcli.formats.view import check_view
 
             check_view(report, view)
         render = _function(self.by_command.get(report.command, self.renderer))
         return str(render(report, view))
+
+    def files(self, report: Report, view: View) -> dict[str, bytes]:
+        """Return the contents of the files of a format that writes a folder, by name.
+
+        The names are new ones, so that files of other reports stay.
+        """
+        contents: dict[str, bytes] = _function(self.renderer)(report, view)
+        return contents
 
     def render_diff(self, diff: Diff, view: View) -> str:
         """Return the diff as text.

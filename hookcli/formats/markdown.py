@@ -9,12 +9,15 @@ from tabulate import tabulate
 
 from hookcli.console import escape
 from hookcli.formats.grads import flow as grads_flow, parameters, table
+from hookcli.formats.inspect import existing
 from hookcli.formats.inspect.cells import RIGHT
-from hookcli.formats.inspect.table import LayerLine, columns, lines
+from hookcli.formats.inspect.table import LayerLine, columns, lines, notes
+from hookcli.formats.inspect.training import training_columns, training_notes
 from hookcli.formats.names import COLUMNS
 from hookcli.formats.parts import summary
 from hookcli.formats.parts.grid import Column, Row, cells_of
-from hookcli.formats.parts.text import cut
+from hookcli.formats.parts.text import cut, place
+from hookcli.formats.parts.verdict import TRY, left_out, nothing_found, shown
 from hookcli.formats.trace import events as trace_rows
 from hookcli.formats.view import View
 from hookcli.report.report import Report
@@ -22,7 +25,7 @@ from hookcli.report.report import Report
 # A shape is not a link, and an underscore inside a word is not emphasis: both stay unescaped.
 _MARK = re.compile(r"[\\`*_~\[\]|#$!]")
 # Runs of characters match at once, except the bracket that may begin a shape.
-_MARKS = re.compile(r"(\[[0-9, *]*\](?![\[(:]))|(?<=\w)_(?=\w)|((?:[\\`*~\]|#$!]|\[(?=\[))+|[_\[])")
+_MARKS = re.compile(r"(\[[0-9, ]*\](?![\[(:]))|(?<=\w)_(?=\w)|((?:[\\`*~\]|#$!]|\[(?=\[))+|[_\[])")
 _BULLET = re.compile(r"^(\d*)([-+.)])(?=\s|$)")  # which could begin a list
 _ENTITIES = {
     "&": "&amp;",
@@ -50,40 +53,53 @@ def _layer(line: LayerLine) -> str:
 
 
 def render(report: Report, view: View) -> str:
-    """Render a heading, the table, the totals and the notes."""
+    """Render a heading, the tables, the totals and the notes."""
     names = columns(report, view)
     body = [
         [_layer(line) if name == "layer" else quote(line.cell(name, 60)) for name in names]
         for line in lines(report, view)
     ]
     drawn = _pipes([COLUMNS[n] for n in names], [n in RIGHT for n in names], body)
+    training = () if report.memory is None else report.memory.training
     return _page(
-        report, [drawn], totals=summary.totals(report), notes=summary.notes(report, view.only)
+        report,
+        [
+            drawn,
+            grid(training_columns(), training),
+            grid(existing.COLUMNS, existing.first_groups(report, view)),
+        ],
+        totals=summary.totals(report),
+        notes=[
+            *notes(report, view),
+            *training_notes(report),
+            *existing.notes(report, view),
+        ],
     )
 
 
 def render_trace(report: Report, view: View) -> str:
     """Render a heading, the events, the totals and the notes."""
-    events = trace_rows.shown_events(report, view)
+    order = trace_rows.ordered_events(report, view)
+    events = order.rows
     return _page(
         report,
         [grid(trace_rows.columns(report, view, events), events)],
         totals=trace_rows.totals(report, len(events)),
-        notes=trace_rows.notes(report, view, len(events)),
+        notes=trace_rows.notes(report, view, order),
     )
 
 
 def render_grads(report: Report, view: View) -> str:
     """Render a heading, the parameters, the calls, the totals, the problems and the notes."""
-    rows, flow = table.parameters(report, view), grads_flow.select_rows(report, view)
+    order, flow = table.parameters(report, view), grads_flow.select_rows(report, view)
     return _page(
         report,
         [
-            grid(parameters.columns(rows, view), rows),
-            grid(grads_flow.columns(flow, view), flow),
+            grid(parameters.columns(order.rows, view), order.rows),
+            grid(grads_flow.columns(flow.rows, view), flow.rows),
         ],
         totals=table.totals(report),
-        notes=table.notes(report, view, len(rows) + len(flow)),
+        notes=table.notes(report, view, order, flow),
         alarms=table.alarms(report),
     )
 
@@ -107,6 +123,18 @@ def _pipes(titles: list[str], right: list[bool], body: list[list[str]]) -> str:
     )
 
 
+def verdict(report: Report) -> str:
+    """Return the verdict as a list, or a line; "" if there is none."""
+    lines = []
+    for item in shown(report):
+        where = f" ({quote(place(item.place))})" if item.place else ""
+        lines.append(f"- **{item.severity}**: {quote(escape(item.sentence))}{where}")
+        if item.advice:
+            lines.append(f"  - {TRY}: {quote(escape(item.advice))}")
+    more = quote(left_out(report) or nothing_found(report))
+    return "\n".join(lines) + ("\n\n" if lines and more else "") + more
+
+
 def _page(
     report: Report,
     tables: Sequence[str],
@@ -120,6 +148,7 @@ def _page(
     parts = [
         f"### {quote(escape(report.model.type or report.model.source))}",
         "\n".join(f"- {name}: {quote(text)}" for name, text in summary.head(report)),
+        verdict(report),
         *tables,
         "\n".join(f"- {name.strip()}: {quote(text)}" for name, text in totals),
         "\n".join(f"- **{label}**: {quote(text)}" for label, text in problems),

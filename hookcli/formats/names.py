@@ -1,101 +1,239 @@
-"""The names of columns and sort keys, for validation: importing this loads no renderer.
+"""The columns of each command with their meanings, and the names by which rows can be sorted.
 
-They depend on the command that made the report: see `columns_of` and `sorts_of`.
+Importing this loads no renderer. Flags, `explain columns`, completion and docs read these tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 
-COLUMNS: dict[str, str] = {
-    "layer": "Layer (type)",
-    "name": "Name",
-    "type": "Type",
-    "input": "Input",
-    "output": "Output",
-    "params": "Param #",
-    "own": "Own param #",
-    "trainable": "Trainable #",
-    "macs": "Mult-adds",
-    "flops": "FLOPs",
-    "dtype": "Dtype",
-    "call": "Call",
-    "order": "Order",
-    "mode": "Mode",
-    "place": "Place",
-    "aliases": "Also named",
-    "notes": "Notes",
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """One column: its title, what a cell has, and the unit ("" for text and plain numbers).
+
+    `sorts` tells whether `--sort` accepts the column. `stat` is the path of a statistic of a
+    tensor: its key in the statistics that `stats` records, or "finite", then a key.
+    """
+
+    title: str
+    meaning: str
+    unit: str = ""
+    sorts: bool = False
+    stat: tuple[str, ...] = ()
+
+
+# The statistics that the action `stats` records of a tensor, by the name of their column.
+_STATISTICS: dict[str, ColumnFacts] = {
+    "norm": ColumnFacts("Norm", "2-norm", "", True, ("norm",)),
+    "mean": ColumnFacts("Mean", "mean", "", True, ("mean",)),
+    "std": ColumnFacts("Std", "unbiased standard deviation", "", True, ("std",)),
+    "min": ColumnFacts("Min", "smallest value", "", True, ("min",)),
+    "max": ColumnFacts("Max", "largest value", "", True, ("max",)),
+    "abs_max": ColumnFacts("Abs max", "largest absolute value", "", True, ("abs_max",)),
+    "zeros": ColumnFacts("Zeros", "number of zeros", "elements", True, ("zeros",)),
+    "nan": ColumnFacts("NaN", "number of NaN", "elements", True, ("nans",)),
+    "inf": ColumnFacts("Inf", "number of infinite values", "elements", True, ("infs",)),
+    "numel": ColumnFacts("Elements", "number of elements", "elements", True, ("numel",)),
 }
+_FINITE: dict[str, ColumnFacts] = {
+    f"finite_{name}": ColumnFacts(
+        f"Finite {name.replace('_', ' ')}",
+        f"{facts.meaning} of the finite elements, if others are NaN or infinite",
+        facts.unit,
+        True,
+        ("finite", *facts.stat),
+    )
+    for name, facts in _STATISTICS.items()
+    if name in {"norm", "mean", "std", "min", "max", "abs_max"}
+}
+COUNTS = frozenset({"zeros", "nan", "inf", "numel"})  # statistics that are integers
+
+
+def _statistics(
+    of: str, *, prefix: str = "", title: str = "", omit: tuple[str, ...] = ()
+) -> dict[str, ColumnFacts]:
+    """Return the columns with the statistics of a tensor, which `of` describes.
+
+    With a prefix, there are none of the finite elements.
+    """
+    return {
+        f"{prefix}{name}": ColumnFacts(
+            f"{title} {facts.title.lower()}" if title else facts.title,
+            facts.meaning.replace("finite elements", f"finite elements {of}")
+            if name in _FINITE
+            else f"{facts.meaning} {of}",
+            facts.unit,
+            True,
+            facts.stat,
+        )
+        for name, facts in (*_STATISTICS.items(), *_FINITE.items())
+        if name not in omit and not (prefix and name in _FINITE)
+    }
+
+
+INSPECT: dict[str, ColumnFacts] = {
+    "layer": ColumnFacts("Layer (type)", "name and type of the called module"),
+    "name": ColumnFacts("Name", "qualified name of the module", sorts=True),
+    "type": ColumnFacts("Type", "class of the module", sorts=True),
+    "input": ColumnFacts("Input", "shapes of the input tensors"),
+    "output": ColumnFacts("Output", "shapes of the output tensors"),
+    "params": ColumnFacts(
+        "Param #", "parameters of the module itself, or of all below it if they are hidden",
+        "elements", True,
+    ),
+    "own": ColumnFacts("Own param #", "parameters of the module itself", "elements", True),
+    "trainable": ColumnFacts(
+        "Trainable #", "parameters at and below the module that require grad", "elements", True
+    ),
+    "macs": ColumnFacts("Mult-adds", "multiplications with an addition in forward", "", True),
+    "flops": ColumnFacts("FLOPs", "floating-point operations in forward", "", True),
+    "saved": ColumnFacts("Saved", "memory that the call saves for backward", "bytes", True),
+    "peak": ColumnFacts("Forward peak", "highest memory while the call runs", "bytes", True),
+    "backward_peak": ColumnFacts(
+        "Backward peak", "highest memory while the call's backward runs", "bytes", True
+    ),
+    "dtype": ColumnFacts("Dtype", "dtypes of the output tensors"),
+    "call": ColumnFacts("Call", "number of the call of this module, from 0", "", True),
+    "order": ColumnFacts("Order", "number of the call in the run, from 0", "", True),
+    "mode": ColumnFacts("Mode", "train or eval, of the module"),
+    "place": ColumnFacts("Place", "line of the source that created the module"),
+    "aliases": ColumnFacts("Also named", "other names of the module"),
+    "notes": ColumnFacts("Notes", "what else is known about the call"),
+}  # fmt: skip
 
 DEFAULT_COLUMNS = ("layer", "input", "output", "params", "macs")
+MEMORY_COLUMNS = ("saved", "peak", "backward_peak")  # of a run that measured memory
 
-TRACE_COLUMNS: dict[str, str] = {
-    "seq": "Seq",
-    "rank": "Rank",
-    "step": "Step",
-    "phase": "Phase",
-    "kind": "Kind",
-    "target": "Target",
-    "call": "Call",
-    "node": "Node",
-    "values": "Shapes",
-    "dtype": "Dtype",
-    "norm": "Norm",
-    "changed": "Changed",
-    "hook": "Hook",
-    "notes": "Notes",
+TRACE: dict[str, ColumnFacts] = {
+    "seq": ColumnFacts("Seq", "number of the event in the run, from 0", "", True),
+    "rank": ColumnFacts("Rank", "rank of the process", "", True),
+    "step": ColumnFacts("Step", "number of the step, from 0", "", True),
+    "phase": ColumnFacts("Phase", "phase of the run in which the hook fired"),
+    "kind": ColumnFacts("Kind", "kind of the hook", sorts=True),
+    "target": ColumnFacts("Target", "module, parameter or value that the hook is on", sorts=True),
+    "call": ColumnFacts("Call", "number of the call of the module, from 0", "", True),
+    "node": ColumnFacts("Node", "name of the autograd node or operator"),
+    "values": ColumnFacts("Shapes", "shapes of the tensors that the hook gets"),
+    "dtype": ColumnFacts("Dtype", "dtypes of these tensors"),
+    **_statistics("of each tensor that the hook gets"),
+    "changed": ColumnFacts(
+        "Changed", "2-norm of the hook's change; empty if it observes", "", True
+    ),
+    "hook": ColumnFacts("Hook", "index of the hook in the configuration", "", True),
+    "notes": ColumnFacts("Notes", "what else is known about the event"),
 }
 
-GRADS_COLUMNS: dict[str, str] = {
-    "name": "Parameter",
-    "shape": "Shape",
-    "dtype": "Dtype",
-    "type": "Type",
-    "norm": "Grad norm",
-    "mean": "Mean",
-    "std": "Std",
-    "min": "Min",
-    "max": "Max",
-    "zeros": "Zeros",
-    "nan": "NaN",
-    "inf": "Inf",
-    "weight": "Weight norm",
-    "ratio": "Ratio",
-    "status": "Status",
-    "bar": "Norm",
-    "also": "Also named",
-}
+GRADS: dict[str, ColumnFacts] = {
+    "name": ColumnFacts("Parameter", "qualified name of the parameter", sorts=True),
+    "shape": ColumnFacts("Shape", "shape of the parameter"),
+    "dtype": ColumnFacts("Dtype", "dtype of the parameter"),
+    "type": ColumnFacts("Type", "class of the module that has the parameter", sorts=True),
+    **_statistics("of the parameter's gradient"),
+    "weight": ColumnFacts("Weight norm", "2-norm of the parameter", "", True, ("norm",)),
+    **_statistics("of the parameter", prefix="weight_", title="Weight", omit=("norm", "numel")),
+    "ratio": ColumnFacts("Ratio", "norm of the gradient / norm of the parameter", "", True),
+    "status": ColumnFacts("Status", "whether a gradient reached the parameter", sorts=True),
+    "bar": ColumnFacts("Norm", "bar of the norm, on a logarithmic scale"),
+    "also": ColumnFacts("Also named", "other names of the parameter"),
+}  # fmt: skip
+GRADS["norm"] = ColumnFacts("Grad norm", GRADS["norm"].meaning, "", True, ("norm",))
 
 # The second table of grads, with one row per call of a layer.
-FLOW_COLUMNS: dict[str, str] = {
-    "layer": "Layer (type)",
-    "call": "Call",
-    "output": "Output grad",
-    "input": "Input grad",
-    "bar": "Output grad",
-    "place": "Place",
+FLOW: dict[str, ColumnFacts] = {
+    "layer": ColumnFacts("Layer (type)", "name and type of the called module"),
+    "call": ColumnFacts("Call", "number of the call of this module, from 0", "", True),
+    "output": ColumnFacts(
+        "Output grad", "2-norm of the gradient at the call's output", "", True, ("norm",)
+    ),
+    "input": ColumnFacts(
+        "Input grad", "2-norm of the call's part of the gradient at its input", "", True, ("norm",)
+    ),
+    **_statistics(
+        "of the gradient at the call's output", prefix="output_", title="Output", omit=("norm",)
+    ),
+    **_statistics(
+        "of the call's part of the gradient at its input", prefix="input_", title="Input",
+        omit=("norm",),
+    ),
+    "bar": ColumnFacts("Output grad", "bar of the norm at the output, on a logarithmic scale"),
+    "place": ColumnFacts("Place", "line of the source that created the module"),
+}  # fmt: skip
+
+
+def titles(table: Mapping[str, ColumnFacts]) -> dict[str, str]:
+    """Return the title of each column of a table."""
+    return {name: facts.title for name, facts in table.items()}
+
+
+COLUMNS = titles(INSPECT)
+TRACE_COLUMNS, GRADS_COLUMNS, FLOW_COLUMNS = titles(TRACE), titles(GRADS), titles(FLOW)
+SHARED_COLUMNS = frozenset(GRADS) & frozenset(FLOW)
+
+# The tables of each command, each with what its rows are.
+TABLES: dict[str, tuple[tuple[str, Mapping[str, ColumnFacts]], ...]] = {
+    "inspect": (("one row per call of a module", INSPECT),),
+    "trace": (("one row per event", TRACE),),
+    "grads": (("one row per parameter", GRADS), ("one row per call of a module", FLOW)),
 }
 
-SHARED_COLUMNS = frozenset(GRADS_COLUMNS) & frozenset(FLOW_COLUMNS)
+# Other names of columns: the keys of the statistics in the JSON.
+ALIASES = {"nans": "nan", "infs": "inf"}
 
-_COLUMNS: dict[str, Mapping[str, str]] = {
-    "trace": TRACE_COLUMNS,
-    "grads": {**FLOW_COLUMNS, **GRADS_COLUMNS},
-}
-
-_SORTS: dict[str, tuple[str, ...]] = {
+_FIRST_SORTS = {
     "trace": ("order", "changed"),
     "grads": ("order", "name", "norm", "ratio", "status", "params"),
+    "inspect": ("order", "params", "own", "macs", "flops", *MEMORY_COLUMNS),
 }
-_INSPECT_SORTS = ("order", "params", "own", "macs", "flops")
-SORTS = tuple(dict.fromkeys([*_INSPECT_SORTS, *_SORTS["grads"], *_SORTS["trace"]]))
 
 
 def columns_of(command: str) -> Mapping[str, str]:
     """Return the columns that a report of this command can show, with their titles."""
-    return _COLUMNS.get(command, COLUMNS)
+    return _columns_of(command if command in TABLES else "inspect")
 
 
+@cache
+def _columns_of(command: str) -> Mapping[str, str]:
+    known: dict[str, str] = {}
+    for _, table in TABLES[command]:  # the first table has the title of a shared column
+        known = {**titles(table), **known}
+    return {name: known[name] for _, table in TABLES[command] for name in table}
+
+
+@cache
 def sorts_of(command: str) -> tuple[str, ...]:
     """Return the names by which the rows of a report of this command can be sorted."""
-    return _SORTS.get(command, _INSPECT_SORTS)
+    command = command if command in TABLES else "inspect"
+    sortable = (name for _, table in TABLES[command] for name in table if table[name].sorts)
+    return tuple(dict.fromkeys((*_FIRST_SORTS[command], *sortable)))
+
+
+# What counts up, and so comes first if it is small. Other numbers come first if they are large.
+POSITIONS = frozenset({"order", "seq", "rank", "step", "call", "hook"})
+
+SORTS = tuple(dict.fromkeys(name for command in TABLES for name in sorts_of(command)))
+
+
+def common(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that a help page lists: without the statistics of each part of a row."""
+    parts = ("finite_", "weight_", "output_", "input_")
+    return tuple(name for name in names if not name.startswith(parts))
+
+
+def facts_of(command: str, name: str) -> Iterator[ColumnFacts]:
+    """Yield what is known of a column, from each table of the command that has it."""
+    for _, table in TABLES.get(command, TABLES["inspect"]):
+        if name in table:
+            yield table[name]
+
+
+def statistic(stats: Mapping[str, object] | None, path: tuple[str, ...]) -> object:
+    """Return the statistic at a path of `ColumnFacts.stat`; None if it is not known."""
+    value: object = stats
+    for key in path:
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(key)
+    return value

@@ -127,6 +127,25 @@ _ROWS = (
         notes=("requires real tensors, and selects them itself; inspect has no events to show",),
         needs_timings=True,
     ),
+    Format(
+        "tensorboard",
+        "an event file in a folder, for TensorBoard: scalars, histograms, graph",
+        read_by="TensorBoard",
+        example="hookcli grads model.py --steps 10 -f tensorboard=runs/1",
+        renderer="tensorboard.event_file:render",
+        notes=(
+            "requires the package tensorboard: `pip install 'hookcli[tensorboard]'`",
+            "writes one new event file; other files in the folder stay. Use a folder for each run",
+            "scalars by step: the loss; the norm of each gradient; norms at layers and events. "
+            "The norm of each weight, and of its gradient divided by it, in the last step",
+            "histograms are rebuilt from the minimum, maximum, mean, standard deviation and zeros "
+            "of a tensor: the distribution of maximum entropy with these figures",
+            "the graph has a node for each call; its edges are the order of the calls, not the "
+            "flow of data",
+        ),
+        writes_folder=True,
+        package="tensorboard",
+    ),
 )
 
 FORMATS: dict[str, Format] = {row.name: row for row in _ROWS}

@@ -8,17 +8,20 @@ from dataclasses import dataclass
 
 from hookcli.console import escape
 from hookcli.errors import RequestError
-from hookcli.formats.names import DEFAULT_COLUMNS, columns_of, sorts_of
+from hookcli.formats.names import DEFAULT_COLUMNS, columns_of, common, sorts_of
+from hookcli.formats.order import Ordered, ordered, sort_key
 from hookcli.report.report import LayerRow, Report
 from hookcli.rules.verdict import FailOn
+from hookcli.text import listed_hint
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """What to show, and how wide. `only` is a glob on qualified names.
 
-    The default of `columns` means the default columns of the report's command. `phase` and `kinds`
-    select events of a trace.
+    The default of `columns` means the default columns of the report's command. `sort` is the name
+    of a column, with a minus before it for the reverse order. `phase` and `kinds` select events of
+    a trace.
     """
 
     width: int = 120
@@ -45,7 +48,7 @@ class View:
         return self.only is not None or self.sort is not None
 
 
-def shown_rows(report: Report, view: View) -> list[LayerRow]:
+def shown_rows(report: Report, view: View) -> Ordered[LayerRow]:
     """Return the rows of the view, in its order."""
     rows = [
         row
@@ -53,18 +56,25 @@ def shown_rows(report: Report, view: View) -> list[LayerRow]:
         if (view.depth is None or row.depth <= view.depth)
         and (view.only is None or fnmatch.fnmatchcase(row.name or "", view.only))
     ]
-    if view.sort is not None:
-        key = _KEYS[view.sort]
-        rows.sort(key=lambda row: (-key(row), row.order))
-    return rows
+    if view.sort is None:
+        return Ordered(rows)
+    key = sort_key(view.sort)
+    return ordered(rows, view.sort, _KEYS[key], words=key in {"name", "type"})
 
 
-_KEYS: dict[str, Callable[[LayerRow], int]] = {
-    "order": lambda row: -row.order,
-    "params": lambda row: row.parameters or 0,
-    "own": lambda row: row.own_parameters or 0,
-    "macs": lambda row: row.macs or 0,
-    "flops": lambda row: row.flops or 0,
+_KEYS: dict[str, Callable[[LayerRow], object]] = {
+    "order": lambda row: row.order,
+    "params": lambda row: row.parameters,
+    "own": lambda row: row.own_parameters,
+    "trainable": lambda row: row.trainable_parameters,
+    "macs": lambda row: row.macs,
+    "flops": lambda row: row.flops,
+    "saved": lambda row: row.memory and row.memory.saved_bytes,
+    "peak": lambda row: row.memory and row.memory.peak_bytes,
+    "backward_peak": lambda row: row.memory and row.memory.backward_peak_bytes,
+    "name": lambda row: row.name or "",
+    "type": lambda row: row.type,
+    "call": lambda row: row.call,
 }
 
 
@@ -76,16 +86,17 @@ def check_view(report: Report, view: View) -> None:
     RequestError : a column or the sort key is unknown.
     """
     command = report.command
+    known = columns_of(command)
     for name in view.asked or ():
-        if name not in columns_of(command):
+        if name not in known:
             raise RequestError(
                 f"unknown column '{escape(name)}' of {escape(command)}",
                 place=f"--columns {','.join(view.columns)}",
-                hint=f"choose from {', '.join(columns_of(command))}",
+                hint=listed_hint(name, known, common(known)),
             )
-    if view.sort is not None and view.sort not in sorts_of(command):
+    if view.sort is not None and sort_key(view.sort) not in sorts_of(command):
         raise RequestError(
-            f"a report of {escape(command)} cannot be sorted by '{escape(view.sort)}'",
+            f"a report of {escape(command)} cannot be sorted by '{escape(sort_key(view.sort))}'",
             place=f"--sort {view.sort}",
-            hint=f"choose from {', '.join(sorts_of(command))}",
+            hint=listed_hint(sort_key(view.sort), sorts_of(command), common(sorts_of(command))),
         )

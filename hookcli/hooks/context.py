@@ -11,6 +11,7 @@ import torch
 
 from hookcli.catalogue.kind import Phase
 from hookcli.models.model import Call, CallStack
+from hookcli.report.findings import HookFault
 from hookcli.report.recording import EventNote, HookFinding
 
 
@@ -34,7 +35,8 @@ class Context:
     step: int = 0
     phase: Phase = "build"
     open: bool = True  # False after the run: hooks that are still in a graph do nothing
-    raised: tuple[BaseException, str] | None = None  # an error of the user's hook, and its place
+    raised: tuple[BaseException, HookFault] | None = None  # an error of the user's hook
+    fault: HookFault | None = None  # the last value of a hook on which the run may fail
     restarts: list[Callable[[], None]] = field(default_factory=list)  # called when a step begins
     # Called when a call has ended, after its forward hooks.
     ended: list[Callable[[Call, Any], None]] = field(default_factory=list)

@@ -9,17 +9,20 @@ from typing import Any
 
 import torch
 
+from hookcli.actions.call import function_of
 from hookcli.actions.event import Event
 from hookcli.catalogue.actions import CATALOGUE as ACTIONS, Reads
 from hookcli.catalogue.kind import Returned
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.hooks.context import Context
 from hookcli.hooks.misuse.edits import ArgumentSnapshot
+from hookcli.hooks.misuse.faults import raised
 from hookcli.hooks.misuse.firings import unchanged_attributes
 from hookcli.hooks.misuse.retention import Retention
-from hookcli.hooks.misuse.returns import check_return
+from hookcli.hooks.misuse.returns import check_return, check_unpacked
 from hookcli.hooks.portable import Portable
 from hookcli.hooks.values import tensors_in, value_notes
+from hookcli.operators.operator_run import OperatorRun
 from hookcli.report.recording import EventNote, LeafNote
 from hookcli.spec.hooks import HookSpec, is_average
 
@@ -49,7 +52,7 @@ class Hook(Portable):
 
     `kind` is its row of the catalogue. `looks_only` is True if it only notes its firings,
     `norms_only` if it notes norms with them, `changing` if an action may return a new value,
-    `foreign` if an action is the user's function.
+    `foreign` if an action is the user's function, `reads_inputs` if one reads those of operators.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Hook(Portable):
         self.fired: Counter[str] = Counter()
         self.again: Counter[str] = Counter()  # firings in calls that a checkpoint ran again
         self.attached = 0
+        self.targets: tuple[str, ...] = ()  # names of the modules or parameters it was set on
         self.on_wrappers = False  # whether all its targets are wrappers of torch.compile
         self._actions = actions
         averages = self.kind.average is not None
@@ -76,6 +80,7 @@ class Hook(Portable):
         self.norms_only = no_event and figures == {"norm"}
         self.changing = any(row.changes for row, _ in rows)
         self.foreign = any(row.foreign for row, _ in rows)
+        self.reads_inputs = any(row.reads_inputs for row, _ in rows)
         self._filtered = bool(spec.calls or spec.steps or spec.every)
         self._offered: Counter[str] = Counter()
         self.retention = Retention()
@@ -88,11 +93,13 @@ class Hook(Portable):
         *,
         node: str | None = None,
         again: Callable[[], Any] | None = None,
+        operator: OperatorRun | None = None,
     ) -> Any | None:
         """Run the hook's actions and note the event. A result that is not None replaces `value`.
 
         `native` turns the value into the arguments of PyTorch's hook. `again` reads the value
-        again, for kinds whose functions may replace it without returning it.
+        again, for kinds whose functions may replace it without returning it. `operator` is what
+        ran, for actions that read the inputs of operators.
         """
         if self.looks_only:
             self.look(site, value, node)
@@ -115,12 +122,13 @@ class Hook(Portable):
             module=site.module,
             value=value,
             native=native,
+            operator=operator,
         )
         try:
             new = self._act(event, again)
         except BaseException as error:
             if context.raised is None:
-                context.raised = (error, self.spec.place)
+                context.raised = (error, raised(self.spec, site.target, error, self._running))
             raise
         notes = value_notes(event.value)
         stats = None if event.stats is None else [event.stats.get(note[0]) for note in notes]
@@ -183,19 +191,25 @@ class Hook(Portable):
             self.retention.note(original, event.target)
         new = None
         for action in self._actions:
+            self._running = function_of(action, event)
             result = action(event)
             if again is not None and self.foreign and result is None:
                 event.value = again()
-            if result is None or not check_return(self.spec, event, result, self.context):
+            if result is None or not check_return(
+                self.spec, event, result, self._running, self.context
+            ):
                 continue
             new = result
             if self.kind.returned is not Returned.ARGUMENTS:
                 event.value = new
         if before is not None:
             self._edited = before.check(returned=new is not None)
+        if self.kind.pair and event.node == "unpack":
+            check_unpacked(self.spec, event, self._running, self.context)
         return new
 
     _edited: Any = None
+    _running: Callable[..., Any] | None = None  # the user's function, while it runs
 
     def _changed(self, original: Any, event: Event) -> float | None:
         """Return the 2-norm of the change over all tensors; None if values are not known."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch import nn
@@ -11,6 +12,7 @@ from torch import nn
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.errors import RequestError
 from hookcli.models import module_tree
+from hookcli.models.converted.compiled import WRAPPED
 from hookcli.models.model import Model, TensorInfo
 from hookcli.models.scripted import type_of
 from hookcli.report.recording import HookFinding
@@ -18,6 +20,8 @@ from hookcli.sentences import no_match
 from hookcli.spec import selectors
 from hookcli.spec.hooks import HookSpec, Match, Selector
 from hookcli.text import nearest, try_instead
+
+_WRAPPER = re.compile(rf"\\?\.{WRAPPED}\b|\b{WRAPPED}(\\?\.|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,8 @@ def resolve(spec: HookSpec, known: Known) -> Targets:
     if spec.at is None:
         targets.modules = [(names[0], module) for module, names in known.modules]
         return targets
-    for number, match in enumerate(spec.at.any):
+    at = _as_unwrapped(spec.at, known)
+    for number, match in enumerate(at.any):
         matches: list[Any]
         if match.part is not None or match.op is not None or match.node is not None:
             matches = _values(match, known)
@@ -81,6 +86,31 @@ def resolve(spec: HookSpec, known: Known) -> Targets:
             targets.missed.add(number)
     _check(spec, spec.at, targets, known)
     return targets
+
+
+def _as_unwrapped(at: Selector, known: Known) -> Selector:
+    """Return the selector without `_orig_mod.`, which the names of an unwrapped model lack."""
+    if WRAPPED not in at.text or any(WRAPPED in name for name in known.module_names()):
+        return at
+
+    def plain(text: str | None) -> str | None:
+        return None if text is None else _WRAPPER.sub("", text)
+
+    def changed(match: Match) -> Match:
+        negated = match.negated and replace(
+            match.negated, any=tuple(map(changed, match.negated.any))
+        )
+        inside = match.inside and replace(match.inside, any=tuple(map(changed, match.inside.any)))
+        return replace(
+            match,
+            pattern=plain(match.pattern),
+            name=plain(match.name),
+            regex=plain(match.regex),
+            negated=negated,
+            inside=inside,
+        )
+
+    return replace(at, any=tuple(map(changed, at.any)))
 
 
 def missed(resolved: Iterable[tuple[HookSpec, Targets]], known: Known) -> Iterator[HookFinding]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
 from hookcli.errors import RequestError
+from hookcli.inputs.loaders import FirstBatch
 from hookcli.models.batch import Batch, as_batch
-from hookcli.models.files.tensors import read_tensors
 from hookcli.spec.inputs import (
     INTEGERS,
     DictSpec,
@@ -19,6 +19,7 @@ from hookcli.spec.inputs import (
     ListSpec,
     Spec,
     TensorSpec,
+    TupleSpec,
     ValueSpec,
 )
 from hookcli.text import first_line
@@ -59,16 +60,13 @@ def _floating(
     return values.to(dtype) if small else values
 
 
-def given_batch(
-    specs: tuple[InputSpec, ...],
-    *,
-    floating: torch.dtype,
-    device: str,
-    call: Callable[[FunctionSpec, str], Any],
-) -> Batch:
-    """Return the batch that `--input` or a configuration describes.
+Caller: TypeAlias = Callable[[FunctionSpec, str], FirstBatch]
 
-    A single unnamed file or function is the whole batch; otherwise each is one argument.
+
+def given_values(
+    specs: tuple[InputSpec, ...], *, floating: torch.dtype, device: str, call: Caller
+) -> list[FirstBatch]:
+    """Return the value of each input. `call` returns what a name in a Python file gives.
 
     Raises
     ------
@@ -83,25 +81,85 @@ def given_batch(
             case ValueSpec():
                 return spec.value
             case FileSpec():
+                from hookcli.models.files.tensors import read_tensors  # imports safetensors
+
                 return read_tensors(spec.path, argument.place)
             case FunctionSpec():
-                return call(spec, argument.text)
+                return call(spec, argument.place).value
             case ListSpec():
                 return [value(inner, argument) for inner in spec.items]
+            case TupleSpec():
+                return tuple(value(inner, argument) for inner in spec.items)
             case DictSpec():
                 return {key: value(inner, argument) for key, inner in spec.items}
 
-    made = [(argument, value(argument.spec, argument)) for argument in specs]
+    return [
+        call(argument.spec, argument.place)
+        if isinstance(argument.spec, FunctionSpec)
+        else FirstBatch(value(argument.spec, argument), loaded=False)
+        for argument in specs
+    ]
+
+
+def given_batch(
+    specs: tuple[InputSpec, ...],
+    *,
+    floating: torch.dtype,
+    device: str,
+    call: Caller,
+    split: Callable[[FirstBatch], Batch] = lambda first: as_batch(first.value),
+) -> Batch:
+    """Return the batch that `--input` or a configuration describes.
+
+    A single unnamed file or function is the whole batch, which `split` splits into arguments;
+    otherwise each is one argument.
+
+    Raises
+    ------
+    RequestError, ModelError : a file or function does not give what is needed.
+
+    """
+    values = given_values(specs, floating=floating, device=device, call=call)
     if (
-        len(made) == 1
-        and made[0][0].name is None
-        and isinstance(made[0][0].spec, FileSpec | FunctionSpec)
+        len(specs) == 1
+        and specs[0].name is None
+        and isinstance(specs[0].spec, FileSpec | FunctionSpec)
     ):
-        return as_batch(made[0][1])
+        return split(values[0])
+    pairs = list(zip((spec.name for spec in specs), values, strict=True))
     return Batch(
-        tuple(value for argument, value in made if argument.name is None),
-        {argument.name: value for argument, value in made if argument.name is not None},
+        tuple(first.value for name, first in pairs if name is None),
+        {name: first.value for name, first in pairs if name is not None},
     )
+
+
+def given_target(
+    specs: tuple[InputSpec, ...], *, floating: torch.dtype, device: str, call: Caller
+) -> Any:
+    """Return the target that `--target` or a configuration describes.
+
+    It is the value of a single unnamed part, a tuple of several, or a dict of named parts.
+
+    Raises
+    ------
+    RequestError, ModelError : a file or function does not give what is needed, or some parts have
+        names and others have none.
+
+    """
+    names = [spec.name for spec in specs]
+    if any(names) and not all(names):
+        unnamed = specs[names.index(None)]
+        raise RequestError(
+            "a target cannot have parts with and without names",
+            place=unnamed.place,
+            hint="give each part a name, as in `--target boxes=2x4`, or none",
+        )
+    values = [
+        first.value for first in given_values(specs, floating=floating, device=device, call=call)
+    ]
+    if any(names):
+        return dict(zip(names, values, strict=True))
+    return values[0] if len(values) == 1 else tuple(values)
 
 
 def _tensor(spec: TensorSpec, place: str, floating: torch.dtype, device: str) -> torch.Tensor:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import torch
+
+from hookcli.torch_private import FakeTensor
 
 _WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32}  # by size in bytes
 
@@ -70,6 +73,30 @@ def bits_of(tensor: torch.Tensor) -> torch.Tensor:
     """Return the bits of a strided tensor as integers, of which each equals itself."""
     flat = tensor.resolve_conj().resolve_neg().contiguous().view(-1)
     return flat.view(_WORDS.get(flat.element_size(), torch.int64))
+
+
+def memory_of(tensor: torch.Tensor) -> memoryview:
+    """Return the bytes of a contiguous tensor on the CPU, without a copy.
+
+    Raises
+    ------
+    RuntimeError : it has no memory, such as a fake tensor or one of a class that wraps others.
+
+    """
+    flat = tensor.view(torch.uint8)
+    try:
+        return flat.numpy().data
+    except RuntimeError as error:
+        if "umpy is not available" not in str(error):
+            raise
+    # NumPy is not installed. A fake tensor would warn when it is asked for its address.
+    fake = flat.device.type != "cpu" or isinstance(flat, FakeTensor)
+    address, size = 0 if fake else flat.data_ptr(), flat.numel()
+    if not address and size:
+        raise RuntimeError("no memory")
+    memory = (ctypes.c_ubyte * size).from_address(address)
+    memory.tensor = flat  # type: ignore[attr-defined]  # the view keeps it alive
+    return memoryview(memory)
 
 
 def sized_storage(tensor: torch.Tensor) -> tuple[Any, int] | None:

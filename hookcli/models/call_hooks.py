@@ -16,7 +16,7 @@ from torch.nn.modules.module import (
 )
 
 from hookcli.models import module_tree, places
-from hookcli.models.compiled import is_wrapper, within_compiled
+from hookcli.models.converted.compiled import is_wrapper, within_compiled
 from hookcli.models.model import CallStack, Enter, Exit, Model
 
 

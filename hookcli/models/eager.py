@@ -11,6 +11,7 @@ from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
 from hookcli.models import module_tree, places
 from hookcli.models.call_hooks import CallHooks
+from hookcli.models.converted.quantized import is_packed
 from hookcli.models.model import CallStack, Enter, Exit, TensorInfo
 from hookcli.report.recording import ModuleInfo
 
@@ -19,6 +20,8 @@ def has_forward(kind: type[nn.Module]) -> bool:
     """Whether calling a module of this class can run anything: a ModuleList has no forward."""
     if issubclass(kind, nn.ModuleList | nn.ModuleDict | NonDynamicallyQuantizableLinear):
         return False  # the last is attention's output projection, which is used without a call
+    if is_packed(kind):
+        return False
     defining = next((base for base in kind.__mro__ if "forward" in vars(base)), nn.Module)
     return defining is not nn.Module
 

@@ -10,6 +10,7 @@ from torch import nn
 
 from hookcli.models import places
 from hookcli.models.batch import Batch
+from hookcli.report.existing_hook import ExistingHook
 from hookcli.report.report import Format
 
 if TYPE_CHECKING:
@@ -18,18 +19,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A built module, the Python module that it came from, and a note for the report.
+    """A built module, the Python module that it came from, and notes for the report.
 
     `batch` is a batch that the file contains in addition to the model, with its name for the
     report. `model` is the backend if it is not the eager one. `mode` is the mode in which the
-    model was exported, which cannot be changed.
+    model was exported, which cannot be changed. `hooks` are those that the model had when it was
+    loaded.
     """
 
     root: nn.Module
     module: ModuleType | None
-    note: str | None = None
+    notes: tuple[str, ...] = ()
     constructors: places.Constructors | None = None
     batch: tuple[str, Batch] | None = None
     format: Format = "python"
     model: Model | None = None
     mode: Literal["train", "eval", "mixed"] | None = None
+    hooks: tuple[ExistingHook, ...] = ()

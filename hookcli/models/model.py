@@ -16,6 +16,7 @@ import torch
 
 from hookcli.models.recompute import ForwardPasses, Segment
 from hookcli.report.recording import ModuleInfo
+from hookcli.torch_private import current_graph_task_id, next_sequence_nr
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,8 @@ class Call:
         self.notes.append(text)
 
 
-_in_backward: Callable[[], int] = torch._C._current_graph_task_id  # -1 if none runs
-_next_node: Callable[[], int] = torch._C._autograd._get_sequence_nr
+_in_backward: Callable[[], int] = current_graph_task_id  # -1 if none runs
+_next_node: Callable[[], int] = next_sequence_nr
 
 Enter: TypeAlias = Callable[[Call, tuple[tuple[Any, ...], dict[str, Any]]], Any]
 Exit: TypeAlias = Callable[[Call, Any, BaseException | None], Any]

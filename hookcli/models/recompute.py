@@ -8,17 +8,53 @@ that it repeats, and gradients reach only one of the two: the second if the firs
 from __future__ import annotations
 
 import inspect
+import sys
 import weakref
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
+import torch.utils.checkpoint
+
+from hookcli.torch_private import current_autograd_node, top_saved_tensors_hooks
 
 if TYPE_CHECKING:
     from hookcli.models.model import Call
 
 
 Segment: TypeAlias = weakref.ref[Any]  # equals any other reference to the same frame, dead or alive
-_hooks_of_saved = torch._C._autograd._top_saved_tensors_default_hooks
+_CHECKPOINT = torch.utils.checkpoint.__file__
+
+
+def _innermost() -> tuple[bool, Segment | None]:
+    """Return whether saved-tensor hooks are active, and the checkpoint to which they belong."""
+    if top_saved_tensors_hooks is None:
+        segment = _segment_on_stack()
+        return segment is not None, segment
+    top = top_saved_tensors_hooks(True)
+    return top is not None, _segment(top)
+
+
+def _segment_on_stack() -> Segment | None:
+    """Return the same as `_segment` where torch does not tell which hooks are active.
+
+    The frame of a checkpoint that runs is a local variable of a generator, which is one of
+    `checkpoint`. That of a checkpoint that is recomputed is a variable of `unpack_hook`.
+    """
+    caller: FrameType | None = sys._getframe(1)
+    while caller is not None:
+        code = caller.f_code
+        if code.co_filename == _CHECKPOINT:
+            frame: Any = None
+            if code.co_name == "unpack_hook":
+                frame = caller.f_locals.get("frame")
+            elif code.co_name == "checkpoint" and inspect.isgenerator(caller.f_locals.get("gen")):
+                inside = caller.f_locals["gen"].gi_frame
+                frame = None if inside is None else inside.f_locals.get("new_frame")
+            if frame is not None:
+                return weakref.ref(frame)
+        caller = caller.f_back
+    return None
 
 
 def _segment(top: tuple[Any, Any] | None) -> Segment | None:
@@ -38,7 +74,7 @@ def _segment(top: tuple[Any, Any] | None) -> Segment | None:
 
 def _node_sequence() -> int | None:
     """Return the sequence number of the autograd node that is running."""
-    node: Any = torch._C._current_autograd_node()
+    node: Any = current_autograd_node()
     return None if node is None else int(node._sequence_nr())
 
 
@@ -61,9 +97,9 @@ class ForwardPasses:
             if not torch.is_grad_enabled():
                 self._by_key.setdefault(call.key, []).append(call)
             return
-        top: tuple[Any, Any] | None = _hooks_of_saved(True)
-        if top is not None:
-            call.segment = _segment(top)
+        hooked, segment = _innermost()
+        if hooked:
+            call.segment = segment
         elif call.graded:
             return
         known = self._by_key.get(call.key)
@@ -91,7 +127,7 @@ class ForwardPasses:
 
     def _of_segment(self, known: list[Call]) -> list[Call]:
         """Return the calls of the checkpoint whose backward is running."""
-        again = _segment(_hooks_of_saved(True))
+        _, again = _innermost()
         exact = [call for call in known if again is not None and call.segment == again]
         if exact:
             return exact

@@ -29,8 +29,13 @@ def _option(option: RuleOption) -> str:
 
 def costs(rule: Rule) -> str:
     """Return what a run must do for the rule in addition, with the default options."""
-    needed = dict.fromkeys(probe.partition(":")[0] for probe in rule.needs(rule.filled({})))
+    options = rule.filled({})
+    probes = (*rule.needs(options), *rule.watches(options))
+    needed = dict.fromkeys(probe.partition(":")[0] for probe in probes)
     return "; ".join(PROBES[probe] for probe in needed) or "nothing beyond the run"
+
+
+_IN_VERDICT = "yes: grads, trace and check judge it without being asked"
 
 
 def rule_page(rule: Rule, width: int = WIDTH) -> str:
@@ -45,6 +50,7 @@ def rule_page(rule: Rule, width: int = WIDTH) -> str:
                     ("formula", rule.formula),
                     ("severity", rule.severity),
                     ("safe set", "yes: checked by default" if rule.safe else "no"),
+                    ("verdict", _IN_VERDICT if rule.diagnoses else "no"),
                     ("costs", costs(rule)),
                     ("source", rule.source),
                     ("fails", rule.fails),
@@ -64,6 +70,7 @@ def rules_table(width: int = WIDTH) -> str:
         "name": Column("Rule", lambda rule: rule.name),
         "severity": Column("Severity", lambda rule: rule.severity),
         "safe": Column("Safe set", lambda rule: "yes" if rule.safe else "no"),
+        "verdict": Column("Verdict", lambda rule: "yes" if rule.diagnoses else "no"),
         "says": Column(
             "What it checks",
             lambda rule: rule.says,
@@ -72,7 +79,7 @@ def rules_table(width: int = WIDTH) -> str:
         ),
     }
     rules = list(CATALOGUE.values())
-    return draw(columns, rules, width=width, give_way=("severity", "safe")) + "\n"
+    return draw(columns, rules, width=width, give_way=("severity", "safe", "verdict")) + "\n"
 
 
 def rule_data(rule: Rule) -> dict[str, Any]:
@@ -80,6 +87,7 @@ def rule_data(rule: Rule) -> dict[str, Any]:
     names = (
         "severity",
         "safe",
+        "diagnoses",
         "says",
         "computes",
         "formula",
@@ -93,5 +101,7 @@ def rule_data(rule: Rule) -> dict[str, Any]:
         "description": rule.says,
         **{name: getattr(rule, name) for name in names},
         "needs": list(rule.needs(rule.filled({}))),
+        "watches": list(rule.watches(rule.filled({}))),
+        "diagnoses": rule.diagnoses,
         "options": [dataclasses.asdict(option) for option in rule.options],
     }

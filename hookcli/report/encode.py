@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _TOP = (
     "schema", "command", "status", "environment", "timings", "model", "run", "inputs", "layers",
-    "uncalled", "parameters", "buffers", "events", "measurements", "checks", "distributed",
-    "totals", "warnings", "error",
+    "uncalled", "parameters", "buffers", "existing_hooks", "events", "measurements", "checks",
+    "distributed", "memory", "totals", "diagnoses", "examined", "warnings", "error",
 )  # fmt: skip
 
 

@@ -23,7 +23,8 @@ class PassedOver:
 class CheckRow:
     """The result of one rule for one target. `fingerprint` identifies a finding across runs.
 
-    `passed_over` is present if a finding does not count: `status` is then "skip".
+    `passed_over` is present if a finding does not count: `status` is then "skip". `cause` is the
+    kind of the problem's cause, if it is not that of the rule; `advice` tells what to try.
     """
 
     rule: str
@@ -36,14 +37,63 @@ class CheckRow:
     place: str | None
     fingerprint: str
     passed_over: PassedOver | None = absent()  # noqa: RUF009  # it is a field()
+    cause: str | None = absent()  # it is a field()
+    advice: str | None = absent()  # it is a field()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What is wrong with a model, in one sentence. `severity` is that of the worst finding.
+
+    `cause` identifies the kind of the problem: the name of a rule, or of a cause that several rules
+    find. `sentence` has the cause, the evidence and the layer or parameter, which `target` names;
+    `place` is its line in the user's source. `advice` says what to try. `rules` and `fingerprints`
+    are those of the findings that this cause explains.
+    """
+
+    cause: str
+    severity: Literal["error", "warning"]
+    sentence: str
+    advice: str | None
+    target: str
+    place: str | None
+    rules: tuple[str, ...]
+    fingerprints: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A measured figure in addition to the rows."""
+    """A measured figure in addition to the rows.
+
+    Where gradients end has three probes. `cuts`: an operator at which the path of a gradient to the
+    loss ends, with its `kind`, `operator`, `layer`, `module`, `place`, and the parts of the model
+    `behind` it; the first row has their `count`. `connected`: whether the gradient of the loss
+    reaches an output of the module `target`. `unreached`: `why` parameters got no gradient or only
+    zeros ("cut", "swallowed" by a custom Function, "left" for Python, "rounding", "cut_output",
+    "other_output", "unused_output", "unused"), with the number of `parameters`, and the parts
+    `cut_off` that contain them; the first row has a `count`.
+    """
 
     probe: str
     target: str
     call: int | None
     value: Any
     limit_unit: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HookFault:
+    """What a hook did before the run failed, if the error follows from it.
+
+    `place` is the hook's line in the configuration, `function` the line at which its function is
+    defined. `problem` continues the sentence "the hook …". `advice` says what to do. `raised`: the
+    error was raised in the hook itself.
+    """
+
+    place: str
+    kind: str
+    target: str
+    problem: str
+    advice: str
+    function: str | None
+    raised: bool = False

@@ -7,11 +7,17 @@ are ignored.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import TypeAdapter
 from typing_extensions import NotRequired, TypedDict
 
+from hookcli.report.measured.training import (
+    BY_PARAMETER,
+    TRAINING,
+    FailedMeasurement,
+    NotMeasured,
+)
 from hookcli.report.values import Number
 
 _Figure: TypeAlias = Number | None
@@ -114,19 +120,6 @@ class NonFiniteGradient(NonFiniteCall):
     taken_by: list[int]
 
 
-class FailedMeasurement(TypedDict):
-    """The error that prevented a measurement."""
-
-    error: str
-    place: NotRequired[str | None]
-
-
-class NotMeasured(TypedDict):
-    """The reason why nothing was measured."""
-
-    why: str
-
-
 class Samples(TypedDict):
     """How much the output of a sample changes with the other samples."""
 
@@ -146,6 +139,63 @@ class Repeated(TypedDict):
     largest: Number
 
 
+class ActivationsRead(TypedDict):
+    """How many activations, outputs and masks were read."""
+
+    dead_units: int
+    saturated_values: int
+    one_hot_rows: int
+    constant_output: int
+    masked_rows: int
+
+
+class GradientCut(TypedDict):
+    """An operator at which the path of a gradient ends; `behind` are the parts in front of it."""
+
+    kind: Literal["detach", "no_grad", "integer", "operator", "function", "number"]
+    operator: str
+    layer: str | None
+    module: str
+    place: str | None
+    behind: list[str]
+
+
+class CutCount(TypedDict):
+    """The number of cuts, or of parameters that got no gradient or only zeros."""
+
+    count: int
+
+
+class LostPath(TypedDict):
+    """Why parameters got no gradient: `cut_off` are the parts of the model that contain them."""
+
+    why: str
+    parameters: int
+    cut_off: list[str]
+
+
+class LostAtOutput(LostPath):
+    """The parameters are behind an output that the loss does not use."""
+
+    output: str
+
+
+class LostAtLayer(LostPath):
+    """The parameters are behind the output of a call that nothing uses."""
+
+    layer: str | None
+    module: str
+    place: str | None
+
+
+class LostAtOperator(LostAtLayer):
+    """An operator is the reason; `copy_of` names the original if the parts are copies."""
+
+    kind: Literal["detach", "no_grad", "integer", "operator", "function", "number"]
+    operator: str
+    copy_of: NotRequired[str]
+
+
 _REPEATED: Any = NotMeasured | FailedMeasurement | Repeated
 _COUNT: Any = int | None
 _SKETCH: Any = TensorSketch | None
@@ -157,12 +207,23 @@ _PROBES: dict[str, Any] = {
     "weights": TakenWeights | None,
     "passes": CountedPasses,
     "values_read": int,
+    "activations_read": ActivationsRead,
     "samples": NotMeasured | FailedMeasurement | Samples,
     "repeat_eval": _REPEATED,
     "repeat_train": _REPEATED,
+    "cuts": NotMeasured | FailedMeasurement | CutCount | GradientCut,
+    "connected": bool,
+    **TRAINING,
     "backward_flops_total": _COUNT,
     "saved_for_backward": _COUNT,
     "training_memory_estimate": _COUNT,
+}
+# What the row of a part without a gradient contains, by the reason.
+_LOST: dict[Any, Any] = {
+    "unused": LostPath,
+    "unknown": LostPath,
+    "other_output": LostAtOutput,
+    "unused_output": LostAtLayer,
 }
 _OF_TENSORS = {"parameter", "buffer", "parameter_gradient", "updated"}
 
@@ -172,19 +233,26 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def check_statistics(value: Any) -> None:
-    """Check the statistics of a tensor.
+def check_statistics(*values: Any) -> None:
+    """Check the statistics of tensors.
 
     Raises
     ------
     pydantic.ValidationError : hookcli does not write such statistics.
     """
-    _adapter(Statistics).validate_python(value, strict=True)
+    _check_each(Statistics, values)
 
 
-def check_step(value: Any) -> None:
-    """Check the figures of a parameter in a step; raises as above."""
-    _adapter(StepStatistics).validate_python(value, strict=True)
+def check_step(*values: Any) -> None:
+    """Check the figures of parameters in a step; raises as above."""
+    _check_each(StepStatistics, values)
+
+
+def _check_each(kind: Any, values: tuple[Any, ...]) -> None:
+    if len(values) == 1:  # the path of the error then begins in the value
+        _adapter(kind).validate_python(values[0], strict=True)
+    elif values:
+        _adapter(tuple[kind, ...]).validate_python(values, strict=True)
 
 
 def check_measured(probe: str, target: str, value: Any) -> None:
@@ -192,9 +260,16 @@ def check_measured(probe: str, target: str, value: Any) -> None:
     kind = _PROBES.get(probe)
     if probe == "step":
         kind = bool if target else FailedMeasurement
+    elif probe in BY_PARAMETER:
+        kind = BY_PARAMETER[probe][0 if target else 1]
     elif probe == "non_finite":
         at = value.get("at") if isinstance(value, dict) else None
         plain = at in _OF_TENSORS if isinstance(at, str) else True
         kind = NonFinite if plain else NonFiniteGradient if at == "gradient" else NonFiniteCall
+    elif probe == "unreached":
+        lost = isinstance(value, dict) and "cut_off" in value
+        why = value.get("why") if lost and isinstance(value.get("why"), str) else None
+        kind = NotMeasured | FailedMeasurement | CutCount
+        kind = _LOST.get(why, LostAtOperator) if lost else kind
     if kind is not None:
         _adapter(kind).validate_python(value, strict=True)

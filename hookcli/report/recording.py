@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from hookcli.report.distributed import Distributed
-from hookcli.report.findings import Measurement
-from hookcli.report.values import Shape
+from hookcli.report.findings import HookFault, Measurement
+from hookcli.report.memory import CallMemory, TrainingMemory
+from hookcli.report.values import Shape, Tree
 
 LeafNote: TypeAlias = tuple[str, Shape, str, bool]  # path, shape, dtype, found on an attribute
 
@@ -152,7 +153,9 @@ class Failure:
     place: str | None
     call: CallNote | None = None
     details: str = ""  # the traceback
-    hook: str | None = None  # the place of the hook that raised it
+    hook: HookFault | None = None  # of the hook from which the error follows
+    unblamed: tuple[str, str | None] | None = None  # message and place without the hook
+    hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,22 @@ class Training:
 
 
 @dataclass(slots=True)
+class MemoryNote:
+    """The memory of the first step, in bytes. `trained` are the parameters that have gradients."""
+
+    forward_peak: int = 0
+    backward_peak: int | None = None
+    input_bytes: int = 0
+    gradient_bytes: int = 0
+    batch: int | None = None
+    unsized: int = 0  # tensors whose bytes are not known
+    workspaces: tuple[str, ...] = ()  # operators whose workspace is not known
+    trained: tuple[tuple[tuple[int, ...], Any], ...] = ()  # shape and dtype
+    calls: dict[int, CallMemory] = field(default_factory=dict)  # by order of the call
+    training: tuple[TrainingMemory, ...] = ()
+
+
+@dataclass(slots=True)
 class Recording:
     """Everything that a run records."""
 
@@ -183,9 +202,13 @@ class Recording:
     events: list[EventNote] = field(default_factory=list)
     streamed: tuple[str, int, int] | None = None  # file, count, dropped
     gradients: list[dict[int, ParameterStep]] = field(default_factory=list)  # by key, a step each
+    gradient_steps: list[int] | None = None  # the numbers of these steps, if some are missing
     loss: str | None = None  # how the loss was computed, if it was
+    loss_place: str | None = None  # the line of the user's function that computed it
+    made_target: Tree | None = None  # the target, if it was made up
     losses: list[float] = field(default_factory=list)
     training: Training | None = None
+    memory: MemoryNote | None = None
     backward: dict[int | None, BackwardNote] = field(default_factory=dict)  # by order of the call
     timings: dict[str, Any] | None = None
     digests: dict[str, str] = field(default_factory=dict)  # of the state after each step, by name

@@ -11,25 +11,35 @@ from typing import Any, Literal, TypeAlias
 
 from hookcli.report.distributed import Distributed
 from hookcli.report.events import EventRow, Streamed
-from hookcli.report.findings import CheckRow, Measurement
+from hookcli.report.existing_hook import ExistingHook
+from hookcli.report.findings import CheckRow, Diagnosis, HookFault, Measurement
+from hookcli.report.memory import CallMemory, Memory
 from hookcli.report.values import Leaf, Number, Shape, Tree, absent
 
 SCHEMA: Literal["hookcli.report/1"] = "hookcli.report/1"
 
 Origin: TypeAlias = Literal["given", "declared", "inferred"]
+TargetOrigin: TypeAlias = Literal["given", "batch", "made"]
 Format: TypeAlias = Literal["python", "torchscript", "exported", "package"]
 Tensors: TypeAlias = Literal["fake", "real"]
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The versions, the platform and the duration; they differ between runs of the same model."""
+    """The versions, the platform and the duration; they differ between runs of the same model.
+
+    `python` is the version of the Python that ran the model, and `python_executable` its path, from
+    the working folder if it is below it. `python_source` tells what named it: "own" is the
+    interpreter that hookcli itself runs in.
+    """
 
     hookcli: str
     torch: str | None
     python: str
     platform: str
     seconds: float
+    python_executable: str | None = None
+    python_source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +62,11 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """How the model was run. `fallback` is the reason why a fake run became a real one."""
+    """How the model was run. `fallback` is the reason why a fake run became a real one.
+
+    `loss` is what backward started from, and `loss_place` the line of the function that computes
+    it, if it is the user's. `losses` are its values by step.
+    """
 
     tensors: Tensors
     fallback: str | None
@@ -64,15 +78,22 @@ class RunInfo:
     steps: int = 1
     world_size: int = 1
     peak_memory: int | None = None
+    loss_place: str | None = absent()  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The batch: its structure and its origin."""
+    """The batch: its structure and its origin.
+
+    `target` is that of the loss. Its origin is "given" (by `--target` or `run.targets`), "batch"
+    (the second part of the batch) or "made" (made up to fit the output).
+    """
 
     origin: Origin
     args: tuple[Tree, ...]
     kwargs: dict[str, Tree]
+    target: Tree | None = absent()  # noqa: RUF009  # it is a field()
+    target_origin: TargetOrigin | None = absent()  # noqa: RUF009  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +131,7 @@ class LayerRow:
     stats: dict[str, Any] | None = None
     recomputed: bool = False
     notes: tuple[str, ...] = ()
+    memory: CallMemory | None = absent()  # noqa: RUF009  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +186,10 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """Why the report is partial: where the run stopped, and what was raised."""
+    """Why the report is partial: where the run stopped, what was raised, and what to do.
+
+    `hook` is present if the error follows from what a hook did.
+    """
 
     phase: str
     layer: str | None
@@ -173,11 +198,18 @@ class ErrorInfo:
     type: str
     message: str
     place: str | None
+    hint: str | None = absent()  # it is a field()
+    hook: HookFault | None = absent()  # noqa: RUF009  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One run of one model, complete or up to an error."""
+    """One run of one model, complete or up to an error.
+
+    `existing_hooks` are those that the model had when it was loaded; they are None in the reports
+    of versions that did not list them. `diagnoses` tell what is wrong with the model, the worst
+    first; `examined` are the rules that looked for it. Both are None if nothing was judged.
+    """
 
     schema: Literal["hookcli.report/1"]
     command: str
@@ -192,9 +224,13 @@ class Report:
     uncalled: tuple[UncalledRow, ...] = ()
     parameters: tuple[ParameterRow, ...] = ()
     buffers: tuple[BufferRow, ...] = ()
+    existing_hooks: tuple[ExistingHook, ...] | None = absent()  # it is a field()
     events: tuple[EventRow, ...] | Streamed = ()
     measurements: tuple[Measurement, ...] = ()
     checks: tuple[CheckRow, ...] = ()
     distributed: Distributed | None = None
+    memory: Memory | None = absent()  # noqa: RUF009  # it is a field()
+    diagnoses: tuple[Diagnosis, ...] | None = absent()  # it is a field()
+    examined: tuple[str, ...] | None = absent()  # it is a field()
     warnings: tuple[str, ...] = ()
     error: ErrorInfo | None = None

@@ -5,12 +5,15 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from hookcli.report.report import SCHEMA, Report
+from hookcli.report.findings import CheckRow
+from hookcli.report.report import SCHEMA, ErrorInfo, Inputs, LayerRow, Report, RunInfo
+from hookcli.report.values import Leaf
 
 
 @cache
@@ -53,7 +56,11 @@ def from_json(text: str | bytes, *, strict: bool = False) -> Report:
         raise ValueError(f"{where}: {first['msg']}") from None
 
 
-_ABSENT = {"via", "timings", "passed_over"}  # omitted from the JSON instead of written as null
+# The fields that are omitted from the JSON instead of written as null, by class.
+_OMITTED = {
+    row.__name__: {field.name for field in fields(row) if field.metadata.get("absent")}
+    for row in (Report, RunInfo, Inputs, LayerRow, CheckRow, ErrorInfo, Leaf)
+}
 
 
 def _close(node: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +70,8 @@ def _close(node: dict[str, Any]) -> dict[str, Any]:
         return node
     for default in names.values():
         default.pop("default", None)
-    required = [name for name in names if name not in _ABSENT]
+    omitted = _OMITTED.get(node.get("title", ""), set())
+    required = [name for name in names if name not in omitted]
     return {**node, "required": required, "additionalProperties": False}
 
 

@@ -7,7 +7,6 @@ of any type, and references between rows. Formats and rules rely on it.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,7 +19,10 @@ from hookcli.report.report import Report
 _LARGEST = 10**30
 """Far above any count in a model; floats can still represent it, its sums and its squares."""
 
-_SUSPECT = re.compile(rb"[0-9]{30}|[0-9][eE]\+?[0-9]{3}|NaN|Infinity")
+# Digits become 0, and a plus sign is dropped: a plain search for bytes is ten times as fast as a
+# regular expression.
+_DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
+_MANY_DIGITS, _LARGE_EXPONENT = b"0" * 30, b"0e000"
 
 _Checks = Iterator[tuple[str, Callable[..., None], tuple[Any, ...]]]
 
@@ -33,7 +35,7 @@ def check_valid(report: Report, text: str | bytes) -> None:
     ValueError : hookcli does not write such a value; the message begins with its path.
     """
     _check_numbers(text.encode() if isinstance(text, str) else text)
-    for path, check, values in _open_values(report):
+    for path, check, values in () if _are_valid(report) else _open_values(report):
         try:
             check(*values)
         except ValidationError as error:
@@ -48,7 +50,13 @@ def _check_numbers(text: bytes) -> None:
 
     Only texts with many digits in a row or a large exponent are searched.
     """
-    if not _SUSPECT.search(text):
+    plain = text.translate(_DIGITS, delete=b"+")
+    if (
+        _MANY_DIGITS not in plain
+        and _LARGE_EXPONENT not in plain
+        and b"NaN" not in text
+        and b"Infinity" not in text
+    ):
         return
     todo: list[tuple[str, Any]] = [("", from_json(text))]
     while todo:
@@ -61,6 +69,31 @@ def _check_numbers(text: bytes) -> None:
             raise ValueError(f"{path[1:]}: Input should be a finite number")
         elif isinstance(value, int) and abs(value) > _LARGEST:
             raise ValueError(f"{path[1:]}: Input should be an integer of at most 30 digits")
+
+
+def _are_valid(report: Report) -> bool:
+    """Whether all open values are valid, in one check of all statistics instead of millions."""
+    rows, parameters = report.layers, report.parameters
+    leaves = [leaf for row in rows for leaf in (*row.inputs, *row.outputs)]
+    events = report.events if isinstance(report.events, tuple) else ()
+    leaves += [leaf for event in events for leaf in event.values]
+    statistics = [
+        value
+        for value in (
+            *(one for row in rows for one in (row.output_grad, row.input_grad, row.stats)),
+            *(one for leaf in leaves for one in (leaf.stats, leaf.grad)),
+            *(one for parameter in parameters for one in (parameter.stats, parameter.grad)),
+        )
+        if value is not None
+    ]
+    try:
+        check_statistics(*statistics)
+        check_step(*(step for parameter in parameters for step in parameter.steps))
+        for one in report.measurements:
+            check_measured(one.probe, one.target, one.value)
+    except ValidationError:
+        return False
+    return True
 
 
 def _open_values(report: Report) -> _Checks:

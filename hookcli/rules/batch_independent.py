@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hookcli.report.report import Report
+from hookcli.report.report import Inputs, Report
 from hookcli.rules.rule import (
     Options,
     Rule,
@@ -21,6 +21,7 @@ _ROOT_EPS = {
     "float16": 3.2e-2, "bfloat16": 8.9e-2,
 }  # fmt: skip
 """The square root of the epsilon: with other samples, kernels may round in another order."""
+_INFERRED = "the batch was inferred, and its dimension 0 may not count samples: pass `--input`"
 
 
 def limit_of(dtype: str) -> float:
@@ -47,6 +48,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     limit = limit_of(value["dtype"]) if limit is None else limit
     relative = float(value["relative"])
     if not relative <= limit:
+        if options["dim"] is None and _may_count_others(report.inputs):
+            yield skipped(_INFERRED)
+            return
         message = (
             f"output{value['output']} of sample {value['sample']} changes by {relative:.3g} of its "
             f"largest value if the other samples are replaced (batch dimension {value['dim']})"
@@ -63,16 +67,30 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     )
 
 
+def _may_count_others(inputs: Inputs | None) -> bool:
+    """Return whether dimension 0 of an inferred batch may count nodes, words or positions.
+
+    That of a single input of two or more dimensions counts samples.
+    """
+    if inputs is None or inputs.origin != "inferred":
+        return False
+    values = (*inputs.args, *inputs.kwargs.values())
+    single = values[0] if len(values) == 1 else None
+    return single is None or "shape" not in single or len(single["shape"]) < 2
+
+
 RULE = Rule(
     name="batch_independent",
     severity="warning",
     safe=True,
+    looks_at="samples",
     says="in eval mode, the output of one sample does not depend on the other samples",
     computes="Keeps one sample, replaces all others by copies of it, and compares the output of "
     "that sample; first with the first sample, then with the last. The batch dimension is `dim`, "
     "or detected by a run with one more sample, in which every output must grow by one in one "
-    "dimension. The rule is skipped if two dimensions grow and only one is coupled, or if the "
-    "model accepts only one number of samples.",
+    "dimension. The rule is skipped if two dimensions grow and only one is coupled, if the "
+    "model accepts only one number of samples, or if an inferred batch has several inputs or a "
+    "vector, whose dimension 0 may count nodes or words.",
     formula="max |f(x)[i] - f(x')[i]| / max |f(x)[i]| <= root of the dtype's epsilon, x'[i] = x[i]",
     source="Karpathy, A Recipe for Training Neural Networks, with values instead of gradients, "
     "because integer inputs have no gradient",

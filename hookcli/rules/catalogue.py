@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hookcli.rules import (
     batch_independent,
     buckets,
@@ -15,12 +17,43 @@ from hookcli.rules import (
     hook_misuse,
     hooks_fired,
     learning,
+    no_hooks,
     ranks_agree,
     same_as,
     shapes,
     uncalled_modules,
 )
+from hookcli.rules.activations import (
+    constant,
+    dead_units,
+    empty_mask,
+    headroom,
+    initialization,
+    saturated,
+)
+from hookcli.rules.gradients import (
+    connected,
+    flow,
+    frozen_by_mistake,
+    grad_cuts,
+    grad_path,
+    grad_share,
+    norms,
+)
 from hookcli.rules.rule import Rule
+from hookcli.rules.training import (
+    batch_norm_single,
+    causal,
+    double_softmax,
+    eval_mode,
+    gradient_clipping,
+    initial_loss,
+    neutral,
+    overfits_one_batch,
+    tied_weights,
+    unregistered_parameters,
+    update_ratio,
+)
 from hookcli.spec.checks import CheckSpec
 
 CATALOGUE: dict[str, Rule] = {
@@ -28,11 +61,28 @@ CATALOGUE: dict[str, Rule] = {
     for rule in (
         finite.RULE,
         grad_exists.RULE,
+        grad_path.RULE,
+        grad_cuts.RULE,
+        connected.RULE,
+        grad_share.RULE,
+        frozen_by_mistake.RULE,
         uncalled_modules.RULE,
         deterministic.RULE,
         batch_independent.RULE,
         hooks_fired.RULE,
         hook_misuse.RULE,
+        no_hooks.RULE,
+        flow.VANISHING,
+        flow.EXPLODING,
+        norms.NORM,
+        norms.RATIO,
+        dead_units.RULE,
+        saturated.RULE,
+        constant.ZERO_RULE,
+        constant.VARIANCE_RULE,
+        empty_mask.RULE,
+        initialization.RULE,
+        headroom.RULE,
         shapes.OUTPUT,
         shapes.INPUT,
         dtype.RULE,
@@ -44,6 +94,18 @@ CATALOGUE: dict[str, Rule] = {
         ranks_agree.RULE,
         comm_hook_error.RULE,
         buckets.RULE,
+        initial_loss.RULE,
+        overfits_one_batch.RULE,
+        update_ratio.RULE,
+        gradient_clipping.RULE,
+        double_softmax.RULE,
+        batch_norm_single.RULE,
+        eval_mode.STATELESS,
+        eval_mode.DROPOUT,
+        causal.RULE,
+        tied_weights.RULE,
+        unregistered_parameters.RULE,
+        neutral.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(
@@ -51,6 +113,12 @@ SAFE: tuple[CheckSpec, ...] = tuple(
 )
 RANKS: tuple[CheckSpec, ...] = tuple(
     CheckSpec(rule.name) for rule in CATALOGUE.values() if rule.ranks
+)
+# Judged for the verdict of each run, if nothing else names them.
+DIAGNOSING: tuple[CheckSpec, ...] = tuple(
+    CheckSpec(rule.name, severity="warning", only_failures=True)
+    for rule in CATALOGUE.values()
+    if rule.diagnoses and not rule.safe
 )
 
 
@@ -60,10 +128,10 @@ def with_safe_set(
     """Return the safe set followed by the given checks.
 
     A given check of a rule of the safe set replaces it. If several ranks run `together`, the safe
-    set includes the rules for ranks.
+    set includes the rules for ranks. Rules that diagnose follow the safe set.
     """
     named = {check.rule for check in checks}
-    safe = (*SAFE, *RANKS) if together else SAFE
+    safe = (*SAFE, *(RANKS if together else ()), *DIAGNOSING)
     return (*(check for check in safe if check.rule not in named), *checks)
 
 
@@ -72,5 +140,19 @@ def probes_of(checks: tuple[CheckSpec, ...]) -> tuple[str, ...]:
     probes: dict[str, None] = {}
     for check in checks:
         rule = CATALOGUE[check.rule]
-        probes.update(dict.fromkeys(rule.needs(rule.filled(check.options))))
+        options = rule.filled(check.options)
+        needs = () if check.only_failures else rule.needs(options)
+        probes.update(dict.fromkeys((*needs, *rule.watches(options))))
     return tuple(probes)
+
+
+def looked_at(names: Iterable[str]) -> list[str]:
+    """Return what these rules judge, each once; unknown rules are left out."""
+    rules = (CATALOGUE.get(name) for name in names)
+    return list(dict.fromkeys(rule.looks_at or f"`{rule.name}`" for rule in rules if rule))
+
+
+def watched() -> tuple[str, ...]:
+    """Return the names of the probes that the diagnosing rules need during any run."""
+    rules = (rule for rule in CATALOGUE.values() if rule.diagnoses)
+    return tuple(dict.fromkeys(probe for rule in rules for probe in rule.watches(rule.filled({}))))

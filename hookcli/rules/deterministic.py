@@ -59,6 +59,7 @@ RULE = Rule(
     name="deterministic",
     severity="error",
     safe=True,
+    looks_at="repeated runs",
     says="two runs with the same seed are bitwise equal, in eval mode",
     computes="Runs the model twice with the same batch and the same state of parameters, buffers "
     "and attributes, and seeds torch, random and numpy before each run. Compares every tensor of "

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from hookcli.report.findings import Measurement
 from hookcli.report.report import LayerRow, Report
+from hookcli.rules.first_operator import advice_for, sentence
 from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import called, owner, places
 from hookcli.text import counted
 
 SEEN, FOUND = "values_read", "non_finite"
+OPERATOR = "first_non_finite"  # the operator that made the first of them, or why it is not known
 _AFTER_LOSS = {"gradient", "parameter_gradient", "updated"}
 _OF_PARAMETERS = {
     "parameter_gradient": "the gradient of {name}{which} contains {amount}, but the gradients at "
@@ -27,16 +30,21 @@ def _amount(value: dict[str, Any]) -> str:
     return f"{', '.join(counts)} in {counted(value['numel'], 'element')}"
 
 
-def _is_mask(measurement: Measurement) -> bool:
-    """Return whether only -Inf occurs, in the forward pass, as in masked attention and logits."""
+def is_mask(measurement: Measurement) -> bool:
+    """Return whether only -Inf occurs, in the forward pass, as in masked attention and logits.
+
+    A buffer may also start with Inf, as a running minimum does.
+    """
     value = measurement.value
-    forward = value["at"] in {"input", "output", "buffer"}
-    return forward and not (value["nans"] or value["infs"])
+    if value["at"] == "buffer":
+        return not value["nans"]
+    return value["at"] in {"input", "output"} and not (value["nans"] or value["infs"])
 
 
 class _Judge:
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, *, checked: bool = True) -> None:
         self.report = report
+        self.checked = checked  # every value was; else only the loss and the gradients are known
         self.rows: dict[int, LayerRow] = {row.order: row for row in report.layers}
         self.places = places(report)
         self.found = [
@@ -46,21 +54,21 @@ class _Judge:
     def first(self) -> RuleFinding | None:
         """Return the first non-finite place, or the first mask if its inputs are not finite."""
         loss = self._loss()
-        hard = next((measurement for measurement in self.found if not _is_mask(measurement)), None)
+        hard = next((measurement for measurement in self.found if not is_mask(measurement)), None)
         if hard is not None and loss is not None and self._comes_before(loss[0], hard):
             hard = None
         masks = (
             measurement
             for measurement in self.found
-            if _is_mask(measurement) and measurement.value["at"] == "output"
+            if is_mask(measurement) and measurement.value["at"] == "output"
         )
         mask = next(masks, None)
         if hard is None and loss is None:
             return self._parameter()
         if mask is not None and (hard is None or self._went_in(hard)):
-            return self._of(mask)
+            return self.of(mask)
         if hard is not None:
-            return self._of(hard)
+            return self.of(hard)
         return None if loss is None else loss[1]
 
     def _comes_before(self, step: int, hard: Measurement) -> bool:
@@ -87,22 +95,25 @@ class _Judge:
         for step, loss in enumerate(self.report.run.losses):
             if isinstance(loss, str):
                 which = f" of step {step}" if self.report.run.steps > 1 else ""
-                message = f"the loss{which} is {loss}, but every value before it is finite"
-                place = self.report.model.place
+                message = f"the loss{which} is {loss}"
+                if self.checked:
+                    message += ", but every value before it is finite"
+                place = self.report.run.loss_place or self.report.model.place
                 return step, RuleFinding("fail", "", "loss", message, loss, 0, place)
         return None
 
     def _parameter(self) -> RuleFinding | None:
         for row in reversed(self.report.parameters):
             if row.status == "non_finite":
-                message = (
-                    f"the gradient of {row.name} is not finite, but the gradients at the layers are"
-                )
+                message = f"the gradient of {row.name} is not finite"
+                if self.checked:
+                    message += ", but the gradients at the layers are"
                 place = self.places.get(owner(row.name))
                 return RuleFinding("fail", row.name, "parameter_gradient", message, None, 0, place)
         return None
 
-    def _of(self, measurement: Measurement) -> RuleFinding:
+    def of(self, measurement: Measurement) -> RuleFinding:
+        """Return the finding of one measured place."""
         value = measurement.value
         number = value["nans"] + value["infs"] + value["minus_infs"]
         target, message, place = self._describe(measurement)
@@ -164,40 +175,96 @@ class _Judge:
         return measurement.target, message, place
 
 
+def _with_operator(
+    report: Report, row: Measurement, finding: RuleFinding | None, *, checked: bool
+) -> RuleFinding | None:
+    """Return the finding with the operator of a second run, if that found it.
+
+    If every value was checked, one that was created between two modules keeps the module that
+    received it as its target.
+    """
+    value = row.value
+    if "why" in value:
+        return finding and replace(finding, message=f"{finding.message} ({value['why']})")
+    if finding is not None and finding.kind in {"parameter", "buffer", "updated"}:
+        return finding
+    if value["reason"] == "buffer":
+        kept = next(
+            (
+                m
+                for m in report.measurements
+                if m.probe == FOUND
+                and m.value["at"] == "buffer"
+                and m.target == value["facts"]["name"]
+            ),
+            None,
+        )
+        if kept is not None:
+            return _Judge(report).of(kept)
+    if finding is not None and value["reason"] == "input":
+        return finding
+    target, kind = row.target, value["at"]
+    if finding is not None:
+        kind = finding.kind
+        received = kind in {"input", "parameter_gradient", "loss"}
+        target = finding.target if checked and (received or not target) else target
+    return RuleFinding(
+        "fail",
+        target,
+        kind,
+        sentence(value, report.run.steps),
+        value["nans"] + value["infs"] + value["minus_infs"],
+        0,
+        value["place"] or (None if finding is None else finding.place),
+        advice=advice_for(value),
+    )
+
+
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield one finding, the first place: later non-finite values follow from it."""
     read = next(
         (measurement.value for measurement in report.measurements if measurement.probe == SEEN),
         None,
     )
-    if read is None:
-        yield skipped("this run did not check any values")
-        return
-    finding = _Judge(report).first()
+    operator = next((m for m in report.measurements if m.probe == OPERATOR), None)
+    finding = _Judge(report, checked=read is not None).first()
+    if operator is not None:
+        finding = _with_operator(report, operator, finding, checked=read is not None)
     if finding is not None:
         yield finding
         return
+    if read is None and not report.run.losses:
+        yield skipped("this run did not check any values")
+        return
     masks = any(measurement.probe == FOUND for measurement in report.measurements)
     aside = " (-Inf in some, as in masks)" if masks else ""
-    yield passed(f"no NaN and no Inf in {counted(read, 'tensor')}{aside}", value=0, limit=0)
+    what = "the loss or a gradient" if read is None else counted(read, "tensor")
+    yield passed(f"no NaN and no Inf in {what}{aside}", value=0, limit=0)
 
 
 RULE = Rule(
     name="finite",
     severity="error",
     safe=True,
+    looks_at="values",
     says="no input, parameter, activation, loss or gradient is NaN or infinite",
     computes="Checks every floating-point tensor during the run: the batch, parameters and "
     "buffers, the inputs and outputs of each call, the loss, the gradients of outputs and "
     "parameters, and the parameters after each step. Reports the first place, in the order of the "
-    "run, where a value is not finite. In a forward, -Inf without NaN or +Inf is taken for a mask: "
-    "it counts only if something else is not finite.",
+    "run, where a value is not finite. In a forward, -Inf without NaN or +Inf is taken for a mask, "
+    "and Inf in a buffer for an initial value: they count only if something else is not finite. "
+    "If there is such a place, the step runs again from the same state and seed, and every "
+    "operator is looked at: the finding names the operator that made the first of these values, "
+    "its line, its inputs, and the reason if the inputs prove it. `grads` and `trace` look for it "
+    "if the loss, a gradient or recorded statistics are not finite.",
     formula="count(NaN) + count(Inf) = 0",
     source="torch.autograd.detect_anomaly and smdebug's ExplodingTensor, with the place",
     fails="torch.log(x) if x contains a zero; x / x.sum() if the sum is zero",
     mend="check the call in the message: its inputs are finite. Add an eps inside the log, the "
     "root or the denominator; use log_softmax for the log of a softmax",
     example="{rule: finite}",
-    needs=lambda options: ("values", "backward"),
+    needs=lambda options: ("values", "backward", OPERATOR),
+    watches=lambda options: (OPERATOR,),
+    diagnoses=True,
     judge=judge,
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from hookcli.report.path_ends.end_rows import is_in
 from hookcli.report.report import ParameterRow, Report
+from hookcli.rules.gradients.grad_path import advice_of, cause_of, reasons
 from hookcli.rules.rule import (
     NO_BACKWARD,
     Options,
@@ -55,6 +57,15 @@ def _sentence(module: str, status: str, rows: list[ParameterRow]) -> str:
     return f"{who} {_REASONS[status].format(them=them, their=their)}"
 
 
+def _explained(report: Report, group: list[ParameterRow]) -> tuple[str, str | None]:
+    """Return the cause and the advice, if a further forward found why gradients are missing."""
+    for row in reasons(report):
+        parts = row.value["cut_off"]
+        if any(is_in(parameter.name, part) for parameter in group for part in parts):
+            return cause_of(row), advice_of(row)
+    return "", None
+
+
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each module whose trainable parameters got no gradient, or only zeros."""
     rows = list(parameters_at(report, options["at"]))
@@ -71,7 +82,10 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         why = " (the module never ran)" if status == "none" and module in idle else ""
         message = _sentence(module, status, group) + why
         place = where.get(module) or where.get(owner(group[0].name))  # a ModuleList has no place
-        yield RuleFinding("fail", module, status, message, len(group), 0, place)
+        cause, advice = _explained(report, group)
+        yield RuleFinding(
+            "fail", module, status, message, len(group), 0, place, cause=cause, advice=advice
+        )
     if not groups:
         frozen = sum(row.status == "frozen" for row in rows)
         aside = f" ({frozen:,} frozen)" if frozen else ""
@@ -83,6 +97,8 @@ RULE = Rule(
     name="grad_exists",
     severity="warning",
     safe=True,
+    diagnoses=True,
+    looks_at="gradients",
     says="every trainable parameter gets a gradient that is not all zeros",
     computes="Each parameter is in one of four states after a backward pass: reached, unreachable "
     "(its .grad is None), zero (every element of its gradient is exactly zero), or frozen "

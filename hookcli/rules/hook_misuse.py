@@ -20,6 +20,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
 RULE = Rule(
     name="hook_misuse",
     severity="error",
+    looks_at="hooks",
     says="no hook changes its arguments in place, returns a wrong value, or keeps tensors alive",
     computes="Watches every configured hook: in-place changes of its arguments, its return value, "
     "and the tensors that it still references after the run.",

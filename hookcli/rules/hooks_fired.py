@@ -30,6 +30,7 @@ RULE = Rule(
     name="hooks_fired",
     severity="error",
     safe=True,
+    looks_at="hooks",
     says="every configured hook fires, and a forward hook fires as often as its module runs",
     computes="Counts how often each configured hook fires. Reports hooks that were attached and "
     "never fired, with the likely reason. Reports forward and forward_pre hooks on all calls if "

@@ -56,7 +56,8 @@ def _rows(report: Report, check: CheckSpec) -> Iterator[CheckRow]:
     if report.error is not None and not any(result.status == "fail" for result in findings):
         findings = [RuleFinding("skip", "", "", UNFINISHED)]
     for finding in findings:
-        yield _row(rule, check, finding)
+        if finding.status == "fail" or not check.only_failures:
+            yield _row(rule, check, finding)
 
 
 def _target(check: CheckSpec, finding: RuleFinding) -> str:
@@ -78,6 +79,8 @@ def _row(rule: Rule, check: CheckSpec, finding: RuleFinding) -> CheckRow:
         message=finding.message,
         place=finding.place or (check.place if finding.status == "error" else None) or None,
         fingerprint=finding.fingerprint or fingerprint(rule.name, finding.target, finding.kind),
+        cause=finding.cause or None,
+        advice=finding.advice,
     )
 
 

@@ -17,16 +17,34 @@ UNFINISHED = "the run did not finish"
 NO_BACKWARD = "no backward pass ran"
 NPROC = "pass `--nproc 2` to run two ranks"
 
+NEUTRAL = "neutral"  # the probe that runs the model without hooks
+
 # What a rule can require of a run in addition to the rows. The value says what it costs.
 PROBES: dict[str, str] = {
     "values": "a check of every value and gradient during the run",
+    "activations": "a look at a few values of each activation, and at all that are suspicious",
+    "ranges": "a look at every output, parameter and gradient during the run",
+    "spreads": "a look at the outputs of linear layers and convolutions during the run",
     "backward": "a backward pass",
+    "first_non_finite": "a second run of the step, only if a value is not finite",
     "flops": "a count of the operators",
     "repeat_eval": "two additional forwards in eval mode",
     "repeat_train": "two additional forwards and backwards in train mode",
     "samples": "two to six additional forwards in eval mode, with copies of one sample",
     "step": "one additional forward, backward and optimizer step",
+    "cuts": "one additional forward, and sometimes a backward, that follow gradients",
+    "unreached": "the same, only if a parameter got no gradient or only zeros",
     "grown": "one additional forward in eval mode with one more sample (for snapshots)",
+    "eval_forward": "one additional forward in eval mode",
+    "update": "one additional forward, backward and optimizer step",
+    "overfit": "training on one batch: a forward, backward and optimizer step, many times",
+    "causality": "six additional forwards in eval mode, with other values at later times",
+    NEUTRAL: "two additional runs without hooks, each in a process of its own",
+    "loss_terms": "the terms of the loss, read from its autograd graph",
+    "loss_inputs": "what the loss is computed from, read from its autograd graph",
+    "shared_memory": "a comparison of the memory of parameters",
+    "unregistered": "a look at the leaves of the autograd graph",
+    "clipping": "a list of the hooks that clip",
 }
 
 Shape: TypeAlias = Literal[
@@ -51,6 +69,8 @@ class RuleFinding:
     """The verdict of a rule on one target. `kind` names the problem independently of its values.
 
     `severity` overrides the severity of the rule; `fingerprint` overrides the computed one.
+    `cause` is the id of what caused the problem, if several rules can find it; "" is the name of
+    the rule. `advice` tells what to try, as a sentence that begins with an imperative verb.
     """
 
     status: Status
@@ -62,6 +82,8 @@ class RuleFinding:
     place: str | None = None
     severity: Severity | None = None
     fingerprint: str | None = None
+    cause: str = ""
+    advice: str | None = None
 
 
 def never_ran(module: str) -> str:
@@ -99,7 +121,12 @@ class Rule:
     `needs` returns the names of the required probes. `judge` returns the findings; if nothing is
     wrong, it returns one that passed. `explain` shows what the rule `computes`, its `formula` and
     `source`, an example that `fails`, and how to `mend` it. A rule of the `safe` set is always
-    judged; a rule for `ranks` is always judged if several ranks ran.
+    judged by `check`; a rule for `ranks` is always judged if several ranks ran.
+
+    A rule that `diagnoses` is judged for the verdict of every `grads`, `trace` and `check`; of its
+    findings only those that fail count. `looks_at` names in a list what it judges, such as
+    "gradients". `watches` returns the probes that it needs during the run; they need no further
+    forward.
     """
 
     name: str
@@ -115,6 +142,9 @@ class Rule:
     judge: Callable[[Report, Options], Iterable[RuleFinding]]
     safe: bool = False
     ranks: bool = False
+    diagnoses: bool = False
+    looks_at: str = ""
+    watches: Callable[[Options], tuple[str, ...]] = lambda _options: ()
     options: tuple[RuleOption, ...] = field(default=())
 
     def filled(self, given: Options) -> dict[str, Any]:

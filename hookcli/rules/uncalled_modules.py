@@ -48,7 +48,10 @@ def _again(report: Report) -> Iterator[RuleFinding]:
             message = (
                 f"ran {call + 1} times in one forward, each time updating its running statistics"
             )
-            yield RuleFinding("fail", name, "batch norm again", message, call + 1, 1, place[name])
+            yield RuleFinding(
+                "fail", name, "batch norm again", message, call + 1, 1, place[name],
+                advice="give each branch a BatchNorm of its own",
+            )  # fmt: skip
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -82,6 +85,8 @@ RULE = Rule(
     name="uncalled_modules",
     severity="warning",
     safe=True,
+    diagnoses=True,
+    looks_at="modules",
     says="every module with parameters runs, and each BatchNorm at most once",
     computes="Compares the registered modules with those that were called. A module whose "
     "parameters got a gradient without a call counts as called. Modules without parameters are "

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
+from hookcli.hooks.backends import check_torch_has
 from hookcli.models.backend import backend_of
 from hookcli.models.fake.fake import Faker
 from hookcli.models.loaded import Loaded
@@ -18,7 +19,7 @@ from hookcli.models.nested import describe
 from hookcli.models.python.importing import own_path
 from hookcli.models.python.libraries import load_libraries
 from hookcli.report.recording import Recording
-from hookcli.report.report import Format, Inputs, Report
+from hookcli.report.report import Inputs, Report
 from hookcli.report.sinks import Kept, Sink, StreamedSink
 from hookcli.run.assemble import assemble, run_info
 from hookcli.run.batch.candidates import (
@@ -32,9 +33,11 @@ from hookcli.run.batch.candidates import (
 from hookcli.run.batch.fake_checks import is_inconclusive
 from hookcli.run.batch.outcome import InferenceResult, Outcome, Result, blames_batch
 from hookcli.run.batch.placement import batch_on_device
+from hookcli.run.batch.targets import target_fields, with_target
 from hookcli.run.extras import RunExtras
 from hookcli.run.hook_engine.build import engine_for
 from hookcli.run.hook_engine.engine import HookEngine
+from hookcli.run.hook_engine.errors import acquit
 from hookcli.run.observe.recorder import Progress
 from hookcli.run.prepare import prepare, set_mode
 from hookcli.run.runner import RunOptions, run
@@ -44,6 +47,7 @@ from hookcli.spec.plan import Plan, in_its_mode, plan, unjudged
 from hookcli.spec.ranks import of_rank
 from hookcli.spec.request import Attempt, Rank, Spec
 from hookcli.text import first_line
+from hookcli.torch_private import MEMORY, check_feature
 
 if TYPE_CHECKING:
     from hookcli.run.distributed import DistributedRun
@@ -72,8 +76,10 @@ class Session:
         self._warnings = unjudged(spec)
         self._inference = InferenceResult()
         self._faker = Faker(spec.run.device) if attempt.tensors == "fake" else None
-        self._format: Format = "python"
         self._plan = plan(spec)
+        check_torch_has(spec.hooks)
+        if spec.run.memory or spec.run.what_if:
+            check_feature(MEMORY, "--memory" if spec.run.memory else "--what-if")
         load_libraries(spec.libraries)
         self._sink: Sink = Kept() if spec.stream is None else StreamedSink(spec.stream)
         self._built = engine_for(spec, self._sink)
@@ -93,19 +99,20 @@ class Session:
             with self._built.building():
                 loaded = prepare(self._spec, self._attempt, self._faker, self._phase)
             self._sink.mark()
-            self._format = loaded.format
-            self._warnings += [loaded.note] if loaded.note else []
+            self._warnings += loaded.notes
             model = loaded.model or backend_of(loaded.root, constructors=loaded.constructors)
             self._plan, notes = in_its_mode(self._plan, self._spec, loaded.mode)
             self._warnings += notes
             self._extras.exchange_weights(model.root)
             outcome = self._first_that_runs(model, loaded)
+            self._acquit(model, outcome)
             again = self._together is None or not self._together.sharded
             self._extras.conclude(model, self._plan, outcome.recording, again=again)
+        self._training_memory(model, outcome)
         self._sink.close(outcome.recording)
         candidate = outcome.candidate
         return Result(
-            self._report(model, outcome),
+            self._report(model, outcome, loaded),
             declaration=candidate.name if candidate.origin == "declared" else None,
             inferred=candidate.hypothesis,
             trials=self._inference.trials,
@@ -143,7 +150,8 @@ class Session:
             dropped.append(not_used(name, reason))
 
         first: Outcome | None = None
-        for candidate in self._candidates(model.root, loaded, drop):
+        for found in self._candidates(model.root, loaded, drop):
+            candidate = self._with_target(found, model.root)
             outcome = self._try(model, candidate)
             failure = outcome.recording.failure
             first = first or outcome
@@ -162,7 +170,7 @@ class Session:
         inferred = None if confirming else self._inferred(model)
         if inferred is not None:
             self._warnings += dropped
-            return self._try(model, inferred)
+            return self._try(model, self._with_target(inferred, model.root))
         if first is None:
             raise no_batch(
                 model.root,
@@ -193,6 +201,14 @@ class Session:
             if self._attempt.declaration in (None, candidate.name):
                 yield in_dtype(candidate, root, self._spec)
 
+    def _with_target(self, candidate: Candidate, root: nn.Module) -> Candidate:
+        """Return the batch with its target and labels. The other side of a diff has added them."""
+        if candidate.batch_is_shared:
+            return candidate
+        floating = floating_dtype(root, self._spec)
+        batch = with_target(candidate.batch, self._spec, root, floating, self._warn)
+        return replace(candidate, batch=batch)
+
     def _inferred(self, model: Model) -> Candidate | None:
         """Infer a batch by trial, with fake tensors only, so that a real run is not affected."""
         from hookcli.run.batch.inference import (  # few runs need it
@@ -222,6 +238,15 @@ class Session:
         outcome = self._try(model, candidate, engine_for(plain, Kept()), plan(plain))
         return outcome.recording.failure is None
 
+    def _acquit(self, model: Model, outcome: Outcome) -> None:
+        """Blame no hook for a failure if the model fails in the same way without hooks."""
+        failure = outcome.recording.failure
+        fault = None if failure is None else failure.hook
+        if failure is None or fault is None or fault.raised or self._together is not None:
+            return
+        if not self._runs_without_hooks(model, outcome.candidate):
+            acquit(failure)
+
     def _try(
         self,
         model: Model,
@@ -234,6 +259,7 @@ class Session:
             origin=candidate.origin,
             args=tuple(describe(a) for a in candidate.batch.args),
             kwargs={k: describe(v) for k, v in candidate.batch.kwargs.items()},
+            **target_fields(candidate.batch),
         )
         recording = Recording()
         if engine is None:
@@ -259,7 +285,26 @@ class Session:
         inconclusive = self._faker is not None and error is not None and is_inconclusive(error)
         return Outcome(candidate, inputs, recording, inconclusive)
 
-    def _report(self, model: Model, outcome: Outcome) -> Report:
+    def _training_memory(self, model: Model, outcome: Outcome) -> None:
+        """Measure training steps, if the request asks for the memory of the run."""
+        note = outcome.recording.memory
+        if note is None or outcome.recording.failure is not None:
+            return
+        from hookcli.run.what_if import TrainingSteps  # few runs need it
+
+        with own_path():
+            steps = TrainingSteps(
+                model,
+                outcome.candidate.batch,
+                self._spec,
+                self._plan,
+                faker=self._faker,
+                may_fake=self._attempt.fallback is None and self._spec.run.tensors != "real",
+                doing=self._doing,
+            )
+            note.training = steps.measure(outcome.recording)
+
+    def _report(self, model: Model, outcome: Outcome, loaded: Loaded) -> Report:
         self._progress("report", None)
         spec, recording = self._spec, outcome.recording
         return assemble(
@@ -276,7 +321,9 @@ class Session:
                 fallback=self._attempt.fallback,
             ),
             inputs=outcome.inputs,
+            hooks=loaded.hooks,
             warnings=self._warnings,
             started=self._started,
-            backend=self._format,
+            backend=loaded.format,
+            python_source="own" if spec.run.python is None else spec.run.python.source,
         )

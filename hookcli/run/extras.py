@@ -10,21 +10,29 @@ from torch import nn
 from hookcli.models.model import Model
 from hookcli.report.recording import Recording
 from hookcli.run.batch.candidates import Candidate
-from hookcli.run.diff.exchange import side_of
 from hookcli.run.observe.observer import Observer
 from hookcli.spec.plan import Plan
 from hookcli.spec.request import Attempt, Spec
 
 if TYPE_CHECKING:
-    from hookcli.run.probes.probes import Probes
+    from hookcli.run.checked_run import CheckedRun
+    from hookcli.run.diff.exchange import Side
 
 
-def _probes(spec: Spec, doing: Callable[[str], None]) -> Probes | None:
+def _probes(spec: Spec, doing: Callable[[str], None]) -> CheckedRun | None:
     if not spec.probes:
         return None
-    from hookcli.run.probes.probes import Probes  # only for runs that are checked
+    from hookcli.run.checked_run import CheckedRun  # only for runs that are checked
 
-    return Probes(spec, doing=doing)
+    return CheckedRun(spec, doing=doing)
+
+
+def _side(spec: Spec) -> Side | None:
+    if spec.side is None:
+        return None
+    from hookcli.run.diff.exchange import Side  # only for a side of a diff
+
+    return Side(spec, spec.side)
 
 
 class RunExtras:
@@ -32,7 +40,7 @@ class RunExtras:
 
     def __init__(self, spec: Spec, attempt: Attempt, doing: Callable[[str], None]) -> None:
         real = attempt.tensors == "real"
-        self._side = side_of(spec) if real else None
+        self._side = _side(spec) if real else None
         self._probes = _probes(spec, doing) if real else None
 
     def exchange_weights(self, root: nn.Module) -> None:
@@ -46,9 +54,10 @@ class RunExtras:
 
     def observers(self, candidate: Candidate, recording: Recording) -> Sequence[Observer]:
         """Return the observers of a run with this batch."""
+        probes = () if self._probes is None else self._probes.observers(candidate.batch)
         if self._side is not None:
-            return self._side.observers(candidate, recording)
-        return () if self._probes is None else self._probes.observers(candidate.batch)
+            return (*self._side.observers(candidate, recording), *probes)
+        return probes
 
     def conclude(self, model: Model, plan: Plan, recording: Recording, *, again: bool) -> None:
         """Add the results to the recording; probes run the model `again` if that is possible.

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
 
-from hookcli.errors import RequestError
+from hookcli.errors import ModelError, RequestError
 from hookcli.hooks.attach.graph import let_go, nodes_since
 from hookcli.inputs.materialise import make_tensor
 from hookcli.models.batch import Batch
+from hookcli.models.converted.quantized import quantized_types
 from hookcli.models.model import Model
-from hookcli.models.nested import leaves
-from hookcli.models.python.functions import function_of
+from hookcli.models.nested import argument_leaves, leaves
 from hookcli.report.recording import Recording
-from hookcli.run.cost.training_memory import training
+from hookcli.run.cost.training_memory import lacks_workspace, training
 from hookcli.run.hook_engine.engine import HookEngine
-from hookcli.run.loss import Loss, loss_function, own_loss
+from hookcli.run.losses.criteria import criterion_of
+from hookcli.run.losses.criterion import Loss
+from hookcli.run.losses.of_output import graded_or_refuse
 from hookcli.run.observe.gradients import note_gradients
 from hookcli.run.observe.observers import Observers
+from hookcli.run.optimizers import make_optimizer
 from hookcli.run.seeds import seed_all
 from hookcli.run.statistics.digest import digests_of_model, digests_of_output
-from hookcli.sentences import unknown
+from hookcli.sentences import QUANTIZED_HINT, quantized_layers
+from hookcli.spec.hooks import OptimizerSpec
 from hookcli.spec.inputs import TensorSpec, parse_inputs
 from hookcli.spec.plan import Plan
+from hookcli.text import join_names
+from hookcli.torch_private import disable_current_modes
 
 if TYPE_CHECKING:
     from hookcli.run.grad_inputs import GradInputs
+
+
+_NO_WORKSPACE = (
+    "the bytes saved for backward do not include the workspace of recurrent layers, which fake "
+    "tensors do not have"
+)
 
 
 class Phases:
@@ -50,17 +61,10 @@ class Phases:
         self._engine = engine
         self._recording = recording
         self._watch = watch
-        self._loss_name = plan.loss if loss is None else getattr(loss, "__name__", "a function")
         self._fake = fake
         self._optimizer: torch.optim.Optimizer | None = None
         self._taken: dict[int, torch.Tensor | None] | None = None
-        self._loss = loss_function(
-            plan.loss if loss is None else loss,
-            self._note,
-            seed=plan.seed,
-            values=not fake,
-            function=function_of,
-        )
+        self._criterion = criterion_of(plan, loss, self._note, values=not fake)
 
     def _note(self, text: str) -> None:
         if text not in self._recording.warnings:
@@ -70,12 +74,12 @@ class Phases:
         self._engine.context.phase = name
         self._watch.phase(name)
 
-    def run(self, batch: Batch, counting: AbstractContextManager[Any], stack: ExitStack) -> None:
+    def run(self, batch: Batch, stack: ExitStack) -> None:
         """Run every step, then the phases that run once."""
         plan = self._plan
         if plan.optimizer is not None:
             self._optimizer = self._make_optimizer(stack)
-        with counting, self._engine.operators():
+        with self._watch.operators(), self._engine.operators():
             for number in range(plan.steps):
                 self._engine.start_step(number)
                 self._step(batch)
@@ -101,23 +105,30 @@ class Phases:
         seed_all(plan.seed)
         self._phase("forward")
         with self._engine.around_forward():
-            output = self._model.call(batch.args, batch.kwargs)
+            with self._autocast(batch):
+                output = self._forward(batch)
             if plan.digests:
                 self._digests(digests_of_output(output, self._engine.context.step))
+            if self._watch.memory is not None:
+                self._watch.memory.after_forward(self._model, batch, output)
             if not plan.goes_backward or self._cannot(output):
-                if plan.grad:
+                if plan.grad and self._watch.memory is None:
                     self._recording.training, nodes = training(
                         self._model.root, (batch.args, batch.kwargs), output
                     )
                     del output
+                    if self._fake and lacks_workspace(nodes):
+                        self._note(_NO_WORKSPACE)
                     let_go(nodes)
                 return
-            start, gradient = self._start(output)
+            start, gradient = self._start(output, batch)
         del output
         self._backward(start, gradient)
         behind = nodes_since([start], 0)
         del start, gradient
         let_go(behind)
+        if self._watch.memory is not None:
+            self._watch.memory.after_backward(self._model)
         if not self._fake:
             noted = note_gradients(self._model, self._taken, norms=plan.norms)
             self._recording.gradients.append(noted)
@@ -128,12 +139,33 @@ class Phases:
         if plan.digests:
             self._digests(digests_of_model(self._model, self._engine.context.step))
 
+    def _forward(self, batch: Batch) -> Any:
+        """Return the output of forward; an error outside all modules is one of a training_step."""
+        criterion = self._criterion
+        if criterion.forward_is_loss:
+            self._recording.loss = criterion.name
+        try:
+            return criterion.forward(self._model, batch)
+        except Exception as error:
+            if criterion.forward_is_loss and self._watch.recorder.failed_in(error) is None:
+                self._phase("loss")
+            raise
+
     def _cannot(self, output: Any) -> bool:
         """Whether backward cannot start, in a run where that is not an error."""
         if not self._plan.where_it_can or any(t.requires_grad for _, t, _ in leaves(output)):
             return False
         self._note("there was no backward pass: nothing in the output requires grad")
         return True
+
+    def _autocast(self, batch: Batch) -> AbstractContextManager[Any]:
+        """Return the context that casts operators of forward, if the plan has one."""
+        name = self._plan.autocast
+        if name is None:
+            return nullcontext()
+        tensors = [t for _, t, _ in argument_leaves(batch.args, batch.kwargs)]
+        device = tensors[0].device.type if tensors else "cpu"
+        return torch.autocast(device, getattr(torch, name))
 
     def _digests(self, digests: dict[str, str]) -> None:
         self._recording.digests.update(digests)
@@ -142,25 +174,38 @@ class Phases:
         for info in self._model.parameters():
             info.tensor.grad = None
 
-    def _start(self, output: Any) -> tuple[torch.Tensor, torch.Tensor | None]:
+    def _start(self, output: Any, batch: Batch) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Return the tensor that backward starts from, and its gradient (None for a loss)."""
         self._phase("loss")
+        self._check_quantized(output)
         given = self._plan.backward.gradient
         if given is None:
-            default = self._loss_name == "probe"
-            self._recording.loss = (
-                "output:loss" if default and own_loss(output) is not None else self._loss_name
-            )
-            loss = self._loss(output)
-            if not self._fake:
-                with _disable_current_modes():  # operator hooks see only the model's operators
-                    self._recording.losses.append(float(loss.detach()))
-            return loss, None
+            return self._loss(output, batch), None
         self._recording.loss = "gradient"
-        graded = [t for _, t, _ in leaves(output) if t.requires_grad]
-        if not graded:
-            return self._loss(output), None  # raises the error that nothing requires grad
-        return graded[0], _gradient(given, graded[0])
+        graded = graded_or_refuse(output)[0][1]
+        return graded, _gradient(given, graded)
+
+    def _loss(self, output: Any, batch: Batch) -> torch.Tensor:
+        criterion, recording = self._criterion, self._recording
+        recording.loss, recording.loss_place = criterion.name_for(output), criterion.place
+        loss = criterion.loss(output, batch)
+        recording.made_target = criterion.made_target
+        if not self._fake:
+            with disable_current_modes():  # operator hooks see only the model's operators
+                recording.losses.append(float(loss.detach()))
+        return loss
+
+    def _check_quantized(self, output: Any) -> None:
+        """Raise the error that names the layers, if backward cannot start as they are quantized."""
+        if any(tensor.requires_grad for _, tensor, _ in leaves(output)):
+            return
+        types = quantized_types(self._model.root)
+        if types:
+            raise ModelError(
+                quantized_layers(join_names(types)),
+                place="loss",
+                hint=QUANTIZED_HINT,
+            )
 
     def _backward(self, start: torch.Tensor, gradient: torch.Tensor | None) -> None:
         self._phase("backward")
@@ -191,28 +236,17 @@ class Phases:
         self._taken = wanted.sort(gradients, self._engine.context)
 
     def _make_optimizer(self, stack: ExitStack) -> torch.optim.Optimizer:
-        spec = self._plan.optimizer
-        name = "SGD" if spec is None else spec.name
-        kind = getattr(torch.optim, name, None)
-        if not (isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer)):
-            raise RequestError(
-                unknown("optimizer", name),
-                place="run.optimizer.name",
-                hint="use a class of torch.optim, such as SGD, Adam, AdamW or RMSprop",
-            )
+        spec = self._plan.optimizer or OptimizerSpec("SGD", {})
         infos = [p for p in self._model.parameters() if p.tensor.requires_grad]
-        try:
-            made: torch.optim.Optimizer = kind(
-                [p.tensor for p in infos], **({} if spec is None else spec.options)
-            )
-        except (TypeError, ValueError) as error:
-            raise RequestError(
-                f"cannot create the optimizer {name}: {error}",
-                place="run.optimizer",
-                hint="use the keyword arguments of the class as keys",
-            ) from None
+        made = make_optimizer(
+            spec,
+            [p.tensor for p in infos],
+            "run.optimizer",
+            name_place="run.optimizer.name",
+            hint="use the keyword arguments of the class as keys",
+        )
         if self._plan.stepped_by_default:
-            self._note(f"steps use {name} with lr 0.01: set run.optimizer to use another")
+            self._note(f"steps use {spec.name} with lr 0.01: set run.optimizer to use another")
         names = {id(p.tensor): p.name for p in infos}
         self._engine.on_optimizer(made, names, stack)
         return made

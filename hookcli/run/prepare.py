@@ -11,9 +11,10 @@ from torch import nn
 from hookcli.errors import RequestError
 from hookcli.memory import available, too_large
 from hookcli.models import module_tree
+from hookcli.models.converted.compiled import DISABLED, is_wrapper, unwrap
+from hookcli.models.existing_hooks.find import existing_hooks
 from hookcli.models.fake.fake import Faker, on_meta
 from hookcli.models.fake.size import bytes_when_built
-from hookcli.models.files.weights import load_weights, read_weights
 from hookcli.models.load import load
 from hookcli.models.loaded import Loaded
 from hookcli.models.model import Model
@@ -57,14 +58,23 @@ def prepare(
         importing=on_meta() if attempt.meta_import else None,
         building=on_meta() if faker and not attempt.for_batch else None,
         allow=refuse_too_large,
+        batch_size=spec.run.batch_size,
+        again=attempt.fallback is not None,
     )
-    root = loaded.root
-    if any(is_scripted(module) for module, _ in module_tree.modules(root)):
-        notes = tap_scripted(spec, root)
-        loaded = replace(loaded, note="; ".join(filter(None, (loaded.note, *notes))) or None)
+    root, compiled = unwrap(loaded.root)
+    modules = module_tree.modules(root)
+    if compiled and not any(is_wrapper(module) for module, _ in modules):
+        loaded = replace(loaded, notes=(*loaded.notes, DISABLED))
+    loaded = replace(loaded, root=root)
+    # before anything is attached or made fake
+    loaded = replace(loaded, hooks=existing_hooks(root, modules))
+    if any(is_scripted(module) for module, _ in modules):
+        loaded = replace(loaded, notes=(*loaded.notes, *tap_scripted(spec, root)))
     if spec.run.dtype is not None:
         root.to(getattr(torch, spec.run.dtype))
     if spec.model.weights is not None:
+        from hookcli.models.files.weights import load_weights, read_weights  # imports safetensors
+
         state = read_weights(spec.model.weights, sizes_only=faker is not None)
         load_weights(root, state, spec.model.weights)
     if faker is not None:

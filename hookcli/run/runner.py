@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,7 @@ import torch
 
 from hookcli.errors import ModelError, is_own
 from hookcli.models.batch import Batch
+from hookcli.models.converted.compiled import run_eagerly
 from hookcli.models.failures import failure_of
 from hookcli.models.model import Model
 from hookcli.report.recording import Failure, Recording
@@ -20,7 +19,7 @@ from hookcli.run.batch.fake_checks import FakeTensorChecks
 from hookcli.run.cost.flops import Activations
 from hookcli.run.hook_engine.engine import HookEngine
 from hookcli.run.hook_engine.errors import explain
-from hookcli.run.loss import Loss
+from hookcli.run.losses.criterion import Loss
 from hookcli.run.neutrality.model_state import room_for_hooks
 from hookcli.run.observe.inventory import note_buffers, take_inventory
 from hookcli.run.observe.observer import Observer
@@ -32,18 +31,6 @@ from hookcli.spec.plan import Plan
 
 if TYPE_CHECKING:
     from hookcli.run.distributed import DistributedRun
-
-
-@contextmanager
-def _eager() -> Iterator[None]:
-    """Run compiled modules eagerly: hooks set after the first compiled call would not fire."""
-    if "torch._dynamo" not in sys.modules:
-        yield
-        return
-    with torch.compiler.set_stance("force_eager"), warnings.catch_warnings():
-        # torch warns about our own global hooks, which handle the wrapper correctly
-        warnings.filterwarnings("ignore", "Using `torch.compile.*global hooks", UserWarning)
-        yield
 
 
 @dataclass(slots=True)
@@ -85,7 +72,7 @@ def run(model: Model, batch: Batch, plan: Plan, engine: HookEngine, around: RunO
             stack.enter_context(torch.set_grad_enabled(plan.grad))
             _attach(model, engine, watch, together, stack)
             watch.recorder.activations = Activations(model.root, (batch.args, batch.kwargs))
-            phases.run(batch, watch.counter or nullcontext(), stack)
+            phases.run(batch, stack)
         phases.after()
     except KeyboardInterrupt:
         raise
@@ -95,7 +82,7 @@ def run(model: Model, batch: Batch, plan: Plan, engine: HookEngine, around: RunO
         error = error if together is None else together.original(error)
         recording.error = error
         recording.failure = _failure(error, watch)
-        explain(recording.failure, error, engine.hooks, engine.context.raised)
+        explain(recording.failure, error, engine.hooks, engine.context)
         phases.came_this_far()
     finally:
         watch.end(batch)
@@ -122,7 +109,7 @@ def _attach(
     stack: ExitStack,
 ) -> None:
     """Attach everything until the stack is closed; the model is wrapped before its hooks."""
-    stack.enter_context(_eager())
+    stack.enter_context(run_eagerly())
     stack.enter_context(room_for_hooks())
     if together is not None:  # PyTorch loses some hooks that are set before
         together.wrap(model, engine.averaging(), engine.context, stack, watch.timeline)
@@ -139,6 +126,7 @@ def _failure(error: BaseException, watch: Observers) -> Failure:
         failure.message = error.message
         # The place "loss" only repeats the phase.
         failure.place = None if error.place == failure.phase else error.place
+        failure.hint = error.hint if failure.phase == "loss" else None
     if failure.place is None and failure.call is not None:
         failure.place = failure.call.place
     return failure

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,3 +41,38 @@ def generators_kept() -> Iterator[None]:
             random.setstate(state)
             if numpy is not None:
                 numpy.set_state(numpy_state)
+
+
+_COMMON = {dict, bool, int, float, str, tuple, list, set, type(None), OrderedDict}
+
+
+class ModuleGenerators:
+    """The states of the random generators that are attributes of modules."""
+
+    def __init__(self, modules: Iterable[Any]) -> None:
+        self._of_torch: list[tuple[torch.Generator, torch.Tensor]] = []
+        self._of_python: list[tuple[random.Random, Any]] = []
+        for module in modules:
+            for value in vars(module).values():
+                kind = type(value)
+                if kind in _COMMON:
+                    continue
+                if issubclass(kind, random.Random):
+                    self._of_python.append((value, value.getstate()))
+                elif isinstance(value, torch.Generator):
+                    self._of_torch.append((value, value.get_state()))
+
+    def restore(self) -> None:
+        """Restore the states."""
+        for generator, state in self._of_torch:
+            generator.set_state(state)
+        for python_generator, before in self._of_python:
+            python_generator.setstate(before)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Restore the states at the end of the block."""
+        try:
+            yield
+        finally:
+            self.restore()

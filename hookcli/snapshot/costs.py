@@ -30,7 +30,7 @@ def _sizes(report: Report) -> dict[str, int]:
     }
 
 
-def _parts(sizes: dict[str, int]) -> dict[str, int]:
+def main_parts(sizes: dict[str, int]) -> dict[str, int]:
     """Return the sizes of the outermost modules of which there are several."""
     above = ""
     while True:
@@ -64,7 +64,7 @@ def size(report: Report) -> Section:
         return Section(())
     checks: list[dict[str, Any]] = [{"rule": "budget", **whole, "exact": True}]
     sizes = _sizes(report)
-    parts = _parts(sizes)
+    parts = main_parts(sizes)
     folds = folded(parts, _names(report, sizes)) if len(parts) > 1 else []
     if len(folds) <= _MOST:
         checks += [

@@ -11,6 +11,7 @@ from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE, with_safe_set
 from hookcli.rules.judge import judge_report
 from hookcli.snapshot.costs import compute, size
+from hookcli.snapshot.gradients import gradients
 from hookcli.snapshot.learning import learning
 from hookcli.snapshot.order import order
 from hookcli.snapshot.section import Section, spec_of
@@ -19,7 +20,8 @@ from hookcli.snapshot.suppressions import suppress_findings
 from hookcli.spec.checks import CheckSpec, Suppression
 
 # The probes that a snapshot needs in addition to those of the safe set.
-PROBES = ("flops", "grown", "step")
+PROBES = ("flops", "grown", "step", "cuts")
+OF_GRADIENTS = ("step", "cuts")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ def snapshot(
         size(report),
         compute(report),
         learning(report),
+        gradients(report),
     )
     sections = tuple(
         part

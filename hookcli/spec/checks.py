@@ -11,12 +11,15 @@ class CheckSpec:
     """One rule with its options. If `severity` is None, it is the rule's own.
 
     `place` is "hooks.yaml:14: checks[2]", or "" for a check of the safe set. Paths are absolute.
+    `only_failures`: nobody asked for the rule; it judges what the run measured anyway, and has a
+    row only if something is wrong.
     """
 
     rule: str
     options: dict[str, Any] = field(default_factory=dict)
     place: str = ""
     severity: Literal["error", "warning"] | None = None
+    only_failures: bool = False
 
 
 @dataclass(frozen=True, slots=True)

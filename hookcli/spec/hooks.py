@@ -109,6 +109,12 @@ class HookSpec:
     place: str = ""
 
 
+OPTIMIZERS = (  # the classes of torch.optim
+    "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam",
+    "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class OptimizerSpec:
     """An optimizer of torch.optim by name ("SGD"), with its keyword arguments."""

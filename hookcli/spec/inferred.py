@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -16,6 +16,17 @@ class InferredList:
     items: tuple[Guess, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class InferredDict:
+    """A mapping of tensors or values."""
+
+    items: tuple[tuple[str, Guess], ...]
+
+    def get(self, key: str) -> Guess | None:
+        """Return the guess for a key, or None."""
+        return next((guess for name, guess in self.items if name == key), None)
+
+
 class HeldSpec(ValueSpec):
     """An existing value of any type. It is equal only to itself."""
 
@@ -24,7 +35,32 @@ class HeldSpec(ValueSpec):
     __hash__ = object.__hash__
 
 
-Guess: TypeAlias = "TensorSpec | ValueSpec | InferredList"
+Guess: TypeAlias = "TensorSpec | ValueSpec | InferredList | InferredDict"
+
+
+def _tensors(path: str, guess: Guess) -> Iterator[tuple[str, TensorSpec]]:
+    if isinstance(guess, TensorSpec):
+        yield path, guess
+    for key, item in _items(guess):
+        yield from _tensors(f"{path}[{key}]", item)
+
+
+def _items(guess: Guess) -> Iterable[tuple[str | int, Guess]]:
+    if isinstance(guess, InferredList):
+        return enumerate(guess.items)
+    return guess.items if isinstance(guess, InferredDict) else ()
+
+
+def _with(path: str, guess: Guess, changed: str, new: Guess) -> Guess:
+    """Return `guess`, which is at `path`, with `new` at the path `changed`."""
+    if path == changed:
+        return new
+    if not changed.startswith(f"{path}["):
+        return guess
+    items = [(key, _with(f"{path}[{key}]", item, changed, new)) for key, item in _items(guess)]
+    if isinstance(guess, InferredDict):
+        return InferredDict(tuple((str(key), item) for key, item in items))
+    return InferredList(tuple(item for _, item in items)) if items else guess
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +86,12 @@ class Hypothesis:
         return next((slot.guess for slot in self.slots if slot.name == name), None)
 
     def with_guess(self, name: str, guess: Guess) -> Hypothesis:
-        """Return the same batch with another guess for one parameter."""
+        """Return the same batch with another guess for one parameter, or for a part of one.
+
+        The part is named as `tensors` names it: `xs[0]`, `batch[image]`.
+        """
         return Hypothesis(
-            tuple(replace(s, guess=guess) if s.name == name else s for s in self.slots)
+            tuple(replace(s, guess=_with(s.name, s.guess, name, guess)) for s in self.slots)
         )
 
     def with_slot(self, slot: Slot) -> Hypothesis:
@@ -60,10 +99,9 @@ class Hypothesis:
         return Hypothesis((*self.slots, slot))
 
     def tensors(self) -> Iterator[tuple[str, TensorSpec]]:
-        """Yield the parameters whose guess is one tensor."""
+        """Yield every tensor with its path: `x`, `xs[0]`, `batch[image]`."""
         for slot in self.slots:
-            if isinstance(slot.guess, TensorSpec):
-                yield slot.name, slot.guess
+            yield from _tensors(slot.name, slot.guess)
 
     def map(
         self, change: Callable[[str, TensorSpec], Any]
@@ -72,7 +110,9 @@ class Hypothesis:
 
         def made(name: str, guess: Guess) -> Any:
             if isinstance(guess, InferredList):
-                return [made(name, item) for item in guess.items]
+                return [made(f"{name}[{i}]", item) for i, item in enumerate(guess.items)]
+            if isinstance(guess, InferredDict):
+                return {key: made(f"{name}[{key}]", item) for key, item in guess.items}
             return change(name, guess) if isinstance(guess, TensorSpec) else guess.value
 
         return (
@@ -92,6 +132,8 @@ def text_of(guess: Guess) -> str:
     """Return the guess in the grammar of `--input`, as far as the grammar supports it."""
     if isinstance(guess, InferredList):
         return "[" + ", ".join(text_of(item) for item in guess.items) + "]"
+    if isinstance(guess, InferredDict):
+        return "{" + ", ".join(f"{key}: {text_of(item)}" for key, item in guess.items) + "}"
     if isinstance(guess, ValueSpec):
         value = guess.value
         return "value:" + (str(value).lower() if isinstance(value, bool | None) else _text(value))
@@ -112,3 +154,16 @@ def command(hypothesis: Hypothesis) -> str:
     return " ".join(
         f"-i {f'{slot.name}=' if slot.keyword else ''}{text_of(slot.guess)}" for slot in hypothesis
     )
+
+
+def changes(before: Hypothesis, after: Hypothesis) -> str:
+    """Return what differs between two batches: "x 2x3x64x64 → 2x3x28x28"."""
+    old = dict(before.tensors())
+    parts = [
+        f"{path} {text_of(old[path])} → {text_of(spec)}"
+        if path in old
+        else f"{path} {text_of(spec)}"
+        for path, spec in after.tensors()
+        if old.get(path) != spec
+    ]
+    return ", ".join(parts) or "the same"

@@ -1,6 +1,8 @@
-"""The grammar of `--input`, without torch.
+"""The grammar of `--input` and `--target`, without torch.
 
-SPEC   = [NAME "="] ( TENSOR | "value:" YAML | FILE.py ":" FUNCTION | FILE )
+INPUT  = [NAME "="] SPEC
+SPEC   = TENSOR | "value:" YAML | FILE.py ":" NAME | FILE
+       | "{" KEY ":" SPEC {"," KEY ":" SPEC} "}" | "[" SPEC {"," SPEC} "]" | "(" SPEC {"," SPEC} ")"
 TENSOR = SHAPE [":" DTYPE [":" FILL]]  |  DTYPE "[" [SIZE {"," SIZE}] "]" [":" FILL]
 SHAPE  = SIZE {"x" SIZE}
 FILL   = "ones" | "zeros" | "randn" | "rand" | LOW ".." HIGH         (HIGH excluded)
@@ -11,11 +13,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, TypeAlias
 
 from hookcli.errors import RequestError
 from hookcli.sentences import given_twice, invalid_yaml, unknown
+from hookcli.spec.nested import is_nested, parts, rewritten
 from hookcli.text import nearest, try_instead
 
 _ALIASES = {
@@ -35,6 +39,7 @@ HINT = (
     "write a shape (`2x3x224x224`, `2x16:int64:0..50257`, `name=2x3:float32:ones`), a value "
     "(`value:true`) or a file (`batch.pt`, `batch.py:function`)"
 )
+INPUT, TARGET = "--input", "--target"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,7 @@ class FileSpec:
 
 @dataclass(frozen=True, slots=True)
 class FunctionSpec:
-    """A function without arguments that returns the batch, in a Python file or module."""
+    """A name in a Python file: a loader, or a function without arguments that returns a batch."""
 
     source: str
     name: str
@@ -79,37 +84,48 @@ class FunctionSpec:
 
 @dataclass(frozen=True, slots=True)
 class ListSpec:
-    """A list of inputs that is one argument. Only a configuration can contain one."""
+    """A list of inputs that is one argument."""
+
+    items: tuple[Spec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TupleSpec:
+    """A tuple of inputs that is one argument."""
 
     items: tuple[Spec, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DictSpec:
-    """A mapping of inputs that is one argument. Only a configuration can contain one."""
+    """A mapping of inputs that is one argument."""
 
     items: tuple[tuple[str, Spec], ...]
 
 
-Spec: TypeAlias = "TensorSpec | ValueSpec | FileSpec | FunctionSpec | ListSpec | DictSpec"
+Spec: TypeAlias = (
+    "TensorSpec | ValueSpec | FileSpec | FunctionSpec | ListSpec | TupleSpec | DictSpec"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class InputSpec:
     """One `--input`: for the keyword `name`, or None for the next position.
 
-    `origin` is its place in a configuration: "hooks.yaml:3: inputs[0]".
+    `origin` is its place in a configuration: "hooks.yaml:3: inputs[0]". `flag` is "--target" for a
+    part of the target.
     """
 
     name: str | None
     spec: Spec
     text: str
     origin: str = ""
+    flag: str = INPUT
 
     @property
     def place(self) -> str:
         """The place for errors."""
-        return self.origin or f"--input {self.text}"
+        return self.origin or f"{self.flag} {self.text}"
 
 
 _NAME = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -125,7 +141,7 @@ _FILES = (".pt", ".pth", ".npy", ".safetensors")
 
 
 def _refuse(text: str, message: str, hint: str = HINT) -> NoReturn:
-    raise RequestError(message, place=f"--input {text}", hint=hint)
+    raise RequestError(message, place=f"{INPUT} {text}", hint=hint)
 
 
 def canonical_dtype(name: str) -> str | None:
@@ -222,6 +238,8 @@ def _tensor(text: str, body: str) -> TensorSpec:
 
 
 def _spec(text: str, body: str) -> Spec:
+    if is_nested(body):
+        return _nested(text, body)
     if body.startswith("value:"):
         from hookcli.spec.yaml import load_value  # PyYAML is imported only for a value
 
@@ -241,8 +259,26 @@ def _spec(text: str, body: str) -> Spec:
     return _tensor(text, body)
 
 
-def parse_inputs(texts: tuple[str, ...]) -> tuple[InputSpec, ...]:
-    """Return the inputs that the flags describe, in their order.
+def _nested(text: str, body: str) -> Spec:
+    try:
+        inside = parts(body)
+    except ValueError as error:
+        _refuse(text, *error.args)
+    specs = [(key, _spec(text, inner)) for key, inner in inside]
+    if body[0] == "{":
+        return DictSpec(tuple((key or "", spec) for key, spec in specs))
+    items = tuple(spec for _, spec in specs)
+    return ListSpec(items) if body[0] == "[" else TupleSpec(items)
+
+
+def _named(text: str) -> tuple[str | None, str]:
+    """Return the name of an input, if it has one, and the rest."""
+    match = _NAME.fullmatch(text)
+    return (match[1], match[2].strip()) if match else (None, text.strip())
+
+
+def parse_inputs(texts: tuple[str, ...], flag: str = INPUT) -> tuple[InputSpec, ...]:
+    """Return the inputs that the flags describe, in their order. `flag` is the flag, for errors.
 
     Raises
     ------
@@ -251,9 +287,27 @@ def parse_inputs(texts: tuple[str, ...]) -> tuple[InputSpec, ...]:
     """
     inputs: list[InputSpec] = []
     for text in texts:
-        match = _NAME.fullmatch(text)
-        name, body = (match[1], match[2]) if match else (None, text)
-        if name is not None and any(input_spec.name == name for input_spec in inputs):
-            _refuse(text, given_twice(name), "remove one of them")
-        inputs.append(InputSpec(name, _spec(text, body.strip()), text))
+        name, body = _named(text)
+        try:
+            if name is not None and any(input_spec.name == name for input_spec in inputs):
+                _refuse(text, given_twice(name), "remove one of them")
+            inputs.append(InputSpec(name, _spec(text, body), text, flag=flag))
+        except RequestError as error:
+            error.place = f"{flag} {text}"
+            raise
     return tuple(inputs)
+
+
+def with_files(text: str, change: Callable[[str], str]) -> str:
+    """Return the text of an input with `change` applied to each path of a file in it."""
+    name, body = _named(text)
+
+    def leaf(inner: str) -> str:
+        match spec := _spec(text, inner):
+            case FileSpec():
+                return change(spec.path)
+            case FunctionSpec():
+                return f"{change(spec.source)}:{spec.name}"
+        return inner
+
+    return ("" if name is None else f"{name}=") + rewritten(body, leaf)

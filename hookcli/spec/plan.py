@@ -10,6 +10,7 @@ from hookcli.catalogue.kind import Phase
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.errors import RequestError
 from hookcli.spec.hooks import BackwardSpec, HookSpec, OptimizerSpec
+from hookcli.spec.losses import is_function, named_loss
 from hookcli.spec.request import Mode, Spec
 from hookcli.text import counted
 
@@ -21,6 +22,7 @@ class Plan:
     phases: frozenset[Phase]
     mode: Mode
     seed: int = 0
+    rank: int = 0  # added to the seed of a target that is made up
     grad: bool = True
     loss: str = "probe"
     steps: int = 1
@@ -31,6 +33,9 @@ class Plan:
     norms: bool = False  # record norms of weights and gradients, and no other statistics
     flops: bool = True
     timings: bool = False
+    memory: bool = False  # follow the bytes that are alive
+    real_if_in_doubt: bool = False  # a real run follows a fake one that may be wrong
+    autocast: str | None = None  # the dtype of torch.autocast
     digests: bool = False  # record digests of the results, to compare them with other runs
 
     @property
@@ -64,6 +69,16 @@ def plan(spec: Spec) -> Plan:
         phases |= {"loss", "backward"}
     if run.optimizer is not None or run.steps > 1:
         phases |= {"optimizer", "loss", "backward"}
+    if run.what_if and not run.grad:
+        raise RequestError(
+            "the memory of training requires autograd, which --no-grad disables",
+            place=run.what_if[0].place,
+            hint="remove `--no-grad`, or use `--memory` alone",
+        )
+    follows_memory = run.memory or bool(run.what_if)
+    only_for_memory = follows_memory and run.grad and not phases & {"backward", "optimizer"}
+    if only_for_memory:
+        phases |= {"loss", "backward"}
     if "backward" in phases and not run.grad:
         raise RequestError(
             f"{spec.command} runs backward, which cannot be combined with --no-grad",
@@ -74,6 +89,7 @@ def plan(spec: Spec) -> Plan:
         phases=frozenset(phases),
         mode=run.mode or ("train" if "backward" in phases else "eval"),
         seed=run.seed,
+        rank=run.rank,
         grad=run.grad,
         loss=run.loss,
         steps=run.steps,
@@ -84,7 +100,9 @@ def plan(spec: Spec) -> Plan:
         flops=(spec.command == "inspect" and spec.side is None)
         or run.flops
         or "flops" in spec.probes,
-        where_it_can=spec.command == "check" and not phases & {"optimizer"},
+        where_it_can=only_for_memory or (spec.command == "check" and not phases & {"optimizer"}),
+        memory=follows_memory,
+        real_if_in_doubt=run.tensors == "auto",
         timings=spec.timings,
         digests=run.verify_neutral,
     )
@@ -119,8 +137,11 @@ def why_values(spec: Spec) -> str | None:
         return "ranks exchange values"
     if spec.timings:
         return "only real operators can be timed"
-    if spec.run.loss not in {"probe", "sum", "mean"} and not spec.run.loss.startswith("output:"):
+    if is_function(spec.run.loss):
         return "the loss is a user-defined function"
+    named = named_loss(spec.run.loss)
+    if named is not None and named.row.needs_values:
+        return f"the loss {named.row.name} requires values"
     for hook in spec.hooks:
         if CATALOGUE[hook.kind].needs_values:
             return f"kind {hook.kind} requires values"

@@ -11,6 +11,7 @@ from hookcli.spec.checks import CheckSpec, Suppression
 from hookcli.spec.hooks import BackwardSpec, HookSpec, OptimizerSpec, PackagePattern
 from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.inputs import InputSpec
+from hookcli.spec.what_if import WhatIf
 
 Mode: TypeAlias = Literal["train", "eval", "as-is"]
 TensorsOption: TypeAlias = Literal["auto", "fake", "real"]
@@ -18,8 +19,6 @@ Command: TypeAlias = Literal["inspect", "grads", "trace", "check"]
 DEVICES = ("cpu", "cuda", "mps", "xpu")
 _INDEX = re.compile("[0-9]{1,3}")  # of a device: torch stores it in 8 bits
 MOST = 1e9  # seconds of a timeout, gigabytes of memory
-LOSSES = ("probe", "sum", "mean")  # in addition to output:PATH and functions
-LOSS_HINT = "choose from probe, sum, mean, output:PATH, file.py:function"
 
 
 def is_device(text: str) -> bool:
@@ -50,13 +49,15 @@ class Argument:
 class ModelSpec:
     """The model: its source, its constructor arguments, its weights.
 
-    With `trust`, files that run code when they are opened may be opened.
+    With `trust`, files that run code when they are opened may be opened. `argv` are the arguments
+    in `sys.argv` while the source is imported and run.
     """
 
     source: str
     args: tuple[Argument, ...] = ()
     weights: str | None = None
     trust: bool = False
+    argv: tuple[str, ...] = ()
 
 
 Parallel: TypeAlias = Literal["ddp", "fsdp"]
@@ -101,6 +102,21 @@ class Rank:
 
 
 @dataclass(frozen=True, slots=True)
+class Interpreter:
+    """The Python that runs the model.
+
+    `path` is an absolute path once the interpreter has been found, and what the user typed before.
+    `source` tells what named it: "--python", "HOOKCLI_PYTHON", "run.python", "VIRTUAL_ENV",
+    "CONDA_PREFIX" or ".venv"; "own" is the interpreter that hookcli itself runs in. `place` is for
+    errors.
+    """
+
+    path: str
+    source: str
+    place: str = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class RunSpec:
     """How to run a model. `timeout` is for the whole command in seconds, `max_memory` in bytes."""
 
@@ -113,15 +129,19 @@ class RunSpec:
     grad: bool = True
     timeout: float = 600.0
     max_memory: int | None = None
-    loss: str = "probe"  # sum, mean, output:PATH, file.py:function
+    loss: str = "probe"  # see hookcli.spec.losses
+    targets: tuple[InputSpec, ...] = ()  # the parts of the target
     steps: int = 1
     optimizer: OptimizerSpec | None = None
     backward: BackwardSpec = field(default_factory=BackwardSpec)
     flops: bool = False  # count them even if the command does not do so by default
     verify_neutral: bool = False
+    memory: bool = False  # measure the memory of each call and of training
+    what_if: tuple[WhatIf, ...] = ()  # training steps whose memory is asked for
     distributed: DistributedSpec | None = None
     rank: int = 0  # added to the seed of inputs
     package: tuple[PackagePattern, ...] = ()
+    python: Interpreter | None = None  # None: the run is in this process
 
 
 @dataclass(frozen=True, slots=True)

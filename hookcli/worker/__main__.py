@@ -1,17 +1,36 @@
-"""The child process. It is started by path, so that no folder is added to the import path.
+"""The first lines of the child process, which any version of Python can run, such as 2.7.
 
-Arguments: descriptors of the job, the answer, the last event and the dump; hookcli's parent folder.
+The parent passes this text with `-c`, and not by path: a program that is not Python might change a
+file that it is given. Arguments: descriptors of the job, the answer, the last event and the dump;
+hookcli's parent folder; the oldest version of Python that hookcli supports.
 """
 
+import os
 import sys
 
 if __name__ == "__main__":
-    # Python puts the folder of this script first on the path, unless PYTHONSAFEPATH is set. Nothing
-    # must be imported from it. hookcli comes last: packages next to it must not hide the user's.
-    if sys.path[0] == sys.argv[0].rpartition("/")[0]:
+    if sys.path[0] == "":  # the working folder, which -c adds unless PYTHONSAFEPATH is set
         del sys.path[0]
-    if sys.argv[5] not in sys.path:
-        sys.path.append(sys.argv[5])
+    try:
+        os.write(int(sys.argv[2]), ("hookcli " + sys.version.split()[0] + "\n").encode("ascii"))
+    except OSError:  # the parent has ended already
+        os._exit(0)
+    if list(sys.version_info[:2]) < [int(part) for part in sys.argv[6].split(".")]:
+        os._exit(0)  # the parent knows the version
+    import importlib.machinery
+    import importlib.util
+
+    # Only the package itself is handed over. Its neighbours may be built for another Python, and
+    # hide the packages of the user.
+    spec = importlib.machinery.PathFinder.find_spec("hookcli", [sys.argv[5]])
+    if spec is None or spec.loader is None:
+        sys.exit("hookcli: not found in " + sys.argv[5])
+    hookcli = importlib.util.module_from_spec(spec)
+    sys.modules["hookcli"] = hookcli
+    spec.loader.exec_module(hookcli)
+    # Processes of multiprocessing run the file of the main module again, and find nothing to do.
+    __file__ = hookcli.__path__[0] + "/worker/__main__.py"
+
     from hookcli.worker.child.main import main
 
     main(*(int(argument) for argument in sys.argv[1:5]))

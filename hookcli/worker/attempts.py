@@ -11,6 +11,7 @@ from typing import TypeAlias
 from hookcli.catalogue.actions import CATALOGUE
 from hookcli.catalogue.kind import PHASES
 from hookcli.errors import InterruptedRun, ModelError, NoBatchError, NoFakeError
+from hookcli.known_failures import is_network_failure
 from hookcli.memory import available, too_large
 from hookcli.report.report import ErrorInfo, Report
 from hookcli.spec.plan import why_values
@@ -104,6 +105,12 @@ def _attempts(
     real = spec.run.tensors == "real" or why_values(spec) is not None
     first = Attempt("real" if real else "fake")
     attempt, outcome = first, _attempt(spec, first, limits, check, meanwhile)
+    if isinstance(outcome, Crash) and outcome.reason != "timeout" and spec.run.what_if:
+        without = dataclasses.replace(spec.run, memory=True, what_if=())
+        ended = f"{_ALONE}: {outcome.message}"
+        again = _attempt(dataclasses.replace(spec, run=without), first, limits, check)
+        if isinstance(again, _Done) and again.report.error is None:
+            outcome = _with_warning(again, ended)
     trials = _trials(outcome)
     following = _next(spec, first, outcome)
     while following is not None:
@@ -111,6 +118,14 @@ def _attempts(
         trials = trials or _trials(outcome)
         following = _next(spec, following, outcome)
     return WorkerResult(_settle(spec, attempt, outcome, time.monotonic() - started), trials)
+
+
+_ALONE = "a training step of --what-if ended the process, so none was measured"
+
+
+def _with_warning(done: _Done, text: str) -> _Done:
+    report = dataclasses.replace(done.report, warnings=(*done.report.warnings, text))
+    return dataclasses.replace(done, report=report)
 
 
 def _ranks(
@@ -177,17 +192,22 @@ def _next(spec: Spec, attempt: Attempt, outcome: _Outcome) -> Attempt | None:
         reason = outcome.message
         declaration = None
     elif isinstance(outcome, FailureMessage):
-        confirm = isinstance(outcome.error, ModelError) and (
-            outcome.phase == "build"
-            or attempt.meta_import
-            or isinstance(outcome.error, NoFakeError)
+        confirm = (
+            isinstance(outcome.error, ModelError)
+            and (
+                outcome.phase == "build"
+                or attempt.meta_import
+                or isinstance(outcome.error, NoFakeError)
+            )
+            and not is_network_failure(outcome.error.message)
         )
         reason, declaration = outcome.error.message, None
     else:
         error = outcome.report.error
         if error is None:
             return None
-        confirm, declaration = True, outcome.message.declaration
+        confirm = not is_network_failure(f"{error.type}: {error.message}")
+        declaration = outcome.message.declaration
         inferred = outcome.message.inferred
         reason = _brief(error) + (f" at {error.place}" if error.place else "")
     if not confirm or spec.run.tensors == "fake":
@@ -211,7 +231,9 @@ def _check_memory(spec: Spec, outcome: _Outcome) -> None:
 
 
 def _brief(error: ErrorInfo) -> str:
-    return f"{error.type}: {first_line(error.message)}"
+    message = first_line(error.message)
+    doubt = error.type == "FakeDoubtError"  # hookcli's own: its message says it all
+    return message if doubt else f"{error.type}: {message}"
 
 
 def _settle(spec: Spec, attempt: Attempt, outcome: _Outcome, seconds: float) -> Report:

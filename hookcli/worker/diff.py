@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from hookcli.comparison.locate import locate
 from hookcli.comparison.tolerance import Tolerances
 from hookcli.errors import HookcliError, RequestError
 from hookcli.report.encode import to_json
+from hookcli.report.path_ends.end_rows import CUT
 from hookcli.report.report import Report
 from hookcli.sentences import cannot_write
 from hookcli.spec.plan import plan
@@ -54,6 +56,10 @@ def _named(error: HookcliError, side: str) -> HookcliError:
     return error
 
 
+def _python(spec: Spec) -> str:
+    return sys.executable if spec.run.python is None else spec.run.python.path
+
+
 def compare_pair(
     request: PairRequest,
     check: Callable[[], None],
@@ -82,7 +88,7 @@ class _Pair:
 
     def compare(self, meanwhile: Callable[[], None]) -> Diff | Broken:
         with contextlib.suppress(OSError):  # reported when the run itself cannot start
-            start_ahead()  # B's process imports torch while A runs
+            start_ahead(_python(self._request.b))  # B's process imports torch while A runs
         a = self._side("a", meanwhile)
         if a.error is not None:
             return Broken("a", a)
@@ -101,7 +107,8 @@ class _Pair:
     ) -> Report:
         spec = self._request.a if name == "a" else self._request.b
         side = SideSpec(name, self._folder, weights=not self._request.own_weights, keep=keep)
-        spec = dataclasses.replace(spec, side=side)
+        probes = (CUT,) if spec.command == "grads" and not keep else ()
+        spec = dataclasses.replace(spec, side=side, probes=probes)
         if keep:  # only the forward, in the same mode as before
             run = dataclasses.replace(spec.run, mode=plan(spec).mode)
             spec = dataclasses.replace(spec, command="inspect", run=run)
@@ -114,8 +121,8 @@ class _Pair:
     def _again(self, a: int, b: int) -> dict[tuple[int, str], tuple[ExactDiff, ...]]:
         """Run one call of each side again, and compare them element by element."""
         with contextlib.suppress(OSError):
-            start_ahead()
-            start_ahead()
+            start_ahead(_python(self._request.a))
+            start_ahead(_python(self._request.b))
         for old in Path(self._folder).glob("0.*"):
             old.unlink()
         self._side("a", keep=(a,))

@@ -27,6 +27,7 @@ _FRAME = re.compile(r'^  File "(.+)", line (\d+) in ', re.MULTILINE)
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 _OURS = str(Path(__file__).parent.parent) + os.sep
 _STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
+_ANY_STDLIB = re.compile(r"/lib(?:64)?/python\d+\.\d+/")  # of the child's Python, which may differ
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
@@ -133,11 +134,15 @@ def user_line(frames: Iterable[tuple[str, int | None]]) -> str | None:
         package = next((part for part in _PACKAGES if part in filename), None)
         if filename.startswith("<") or is_ours(filename):
             continue
-        if package is None and not filename.startswith(_STDLIB):
+        if package is None and not _is_standard(filename):
             return f"{_shown(filename)}:{line}"
         if installed is None and package and f"{package}torch{os.sep}" not in filename:
             installed = f"{filename}:{line}"
     return installed
+
+
+def _is_standard(filename: str) -> bool:
+    return filename.startswith(_STDLIB) or _ANY_STDLIB.search(filename) is not None
 
 
 def _shown(filename: str) -> str:

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 
+from hookcli.worker.interpreter.environments import OLDEST_PYTHON, SHELL_GUARD
 from hookcli.worker.progress.screen import worker_stream
+from hookcli.worker.systems import check_workers, has_workers
 
 TYPE_CHECKING = False  # known to type checkers: importing typing is slow
 if TYPE_CHECKING:
     from hookcli.worker.spawn import ChildProcess, Spawn
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  # pathlib is slow
-_MAIN = os.path.join(_FOLDER, "__main__.py")  # noqa: PTH118
 _HOME = os.path.dirname(os.path.dirname(_FOLDER))  # noqa: PTH120
 
 
+def _first_lines() -> str:
+    """Return the code that the child runs first."""
+    with open(os.path.join(_FOLDER, "__main__.py"), encoding="utf-8") as file:  # noqa: PTH118, PTH123
+        return SHELL_GUARD + file.read()
+
+
 def spawn_python(
-    arguments: list[str],
+    command: list[str],
     *,
     stdout: int,
     stderr: int,
     pass_fds: tuple[int, ...],
     env: dict[str, str],
 ) -> ChildProcess:
-    """Start Python with these arguments, in a new session and without standard input: a `Spawn`.
+    """Start Python with arguments, in a new session and without standard input: a `Spawn`.
 
     Raises
     ------
@@ -33,7 +39,7 @@ def spawn_python(
 
     """
     return subprocess.Popen(
-        [sys.executable, *arguments],
+        command,
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=stderr,
@@ -55,17 +61,24 @@ def set_spawn(spawn: Spawn) -> None:
 class Process:
     """A child that waits for its job, with its pipes, and memory that outlives it.
 
-    It also inherits the descriptors in `more`, with the same numbers. If those are the user's
-    terminal, the child writes to stderr itself, to keep the order of what both show.
+    `python` is the path of its interpreter. The child also inherits the descriptors in `more`, with
+    the same numbers. If those are the user's terminal, it writes to stderr itself, which keeps the
+    order of what both show.
 
     Attributes
     ----------
     job, answer : the parent's ends of the pipes.
     events, dump : descriptors of files without a name.
 
+    Raises
+    ------
+    OSError : it cannot be started; with a file name if the interpreter is the cause.
+
     """
 
-    def __init__(self, more: tuple[int, ...] = ()) -> None:
+    def __init__(self, python: str, more: tuple[int, ...] = ()) -> None:
+        check_workers()
+        self.python = python
         self.events, self.dump = shared_memory(), shared_memory()
         job, self.job = os.pipe()
         self.answer, answer = os.pipe()
@@ -73,12 +86,15 @@ class Process:
         stream = _error_stream(direct=bool(more))
         try:
             self.child = _spawn(
-                [_MAIN, *map(str, passed), _HOME],
+                [python, "-c", _first_lines(), *map(str, passed), _HOME, OLDEST_PYTHON],
                 stdout=stream,
                 stderr=stream,
                 pass_fds=(*passed, *more),
                 env=_environment(),
             )
+        except OSError:
+            self.close()
+            raise
         finally:
             os.close(job)
             os.close(answer)
@@ -96,20 +112,26 @@ def _environment() -> dict[str, str]:
     set as PYTHONHASHSEED is kept.
     """
     seed = os.environ.get("PYTHONHASHSEED", "random")
-    return {**os.environ, "PYTHONHASHSEED": "0" if seed in {"", "random"} else seed}
+    environment = {**os.environ, "PYTHONHASHSEED": "0" if seed in {"", "random"} else seed}
+    environment.pop("__PYVENV_LAUNCHER__", None)  # macOS: the path of hookcli's own interpreter
+    return environment
 
 
 _ahead: list[Process] = []
 
 
-def start_ahead() -> None:
+def start_ahead(python: str) -> None:
     """Start a process in advance, which `started` will return."""
-    _ahead.append(Process())
+    if has_workers():
+        _ahead.append(Process(python))
 
 
-def started() -> Process:
-    """Return the process that was started in advance, or a new one."""
-    return _ahead.pop() if _ahead else Process()
+def started(python: str) -> Process:
+    """Return a process of this interpreter that was started in advance, or a new one."""
+    for i, process in enumerate(_ahead):
+        if process.python == python:
+            return _ahead.pop(i)
+    return Process(python)
 
 
 def end_unused() -> None:

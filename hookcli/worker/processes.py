@@ -6,15 +6,14 @@ import contextlib
 import ctypes
 import os
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from hookcli.worker.systems import LINUX
+
 _PROC = Path("/proc")
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 _PR_SET_CHILD_SUBREAPER = 36
-LINUX = sys.platform == "linux"
 
 
 def adopt_orphans() -> None:
@@ -44,10 +43,10 @@ def tree(pid: int) -> list[int]:
 
 def resident(pid: int) -> int:
     """Return the resident bytes of a process and its descendants; 0 if they are not known."""
-    total = 0
+    total, page = 0, os.sysconf("SC_PAGE_SIZE")
     for member_pid in tree(pid):
         with contextlib.suppress(OSError, ValueError, IndexError):
-            total += int((_PROC / str(member_pid) / "statm").read_text().split()[1]) * _PAGE
+            total += int((_PROC / str(member_pid) / "statm").read_text().split()[1]) * page
     return total
 
 
@@ -75,11 +74,11 @@ def end_orphans(known: set[int]) -> None:
 
 
 _MEANINGS = {
-    signal.SIGSEGV: "a segmentation fault",
-    signal.SIGABRT: "an abort in C or C++ code",
-    signal.SIGBUS: "a bus error",
-    signal.SIGFPE: "an arithmetic fault in C code",
-    signal.SIGILL: "an instruction that this CPU does not have",
+    "SIGSEGV": "a segmentation fault",
+    "SIGABRT": "an abort in C or C++ code",
+    "SIGBUS": "a bus error",
+    "SIGFPE": "an arithmetic fault in C code",
+    "SIGILL": "an instruction that this CPU does not have",
 }
 
 
@@ -89,7 +88,7 @@ def signal_in_words(number: int) -> str:
         known = signal.Signals(number)
     except ValueError:  # a real-time signal
         return f"signal {number}"
-    return f"{known.name}: {_MEANINGS[known]}" if known in _MEANINGS else known.name
+    return f"{known.name}: {_MEANINGS[known.name]}" if known.name in _MEANINGS else known.name
 
 
 @contextlib.contextmanager

@@ -1,6 +1,8 @@
 """The messages between parent and child. Both have the same version, so the format may change.
 
-Parent → child: one pickled `Job`. Child → parent: one frame, a report or a failure.
+Parent → child: one pickled `Job`. Child → parent: a line with the version of its Python, and one
+frame, a report or a failure. The two may run under different versions of Python: what is pickled
+contains only plain values and hookcli's own classes.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.request import Attempt, Spec
 
 _HEAD = struct.Struct("<Q")
+_GREETING = b"hookcli "  # the first line of a child: this, and the version of its Python
 PIPE_LOST = 74  # exit status of a child that cannot send its answer to the parent: EX_IOERR
 # The functions are imported by name above, because a model may replace those of the modules.
 
@@ -57,7 +60,10 @@ class FailureMessage:
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """The child ended without an answer, or was ended: the reason, and how far it had come."""
+    """The child ended without an answer, or was ended: the reason, and how far it had come.
+
+    `python` is the version of the child's Python, None if it did not even send this.
+    """
 
     reason: Reason
     message: str
@@ -65,6 +71,7 @@ class Crash:
     layer: str | None
     call: int | None
     place: str | None
+    python: str | None = None
 
 
 Answer: TypeAlias = ReportMessage | FailureMessage | Crash
@@ -77,10 +84,10 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[write(fd, view) :]
 
 
-def send_job(fd: int, job: Job) -> None:
-    """Send the job after its length: the pipe stays open as long as the parent lives."""
+def encoded_job(job: Job) -> bytes:
+    """Return the job after its length: the pipe stays open as long as the parent lives."""
     body = dumps(job)
-    write_all(fd, _HEAD.pack(len(body)) + body)
+    return _HEAD.pack(len(body)) + body
 
 
 def receive_job(fd: int) -> Job:
@@ -110,18 +117,25 @@ def send_answer(fd: int, message: ReportMessage | FailureMessage) -> None:
 
 
 class Inbox:
-    """Collect the child's bytes until its answer is complete."""
+    """Collect the child's bytes until its answer is complete.
+
+    `python` is the version of the child's Python, which it sends first; None before that.
+    """
 
     def __init__(self) -> None:
+        self.python: str | None = None
         self._data = bytearray()
 
     def feed(self, data: bytes) -> None:
         """Add bytes that were read."""
         self._data += data
+        if self.python is None and self._data.startswith(_GREETING) and b"\n" in self._data:
+            line, _, self._data = self._data.partition(b"\n")
+            self.python = line.removeprefix(_GREETING).decode()
 
     def answer(self) -> ReportMessage | FailureMessage | None:
         """Return the answer if it is complete, else None."""
-        if len(self._data) < _HEAD.size:
+        if self.python is None or len(self._data) < _HEAD.size:
             return None
         (size,) = _HEAD.unpack_from(self._data)
         if len(self._data) < _HEAD.size + size:

@@ -20,6 +20,7 @@ from hookcli.spec.ranks import is_together, of_torchrun
 from hookcli.spec.request import Attempt, DistributedSpec, Rank, Spec
 from hookcli.worker import processes
 from hookcli.worker.crash import crash_report
+from hookcli.worker.interpreter.choice import choose
 from hookcli.worker.process import start_ahead
 from hookcli.worker.protocol import Answer, Crash, FailureMessage, Job, ReportMessage
 from hookcli.worker.worker import TICK, Limits, Worker
@@ -100,8 +101,10 @@ class Ranks:
     @contextlib.contextmanager
     def _workers(self, attempt: Attempt, folder: str) -> Iterator[list[Worker]]:
         """Start all processes before any gets its job, so that none counts as an orphan."""
-        for _ in self._ranks[1:]:
-            start_ahead()
+        python = self._spec.run.python or choose(None)
+        with contextlib.suppress(OSError):  # reported when the run itself cannot start
+            for _ in self._ranks[1:]:
+                start_ahead(python.path)
         store = None if self._joined is not None else str(Path(folder) / "store")
         limits = replace(self._limits, memory=None)
         with contextlib.ExitStack() as stack:

@@ -29,7 +29,7 @@ class ChildProcess(Protocol):
 
 
 class Spawn(Protocol):
-    """Start Python with these arguments, in a new session and without standard input.
+    """Start Python with arguments, in a new session and without standard input.
 
     `stdout` and `stderr` are descriptors or `subprocess.DEVNULL`. The descriptors in `pass_fds`
     keep their numbers.
@@ -37,7 +37,7 @@ class Spawn(Protocol):
 
     def __call__(
         self,
-        arguments: list[str],
+        command: list[str],
         *,
         stdout: int,
         stderr: int,

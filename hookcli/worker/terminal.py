@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import termios
 import threading
 from collections.abc import Iterator
 from types import FrameType
@@ -19,6 +18,7 @@ from hookcli.errors import RequestError
 from hookcli.spec.hooks import ActionSpec
 from hookcli.spec.request import Terminal
 from hookcli.worker.process import end_unused, shared_memory
+from hookcli.worker.systems import check_workers
 
 
 @contextlib.contextmanager
@@ -32,6 +32,9 @@ def user_terminal(action: ActionSpec, *, several_ranks: bool) -> Iterator[Termin
     RequestError : there is no terminal, or several ranks would share it.
 
     """
+    check_workers()
+    import termios  # not on Windows
+
     if several_ranks:
         raise RequestError(
             f"{action.name} needs the terminal, which several ranks cannot share",

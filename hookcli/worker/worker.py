@@ -7,21 +7,42 @@ import os
 import selectors
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
 
 from hookcli.memory import available
+from hookcli.spec.request import Interpreter, Terminal
 from hookcli.worker import processes
+from hookcli.worker.interpreter.choice import choose
+from hookcli.worker.interpreter.start_failure import (
+    cannot_start,
+    ended_at_start,
+    python_too_old,
+    too_old,
+)
 from hookcli.worker.last_event import LastEvent, LastEventReader
 from hookcli.worker.process import Process, started
 from hookcli.worker.progress.screen import follow
-from hookcli.worker.protocol import PIPE_LOST, Answer, Crash, Inbox, Job, Reason, send_job
+from hookcli.worker.protocol import (
+    PIPE_LOST,
+    Answer,
+    Crash,
+    FailureMessage,
+    Inbox,
+    Job,
+    Reason,
+    encoded_job,
+    write_all,
+)
+from hookcli.worker.systems import LINUX
 
 TICK = 0.05  # seconds between checks of memory
 _GRACE = 2.0  # seconds for the model's exit handlers
 _DUMP_WAIT = 1.0  # seconds, at most, for a hanging child to write where it is
+_PIPE = 1 << 12  # bytes that fit into every pipe
 _RESERVE = 256 << 20  # bytes: if the machine has less left, the worker is ended
 
 
@@ -57,18 +78,16 @@ class Worker:
         terminal = job.spec.terminal
         self._terminal = terminal
         self._checked = time.monotonic()
-        self._process = (
-            started() if terminal is None else Process((terminal.screen, terminal.prompt))
-        )
+        self._python = job.spec.run.python or choose(None)
+        self._process = _process(self._python, terminal)
         self._child = self._process.child
         self._box = LastEventReader(self._process.events, self._process.dump)
         self._inbox = Inbox()
         self._known: set[int] = set()
-        if processes.LINUX:
+        if LINUX:
             self._known.update(processes.children(os.getpid()))
             self._known.discard(self._child.pid)
-        with contextlib.suppress(BrokenPipeError):
-            send_job(self._process.job, job)
+        self._sending = _send(self._process.job, encoded_job(job))
         # The debugger asks at the terminal: no progress may be in its way.
         self._unfollow = follow(job, self.last) if terminal is None else None
 
@@ -92,6 +111,8 @@ class Worker:
             self._child.wait()
             processes.end_group(self._child.pid)  # processes that were forked meanwhile
             processes.end_orphans(self._known)
+            if self._sending is not None:
+                self._sending.join(_GRACE)  # the pipe has no reader any more
             self._process.close()
 
     @property
@@ -170,12 +191,15 @@ class Worker:
             while data := os.read(self._process.answer, 1 << 20):
                 self._inbox.feed(data)
 
-    def _died(self) -> Crash:
+    def _died(self) -> Crash | FailureMessage:
         lost = "the model closed the pipe that carries its report"
         try:
             status = self._child.wait(_GRACE)
         except subprocess.TimeoutExpired:
             return self._crash("died", lost)
+        refused = self._not_started(status)
+        if refused is not None:
+            return refused
         if status == PIPE_LOST and self._box.last().phase == "report":
             return self._crash("died", lost)
         if status >= 0:
@@ -186,6 +210,15 @@ class Worker:
             )
         cause = processes.signal_in_words(-status)
         return self._crash("died", f"the process was killed by {cause}")
+
+    def _not_started(self, status: int) -> FailureMessage | None:
+        """Return why the child ended before it could run hookcli; None if it could."""
+        version = self._inbox.python
+        if version is None:
+            return FailureMessage("start", ended_at_start(self._python, status))
+        if too_old(version):
+            return FailureMessage("start", python_too_old(self._python, version))
+        return None
 
     def _over_limits(self) -> Crash | None:
         self._note_pause()
@@ -219,6 +252,8 @@ class Worker:
 
     def _request_dump(self) -> None:
         """Make the child dump its Python stack, even from an endless loop in C."""
+        if self._inbox.python is None:  # the signal would only end it
+            return
         until = time.monotonic() + _DUMP_WAIT
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._child.pid, signal.SIGUSR1)
@@ -234,7 +269,43 @@ class Worker:
             layer=last.layer,
             call=last.call,
             place=self._box.dumped_place() or last.place,
+            python=self._inbox.python,
         )
+
+
+def _send(fd: int, data: bytes) -> threading.Thread | None:
+    """Write the job to the child; in a thread if it does not fit into a pipe.
+
+    A child that hangs before it reads the job must not prevent the time limit.
+    """
+
+    def write() -> None:
+        with contextlib.suppress(BrokenPipeError):
+            write_all(fd, data)
+
+    if len(data) <= _PIPE:
+        write()
+        return None
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    return thread
+
+
+def _process(python: Interpreter, terminal: Terminal | None) -> Process:
+    """Return a process of this interpreter.
+
+    Raises
+    ------
+    RequestError : the system cannot run the interpreter.
+    """
+    try:
+        if terminal is None:
+            return started(python.path)
+        return Process(python.path, (terminal.screen, terminal.prompt))
+    except OSError as error:
+        if error.filename is None:  # there are too many processes, or no memory
+            raise
+        raise cannot_start(python, error) from None
 
 
 @contextlib.contextmanager

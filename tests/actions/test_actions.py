@@ -488,7 +488,7 @@ def test_a_return_that_torch_would_refuse_is_told_and_not_used(name):
 )
 def test_a_forward_hook_that_returns_no_tensor_is_told_and_breaks_the_run_as_by_hand(name, what):
     _, found, [message] = misuse("forward", "0", name)
-    assert f"the hook returned {what} without a tensor" in message
+    assert f"the hook returned {what} instead of a tensor" in message
     assert isinstance(found.error, TypeError)
     assert f"must be Tensor, not {what}" in str(found.error)
 

@@ -54,13 +54,13 @@ def test_a_good_model_passes(check):
 
 def test_a_bad_model_fails_with_an_annotation_on_its_line(check):
     done = check(model="nets/bad.py")
-    line = (HEAD + BAD).splitlines().index("class Net(nn.Module):") + 1
+    line = 1 + next(i for i, text in enumerate((HEAD + BAD).splitlines()) if "nan" in text)
     assert done.status == 1
     assert done.outputs == {"status": "1", "passed": "false"}
     name, properties, text = done.runner.annotations[0]
     assert (name, properties["title"]) == ("error", "hookcli: finite")
     assert (properties["file"], properties["line"]) == ("nets/bad.py", str(line))
-    assert text.startswith("the model: the output of the model (Net) contains 4 NaN in 4 elements")
+    assert text.startswith("the model: NaN first appears in the model (Net) at nets/bad.py")
     assert done.summary.startswith("### Net: FAILED: 1 failed")
 
 

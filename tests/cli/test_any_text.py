@@ -16,6 +16,7 @@ from hookcli.catalogue.actions import CATALOGUE as ACTIONS
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.cli.app import COMMANDS
 from hookcli.cli.application import application
+from hookcli.cli.flags.values import parse_loss
 from hookcli.config.constructor_args import parse_arguments
 from hookcli.config.load import read_config
 from hookcli.errors import ProblemsError, RequestError
@@ -89,7 +90,7 @@ HOOK = mapping(
 RUN = mapping(
     **any_of(
         "mode", "seed", "loss", "steps", "optimizer", "batch_size", "device", "dtype", "tensors",
-        "timeout", "max_memory", "package",
+        "timeout", "max_memory", "package", "targets",
     ),
     backward=mapping(**any_of("gradient", "times", "inputs")),
     distributed=mapping(**any_of("nproc", "bucket_cap_mb", "wrap", "backend")),
@@ -134,6 +135,26 @@ SPECS = (
     | SHAPES.map("x".join)
     | VALUES.map("value:{}".format)
 )
+
+
+PLAIN = SPECS
+
+
+@st.composite
+def in_brackets(draw, depth=3):
+    """Lists, tuples and mappings of these, and what looks like them."""
+    some = [
+        draw(in_brackets(depth - 1)) if depth and draw(st.booleans()) else draw(PLAIN)
+        for _ in range(draw(st.integers(0, 3)))
+    ]
+    if draw(st.booleans()):
+        some = [f"{draw(st.sampled_from(['a', 'b', '']))}: {text}" for text in some]
+    return f"{draw(st.sampled_from('{[('))}{', '.join(some)}{draw(st.sampled_from('}])'))}"
+
+
+SPECS |= in_brackets()
+LOSSES = st.sampled_from(["mse", "cross_entropy", "nn.CTCLoss", "F.mse", "sum", "f.py:f", "x"])
+ARGUMENTS = st.sampled_from(["weight", "reduction", "output", "**", "x", ""])
 # Text as the command line gives it: bytes that are no UTF-8 come as surrogates.
 TYPED = st.text(
     st.characters(codec="utf-8", exclude_characters="\0") | st.characters(categories=["Cs"])
@@ -181,6 +202,16 @@ def test_an_argument_is_read_or_refused(text):
 def test_an_input_is_read_or_refused(text):
     for one in (text, f"x={text}"):
         is_read_or_refused(parse_inputs, (one,))
+
+
+@SOME
+@given(
+    LOSSES
+    | st.builds("{}({}={})".format, LOSSES, ARGUMENTS, VALUES)
+    | st.builds("mse({}".format, TYPED)
+)
+def test_a_loss_is_read_or_refused(text):
+    is_read_or_refused(parse_loss, text)
 
 
 @pytest.mark.parametrize("tag", TAGS)
@@ -251,9 +282,10 @@ OFTEN = st.sampled_from(
 )  # fmt: skip
 MODEL = st.sampled_from(["m.py", "m.py", "c.yaml"]) | OFTEN
 FLAGS = (
-    "-c --arg --weights -i --batch-size --device --dtype --tensors --mode --seed --loss --steps "
-    "--timeout --max-memory --nproc --parallel --fail-on --kinds --stream --phase --depth --only "
-    "--columns --sort -f -o --color --baseline --against --tolerance --save --preset"
+    "-c --arg --argv --weights -i --batch-size --device --dtype --tensors --mode --seed --loss "
+    "--target --steps --timeout --max-memory --nproc --parallel --fail-on --kinds --stream --phase "
+    "--depth --only --columns --sort -f -o --color --baseline --against --tolerance --save "
+    "--preset --what-if --python --rule"
 ).split()
 
 
@@ -262,7 +294,7 @@ def command_line(draw):
     command = draw(st.sampled_from(list(COMMANDS)))
     line = [command, *(draw(MODEL) for _ in range(2 if command == "diff" else 1))]
     for flag in draw(st.lists(st.sampled_from(FLAGS), max_size=2)):
-        value = {"--arg": VALUES, "-i": SPECS}.get(flag, OFTEN)
+        value = {"--arg": VALUES, "-i": SPECS, "--target": SPECS}.get(flag, OFTEN)
         line += [flag, draw(value | OFTEN)]
     return line
 

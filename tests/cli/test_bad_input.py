@@ -102,6 +102,23 @@ CASES = {
         ["ok.py", "-i", "2x4:flaot32"], 2, "unknown dtype", "--input 2x4:", "`float32`",
     ),
     "empty range": (["ok.py", "-i", "2:int64:5..5"], 2, "is empty", "--input 2:int64", "HIGH"),
+    "an unclosed bracket": (
+        ["ok.py", "-i", "{a: [2x3, 2x4}"], 2, "not closed", "--input {a:", "`[2x3, 2x4]`",
+    ),
+    "a mapping without keys": (
+        ["ok.py", "-i", "{2x3}"], 2, "'2x3' is not a key", "--input {2x3}", "{image: ",
+    ),
+    "a number as a batch": (
+        ["ok.py", "-i", "nothing.py:x"], 2, "a loader or a batch, got int", "--input nothing.py:x",
+        "DataLoader",
+    ),
+    "malformed target": (["ok.py", "--target", "2xx"], 2, "is not an input", "--target 2xx", ""),
+    "a loss with an unknown argument": (
+        ["ok.py", "--loss", "mse(red=1)"], 2, "unknown argument of mse", "--loss mse", "reduction",
+    ),
+    "a loss with a call in it": (
+        ["ok.py", "--loss", "mse(reduction=print())"], 2, "must be a number", "--loss mse", "write",
+    ),
     "keyword twice": (["ok.py", "-i", "x=2x4", "-i", "x=2x4"], 2, "given twice", "--input x", ""),
     "too many inputs": (
         ["ok.py", "-i", "2x4", "-i", "value:1", "-i", "3"], 2, "does not accept", "--input 2x4",
@@ -132,6 +149,26 @@ CASES = {
     "device gpu": (["ok.py", "--device", "gpu"], 2, "unknown device", "--device gpu", "`cuda`"),
     "unknown device": (["ok.py", "--device", "cdua"], 2, "'cdua'", "--device cdua", "`cuda`"),
     "integer model": (["ok.py", "--dtype", "int8"], 2, "floating", "--dtype int8", "float"),
+    "what-if key": (["ok.py", "--what-if", "bacth=3"], 2, "key 'bacth'", "--what-if", "`batch`"),
+    "what-if amp": (["ok.py", "--what-if", "amp=float16"], 2, "'amp'", "--what-if", "`autocast`"),
+    "what-if value": (["ok.py", "--what-if", "batch=0"], 2, "between 1", "--what-if", "batch=1"),
+    "what-if dtype": (["ok.py", "--what-if", "dtype=int8"], 2, "'int8'", "--what-if", "float"),
+    "what-if optimizer": (
+        ["ok.py", "--what-if", "optimizer=adamx"], 2, "'adamx'", "--what-if optimizer=adamx",
+        "`Adam",
+    ),
+    "what-if option": (["ok.py", "--what-if", "momentum=1"], 2, "optimizer", "--what-if", "=sgd"),
+    "what-if no value": (["ok.py", "--what-if", "batch"], 2, "no value", "--what-if", "batch="),
+    "what-if twice": (["ok.py", "--what-if", "batch=1,batch=2"], 2, "twice", "--what-if", "remove"),
+    "what-if of nothing": (["ok.py", "--what-if", ","], 2, "empty", "--what-if ,", "batch="),
+    "what-if without autograd": (
+        ["ok.py", "--no-grad", "--what-if", "batch=3"], 2, "autograd", "--what-if batch=3",
+        "`--no-grad`",
+    ),
+    "what-if of no batch": (
+        ["ok.py", "-i", "4", "--what-if", "batch=3,batch_dim=1"], 2, "are none",
+        "--what-if batch=3,batch_dim=1", "`-i`",
+    ),
     "endless memory": (
         ["ok.py", "--max-memory", "1e300"], 2, "at most", "--max-memory 1e+300", "60",
     ),

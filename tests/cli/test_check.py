@@ -64,7 +64,7 @@ def test_a_rule_that_cannot_be_judged_is_status_3(cli, tmp_path):
     config.write_text("checks: [{rule: output_shape, at: nothing, shape: [2]}]")
     done = cli("check", GOOD, "-c", config)
     assert done.status == 3
-    assert "not judged: output_shape, nothing: no module that ran matches 'nothing'" in done.out
+    assert "output_shape       nothing: no module that ran matches 'nothing'" in done.out
     assert f"--> {config}:1: checks[0]" in done.out
 
 
@@ -77,10 +77,9 @@ def test_suppressed_findings_do_not_count_and_unused_suppressions_do(cli, bad, t
     )
     done = cli("check", bad, "-c", config)
     assert done.status == 0
-    assert "skip: finite: suppressed, the test wants it: the output of" in " ".join(
-        done.out.split()
-    )
-    assert "warning: unused_suppression, head.*: unused suppression of uncalled_modules" in done.out
+    said = " ".join(done.out.split())
+    assert "skip finite suppressed, the test wants it: NaN first appears in" in said
+    assert "warning unused_suppression head.*: unused suppression of uncalled_modules" in said
     assert f"--> {config}:3: suppress[1]" in done.out
     assert cli("check", bad, "-c", config, "--fail-on", "warning").status == 1
 
@@ -121,7 +120,7 @@ def test_a_saved_report_is_judged_again_and_held_against(cli, bad, tmp_path):
     assert "dimension 1 is 2, expected 3" in done.out
     good = tmp_path / "good.json"
     assert cli("check", GOOD, "-o", good, "-f", "json").status == 0
-    assert "pass: same_as" in cli("check", GOOD, "--against", good).out
+    assert "pass  same_as" in cli("check", GOOD, "--against", good).out
     done = cli("check", GOOD, "--against", good, "--arg", "layers=1")
     assert done.status in {1, 2}
 
@@ -154,4 +153,32 @@ def test_names_of_the_model_s_cannot_act_on_a_terminal(cli, model_file):
 def test_markdown_has_the_verdict_in_its_heading(cli, bad):
     done = cli("check", bad, "-f", "markdown")
     assert done.out.startswith("### Net: FAILED: 1 failed, 2 warned")
-    assert "- **fail** finite, the model: the output of the model" in done.out
+    assert "- **fail** finite, the model: NaN first appears in the model" in done.out
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["finit"], ["unknown rule 'finit'", "--rule", "try `finite`"]),
+        (["finite", "frozen"], ["rule 'frozen' requires at", "--rule", "add it to the checks"]),
+    ],
+)
+def test_a_rule_that_cannot_be_checked_by_name_is_refused(names, said, cli, bad):
+    done = cli("check", bad, *(f"--rule={name}" for name in names))
+    assert done.status == 2
+    assert all(text in line for text, line in zip(said, done.error(), strict=True))
+
+
+def test_only_the_rules_that_are_named_are_checked(cli, bad, tmp_path):
+    def rules(*flags):
+        done = cli("check", bad, *flags, "-f", "json")
+        return [row["rule"] for row in json.loads(done.out)["checks"]]
+
+    assert set(rules("--rule", "finite", "--rule", "causal")) == {"finite", "causal"}
+    config = tmp_path / "checks.yaml"
+    config.write_text("checks: [{rule: frozen, at: '*'}, {rule: budget, parameters: 1e9}]")
+    assert set(rules("-c", config, "--rule", "frozen")) == {"frozen"}
+    saved = tmp_path / "saved.json"
+    cli("check", bad, "-f", f"json={saved}")
+    done = cli("check", "--against", saved, "--rule", "finite", "-f", "json")
+    assert {row["rule"] for row in json.loads(done.out)["checks"]} == {"finite"}

@@ -17,7 +17,8 @@ from hookcli.formats.names import columns_of
 from hookcli.formats.registry import DIFF_FORMATS, FORMATS
 from hookcli.rules.catalogue import CATALOGUE as RULES
 from hookcli.spec.inputs import FLOATING
-from hookcli.spec.request import DEVICES, LOSSES
+from hookcli.spec.losses import NAMES, OWN_LOSSES
+from hookcli.spec.request import DEVICES
 from tests.conftest import HEAD, ROOT
 
 SHELLS = ("bash", "zsh", "fish")
@@ -55,6 +56,8 @@ def test_what_a_shell_offers(shell, completed):
     assert after("in") == ["inspect", "init"]
     assert after("inspect", "--ba") == ["--batch-size"]
     assert after("inspect", "--nproc") == []
+    assert after("check", "--rule", "overfits") == ["overfits_one_batch"]
+    assert after("check", "--rule", "") == list(RULES)
     assert after("trace", "--kinds", "") == ["all", *KINDS]
     assert after("trace", "--kinds", "forward,full") == [
         "forward,full_backward_pre", "forward,full_backward",
@@ -67,7 +70,7 @@ def test_what_a_shell_offers(shell, completed):
     assert after("list", "") == ["hooks", "actions", "rules", "formats"]
     assert after("list", "hooks", "-f", "") == ["table", "json"]
     assert after("schema", "r") == ["report"]
-    assert after("grads", "--loss", "") == [*LOSSES, "output:"]
+    assert after("grads", "--loss", "") == [*OWN_LOSSES, *NAMES, "output:"]
     assert after("inspect", "--device", "") == list(DEVICES)
     assert after("inspect", "--dtype", "") == list(FLOATING)
     assert after("explain", "fini") == ["finite"]
@@ -83,14 +86,14 @@ def test_words_with_a_colon_or_an_equals_sign(shell, completed, tmp_path, monkey
     assert completed(shell, "hookcli", "explain", "rule:fin") == ["rule:finite"]
     assert len(completed(shell, "hookcli", "explain", "rule:")) == len(RULES)
     assert completed(shell, "hookcli", "inspect", "zoo.py:A") == ["zoo.py:Aa"]
-    assert completed(shell, "hookcli", "grads", "--loss=s") == ["--loss=sum"]
+    assert completed(shell, "hookcli", "grads", "--loss=su") == ["--loss=sum"]
 
 
 def test_bash_replaces_only_the_word_after_a_colon_or_an_equals_sign(completed):
     assert completed("bash", "hookcli", "explain", "rule", ":", "fin") == ["finite"]
     assert len(completed("bash", "hookcli", "explain", "rule", ":")) == len(RULES)
-    assert completed("bash", "hookcli", "grads", "--loss", "=", "s") == ["sum"]
-    assert completed("bash", "hookcli", "grads", "p.q", ":", "Net", "--loss", "s") == ["sum"]
+    assert completed("bash", "hookcli", "grads", "--loss", "=", "su") == ["sum"]
+    assert completed("bash", "hookcli", "grads", "p.q", ":", "Net", "--loss", "su") == ["sum"]
 
 
 def parameters():

@@ -145,7 +145,7 @@ def test_an_error_keeps_what_to_type_instead_between_processes():
 def test_an_option_of_another_command_is_unknown(refused):
     message, _, hint = refused("inspect", "net.py", "--nproc", "2")
     assert message == "unknown option '--nproc'"
-    assert hint == "run `hookcli inspect --help`"
+    assert hint == "omit it with inspect: --nproc is an option of grads, trace, check, snapshot"
 
 
 @pytest.mark.parametrize(

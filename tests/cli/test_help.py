@@ -10,26 +10,27 @@ import pytest
 
 from hookcli.cli.commands import COMMANDS, GROUPS, RUNNING as RUN_A_MODEL
 from hookcli.cli.flags.signatures import SECTIONS
-from hookcli.formats.names import SORTS, columns_of, sorts_of
+from hookcli.formats.names import columns_of, sorts_of
 from hookcli.formats.registry import FORMATS
 from tests.conftest import SAMPLES
 
 RUNNING = ["inspect", "grads", "trace"]
+PREFIXES = ("finite_", "weight_", "output_", "input_")  # of columns that help does not list
 SHARED = {
-    "--config", "--arg", "--weights", "--trust", "--data-only", "--input", "--batch-size",
-    "--device", "--dtype", "--mode",
+    "--config", "--arg", "--argv", "--weights", "--trust", "--data-only", "--python", "--input",
+    "--target", "--batch-size", "--device", "--dtype", "--mode",
     "--seed", "--loss", "--steps", "--no-grad", "--timeout", "--max-memory", "--fail-on", "--depth",
     "--only", "--columns", "--sort", "--format", "--output", "--quiet", "--verbose", "--color",
     "--help",
 }  # fmt: skip
 BACKWARD = {"--flops", "--verify-neutral", "--nproc", "--parallel"}
 FLAGS = {
-    "inspect": SHARED | {"--tensors"},
+    "inspect": SHARED | {"--tensors", "--memory", "--what-if"},
     "grads": SHARED | BACKWARD,
     "trace": SHARED | BACKWARD | {"--tensors", "--kinds", "--stream", "--phase"},
     "check": SHARED - {"--depth", "--columns", "--sort"}
     | BACKWARD
-    | {"--baseline", "--update-baseline", "--against"},
+    | {"--baseline", "--update-baseline", "--against", "--rule"},
     "snapshot": SHARED - {"--only", "--columns", "--sort", "--format", "--fail-on"}
     | {"--force", "--nproc", "--parallel"},
 }
@@ -153,11 +154,14 @@ def test_help_tells_the_defaults_that_a_configuration_may_override(command, help
 @pytest.mark.parametrize("command", RUNNING)
 def test_help_names_the_command_s_columns_and_the_formats(command, helped):
     text = " ".join(helped(command).split())
-    assert f"Columns to show: {', '.join(columns_of(command))}." in text
+    shown = [name for name in columns_of(command) if not name.startswith(PREFIXES)]
+    assert f"Columns to show: {', '.join(shown)}." in text
+    assert ("explain columns" in text) == (shown != list(columns_of(command)))
     assert f"{', '.join(FORMATS)}; repeatable" in text
 
 
-@pytest.mark.parametrize("command", [*RUNNING, "render"])
+@pytest.mark.parametrize("command", RUNNING)
 def test_the_sorts_are_those_of_the_views(command, helped):
-    sorts = SORTS if command == "render" else sorts_of(command)
-    assert f"--sort <{'|'.join(sorts)}>" in helped(command)
+    sorts = [name for name in sorts_of(command) if not name.startswith(PREFIXES)]
+    page = " ".join(helped(command).split())
+    assert f"KEY is one of {', '.join(sorts)}; -KEY reverses the order." in page

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hookcli.spec.request import Argument, ModelSpec, RunSpec
+from hookcli.worker.interpreter.choice import choose
 from tests.conftest import HEAD
 
 NET = HEAD + (
@@ -33,7 +34,7 @@ def folder(tmp_path, monkeypatch):
 def test_without_flags_a_command_asks_for_the_defaults(asked):
     spec = asked("inspect", "net.py")
     assert spec.model == ModelSpec("net.py")
-    assert spec.run == RunSpec(mode=spec.run.mode)
+    assert spec.run == RunSpec(mode=spec.run.mode, python=choose(None))
     assert (spec.command, spec.inputs, spec.stream, spec.timings) == ("inspect", (), None, False)
 
 

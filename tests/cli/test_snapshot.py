@@ -203,7 +203,7 @@ def test_what_fails_today_is_suppressed_and_said(cli, model_file, tmp_path):
     passes(cli)
 
 
-def test_a_model_of_ten_thousand_modules_has_a_readable_file(cli, tmp_path, model_file):
+def test_a_model_of_two_thousand_modules_has_a_readable_file(cli, tmp_path, model_file):
     path = model_file(
         "example_inputs = torch.arange(8.0).view(2, 4)\n"
         "class Block(nn.Module):\n"
@@ -218,7 +218,7 @@ def test_a_model_of_ten_thousand_modules_has_a_readable_file(cli, tmp_path, mode
         "class Net(nn.Module):\n"
         "    def __init__(self):\n"
         "        super().__init__()\n"
-        "        self.blocks = nn.ModuleList(Block() for _ in range(1000))\n"
+        "        self.blocks = nn.ModuleList(Block() for _ in range(200))\n"
         "    def forward(self, x):\n"
         "        for block in self.blocks:\n"
         "            x = block(x)\n"
@@ -227,7 +227,7 @@ def test_a_model_of_ten_thousand_modules_has_a_readable_file(cli, tmp_path, mode
     assert cli("snapshot", path, "-o", "checks.yaml").status == 0
     text = (tmp_path / "checks.yaml").read_text()
     assert len(text.splitlines()) < 60, text
-    assert "order: ['blocks.{0..999}']" in text
+    assert "order: ['blocks.{0..199}']" in text
     assert "at: blocks.*.fc, shape: [B, 4]" in text
     passes(cli)
 

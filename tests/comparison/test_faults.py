@@ -115,6 +115,7 @@ def command(model, fault):
     [
         pytest.param(*key, marks=() if key in QUICK else pytest.mark.slow, id="-".join(key))
         for key in FAULTS
+        if key in QUICK or key == ("llama", "residual")
     ],
 )
 def test_the_command_line_finds_it_too(model, fault, tmp_path):

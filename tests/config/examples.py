@@ -53,6 +53,8 @@ run:
   max_memory: 2.5
   flops: true
   verify_neutral: true
+  memory: true
+  what_if: ["batch=32,dtype=float16", "optimizer=sgd,momentum=0.9"]
   distributed: {nproc: 2, parallel: fsdp}
 """,
     "hooks": """\

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from hookcli.config.sections.run import OPTIMIZERS
 from hookcli.spec.checks import CheckSpec
-from hookcli.spec.hooks import BackwardSpec, OptimizerSpec
+from hookcli.spec.hooks import OPTIMIZERS, BackwardSpec, OptimizerSpec
 from hookcli.spec.request import DistributedSpec, RunSpec
+from hookcli.spec.what_if import WhatIf
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,19 @@ from hookcli.spec.request import DistributedSpec, RunSpec
         ("max_memory: 2.5", {"max_memory": 2_500_000_000}),
         ("flops: true", {"flops": True}),
         ("verify_neutral: true", {"verify_neutral": True}),
+        ("memory: true", {"memory": True}),
+        ("what_if: [batch=3]", {"what_if": (WhatIf("batch=3", batch=3),)}),
+        (
+            "what_if: 'optimizer=SGD, momentum=0.5'",
+            {
+                "what_if": (
+                    WhatIf(
+                        "optimizer=SGD, momentum=0.5",
+                        optimizer=OptimizerSpec("SGD", {"momentum": 0.5}),
+                    ),
+                )
+            },
+        ),
         ("distributed: {nproc: 2}", {"distributed": DistributedSpec(2, "ddp")}),
     ],
 )

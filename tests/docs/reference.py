@@ -122,14 +122,14 @@ _STATUSES = {
 
 def flags_page() -> str:
     """Every flag, with the commands that have it."""
-    every: dict[str, tuple[str, list[str]]] = {}
+    every: dict[tuple[str, str], list[str]] = {}  # a flag may mean different things
     for command in COMMANDS:
         for flag in flags_of(command):
             if not flag.is_argument:
-                every.setdefault(flag.names, (flag.text, []))[1].append(command)
+                every.setdefault((flag.names, flag.text), []).append(command)
     rows = [
         [names, text, ", ".join(commands)]
-        for names, (text, commands) in sorted(every.items(), key=lambda item: _long(item[0]))
+        for (names, text), commands in sorted(every.items(), key=lambda item: _long(item[0][0]))
     ]
     statuses = [[str(int(status)), text] for status, text in _STATUSES.items()]
     statuses.append(["130, 143, 141", "interrupted, terminated, nobody reads stdout"])

@@ -15,6 +15,7 @@ import contextlib
 import gc
 import json
 import os
+import platform
 import signal
 import socket
 import subprocess
@@ -31,7 +32,7 @@ import hookcli.run.hook_engine.attached
 import hookcli.worker.child.main
 from hookcli.models import places
 from hookcli.worker import last_event
-from hookcli.worker.process import set_spawn
+from hookcli.worker.process import set_spawn, spawn_python
 
 if sys.path[0] == os.path.dirname(__file__):  # noqa: PTH120
     del sys.path[0]
@@ -60,7 +61,9 @@ def main(fd: int) -> None:
 
 
 def _warm() -> None:
-    """Import what nearly every run does."""
+    """Import what nearly every run does, and the modules that HOOKCLI_TEST_IMPORTS names."""
+    import importlib
+
     import numpy  # noqa: F401
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -70,6 +73,8 @@ def _warm() -> None:
 
     with FakeTensorMode():
         torch.empty(1)
+    for name in os.environ.get("HOOKCLI_TEST_IMPORTS", "").split():
+        importlib.import_module(name)
     application(COMMANDS, called=COMMANDS)
 
 
@@ -81,7 +86,7 @@ def _command(request: dict, fds: list[int]) -> None:
     places.START = last_event._CWD = places._cwd()  # read when they were imported, as is proper
     _environment(request["env"])
     sys.path[:] = [request["cwd"], *_PATH]
-    set_spawn(ForkedProcess)
+    set_spawn(_spawn)
     if request["program"] == "python":
         _script(request["args"])
     sys.argv = [hookcli.__main__.__file__, *request["args"]]
@@ -109,11 +114,11 @@ def _script(arguments: list[str]) -> None:
 class ForkedProcess:
     """The process that hookcli starts for a run: forked where Popen would execute Python."""
 
-    def __init__(self, arguments, *, stdout, stderr, pass_fds, env) -> None:
-        self._arguments, self._status = arguments, None
+    def __init__(self, command, *, stdout, stderr, pass_fds, env) -> None:
+        self._arguments, self._status = command, None
         self.pid = os.fork()
         if self.pid == 0:
-            _never_return(lambda: _worker(arguments[1:], stdout, stderr, pass_fds, env))
+            _never_return(lambda: _worker(command[3:-2], stdout, stderr, pass_fds, env))
 
     def poll(self):
         if self._status is None:
@@ -137,8 +142,14 @@ class ForkedProcess:
             os.kill(self.pid, signal.SIGKILL)
 
 
+def _spawn(command, *, stdout, stderr, pass_fds, env):
+    """A fork; another interpreter is started as it is."""
+    make = ForkedProcess if command[0] == sys.executable else spawn_python
+    return make(command, stdout=stdout, stderr=stderr, pass_fds=pass_fds, env=env)
+
+
 def _worker(arguments: list[str], stdout: int, stderr: int, passed, env: dict[str, str]) -> None:
-    """`python hookcli/worker/__main__.py`."""
+    """`python -c` with hookcli/worker/__main__.py; `arguments` are its descriptors."""
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
     _streams(nothing, *(nothing if fd == subprocess.DEVNULL else fd for fd in (stdout, stderr)))
@@ -153,9 +164,9 @@ def _worker(arguments: list[str], stdout: int, stderr: int, passed, env: dict[st
     atexit._clear()  # what the parent does when it ends is not this one's
     weakref.finalize._registry.clear()
     gc.enable()
-    home = arguments[-1]
-    sys.path[:] = _PATH if home in _PATH else [*_PATH, home]
-    hookcli.worker.child.main.main(*map(int, arguments[:-1]))
+    sys.path[:] = _PATH
+    os.write(int(arguments[1]), f"hookcli {platform.python_version()}\n".encode())
+    hookcli.worker.child.main.main(*map(int, arguments))
 
 
 def _never_return(work) -> None:

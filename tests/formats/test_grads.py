@@ -79,6 +79,8 @@ Gradients      1 ok, 1 none (the loss does not reach them), 1 zero, 1
 first non-finite: the gradient of scale: 1 NaN in 8 elements
 
 note: shared parameters, shown and counted once: fc.weight = head.weight
+note: 5 columns do not fit: mean, min, max, std, weight (use a wider terminal or
+      `--columns`)
 """
     )
 
@@ -161,19 +163,22 @@ def test_bars_of_nothing_and_of_one_value():
         (None, ["fc.weight", "fc.bias", "head.bias", "scale", "table"]),
         ("order", ["fc.weight", "fc.bias", "head.bias", "scale", "table"]),
         ("name", ["fc.bias", "fc.weight", "head.bias", "scale", "table"]),
-        ("norm", ["scale", "fc.weight", "fc.bias", "head.bias", "table"]),
-        ("ratio", ["scale", "fc.weight", "fc.bias", "head.bias", "table"]),
+        ("norm", ["fc.weight", "fc.bias", "scale", "head.bias", "table"]),
+        ("-norm", ["fc.bias", "fc.weight", "scale", "head.bias", "table"]),
+        ("ratio", ["fc.weight", "fc.bias", "scale", "head.bias", "table"]),
         ("status", ["scale", "head.bias", "fc.bias", "fc.weight", "table"]),
         ("params", ["fc.weight", "fc.bias", "table", "head.bias", "scale"]),
     ],
 )
-def test_sorting_puts_trouble_first(sort, names):
+def test_sorting_puts_rows_without_a_value_last(sort, names):
     assert first_column(draw(sort=sort)) == names
 
 
 def test_sorting_by_norm_sorts_the_calls_too():
     found = replace(GRADS, layers=(*LAYERS, layer(3, "x", "X", 0, output_grad=stats("nan"))))
-    assert first_column(draw(found, sort="norm"), 1) == ["x", "Net", "head", "fc"]
+    assert first_column(draw(found, sort="norm"), 1) == ["Net", "head", "fc", "x"]
+    assert first_column(draw(found, sort="-norm"), 1) == ["fc", "Net", "head", "x"]
+    assert "with NaN" in draw(found, sort="norm")
 
 
 @pytest.mark.parametrize(

@@ -242,7 +242,11 @@ def test_what_changed_most_comes_first():
         event(4, "forward", "forward", "e", 0, changed="nan"),
     )
     rows = body(draw(found, sort="changed", columns=("target",)))
-    assert rows == ["Target", "c", "e", "d", "b", "a"]
+    assert rows == ["Target", "c", "d", "b", "e", "a"]
+    rows = body(draw(found, sort="-changed", columns=("target",)))
+    assert rows == ["Target", "b", "d", "c", "e", "a"]
+    said = "sorted by changed: 2 rows last, 1 with NaN and 1 without a value"
+    assert all(said in draw(found, form, sort="changed") for form in ("table", "tree", "markdown"))
 
 
 def test_streamed_events_are_counted_and_named():

@@ -18,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.errors import HookcliError
 from hookcli.spec.hooks import PackagePattern
+from hookcli.torch_private import top_saved_tensors_hooks
 from tests.hooks import functions, models
 from tests.hooks.running import FUNCTIONS, FunctionRef, call, carry_out, hook
 
@@ -119,7 +120,7 @@ def held(model, *tensors):
         if tensor.is_leaf:
             found[f"{name} post"] = dict(tensor._post_accumulate_grad_hooks or {})
     found["modes"] = (_get_current_dispatch_mode_stack(), _get_current_function_mode_stack())
-    found["saved"] = torch._C._autograd._top_saved_tensors_default_hooks(True)
+    found["saved"] = top_saved_tensors_hooks and top_saved_tensors_hooks(True)
     found["grad"] = torch.is_grad_enabled()
     found["group"] = dist.is_initialized()
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 
 import pytest
@@ -106,6 +107,75 @@ CASES = {
     "what only values decide": ("self.a = nn.Linear(3, 2)", "x",
                                 "x = self.a(x)\nreturn x[x > 0]", "-i 2x3"),
 }  # fmt: skip
+# Cases with sizes that take several trials to find.
+SIZES = {
+    "a hard-coded grid that is not square": (
+        "self.a = nn.Conv2d(1, 4, 3, 2, 1)\nself.b = nn.Linear(12, 5)", "x",
+        "return self.b(self.a(x).view(x.shape[0], 4, 16, 12))", "-i 2x1x32x24",
+    ),
+    "positions on a grid that is not square": (
+        "self.a = nn.Conv2d(3, 8, 7, 7)\nself.p = nn.Parameter(torch.zeros(8, 5, 12))", "x",
+        "return self.a(x) + self.p", "-i 2x3x35x84",
+    ),
+    "a cropped image of many rows": (
+        "self.a = nn.Conv2d(1, 4, 5, 2)\nself.b = nn.Linear(4 * 3 * 3, 7)", "x",
+        "return self.b(self.a(x).view(-1, 36))", "-i 2x1x10x10",
+    ),
+    "a sequence for a wide kernel": (
+        "self.a = nn.Conv1d(4, 4, 3, dilation=64)", "x", "return self.a(x)", "-i 2x4x256",
+    ),
+    "an assertion about a size": (
+        "self.a = nn.Conv1d(4, 8, 3, 2, 1)\nself.p = nn.Parameter(torch.zeros(75, 8))", "x",
+        "x = self.a(x).mT\nassert x.shape[1:] == self.p.shape, 'wrong size'\nreturn x + self.p",
+        "-i 2x4x150",
+    ),
+    "one sample without a batch": (
+        "self.a = nn.Linear(6, 2)", "x", "t, f = x.shape\nreturn self.a(x[None]).view(t, 2)",
+        "-i 2x6",
+    ),
+    "a state": (
+        "self.a = nn.GRU(6, 4, 2, bidirectional=True)", "x, hidden", "return self.a(x, hidden)",
+        "-i 16x2x6 -i 4x2x4",
+    ),
+    "a state of two": (
+        "self.a = nn.LSTM(6, 4, batch_first=True)", "x, state", "return self.a(x, state)",
+        "-i 2x16x6 -i [1x2x4, 1x2x4]",
+    ),
+    "a state in two parts": (
+        "self.a = nn.LSTM(6, 4)", "x, first, second", "return self.a(x, (first, second))",
+        "-i 16x2x6 -i 1x2x4 -i 1x2x4",
+    ),
+    "a mapping": (
+        "self.a = nn.Linear(6, 2)\nself.e = nn.Embedding(9, 2)", "batch",
+        "return self.a(batch['x']) + self.e(batch['token_ids']).mean(1)",
+        "-i {x: 2x6, token_ids: 2x16:int64:0..9}",
+    ),
+    "a tuple that is unpacked": (
+        "self.a = nn.Linear(6, 2)\nself.b = nn.Linear(8, 2)", "pair",
+        "x, y = pair\nreturn self.a(x) + self.b(y)", "-i [2x6, 2x8]",
+    ),
+    "inputs that are concatenated": (
+        "self.a = nn.Linear(7, 2)", "s, u, v",
+        "return self.a(torch.cat([s, u, v], 1))", "-i 2x3 -i 2x2 -i 2x2",
+    ),
+    "columns of two tables": (
+        "self.a = nn.Embedding(50, 4)\nself.b = nn.Embedding(7, 4)", "x",
+        "return self.a(x[:, 0]) + self.b(x[:, 1])", "-i 2x16:int64:0..7",
+    ),
+    "more neighbours than there are": (
+        "self.a = nn.Linear(3, 2)", "x",
+        "b, n, c = x.shape\nreturn self.a(x)[:, :, 0].topk(24)[0]", "-i 2x32x3",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_sizes_that_are_found_by_probing(name, tmp_path):
+    init, signature, body, flags = SIZES[name]
+    (tmp_path / "net.py").write_text(HEAD + net(init, signature, body))
+    got, result = found(tmp_path / "net.py")
+    assert got == flags
+    assert len(result.trials) <= 64
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -144,6 +214,29 @@ def test_most_of_the_zoo_is_found():
         except Exception:
             lost.append(name)
     assert len(lost) <= 0.12 * len(ODD), lost
+
+
+def test_what_was_inferred_has_its_reasons(tmp_path):
+    init, signature, body, _ = SIZES["a hard-coded grid that is not square"]
+    (tmp_path / "net.py").write_text(HEAD + net(init, signature, body))
+    *_, last = found(tmp_path / "net.py")[1].trials
+    assert last.startswith("inferred: names and layers; then x ")
+    assert "→ 2x1x32x24" in last
+    assert re.search(r"expects 1536, got \d+", last)  # 2 * 4 * 16 * 12
+
+
+def test_an_assertion_that_compares_no_sizes_is_not_evaluated_again(tmp_path):
+    body = "assert self.count(), 'never'\nreturn self.a(x)"
+    more = "\n    calls = 0\n    def count(self):\n        Net.calls += 1\n        return False\n"
+    source = HEAD + net("self.a = nn.Linear(7, 2)", "x", body) + more
+    source += "\nimport atexit\n"
+    (tmp_path / "net.py").write_text(source)
+    with pytest.raises(NoBatchError) as caught:
+        found(tmp_path / "net.py")
+    module = next(
+        m for m in sys.modules.values() if getattr(m, "__file__", "") == str(tmp_path / "net.py")
+    )
+    assert module.Net.calls == len(caught.value.details.splitlines())
 
 
 def test_the_number_of_samples_is_the_user_s(tmp_path):

@@ -13,6 +13,7 @@ from torch import nn
 
 from tests import truth
 from tests.conftest import SAMPLES
+from tests.torch_version import require_torch
 
 # torch.export refuses these itself: sizes out of values, a named tuple, a class of the user's.
 NOT_EXPORTED = {"lstm_tagger", "moe", "vae"}
@@ -154,6 +155,7 @@ def architecture(name):
 
 def save(path, model, args, kwargs=None, **options):
     """Export a copy, so that the model stays as it is."""
+    require_torch("2.8", "exported programs")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = torch.export.export(copy.deepcopy(model), args, kwargs or {}, **options)

@@ -15,6 +15,8 @@ import torch
 import torch.package
 from torch import nn
 
+from tests.torch_version import require_torch
+
 SOURCE = """
 import torch
 from torch import nn
@@ -89,6 +91,7 @@ def script(path: Path, model: nn.Module) -> Path:
 
 
 def exported(path: Path, model: nn.Module, *args: torch.Tensor, **more) -> Path:
+    require_torch("2.8", "exported programs")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.export.save(torch.export.export(model, args, **more), str(path))

@@ -82,7 +82,7 @@ REFUSED = {
     ),
     "plain values": (lambda p: p.write_bytes(pickle.dumps([1])), "plain values", "torch.save"),
     "safetensors": (lambda p: save_file({"a": torch.ones(2)}, p), "a safetensors file", "weights"),
-    "sharded": (lambda p: p.write_text('{"weight_map": {}}'), "an index of weights", "one file"),
+    "sharded": (lambda p: p.write_text('{"weight_map": {}}'), "an index of weights", "--weights f"),
     "gguf": (lambda p: p.write_bytes(b"GGUF\x03\0\0\0"), "a GGUF file", "from_pretrained"),
     "mobile": (mobile, "for mobile, without its code", "torch.jit.save"),
     "aotinductor": (aotinductor, "an AOTInductor package", "torch.export.save"),

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 from torch.export import Dim
 
+from hookcli import torch_private
 from hookcli.errors import ModelError, RequestError
 from hookcli.models.exported.archive import open_program
 from hookcli.models.load import load
@@ -262,3 +263,13 @@ def test_a_container_of_a_class_that_is_not_here_keeps_its_names(cli, tmp_path):
     assert done.status == 0, done.err
     outputs = done.report["layers"][0]["outputs"]
     assert [leaf["path"] for leaf in outputs] == [".score", ".hidden"]
+
+
+def test_a_torch_that_cannot_rebuild_layers_is_named(tmp_path, monkeypatch):
+    path = save(tmp_path / "m.pt2", nn.Linear(2, 2), (torch.ones(1, 2),))
+    monkeypatch.setattr(torch_private, "load_pt2", None)
+    with pytest.raises(RequestError) as caught:
+        attempt(path)
+    assert (
+        caught.value.message == f"a .pt2 file needs torch 2.8 or newer, this is {torch.__version__}"
+    )

@@ -222,7 +222,7 @@ CYCLE["state_dict"] = CYCLE
 def test_a_dict_that_is_no_state_dict_says_why(value, said, folder):
     (folder / "w.pt").write_bytes(written(value))
     with pytest.raises(RequestError, match=said):
-        read_weights(str(folder / "w.pt"), sizes_only=True)
+        list(read_weights(str(folder / "w.pt"), sizes_only=True))
 
 
 def nested(levels):

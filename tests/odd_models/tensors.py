@@ -22,7 +22,8 @@ class Dtypes(nn.Module):
     def forward(self, x: Tensor) -> dict[str, Tensor]:
         names = [f"{kind}int{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64)]
         names += ["bool", "float16", "bfloat16", "float64", "float8_e4m3fn", "float8_e5m2"]
-        names += ["float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"]
+        names += ["float8_e4m3fnuz", "float8_e5m2fnuz"]
+        names += ["float8_e8m0fnu"] * hasattr(torch, "float8_e8m0fnu")  # torch 2.7
         return {name: x.to(torch.float32).to(getattr(torch, name)) for name in names}
 
 

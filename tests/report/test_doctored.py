@@ -25,6 +25,7 @@ from hookcli.report.distributed import (
 from hookcli.report.encode import to_json
 from hookcli.report.files import read_report
 from hookcli.report.findings import Measurement
+from hookcli.report.memory import CallMemory, Memory, TrainingMemory
 from hookcli.report.report import Inputs
 from hookcli.report.values import Leaf
 from hookcli.rules.catalogue import with_safe_set
@@ -71,7 +72,20 @@ FULL = report(
     measurements=MEASURED,
     distributed=RANKS,
 )
-REPORTS = (TRACE, GRADS, CHECK, BROKEN, TIMED, replace(FULL, inputs=Inputs("given", (TREE,), {})))
+STEP = TrainingMemory("batch=3", "Adam", 3, "float32", None, 1, 2, 3, 4, 5, 6, 7, 8, 9, "why")
+REMEMBERED = replace(
+    report("inspect", layers=(layer(0, "", "Net", None, memory=CallMemory(1, 2, None)),)),
+    memory=Memory(1, 2, None, (STEP, replace(STEP, what_if=None))),
+)
+REPORTS = (
+    TRACE,
+    GRADS,
+    CHECK,
+    BROKEN,
+    TIMED,
+    REMEMBERED,
+    replace(FULL, inputs=Inputs("given", (TREE,), {})),
+)
 DOCUMENTS = [json.loads(to_json(one)) for one in REPORTS]
 
 HUGE = 10**400  # no float holds it
@@ -160,6 +174,9 @@ NARROW = View(width=20, unicode=False, color=True, root="/r", start="/r", fail_o
 
 def draw_all(found):
     for name, render in FORMATS.items():
+        if render.writes_folder:
+            assert all(render.files(found, View()).values())
+            continue
         try:
             text = render(found, NARROW if name == "tree" else View())
         except RequestError:  # timings alone: only one format reads them

@@ -6,8 +6,9 @@ UPDATE_DOCS=1 writes them.
 from __future__ import annotations
 
 from hookcli.reference.rules import costs
-from hookcli.rules.catalogue import CATALOGUE
+from hookcli.rules.catalogue import CATALOGUE, probes_of
 from hookcli.rules.rule import PROBES
+from hookcli.spec.checks import CheckSpec
 from tests.conftest import ROOT
 from tests.docs.generated import check_parts, table
 
@@ -32,7 +33,7 @@ def of_probes():
         needing = [
             f"`{rule.name}`"
             for rule in CATALOGUE.values()
-            if any(probe in one.partition(":")[0] for one in rule.needs(rule.filled({})))
+            if probe in {one.partition(":")[0] for one in probes_of((CheckSpec(rule.name),))}
         ]
         return ", ".join(needing) or "only if an option requires it"
 

@@ -11,6 +11,7 @@ import hookcli
 from hookcli.models.batch import Batch
 from tests.conftest import HEAD, attempt
 from tests.odd_models import ODD
+from tests.torch_version import needs_torch
 
 B, T, E = 2, 5, 8
 
@@ -126,9 +127,8 @@ def test_fake_and_real_runs_cost_the_same(tmp_path):
     assert macs == {2 * 9 * 4 * 6 * (4 + 6) + 2 * 7 * 2 * 6 * 3}
 
 
+@needs_torch("2.10", "grouped_mm on the CPU")
 def test_grouped_matrices_of_experts():
-    if not hasattr(torch, "_grouped_mm"):
-        pytest.skip("this torch has no grouped_mm")
     ends = torch.tensor([16, 32], dtype=torch.int32)
     model = Runs(lambda a, b: torch._grouped_mm(a, b, offs=ends))
     batch = Batch((r(32, 16).bfloat16(), r(2, 16, 24).bfloat16()))

@@ -16,7 +16,7 @@ import hookcli
 from hookcli.config.merge import Flags, spec_of
 from hookcli.models.batch import Batch
 from hookcli.run.attempt import Session
-from hookcli.run.loss import loss_function
+from hookcli.run.losses.of_output import own_loss, probe
 from hookcli.spec.inputs import parse_inputs
 from hookcli.spec.request import Attempt
 from tests import odd_models, truth
@@ -37,10 +37,12 @@ def bare(name):
             if parameter is not None:
                 parameter.grad = None
     args, kwargs = odd.batch()
-    loss = loss_function("probe", lambda _: None, seed=0, values=True, function=None)
     truth.seed()
     try:
-        loss(model(*args, **kwargs)).backward()
+        output = model(*args, **kwargs)
+        own = own_loss(output)
+        loss = probe(output, lambda _: None, seed=0, values=True) if own is None else own
+        loss.backward()
     except Exception as error:
         return type(error).__name__, []
     norms, seen = [], set()

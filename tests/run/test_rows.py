@@ -331,7 +331,7 @@ def test_the_api_refuses_what_does_not_bind():
     from hookcli.errors import RequestError
 
     with pytest.raises(RequestError, match="does not accept this batch"):
-        hookcli.inspect(nn.Linear(3, 2), (T, T))
+        hookcli.inspect(nn.Linear(3, 2), (T, T, T))
     with pytest.raises(RequestError, match="none was given"):
         hookcli.inspect(nn.Linear(3, 2))
 

@@ -70,7 +70,7 @@ def test_the_file_says_what_a_reviewer_wants_to_know(taken):
     ):
         assert line in taken.text.splitlines(), taken.text
     assert max(map(len, taken.text.splitlines())) <= 100
-    assert len(taken.text.splitlines()) < 60
+    assert len(taken.text.splitlines()) < 80
 
 
 def test_it_passes_today_and_says_nothing_of_warnings(taken):
@@ -82,49 +82,46 @@ def test_it_passes_today_and_says_nothing_of_warnings(taken):
 # What is changed, and the sentence that a reviewer reads.
 CHANGES = [
     ([("nn.Linear(16, 10)", "nn.Linear(16, 9)")],
-     "fail: output_shape, the model: output of the model (Net) has shape [2, 9]: dimension 1 is 9, "
+     "output of the model (Net) has shape [2, 9]: dimension 1 is 9, "
      "expected 10"),
     ([("nn.Linear(16, 10)", "nn.Linear(16, 9)")],
-     "fail: budget, head: 153 parameters in head, expected 170 (17 fewer)"),
+     "153 parameters in head, expected 170 (17 fewer)"),
     ([("nn.Linear(width, 32)", "nn.Linear(width, 48)"),
       ("nn.Linear(32, width)", "nn.Linear(48, width)")],
-     "fail: output_shape, blocks.0.up and 11 more: output of blocks.0.up (Linear) has shape "
-     "[2, 16, 48]: dimension 2 is 48, expected 32; also at blocks.1.up, blocks.2.up, "
-     "blocks.3.up and 8 more"),
+     "output of blocks.0.up (Linear) has shape "
+     "[2, 16, 48]: dimension 2 is 48, expected 32; also"),
     ([("range(12)", "range(13)")],
-     "fail: firing_order, the model: in the model (Net), position 13 is blocks.12, expected head, "
+     "in the model (Net), position 13 is blocks.12, expected head, "
      "which is at position 14"),
     ([("h = self.norm(x)", "h = x"),
       ("return x + self.down(self.up(h).relu())", "return self.norm(x + self.down(self.up(h)))")],
-     "fail: firing_order, blocks.0 and 11 more: in blocks.0 (Block), position 0 is up, "
+     "in blocks.0 (Block), position 0 is up, "
      "expected norm, which is at position 2"),
     ([("self.stem.requires_grad_(False)", "pass")],
-     "fail: frozen, stem.weight: stem.weight changed in a step"),
+     "stem.weight changed in a step"),
     ([("self.stem.requires_grad_(False)", "self.requires_grad_(False)\n"
        "        self.head.requires_grad_(True)")],
-     "fail: trainable, blocks.0.norm.weight and 11 more: blocks.0.norm.weight is frozen: "
-     "requires_grad is False; also at"),
+     "blocks.0.norm.weight is frozen: requires_grad is False; also"),
     ([("self.stem.requires_grad_(False)",
        "self.stem.requires_grad_(False)\n        self.double()"),
       ("x = self.stem(x)", "x = self.stem(x.double())")],
-     "fail: dtype, head: output of head (Linear) is float64, expected float32"),
+     "output of head (Linear) is float64, expected float32"),
     ([("self.spare = nn.Linear(4, 4)", "self.spare = nn.Linear(4, 4)\n"
        "        self.extra = nn.Linear(2, 2)")],
-     "fail: uncalled_modules, extra: Linear never ran, but has parameters"),
+     "Linear never ran, but has parameters"),
     ([("self.head(x.mean(1))", "self.head(x.mean(1)) + 0 * self.spare(x[:, 0, :4]).sum()")],
-     "warning: unused_suppression, spare: unused suppression of uncalled_modules at 'spare': "
+     "unused suppression of uncalled_modules at 'spare': "
      "remove it"),
     ([("self.head(x.mean(1))", "self.head(x.mean(1)).log()")],
-     "fail: finite, the model: the output of the model (Net) contains"),
+     "NaN first appears in the model (Net)"),
     ([("self.head(x.mean(1))", "self.head(x.mean(1) - x.mean((0, 1)))")],
-     "fail: batch_independent, the model: "),
+     "fail batch_independent"),
     ([("nn.Conv2d(3, 16, 2, stride=2)", "nn.Conv2d(3, 16, 3, stride=2, padding=1)")],
-     "fail: budget, stem: 448 parameters in stem, expected 208 (240 more)"),
+     "448 parameters in stem, expected 208 (240 more)"),
     ([("self.stem(x).flatten(2)", "self.stem(x.repeat(1, 1, 2, 2)).flatten(2)")],
      "FLOPs in a forward exceed the limit of"),
     ([("            x = block(x)", "            x = block(x.detach())")],
-     "fail: trainable, blocks.0.norm.weight and 10 more: blocks.0.norm.weight got no gradient: the "
-     "loss does not reach it; also at"),
+     "`detach` at net.py:"),
 ]  # fmt: skip
 
 
@@ -145,7 +142,7 @@ def test_a_layer_that_is_gone_is_told_where_it_ran(taken):
     assert done.status == 3
     flat = " ".join(done.out.split())
     assert "in the model (Net), head is missing: the run has only 13 names" in flat
-    assert "not judged: output_shape, head: no module that ran matches 'head'" in flat
+    assert "no module that ran matches 'head'" in flat
 
 
 def test_findings_have_their_place_in_the_source(taken):

@@ -216,8 +216,12 @@ def test_a_narrow_terminal_and_a_hostile_name(folder, columns):
     assert bool(shown.lines) == any("卷卷" in line for line in shown.lines) == (columns > 10)
 
 
-def test_ctrl_c_leaves_a_clean_line(folder):
-    (folder / "slow.py").write_text(SLOW.format(seconds=60))
+@pytest.mark.parametrize("end", ["", "and its end"], ids=["in a line", "after a line"])
+def test_ctrl_c_leaves_a_clean_line(folder, end):
+    source = SLOW.format(seconds=60)
+    if not end:
+        source = source.replace("time.sleep(0.15)", "time.sleep(60)")
+    (folder / "slow.py").write_text(source)
     terminal = Terminal()
     code = (
         "import fcntl, termios, runpy\n"
@@ -237,7 +241,7 @@ def test_ctrl_c_leaves_a_clean_line(folder):
     )
     try:
         until = time.monotonic() + LONG
-        while not any(line.endswith("slow_layer") for line in terminal.lines):
+        while f"no end of a line, {end}".encode() not in terminal.rest:
             assert time.monotonic() < until, terminal.data
             assert process.poll() is None, terminal.data
             time.sleep(0.05)
@@ -247,5 +251,7 @@ def test_ctrl_c_leaves_a_clean_line(folder):
     finally:
         process.kill()
         process.wait()
+    if not end:
+        assert seen(terminal.read())[-3] == "no end of a line,"
     assert seen(terminal.read())[-2:] == ["interrupted, in forward, in slow_layer", ""]
     terminal.close()

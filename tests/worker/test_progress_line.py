@@ -135,6 +135,8 @@ def test_every_byte_of_the_model_arrives_and_the_line_is_never_in_its_way(termin
         screen.close()
     data = terminal.read()
     model = b"".join(printed)
+    if model and not model.endswith(b"\n"):
+        model += b"\n"  # what follows begins on a new line
     assert terminal.rest == model
     assert seen(data) == seen(model)
     before = 0

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from hookcli.cli.baseline import known as known_findings, write_baseline
 from hookcli.cli.errors import reporting
-from hookcli.cli.execute import need_model, report_status, run_in_worker
+from hookcli.cli.execute import need_model, note_verdict, report_status, run_in_worker
+from hookcli.cli.flags import completions
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags
 from hookcli.cli.flags.signatures import changes, lacks, option
 from hookcli.cli.flags.values import view_of
-from hookcli.cli.output import Target, deliver, parse_targets
+from hookcli.cli.output import Target, deliver, has_stdout, parse_targets
 from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.report.files import read_report, with_saved
+from hookcli.text import counted
 
 if TYPE_CHECKING:
     from hookcli.formats.view import View
@@ -28,8 +30,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownFlags:
-    """Known findings, and a saved report."""
+    """The rules to check, known findings, and a saved report."""
 
+    rule: tuple[str, ...] = option(
+        "--rule",
+        metavar="NAME",
+        text="Check only this rule, with its options in the configuration or the default ones; "
+        "repeatable.",
+        section="Checks",
+        unset=(),
+        complete=completions.rules,
+    )
     baseline: str | None = option(
         "--baseline",
         metavar="FILE",
@@ -78,7 +89,7 @@ EXAMPLES = (
 def check(
     flags: Annotated[
         RequestFlags,
-        lacks("tensors", "hooks"),
+        lacks("tensors", "hooks", "memory"),
         changes("mode", default="train"),
         changes("fail_on", default="error"),
     ],
@@ -113,21 +124,29 @@ def _run(flags: _Flags, console: Console) -> int:
     inputs = _of_run(flags, console) if against is None else _of_report(against, flags, console)
     if inputs.ran is not None and inputs.ran.rank:
         return only_this_rank(inputs.ran, inputs.targets, console)
+    from hookcli.diagnosis.diagnose import with_verdict
     from hookcli.rules.judge import judge_report
 
     checks = tuple(with_saved(check_spec) for check_spec in inputs.checks)
     report = judge_report(inputs.report, checks, inputs.suppressions, accepted)
+    if flags.known.rule:  # without what the run itself found for other rules
+        named = {check_spec.rule for check_spec in checks}
+        rows = tuple(row for row in report.checks if row.rule in named)
+        report = dataclasses.replace(report, checks=rows)
+    report = with_verdict(report)
     if console.verbose:
         from hookcli.formats.check.table import performed
 
         console.note(performed(report))
-    view = dataclasses.replace(inputs.view, fail_on=inputs.fail_on)
+    level: FailOn = "never" if update else inputs.fail_on
+    view = dataclasses.replace(inputs.view, fail_on=level)
     deliver(report, inputs.targets, view, console)
+    if not has_stdout(inputs.targets):
+        note_verdict(report, level, console)
     if update and file is not None:
-        write_baseline(file, report)
-        console.note(f"wrote the findings to {file}; later checks with this baseline ignore them")
-        return report_status(report, "never", console)
-    return report_status(report, inputs.fail_on, console)
+        count = counted(write_baseline(file, report), "finding")
+        console.note(f"wrote {count} to {file}, which later checks with `--baseline {file}` ignore")
+    return report_status(report, level, console)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +184,16 @@ def _of_report(against: str, flags: _Flags, console: Console) -> _CheckInput:
     read = [name for name in (against, file, flags.known.baseline) if name]
     targets = parse_targets(flags.output, read=read)
     report = read_report(against)
+    checks = with_safe_set(config.checks, together=report.run.world_size > 1)
+    suppressions = config.suppress
+    if flags.known.rule:
+        from hookcli.config.chosen_rules import checks_of
+
+        checks, suppressions = checks_of(checks, suppressions, flags.known.rule, "--rule")
     return _CheckInput(
         report,
-        with_safe_set(config.checks, together=report.run.world_size > 1),
-        config.suppress,
+        checks,
+        suppressions,
         targets,
         view_of("check", flags.view, console),
         flags.request.gate.fail_on or config.fail_on or "error",
@@ -189,9 +214,18 @@ def _of_run(flags: _Flags, console: Console) -> _CheckInput:
         read=(flags.known.baseline, against),
     )
     spec = request.spec
+    if flags.known.rule:
+        from hookcli.config.chosen_rules import only
+
+        spec = only(spec, flags.known.rule, "--rule")
     checks = spec.checks
     if against is not None:
-        checks = (*checks, CheckSpec("same_as", {"report": against}, "--against"))
+        from hookcli.rules.catalogue import probes_of
+
+        compared = CheckSpec("same_as", {"report": against}, "--against")
+        more = () if not spec.run.grad else probes_of((compared,))
+        spec = dataclasses.replace(spec, probes=tuple(dict.fromkeys((*spec.probes, *more))))
+        checks = (*checks, compared)
     checks = tuple(with_saved(check_spec) for check_spec in checks)  # before a long run
     ran = run_in_worker(spec, console, request.targets)
     write_others(ran, request.targets if not ran.rank else ())

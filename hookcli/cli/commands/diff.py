@@ -49,7 +49,8 @@ class SideFlags:
 
     a: str = argument(
         "A model, a configuration (.yaml) or a saved report (.json). A model may have settings: "
-        "model.py?dtype=bfloat16&device=cpu&mode=eval&weights=FILE&arg=K=V.",
+        "model.py?dtype=bfloat16&device=cpu&mode=eval&weights=FILE&arg=K=V"
+        "&argv=ARGS&python=PATH.",
         metavar="A",
         complete=completions.models,
     )

@@ -20,7 +20,7 @@ class ExplainFlags:
 
     what: str = argument(
         "The name, such as finite, or with its family: hook:full_backward, action:scale, "
-        "rule:finite, format:sarif.",
+        "rule:finite, format:sarif; or columns.",
         metavar="NAME",
         complete=completions.topics,
     )
@@ -30,11 +30,12 @@ EXAMPLES = (
     ("when a hook fires, what it gets and may return", "hookcli explain full_backward"),
     ("what a rule computes, and its options", "hookcli explain rule:finite"),
     ("which programs read a format", "hookcli explain format:sarif"),
+    ("the columns of every command, and --sort", "hookcli explain columns"),
 )
 
 
 def explain(flags: ExplainFlags) -> int:
-    """Explain a hook kind, an action, a rule or a format.
+    """Explain a hook kind, action, rule or format, or all columns.
 
     `hookcli list` lists the names.
     """
@@ -48,15 +49,18 @@ def explain(flags: ExplainFlags) -> int:
 
 
 def _page(text: str, width: int) -> str:
-    """Return the page of `hook:NAME`, `action:NAME`, `rule:NAME`, `format:NAME` or NAME.
+    """Return the page of `hook:NAME`, `action:NAME`, `rule:NAME`, `format:NAME`, NAME or columns.
 
     Raises
     ------
     RequestError : the name is unknown; the hint names a similar one.
 
     """
+    from hookcli.reference.columns import TOPIC, columns_page
     from hookcli.reference.families import FAMILIES
 
+    if text == TOPIC:
+        return columns_page(width)
     singular, colon, name = text.rpartition(":")
     families = [load() for load in FAMILIES.values()]
     for family in families:
@@ -67,6 +71,7 @@ def _page(text: str, width: int) -> str:
         for family in families
         for member in family.members
     ]
+    known.append(TOPIC)
     guess = next((name for name in known if name.startswith(text)), None) or nearest(text, known)
     raise RequestError(
         f"unknown hook kind, action, rule or format '{text}'",

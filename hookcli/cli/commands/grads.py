@@ -17,7 +17,9 @@ EXAMPLES = (
 
 
 def grads(
-    flags: Annotated[RequestFlags, lacks("tensors", "hooks"), changes("mode", default="train")],
+    flags: Annotated[
+        RequestFlags, lacks("tensors", "hooks", "memory"), changes("mode", default="train")
+    ],
     view: Annotated[ViewFlags, lacks("phase"), rows_of("grads")],
     output: OutputFlags,
     console: ConsoleFlags,

@@ -20,7 +20,7 @@ class InitFlags:
     """The model, the preset and the file."""
 
     model: str = argument(
-        "A model: path.py, path.py:Net, package.module:Net or file.pt.",
+        "A model: path.py, path.py:Net, package.module:Net, file.pt, hf:FOLDER, timm:NAME.",
         metavar="MODEL",
         complete=completions.models,
     )

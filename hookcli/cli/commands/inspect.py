@@ -10,10 +10,13 @@ from hookcli.cli.flags.signatures import changes, lacks
 
 EXAMPLES = (
     ("every layer: shapes, parameters, mult-adds", "hookcli inspect model.py"),
-    ("another batch size", "hookcli inspect model.py --batch-size 8"),
     (
         "other columns, the layers with the most parameters first",
         "hookcli inspect model.py --columns layer,params,macs --sort params",
+    ),
+    (
+        "the memory of training with another batch and optimizer",
+        "hookcli inspect model.py --what-if batch=32,optimizer=adamw",
     ),
     ("a table on stdout, JSON in a file", "hookcli inspect model.py -f table -f json=report.json"),
 )

@@ -52,14 +52,17 @@ EXAMPLES = (
 
 def snapshot(
     flags: Annotated[
-        RequestFlags, lacks("tensors", "hooks", "cost", "gate"), changes("mode", default="train")
+        RequestFlags,
+        lacks("tensors", "hooks", "cost", "memory", "gate"),
+        changes("mode", default="train"),
     ],
     file: FileFlags,
     messages: ConsoleFlags,
 ) -> int:
     """Write checks that a model passes today.
 
-    They cover shapes, dtypes, the order of calls, size, cost and which parameters learn.
+    They cover shapes, dtypes, the order of calls, size, cost, which parameters learn and how
+    gradients flow.
     `hookcli check -c FILE` later reports what changed.
     """
     console = messages.console()
@@ -123,9 +126,9 @@ def _file(flags: FileFlags) -> Path | None:
 
 def _report(spec: Spec, console: Console, targets: Sequence[Target]) -> Report:
     """Return the report of a run as for `check`, with the additional probes of a snapshot."""
-    from hookcli.snapshot.snapshot import PROBES
+    from hookcli.snapshot.snapshot import OF_GRADIENTS, PROBES
 
-    more = [probe for probe in PROBES if spec.run.grad or probe != "step"]
+    more = [probe for probe in PROBES if spec.run.grad or probe not in OF_GRADIENTS]
     spec = dataclasses.replace(spec, probes=tuple(dict.fromkeys((*spec.probes, *more))))
     return run_in_worker(spec, console, targets).report
 

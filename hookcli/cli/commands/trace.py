@@ -6,7 +6,7 @@ from typing import Annotated
 
 from hookcli.cli.execute import run_and_report
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags, rows_of
-from hookcli.cli.flags.signatures import changes
+from hookcli.cli.flags.signatures import changes, lacks
 
 EXAMPLES = (
     ("every hook that fires, in order", "hookcli trace model.py"),
@@ -21,7 +21,9 @@ EXAMPLES = (
 
 def trace(
     flags: Annotated[
-        RequestFlags, changes("mode", default="train if a hook needs backward, else eval")
+        RequestFlags,
+        lacks("memory"),
+        changes("mode", default="train if a hook needs backward, else eval"),
     ],
     view: Annotated[ViewFlags, rows_of("trace")],
     output: OutputFlags,

@@ -26,9 +26,26 @@ def dtypes(incomplete: str) -> list[str]:
 
 def losses(incomplete: str) -> list[str]:
     """Return the losses that have a name, and the beginning of the one that names an output."""
-    from hookcli.spec.request import LOSSES
+    from hookcli.spec.losses import NAMES, OWN_LOSSES
 
-    return [*LOSSES, "output:"]
+    return [*OWN_LOSSES, *NAMES, "output:"]
+
+
+def what_ifs(incomplete: str) -> list[str]:
+    """Return what is typed, with each key that can follow, or each value of the last key."""
+    from hookcli.spec.what_if import KEYS, VALUES
+
+    typed, comma, last = incomplete.rpartition(",")
+    key, equals, _ = last.partition("=")
+    words = [f"{key}={v}" for v in VALUES.get(key, ())] if equals else [f"{k}=" for k in KEYS]
+    return [f"{typed}{comma}{word}" for word in words]
+
+
+def rules(incomplete: str) -> list[str]:
+    """Return the names of rules."""
+    from hookcli.rules.catalogue import CATALOGUE
+
+    return list(CATALOGUE)
 
 
 def kinds(incomplete: str) -> list[str]:
@@ -49,6 +66,18 @@ def columns(command: str | None) -> Callable[[str], list[str]]:
     return complete
 
 
+def sorts(command: str | None) -> Callable[[str], list[str]]:
+    """Return the completion of --sort of a command; None stands for all commands."""
+
+    def complete(incomplete: str) -> list[str]:
+        from hookcli.formats.names import SORTS, sorts_of
+
+        minus = "-" if incomplete.startswith("-") else ""
+        return [f"{minus}{name}" for name in (SORTS if command is None else sorts_of(command))]
+
+    return complete
+
+
 def formats(names: Iterable[str]) -> Callable[[str], list[str]]:
     """Return the completion of --format of a command that has these formats."""
 
@@ -59,13 +88,33 @@ def formats(names: Iterable[str]) -> Callable[[str], list[str]]:
 
 
 def models(incomplete: str) -> list[str]:
-    """Return `FILE:Class` for a Python file. Before the colon the shell completes file names."""
+    """Return `FILE:Class` for a Python file, and `hf:FOLDER` for folders with a config.json.
+
+    Before the colon the shell completes file names.
+    """
     from hookcli.models.sources.model_files import model_classes
 
-    path, colon, _ = incomplete.partition(":")
+    path, colon, name = incomplete.partition(":")
+    if colon and path == "hf":
+        return [f"hf:{folder}" for folder in _configured(name)]
     if not colon or not path.endswith(".py"):
         return []
     return [f"{path}:{name}" for name in model_classes(Path(path))]
+
+
+def _configured(name: str) -> list[str]:
+    """Return the folders below which a config.json is, or folders on the way to one."""
+    above = name.rpartition("/")[0]
+    try:
+        folders = [entry for entry in Path(above or ".").iterdir() if entry.is_dir()]
+    except OSError:
+        return []
+    front = f"{above}/" if above or name.startswith("/") else ""
+    return sorted(
+        f"{front}{entry.name}" + ("" if (entry / "config.json").is_file() else "/")
+        for entry in folders
+        if not entry.name.startswith(".")
+    )
 
 
 def topics(incomplete: str) -> list[tuple[str, str]]:
@@ -77,10 +126,13 @@ def topics(incomplete: str) -> list[tuple[str, str]]:
     families = [load() for load in FAMILIES.values()]
     count = Counter(name for family in families for name in family.members)
     return [
-        (name if bare else f"{family.singular}:{name}", family.singular)
-        for family in families
-        for name in family.members
-        for bare in (":" not in incomplete and count[name] == 1,)
+        ("columns", "columns of tables"),
+        *(
+            (name if bare else f"{family.singular}:{name}", family.singular)
+            for family in families
+            for name in family.members
+            for bare in (":" not in incomplete and count[name] == 1,)
+        ),
     ]
 
 

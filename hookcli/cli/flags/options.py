@@ -16,9 +16,16 @@ from typing import Any
 from hookcli.catalogue.kind import Phase
 from hookcli.cli.flags import completions, values as flag_values
 from hookcli.cli.flags.signatures import Variation, changes, option, run_option, run_options
-from hookcli.cli.flags.values import gigabytes, parse_device, parse_dtype, parse_loss, seconds
+from hookcli.cli.flags.values import (
+    gigabytes,
+    parse_device,
+    parse_dtype,
+    parse_loss,
+    parse_python,
+    seconds,
+)
 from hookcli.console import ColorOption, Console
-from hookcli.formats.names import SORTS, columns_of, sorts_of
+from hookcli.formats.names import columns_of, common, sorts_of
 from hookcli.formats.registry import FORMATS
 from hookcli.rules.verdict import FailOn
 from hookcli.spec.request import Mode, Parallel, TensorsOption
@@ -29,7 +36,7 @@ class ModelFlags:
     """The model and its batch."""
 
     model: str | None = option(
-        text="A model: path.py, path.py:Net, package.module:Net or file.pt.",
+        text="A model: path.py, path.py:Net, package.module:Net, file.pt, hf:FOLDER, timm:NAME.",
         metavar="MODEL",
         default="the model of --config",
         complete=completions.models,
@@ -48,10 +55,17 @@ class ModelFlags:
         section="Model",
         unset=(),
     )
+    argv: str | None = option(
+        "--argv",
+        metavar="ARGS",
+        text="Arguments of the script that defines the model, in one string: its sys.argv while it "
+        "is imported.",
+        section="Model",
+    )
     weights: str | None = option(
         "--weights",
         metavar="FILE",
-        text="Load a state dict from FILE (.safetensors or .pt).",
+        text="Load a state dict: a .safetensors or .pt file, an index, or a folder with one.",
         section="Model",
     )
     trust: bool = option(
@@ -67,12 +81,21 @@ class ModelFlags:
         section="Model",
         unset=False,
     )
+    python: str | None = run_option(
+        "--python",
+        metavar="PATH",
+        text="Python that runs the model: an interpreter, the folder of an environment, or a "
+        "command. HOOKCLI_PYTHON sets it too.",
+        section="Run",
+        default="hookcli's own if it has torch, else $VIRTUAL_ENV, $CONDA_PREFIX or ./.venv",
+        parse=parse_python,
+    )
     inputs: tuple[str, ...] = option(
         "-i",
         "--input",
         metavar="SPEC",
         text="One input of the model: 2x3x224x224, 2x16:int64:0..50257, name=SPEC, value:true, "
-        "batch.pt or batch.py:function; repeatable.",
+        "{key: SPEC}, batch.pt, or data.py:NAME (a function or a DataLoader); repeatable.",
         section="Batch",
         unset=(),
     )
@@ -133,11 +156,21 @@ class RunFlags:
         "--loss",
         metavar="LOSS",
         text="Loss to differentiate: probe (a random weighting of the outputs), sum, mean, "
-        "output:PATH or file.py:function.",
+        "output:PATH, file.py:function, a loss of torch.nn such as "
+        '"cross_entropy(label_smoothing=0.1)", labels or training_step.',
         section="Run",
         default="the output named loss, else probe",
         parse=parse_loss,
         complete=completions.losses,
+    )
+    targets: tuple[str, ...] = run_option(
+        "--target",
+        metavar="SPEC",
+        text="The target of the loss, in the form of --input: 2:int64:0..10, name=SPEC, "
+        "targets.pt or data.py:function; repeatable.",
+        section="Batch",
+        unset=(),
+        parse=flag_values.targets,
     )
     steps: int | None = run_option(
         "--steps",
@@ -211,6 +244,28 @@ class CostFlags:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFlags:
+    """The memory of layers and of training."""
+
+    memory: bool | None = run_option(
+        "--memory",
+        text="Run backward too, in train mode, and measure the memory of each layer and of "
+        "training.",
+        section="Run",
+    )
+    what_if: tuple[str, ...] = run_option(
+        "--what-if",
+        metavar="K=V,K=V",
+        text="Give the memory of training with another batch, dtype, autocast or optimizer, such "
+        "as batch=32,optimizer=adamw; repeatable.",
+        section="Run",
+        unset=(),
+        parse=flag_values.what_ifs,
+        complete=completions.what_ifs,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RankFlags:
     """The ranks of a distributed run."""
 
@@ -252,6 +307,7 @@ class RequestFlags:
     limits: LimitFlags = field(default_factory=LimitFlags)
     hooks: HookFlags = field(default_factory=HookFlags)
     cost: CostFlags = field(default_factory=CostFlags)
+    memory: MemoryFlags = field(default_factory=MemoryFlags)
     ranks: RankFlags = field(default_factory=RankFlags)
     gate: GateFlags = field(default_factory=GateFlags)
 
@@ -297,19 +353,26 @@ class ViewFlags:
     )
     sort: str | None = option(
         "--sort",
+        metavar="[-]KEY",
         text="Order of the rows; see --help of the command that wrote the report.",
         section="Output",
-        choices=SORTS,
+        complete=completions.sorts(None),
     )
 
 
 def rows_of(command: str, *, sort: str = "Order of the rows.") -> Variation:
     """Return the variation for the columns and sorts of a command; `sort` is the help of --sort."""
+    columns, sorts = common(columns_of(command)), common(sorts_of(command))
+    more = "" if columns == tuple(columns_of(command)) else " `hookcli explain columns` lists all."
     return changes(
         "columns",
-        text=f"Columns to show: {', '.join(columns_of(command))}.",
+        text=f"Columns to show: {', '.join(columns)}.{more}",
         complete=completions.columns(command),
-    ) | changes("sort", text=sort, choices=sorts_of(command))
+    ) | changes(
+        "sort",
+        text=f"{sort} KEY is one of {', '.join(sorts)}; -KEY reverses the order.",
+        complete=completions.sorts(command),
+    )
 
 
 def _formats_text(names: Iterable[str]) -> str:

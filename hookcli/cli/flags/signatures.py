@@ -82,14 +82,15 @@ def run_option(
     text: str,
     sets: str | None = None,
     parse: Callable[[Any], Any] | None = None,
+    unset: Any = None,
     **more: Any,
 ) -> Any:
     """Return an option that sets the field of RunSpec of its own name, or of the name `sets`.
 
     `parse` converts the value. None is "not given": the configuration decides then, or else the
-    default of RunSpec.
+    default of RunSpec. So does the value of `parse` if it is None.
     """
-    return option(*names, text=text, run=RunField(sets, parse), **more)
+    return option(*names, text=text, unset=unset, run=RunField(sets, parse), **more)
 
 
 def argument(text: str, **more: Any) -> Any:

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 from hookcli.cli.ci import source_root
 from hookcli.console import Console
 from hookcli.errors import RequestError
-from hookcli.formats.names import DEFAULT_COLUMNS, columns_of
+from hookcli.formats.names import ALIASES, DEFAULT_COLUMNS, SORTS, columns_of, common, sorts_of
 from hookcli.sentences import not_floating_point, unknown
-from hookcli.spec.request import DEVICES, LOSS_HINT, LOSSES, MOST, is_device
-from hookcli.text import nearest, try_instead
+from hookcli.spec.losses import LOSS_HINT, OWN_LOSSES, nearest_loss, parse_named_loss
+from hookcli.spec.request import DEVICES, MOST, Interpreter, is_device
+from hookcli.spec.what_if import WhatIf, parse_what_if
+from hookcli.text import listed_hint, nearest, try_instead
 
 if TYPE_CHECKING:
     from hookcli.cli.flags.options import ViewFlags
     from hookcli.formats.view import View
+    from hookcli.spec.inputs import InputSpec
 
 
 def parse_columns(text: str | None, command: str | None) -> tuple[str, ...]:
@@ -28,7 +31,31 @@ def parse_columns(text: str | None, command: str | None) -> tuple[str, ...]:
     """
     if text is None:
         return DEFAULT_COLUMNS
+    text = ",".join(ALIASES.get(name.strip(), name) for name in text.split(","))
     return _names(text, known_columns(command), flag="--columns", noun="column")
+
+
+def parse_sort(text: str | None, command: str | None) -> str | None:
+    """Return the value of --sort: a name, with a minus before it for the reverse order.
+
+    Raises
+    ------
+    RequestError : the rows cannot be sorted by this name; the hint lists those that can be used.
+
+    """
+    if text is None:
+        return None
+    minus = "-" if text.startswith("-") else ""
+    name = text.removeprefix("-").strip()
+    name = ALIASES.get(name, name)
+    known = SORTS if command is None else sorts_of(command)
+    if name not in known:
+        raise RequestError(
+            f"rows cannot be sorted by '{name}'",
+            place=f"--sort {text}",
+            hint=listed_hint(name, known, common(known)),
+        )
+    return minus + name
 
 
 def known_columns(command: str | None) -> tuple[str, ...]:
@@ -56,19 +83,37 @@ def parse_kinds(text: str | None) -> tuple[str, ...] | None:
 
 def _names(text: str, known: Collection[str], *, flag: str, noun: str) -> tuple[str, ...]:
     """Return the names between commas, without duplicates."""
-    listed = f"choose from {', '.join(known)}"
+    listed = f"choose from {', '.join(common(known) if flag == '--columns' else known)}"
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     for name in names:
         if name not in known:
-            guess = nearest(name, known)
             raise RequestError(
                 unknown(noun, name),
                 place=f"{flag} {text}",
-                hint=try_instead(guess, listed),
+                hint=listed_hint(name, known, common(known))
+                if flag == "--columns"
+                else try_instead(nearest(name, known), listed),
             )
     if not names:
         raise RequestError(f"{flag} requires a {noun}", place=flag, hint=listed)
     return names
+
+
+def what_ifs(texts: tuple[str, ...]) -> tuple[WhatIf, ...] | None:
+    """Return the training steps of --what-if; None if the flag was not given.
+
+    Raises
+    ------
+    RequestError : a value is wrong.
+    """
+    made = []
+    for text in texts:
+        try:
+            made.append(parse_what_if(text))
+        except ValueError as error:
+            message, hint = error.args
+            raise RequestError(message, place=f"--what-if {text}", hint=hint) from None
+    return tuple(made) or None
 
 
 def parse_device(text: str) -> str:
@@ -95,17 +140,32 @@ def parse_loss(text: str) -> str:
 
     Raises
     ------
-    RequestError : the loss is none of these.
+    RequestError : the loss is none of these, or its options are wrong.
 
     """
-    if text in LOSSES or ":" in text or text.startswith("torch.ops."):
+    place = f"--loss {text}"
+    try:
+        known = text in OWN_LOSSES or parse_named_loss(text) is not None
+    except ValueError as error:
+        message, hint = error.args
+        raise RequestError(message, place=place, hint=hint) from None
+    if known or ":" in text or text.startswith("torch.ops."):
         return text
-    guess = nearest(text, LOSSES)
     raise RequestError(
-        unknown("loss", text),
-        place=f"--loss {text}",
-        hint=try_instead(guess, LOSS_HINT),
+        unknown("loss", text), place=place, hint=try_instead(nearest_loss(text), LOSS_HINT)
     )
+
+
+def targets(texts: tuple[str, ...]) -> tuple[InputSpec, ...] | None:
+    """Return the parts of the target of --target; None if the flag was not given.
+
+    Raises
+    ------
+    RequestError : a part is malformed, or a name is given twice.
+    """
+    from hookcli.spec.inputs import TARGET, parse_inputs
+
+    return parse_inputs(texts, TARGET) or None
 
 
 def parse_dtype(text: str) -> str:
@@ -127,6 +187,20 @@ def parse_dtype(text: str) -> str:
             hint=try_instead(guess, f"choose from {', '.join(FLOATING)}"),
         )
     return dtype
+
+
+def parse_python(text: str) -> Interpreter:
+    """Return the interpreter of --python. It is looked for when all else is known.
+
+    Raises
+    ------
+    RequestError : the value is empty.
+    """
+    if not text:
+        raise RequestError(
+            "--python requires a path", place="--python", hint="pass `--python .venv/bin/python`"
+        )
+    return Interpreter(text, "--python", f"--python {text}")
 
 
 def batch_size(value: int) -> int:
@@ -213,7 +287,7 @@ def view_of(
 
     Raises
     ------
-    RequestError : a column or a kind is unknown.
+    RequestError : a column, a kind or the name to sort by is unknown.
 
     """
     from hookcli.formats.view import View
@@ -227,7 +301,7 @@ def view_of(
         depth=flags.depth,
         only=flags.only,
         columns=parse_columns(flags.columns, command),
-        sort=flags.sort,
+        sort=parse_sort(flags.sort, command),
         phase=flags.phase,
         kinds=None if picked == ("all",) else picked,
         root=root,

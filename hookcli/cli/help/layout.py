@@ -51,6 +51,16 @@ def _argument_name(parameter: Any) -> str:
     return str(parameter.metavar or parameter.name)
 
 
+def _fitting(record: tuple[str, str], width: int) -> tuple[str, str]:
+    """Return a row of a help page; choices that are too long for a line follow in the text."""
+    name, text = record
+    option, separator, choices = name.partition(" <")
+    if not separator or len(name) + 2 <= width:
+        return record
+    listed = ", ".join(choices.rstrip(">").split("|"))
+    return f"{option} <KEY>", f"{text} KEY is one of {listed}."
+
+
 class SectionedCommand(TyperCommand):
     """A command whose help page has its options in sections, and its epilog as examples."""
 
@@ -74,7 +84,7 @@ class SectionedCommand(TyperCommand):
                 text = record[1].removesuffix("[required]").rstrip()
                 arguments.append((_argument_name(parameter), text))
             else:
-                sections[_section(parameter)].append(record)
+                sections[_section(parameter)].append(_fitting(record, formatter.width))
         _write(formatter, "Arguments", arguments)
         for name, rows in sections.items():
             _write(formatter, name, rows)

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from hookcli.config.parse.nodes import Node, Problems, excerpt
 from hookcli.spec.working_folder import WRITE_HINT, obstacle, parts_below, refused_folder
 
-What: TypeAlias = Literal["a function", "a library", "a model"]
+What: TypeAlias = Literal["a function", "a library", "a model", "a program"]
 Judge: TypeAlias = Callable[[str], str | None]
 
 _HINT = "omit `--data-only` if you trust the author of this file"

@@ -13,6 +13,7 @@ from hookcli.spec.hooks import FunctionRef
 from hookcli.text import nearest, try_instead
 
 _MODEL_FILE = re.compile(r"(.+?\.(?:py|pt|pth|ts|pt2))(?::(.+))?", re.DOTALL)
+_IN_LIBRARY = re.compile("(?:hf|timm|torchvision):")
 _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _SOURCE = re.compile(r"(.+\.py):([^\W\d]\w*(?:\.[^\W\d]\w*)*)", re.DOTALL)
 _OPERATOR = re.compile(r"torch\.ops(?:\.[^\W\d]\w*){2,3}")
@@ -49,6 +50,12 @@ def existing(item: Node, text: str) -> str:
     raise NodeError(item, missing_file(text), _near(path, text), listed=path.parent)
 
 
+def weights(item: Node, text: str) -> str:
+    """Return the absolute path of a file of weights, or of a folder that contains it."""
+    path = absolute(item, text)
+    return path if os.path.isdir(path) else existing(item, text)  # noqa: PTH112  # never raises
+
+
 def _refuse_kernel_file(item: Node, path: Path, text: str) -> None:
     """Refuse files of the kernel: reading some of them blocks forever, others have no end."""
     if os.path.realpath(path).startswith(_KERNEL):
@@ -80,6 +87,8 @@ def _model_source(item: Node, text: str) -> str:
             return absolute(item, text)
     except OSError:
         pass  # reported below
+    if _IN_LIBRARY.match(text):
+        return _in_library(item, text)
     match = _MODEL_FILE.fullmatch(text)
     if match:
         path = existing(item, match[1])
@@ -87,6 +96,16 @@ def _model_source(item: Node, text: str) -> str:
     if _MODULE.fullmatch(text):
         return text
     return existing(item, text)
+
+
+def _in_library(item: Node, text: str) -> str:
+    """Return `hf:FOLDER` with an absolute path if the folder exists; the rest are names."""
+    prefix, _, name = text.partition(":")
+    if prefix != "hf" or not name:
+        return text
+    home = Path(name).expanduser() if name.startswith("~") else Path(name)
+    folder = absolute(item, str(home))
+    return f"hf:{folder}" if os.path.exists(folder) else text  # noqa: PTH110  # never raises
 
 
 def code(item: Node, text: str) -> Code:

@@ -179,7 +179,7 @@ def _suppression(item: Node, values: dict[str, Any]) -> Suppression:
     return Suppression(values["rule"], values["at"], values["reason"], item.place)
 
 
-_RULES = {**{rule.name: rule.says for rule in CATALOGUE.values()}, "neutral": "", UNUSED: ""}
+_RULES = {**{rule.name: rule.says for rule in CATALOGUE.values()}, UNUSED: ""}
 SUPPRESS = Refined(
     Fields(
         {

@@ -12,6 +12,7 @@ from hookcli.config.parse.nodes import Node, NodeError, Problems, ReportedError,
 from hookcli.config.parse.scalars import Data, Refined, Schema, Text, reject
 from hookcli.errors import RequestError
 from hookcli.sentences import CALL_HINT, given_twice
+from hookcli.spec.argv import parse_argv
 from hookcli.spec.inputs import (
     DictSpec,
     FileSpec,
@@ -19,6 +20,7 @@ from hookcli.spec.inputs import (
     InputSpec,
     ListSpec,
     Spec,
+    TupleSpec,
     parse_inputs,
 )
 from hookcli.spec.request import Argument, ModelSpec
@@ -65,6 +67,22 @@ _ARGS = Refined(
     ),
     _arguments,
 )
+_ARGV = ByType(
+    {str: Text(empty=True), list: ListOf(Text(empty=True))},
+    expected="a string as in a shell, or a list of strings",
+    hint='write `argv: "--lr 0.1"` or `argv: [--lr, "0.1"]`',
+)
+
+
+def _script_arguments(item: Node, value: Any) -> tuple[str, ...]:
+    if isinstance(value, list):
+        return tuple(value)
+    try:
+        return parse_argv(value, item.place)
+    except RequestError as error:
+        raise NodeError(item, error.message, error.hint) from None
+
+
 _SOURCE = Refined(Text("a model, as MODEL on the command line"), paths.model_source)
 _KEYS = Fields(
     {
@@ -75,8 +93,13 @@ _KEYS = Fields(
             _ARGS,
             "constructor arguments; {call: package.module:attr, args: {…}} constructs an argument",
         ),
+        "argv": Key(
+            Refined(_ARGV, _script_arguments),
+            "arguments of the script that defines the model: its sys.argv while it is imported",
+        ),
         "weights": Key(
-            Refined(Text(), paths.existing), "a file with a state dict: .safetensors or .pt"
+            Refined(Text(), paths.weights),
+            "a state dict: a .safetensors or .pt file, an index, or a folder with one",
         ),
     },
     hints={
@@ -87,7 +110,7 @@ _KEYS = Fields(
 )
 MODEL = ByType(
     {str: _SOURCE, dict: _KEYS},
-    expected="a string or a mapping {source, args, weights}",
+    expected="a string or a mapping {source, args, argv, weights}",
     hint="write `model: model.py:Net`",
 )
 
@@ -96,7 +119,12 @@ def model_of(value: str | dict[str, Any]) -> ModelSpec:
     """Return the model of what was read."""
     if isinstance(value, str):
         return ModelSpec(value)
-    return ModelSpec(value["source"], value.get("args", ()), value.get("weights"))
+    return ModelSpec(
+        value["source"],
+        value.get("args", ()),
+        value.get("weights"),
+        argv=value.get("argv", ()),
+    )
 
 
 class _Input:
@@ -157,6 +185,10 @@ def _absolute(item: Node, spec: Spec) -> Spec:
     if isinstance(spec, FunctionSpec):
         source = Code(paths.existing(item, spec.source), item, "a function")
         return FunctionSpec(source, spec.name)
+    if isinstance(spec, DictSpec):
+        return DictSpec(tuple((key, _absolute(item, inner)) for key, inner in spec.items))
+    if isinstance(spec, ListSpec | TupleSpec):
+        return type(spec)(tuple(_absolute(item, inner) for inner in spec.items))
     return spec
 
 

@@ -70,6 +70,7 @@ ROOT = Fields(
         "mode": "write `run: {mode: train}`",
         "steps": "write `run: {steps: 1}`",
         "loss": "write `run: {loss: probe}`",
+        "targets": 'write `run: {targets: "2:int64:0..10"}`',
         "optimizer": "write `run: {optimizer: {name: SGD, lr: 1e-1}}`",
         "trust": "pass `--trust` on the command line",
         "data_only": "pass `--data-only` on the command line",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, get_args
 
 from hookcli.config.parse import paths
+from hookcli.config.parse.code_refs import Code
 from hookcli.config.parse.containers import ByType, Fields, Key, ListOf
 from hookcli.config.parse.nodes import Node, NodeError, Problems, suggest
 from hookcli.config.parse.scalars import (
@@ -21,32 +25,39 @@ from hookcli.config.parse.scalars import (
     reject,
 )
 from hookcli.config.sections.distributed import DISTRIBUTED
-from hookcli.config.sections.model import INPUT
+from hookcli.config.sections.model import INPUT, INPUTS
 from hookcli.sentences import not_floating_point, unknown
-from hookcli.spec.hooks import BackwardSpec, OptimizerSpec, PackagePattern
-from hookcli.spec.inputs import FLOATING, LARGEST, TensorSpec, canonical_dtype
+from hookcli.spec.hooks import OPTIMIZERS, BackwardSpec, OptimizerSpec, PackagePattern
+from hookcli.spec.inputs import (
+    FLOATING,
+    LARGEST,
+    TARGET,
+    InputSpec,
+    TensorSpec,
+    canonical_dtype,
+)
+from hookcli.spec.losses import LOSS_HINT, OWN_LOSSES, nearest_loss, parse_named_loss
 from hookcli.spec.request import (
     DEVICES,
-    LOSS_HINT,
-    LOSSES,
     MOST,
+    Interpreter,
     Mode,
     TensorsOption,
     is_device,
 )
 from hookcli.spec.selectors import match_of
-from hookcli.text import nearest, try_instead
+from hookcli.spec.what_if import WhatIf, parse_what_if
+from hookcli.text import try_instead
 
-OPTIMIZERS = (
-    "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam",
-    "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam",
-)  # fmt: skip
 _OUTPUT = re.compile(r"output:.+", re.DOTALL)
 
 
 def _loss(item: Node, text: str) -> str:
-    if text in LOSSES:
-        return text
+    try:
+        if text in OWN_LOSSES or parse_named_loss(text) is not None:
+            return text
+    except ValueError as error:
+        raise NodeError(item, error.args[0], error.args[1]) from None
     if _OUTPUT.fullmatch(text):
         path = text.removeprefix("output:")
         try:
@@ -56,8 +67,7 @@ def _loss(item: Node, text: str) -> str:
         return text
     if ".py:" in text:
         return paths.code(item, text)
-    guess = nearest(text, LOSSES, ignore_case=True)
-    raise NodeError(item, unknown("loss", text), try_instead(guess, LOSS_HINT))
+    raise NodeError(item, unknown("loss", text), try_instead(nearest_loss(text), LOSS_HINT))
 
 
 def _device(item: Node, text: str) -> str:
@@ -191,6 +201,30 @@ PACKAGE = Fields(
 )
 
 
+def _python(item: Node, text: str) -> Interpreter:
+    """Return an interpreter; a name without a separator is a command unless it exists here."""
+    if not text:
+        raise NodeError(item, "expected a path, got ''", "write `python: .venv/bin/python`")
+    path = Path(paths.absolute(item, os.fspath(Path(text).expanduser())))
+    here = os.sep in text or path.is_dir()
+    code = Code(str(path) if here else text, item, "a program")
+    return Interpreter(code, "run.python", item.place)
+
+
+def _what_if(item: Node, text: str) -> WhatIf:
+    try:
+        return replace(parse_what_if(text), origin=item.place)
+    except ValueError as error:
+        raise NodeError(item, error.args[0], error.args[1]) from None
+
+
+def _target(_: Node, parts: tuple[InputSpec, ...]) -> tuple[InputSpec, ...]:
+    return tuple(replace(part, flag=TARGET) for part in parts)
+
+
+TARGETS = Refined(INPUTS, _target)
+
+
 def _made(make: Any) -> Any:
     return lambda _, fields: make(**fields)
 
@@ -200,8 +234,17 @@ RUN = Fields(
         "mode": Key(Choice(get_args(Mode)), "the mode to run in"),
         "seed": Key(Integer(0, LARGEST), "the seed of torch, random and numpy"),
         "loss": Key(
-            Refined(Text(f"one of {', '.join(LOSSES)}, output:PATH or file.py:fn"), _loss),
+            Refined(
+                Text(
+                    f"one of {', '.join(OWN_LOSSES)}, output:PATH, file.py:fn or a loss of "
+                    "torch.nn such as cross_entropy(label_smoothing=0.1)"
+                ),
+                _loss,
+            ),
             "the value that backward starts from",
+        ),
+        "targets": Key(
+            TARGETS, "the target of the loss, as `inputs`: one, a list or a mapping of parts"
         ),
         "steps": Key(
             Integer(1), "the number of steps: forward, backward and optional optimizer step"
@@ -223,11 +266,20 @@ RUN = Fields(
             "fake: shapes without values; real: with values; auto: fake, and real on failure",
         ),
         "no_grad": Key(Boolean(), "run without autograd"),
+        "python": Key(
+            Refined(Text("an interpreter, the folder of an environment, or a command"), _python),
+            "the Python that runs the model",
+        ),
         "timeout": Key(Number(0, MOST), "the time limit of the whole command, in seconds"),
         "max_memory": Key(Number(0, MOST), "the memory limit of the model's processes, in GB"),
         "flops": Key(Boolean(), "count FLOPs even if the command does not do so by default"),
         "verify_neutral": Key(
             Boolean(), "run the model twice more without hooks, and compare the results"
+        ),
+        "memory": Key(Boolean(), "measure the memory of each call, and of training"),
+        "what_if": Key(
+            ListOf(Refined(Text("such as batch=32,optimizer=adamw"), _what_if), one=True, least=1),
+            "other batch sizes, dtypes and optimizers to give the memory of training for",
         ),
         "package": Key(
             Refined(PACKAGE, _package),
@@ -237,6 +289,8 @@ RUN = Fields(
     },
     hints={
         "grad": "try `no_grad`",
+        "target": "try `targets`",
+        "labels": "try `targets`",
         "lr": "write `optimizer: {name: SGD, lr: 1e-1}`",
         "inputs": "write `inputs` next to `run`, or `backward: {inputs: …}` for autograd.grad",
     },

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hookcli.console import escape
 from hookcli.formats.check import rows as check_rows
-from hookcli.formats.markdown import quote
+from hookcli.formats.markdown import quote, verdict
 from hookcli.formats.parts import summary
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
@@ -51,6 +51,7 @@ def _page(report: Report, view: View, rows: Sequence[CheckRow], more: str = "") 
     model = quote(escape(report.model.type or report.model.source))
     parts = [
         f"### {model}: {quote(check_rows.verdict(report, view.fail_on))}",
+        verdict(report),
         _findings(failed),
         more,
         _folded([row for row in rows if row.status in {"pass", "skip"}]),

@@ -10,7 +10,6 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from hookcli.console import escape
-from hookcli.formats.parts.grid import Column
 from hookcli.formats.parts.style import Style, status_style
 from hookcli.formats.parts.text import figure, place
 from hookcli.formats.view import View
@@ -18,7 +17,7 @@ from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.verdict import FailOn, Verdict, verdict_of
-from hookcli.text import join_names, shorten
+from hookcli.text import join_names
 
 _ORDER = {"error": 0, "fail": 1, "skip": 3, "pass": 4}
 FIX = "to fix it"  # the label of how to fix a finding, in every format
@@ -72,12 +71,12 @@ def mend(row: CheckRow) -> str:
 
 
 def target(row: CheckRow) -> str:
-    """Return the target of a row in a cell."""
+    """Return the target of a row in a list."""
     return name(row) if row.target or row.status in {"fail", "error"} else "–"
 
 
 def value_text(value: Any) -> str:
-    """Return a value or a limit in a cell."""
+    """Return a value or a limit as text."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     if isinstance(value, list | tuple):
@@ -87,29 +86,13 @@ def value_text(value: Any) -> str:
     return figure(value)
 
 
-def columns(rows: Sequence[CheckRow]) -> dict[str, Column[CheckRow]]:
-    """Return the columns of the table; values and limits only if a row has one."""
-    shown: dict[str, Column[CheckRow]] = {
-        "word": Column("", word, style=style),
-        "rule": Column("Rule", lambda row: escape(row.rule)),
-        "target": Column("Target", target, least=12),
-    }
-    if any(row.value is not None for row in rows):
-        shown["value"] = _short("Value", lambda row: row.value)
-    if any(row.limit is not None for row in rows):
-        shown["limit"] = _short("Limit", lambda row: row.limit)
-    return shown
-
-
-def _short(title: str, pick: Any) -> Column[CheckRow]:
-    return Column(
-        title,
-        lambda row: value_text(pick(row)),
-        right=True,
-        least=8,
-        spare=True,
-        fit=lambda row, width: shorten(value_text(pick(row)), width),
-    )
+def figures(row: CheckRow) -> str:
+    """Return the value and the limit of a finding whose message has no figures, in brackets."""
+    if row.status != "fail" or not isinstance(row.value, float):
+        return ""
+    value = figure(row.value)
+    limit = "" if row.limit is None else f", limit {figure(row.limit)}"
+    return "" if value in row.message else f" ({value}{limit})"
 
 
 def where(row: CheckRow) -> str:

@@ -1,56 +1,72 @@
-"""A check as text: the table, the message of a failed test, and the passes that were run."""
+"""A check as text: a line for each rule, the message of a failed test, the passes that were run."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from hookcli.console import escape
 from hookcli.formats.check import rows as check_rows
 from hookcli.formats.check.rows import folded
 from hookcli.formats.parts import summary
-from hookcli.formats.parts.grid import draw
-from hookcli.formats.parts.page import head, labelled, plain, wrapped
+from hookcli.formats.parts.page import head, labelled, plain, verdict, wrapped
 from hookcli.formats.parts.style import STATUSES, Style, paint, paint_start
 from hookcli.formats.parts.text import place
+from hookcli.formats.parts.verdict import shown as shown_in
 from hookcli.formats.view import View
 from hookcli.report.findings import PASSES, CheckRow
 from hookcli.report.report import Report
 from hookcli.rules.verdict import Verdict, verdict_of
 from hookcli.text import pluralize
 
+_LEAST = 40  # columns
+_INDENT = 4  # of text that does not fit behind the rule
 
-def _finding(row: CheckRow, view: View) -> str:
-    """Return one finding over several lines: what it is, and where in the source."""
-    label = f"{check_rows.word(row)}: {row.rule}"
-    text = wrapped(f"{label}, {check_rows.target(row)}: {check_rows.sentence(row)}", view.width)
-    style = check_rows.style(row)
-    text = paint_start(text, len(check_rows.word(row)) + 1, style, color=view.color)
-    where = check_rows.where(row)
-    return f"{text}\n  --> {where}" if where else text
+
+def _line(row: CheckRow, said: Collection[str], widths: tuple[int, int], view: View) -> str:
+    """Return a row: the outcome, the rule, the target with what was found, and the place.
+
+    What the verdict has `said`, by fingerprint, is not repeated.
+    """
+    word, rule = check_rows.word(row), escape(row.rule)
+    above = row.fingerprint in said
+    text = check_rows.name(row) if row.target else ""
+    if not above:
+        text = ": ".join(part for part in (text, check_rows.sentence(row)) if part)
+        text += check_rows.figures(row)
+    elif not text:
+        text = "see above"
+    lead = f"{word:<{widths[0]}}  {rule:<{widths[1]}}  "
+    indent = len(lead) if len(lead) <= max(view.width, _LEAST) // 2 else _INDENT
+    body = f"{lead}{text}" if indent == len(lead) else f"{lead.rstrip()}\n{' ' * indent}{text}"
+    lines = [wrapped(line, view.width, indent=indent) for line in body.split("\n")]
+    where = "" if above else check_rows.where(row)
+    lines += [f"{' ' * indent}--> {where}"] if where else []
+    return paint_start("\n".join(lines), len(word), check_rows.style(row), color=view.color)
+
+
+def _repeated(report: Report) -> set[str]:
+    """Return the fingerprints of the findings whose message the verdict shows word for word."""
+    shown = {name: item.sentence for item in shown_in(report) for name in item.fingerprints}
+    return {
+        row.fingerprint
+        for row in report.checks
+        if row.message and " ".join(row.message.split()) in shown.get(row.fingerprint, "")
+    }
 
 
 def render(report: Report, view: View) -> str:
     """Render the page. Its last line begins with PASSED or FAILED."""
     rows = folded(check_rows.select_rows(report, view))
-    failed = [row for row in rows if row.status in {"fail", "error"}]
-    quiet = [row for row in rows if row.status in {"pass", "skip"}]
-    table = draw(
-        check_rows.columns(rows),
-        rows,
-        width=max(view.width, 40),
-        give_way=("limit", "value"),
-        color=view.color,
+    widths = (
+        max((len(check_rows.word(row)) for row in rows), default=0),
+        max((len(escape(row.rule)) for row in rows), default=0),
     )
+    said = _repeated(report)
     parts = [
         head(report, view),
-        table,
-        "\n".join(_finding(row, view) for row in failed),
-        "\n".join(
-            labelled(
-                row.status, f"{row.rule}: {check_rows.sentence(row)}", view, check_rows.style(row)
-            )
-            for row in quiet
-        ),
+        verdict(report, view),
+        "\n".join(_line(row, said, widths, view) for row in rows),
         "\n".join(
             labelled("note", note, view, STATUSES["note"]) for note in summary.run_notes(report)
         ),

@@ -14,7 +14,6 @@ from hookcli.text import shorten
 
 _MOST = 1024  # characters of a description that GitHub accepts
 _OTHERS = {
-    "neutral": "hooks that only observe change no output and no gradient",
     "unused_suppression": "every suppression matches a finding",
 }
 

@@ -130,7 +130,7 @@ def _limit(row: CallDiff) -> str:
 
 
 CALLS: dict[str, Column[CallDiff]] = {
-    "layer": Column("Layer (type)", _label, least=26),
+    "layer": Column("Layer (type)", _label, least=26, distinct=True),
     "output": Column("Output", _output_shape, least=13, spare=True),
     "at_input": Column("Input diff", lambda row: size(row.inputs), right=True),
     "at_output": Column("Output diff", lambda row: size(row.outputs), right=True),
@@ -182,7 +182,7 @@ def _cell(difference: TensorDiff | None) -> str:
 
 
 STATE: dict[str, Column[StateDiff]] = {
-    "name": Column("Parameter", _state_label, least=16),
+    "name": Column("Parameter", _state_label, least=16, distinct=True),
     "shape": Column("Shape", _state_shape, least=10, spare=True),
     "value": Column("Value", lambda row: _cell(row.value), right=True),
     "gradient": Column("Gradient", lambda row: _cell(row.gradient), right=True),

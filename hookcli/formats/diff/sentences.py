@@ -5,6 +5,7 @@ from __future__ import annotations
 from hookcli.comparison.diff import Counts, Diff, ExactDiff, SideInfo
 from hookcli.console import escape
 from hookcli.formats.diff.rows import Shown, value
+from hookcli.formats.parts.summary import interpreter, target
 from hookcli.formats.parts.text import figure, number, place, shape
 from hookcli.formats.view import View
 from hookcli.report.values import Number
@@ -14,7 +15,10 @@ from hookcli.text import counted, join_names, pluralize
 def _side(side: SideInfo) -> str:
     run = f"{side.run.mode}, {side.run.device}"
     name = f"{escape(side.source)} ({escape(side.type or '?')})"
-    return f"{name}, {number(side.parameters)} parameters, {run}"
+    environment = side.environment
+    python = None if environment is None else interpreter(environment, path=False)
+    after = "" if python is None else f", Python {python}"
+    return f"{name}, {number(side.parameters)} parameters, {run}{after}"
 
 
 def head(diff: Diff) -> list[tuple[str, str]]:
@@ -22,6 +26,12 @@ def head(diff: Diff) -> list[tuple[str, str]]:
     lines = [("A", _side(diff.a)), ("B", _side(diff.b))]
     if diff.inputs is not None:
         lines.append(("Batch", f"{diff.inputs.origin}, the same for A and B"))
+        lines += [(label.title(), text) for label, text in target(diff.inputs)]
+    if diff.a.run.loss is not None:
+        a, b = (
+            "–" if not run.losses else figure(run.losses[-1]) for run in (diff.a.run, diff.b.run)
+        )
+        lines.append(("Loss", f"{escape(diff.a.run.loss)}, {a} in A and {b} in B"))
     if diff.weights is not None or not diff.calls.unknown:
         lines.append(("Weights", weights(diff)))
     return lines

@@ -7,6 +7,7 @@ from hookcli.formats.diff import rows as diff_rows, sentences
 from hookcli.formats.parts.grid import draw
 from hookcli.formats.parts.page import labelled, plain, wrapped
 from hookcli.formats.parts.style import STATUSES, Style, paint
+from hookcli.formats.parts.summary import unfit
 from hookcli.formats.view import View
 from hookcli.text import shorten
 
@@ -15,15 +16,22 @@ def render(diff: Diff, view: View) -> str:
     """Render the page. Its last line begins with SAME or DIFFERENT."""
     rows = diff_rows.select_rows(diff, view)
     width = max(view.width, 40)
+    dropped: list[str] = []
     calls = draw(
         diff_rows.calls_of(diff),
         rows.calls,
         width=width,
         give_way=diff_rows.CALLS_GIVE_WAY,
         color=view.color,
+        dropped=dropped,
     )
     state = draw(
-        diff_rows.STATE, rows.state, width=width, give_way=("shape", "gradient"), color=view.color
+        diff_rows.STATE,
+        rows.state,
+        width=width,
+        give_way=("shape", "gradient"),
+        color=view.color,
+        dropped=dropped,
     )
     parts = [
         "\n".join(
@@ -43,7 +51,7 @@ def render(diff: Diff, view: View) -> str:
         "\n".join(sentences.totals(diff)),
         "\n".join(
             labelled("note", text, view, STATUSES["note"], width=width)
-            for text in sentences.notes(diff, rows, view)
+            for text in (*sentences.notes(diff, rows, view), *unfit(dropped, chosen=False))
         ),
         _last(diff, view),
     ]

@@ -112,7 +112,8 @@ def _in_parameters(report: Report) -> Iterator[str]:
         for row in reversed(report.parameters):
             grad = row.steps[step].get("grad") if step < len(row.steps) else None
             if grad is not None and bad(grad):
-                yield f"the gradient of {escape(row.name)}, step {step}: {_amount(grad)}"
+                number = row.steps[step].get("step", step)
+                yield f"the gradient of {escape(row.name)}, step {number}: {_amount(grad)}"
     for row in reversed(report.parameters):
         if row.grad is not None and bad(row.grad):
             yield f"the gradient of {escape(row.name)}: {_amount(row.grad)}"

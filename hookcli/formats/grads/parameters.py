@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 from hookcli.console import escape
-from hookcli.formats.names import GRADS_COLUMNS
+from hookcli.formats.names import COUNTS, GRADS, statistic
+from hookcli.formats.order import Ordered, ordered, sort_key
 from hookcli.formats.parts.bars import WIDTH, Scale, positive
 from hookcli.formats.parts.grid import Column
 from hookcli.formats.parts.style import Style, status_style
-from hookcli.formats.parts.text import figure, shape
+from hookcli.formats.parts.text import count, figure, shape
 from hookcli.formats.view import View
 from hookcli.report.report import ParameterRow, Report
 from hookcli.text import shorten
@@ -28,6 +30,7 @@ WORDS = {
 }
 _WORST_FIRST = ("non_finite", "none", "zero", "ok", "frozen", None)
 _MARKED = 3  # of the largest and of the smallest norms
+_STEPS = 12  # that have a column
 _ENOUGH = 12  # norms, with which it helps to mark some
 
 
@@ -56,13 +59,6 @@ def stat(stats: dict[str, Any] | None, key: str) -> Any:
     return None if stats is None else stats.get(key)
 
 
-def measured(value: object) -> float | None:
-    """Return the value as a number, also "nan", "inf" and "-inf"; None if it is not known."""
-    if isinstance(value, str):
-        return float(value) if value in {"nan", "inf", "-inf"} else None
-    return float(value) if isinstance(value, int | float) else None
-
-
 def _module(name: str) -> str:
     return name.rpartition(".")[0]
 
@@ -77,24 +73,30 @@ def _matches(row: ParameterRow, glob: str) -> bool:
     return any(fnmatchcase(n, glob) or fnmatchcase(_module(n), glob) for n in names)
 
 
-def descending(value: object) -> tuple[int, float]:
-    """Return a sort key: non-finite values first, then the largest, unknown ones last."""
-    number = measured(value)
-    if number is None:
-        return (2, 0.0)
-    return (1, -number) if math.isfinite(number) else (0, 0.0)
-
-
-_KEYS: dict[str, Callable[[ParameterRow], Any]] = {
+_KEYS: dict[str, Callable[[ParameterRow], object]] = {
     "name": lambda row: row.name,
-    "norm": lambda row: descending(stat(row.grad, "norm")),
-    "ratio": lambda row: descending(row.grad_to_weight),
-    "status": lambda row: _WORST_FIRST.index(row.status),
-    "params": lambda row: descending(row.numel),
+    "type": lambda row: row.module_type,
+    "ratio": lambda row: row.grad_to_weight,
+    "status": lambda row: -_WORST_FIRST.index(row.status),
+    "params": lambda row: row.numel,
 }
 
 
-def select_rows(report: Report, view: View) -> list[ParameterRow]:
+def _sort_value(key: str) -> Callable[[ParameterRow], object] | None:
+    """Return the function of a row's value by which it is sorted; None: a key of the calls."""
+    if key in _KEYS:
+        return _KEYS[key]
+    if key not in GRADS:
+        return None
+    return partial(_statistic, name=key)
+
+
+def _statistic(row: ParameterRow, name: str) -> object:
+    """Return a statistic of the gradient, or of the parameter itself."""
+    return statistic(row.stats if name.startswith("weight") else row.grad, GRADS[name].stat)
+
+
+def select_rows(report: Report, view: View) -> Ordered[ParameterRow]:
     """Return the parameters of the view, in its order; a shared one is a single row."""
     rows = [
         row
@@ -102,23 +104,29 @@ def select_rows(report: Report, view: View) -> list[ParameterRow]:
         if (view.depth is None or _depth(row) <= view.depth)
         and (view.only is None or _matches(row, view.only))
     ]
-    return rows if view.sort in {None, "order"} else sorted(rows, key=_KEYS[view.sort or ""])
-
-
-def count(value: object) -> str:
-    """Return a number of elements as text."""
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else figure(value)
+    key = sort_key(view.sort or "order")
+    value = _sort_value(key)
+    if key == "order" or value is None:
+        return Ordered(rows[::-1] if view.sort == "-order" else rows)
+    return ordered(rows, view.sort or "", value, words=key in {"name", "type"})
 
 
 def status(row: ParameterRow, width: int | None = None) -> str:
     """Return the status in words, of each step if they differ; a short form if it is too long."""
     words = [str(step.get("status")) for step in row.steps]
     words = words if len(set(words)) > 1 else [str(row.status)]
-    text = ", ".join(WORDS.get(word, "?") for word in words)
+    long = {word: WORDS.get(word, "?") for word in words}
+    short = {word: text.partition(":")[0] for word, text in long.items()}
+    if len(words) > _STEPS:
+        return _within(", ".join(f"{short[w]} ×{n:,}" for w, n in Counter(words).items()), width)
+    text = ", ".join(long[word] for word in words)
     if width is None or len(text) <= width:
         return text
-    text = ", ".join(WORDS.get(word, "?").partition(":")[0] for word in words)
-    return shorten(text, width)
+    return shorten(", ".join(short[word] for word in words), width)
+
+
+def _within(text: str, width: int | None) -> str:
+    return text if width is None else shorten(text, width)
 
 
 def step_norm(row: ParameterRow, index: int) -> Any:
@@ -135,41 +143,53 @@ def steps_of(rows: Sequence[ParameterRow]) -> int:
     return most if most > 1 else 0
 
 
-def _number(key: str, write: Callable[[object], str] = figure) -> Column[ParameterRow]:
-    title = GRADS_COLUMNS[{"nans": "nan", "infs": "inf"}.get(key, key)]
-    return Column(title, lambda row: write(stat(row.grad, key)), right=True)
+def shown_steps(rows: Sequence[ParameterRow]) -> list[tuple[int, int]]:
+    """Return (index, number) of the steps that have columns: the first, the last, some between."""
+    most = steps_of(rows)
+    longest = max((row.steps for row in rows), key=len, default=())
+    shown = min(most, _STEPS)
+    picked = sorted({i * (most - 1) // max(shown - 1, 1) for i in range(shown)})
+    return [(i, longest[i].get("step", i)) for i in picked]
 
 
 def _plain() -> dict[str, Column[ParameterRow]]:
-    titles = GRADS_COLUMNS
-    return {
-        "name": Column(titles["name"], lambda row: escape(row.name), least=32, style=name_style),
-        "shape": Column(titles["shape"], lambda row: shape(row.shape), least=12),
-        "dtype": Column(titles["dtype"], lambda row: escape(row.dtype)),
-        "type": Column(titles["type"], lambda row: escape(row.module_type), least=12),
-        "norm": _number("norm"),
-        "mean": _number("mean"),
-        "std": _number("std"),
-        "min": _number("min"),
-        "max": _number("max"),
-        "zeros": _number("zeros", count),
-        "nan": _number("nans", count),
-        "inf": _number("infs", count),
-        "weight": Column(
-            titles["weight"], lambda row: figure(stat(row.stats, "norm")), right=True
+    known = {
+        "name": Column(
+            GRADS["name"].title,
+            lambda row: escape(row.name),
+            least=32,
+            style=name_style,
+            distinct=True,
         ),
-        "ratio": Column(titles["ratio"], lambda row: figure(row.grad_to_weight), right=True),
+        "shape": Column(GRADS["shape"].title, lambda row: shape(row.shape), least=12),
+        "dtype": Column(GRADS["dtype"].title, lambda row: escape(row.dtype)),
+        "type": Column(GRADS["type"].title, lambda row: escape(row.module_type), least=12),
+        "ratio": Column(
+            GRADS["ratio"].title, lambda row: figure(row.grad_to_weight), right=True
+        ),
         "status": Column(
-            titles["status"],
+            GRADS["status"].title,
             status,
             least=10,
             fit=status,
             style=lambda row: status_style(row.status),
         ),
         "also": Column(
-            titles["also"], lambda row: ", ".join(map(escape, row.shared_with)) or "–", least=16
+            GRADS["also"].title,
+            lambda row: ", ".join(map(escape, row.shared_with)) or "–",
+            least=16,
         ),
     }  # fmt: skip
+    return known | {
+        name: Column(facts.title, partial(_cell, name=name), right=True)
+        for name, facts in GRADS.items()
+        if facts.stat
+    }
+
+
+def _cell(row: ParameterRow, name: str) -> str:
+    write = count if name.removeprefix("weight_") in COUNTS else figure
+    return write(_statistic(row, name))
 
 
 def bar_column(scale: Scale, norm: Callable[[Any], object]) -> Column[Any]:
@@ -183,8 +203,8 @@ def bar_column(scale: Scale, norm: Callable[[Any], object]) -> Column[Any]:
     )
 
 
-def _step(index: int) -> Column[ParameterRow]:
-    return Column(f"Step {index}", lambda row: figure(step_norm(row, index)), right=True)
+def _step(index: int, number: int) -> Column[ParameterRow]:
+    return Column(f"Step {number}", lambda row: figure(step_norm(row, index)), right=True)
 
 
 _DEFAULT = (
@@ -211,15 +231,17 @@ def columns(rows: list[ParameterRow], view: View) -> dict[str, Column[ParameterR
         if name in rare and not any(stat(row.grad, rare[name]) for row in rows):
             continue
         if name == "norm" and steps_of(rows):
-            shown.update({f"step {i}": _step(i) for i in range(steps_of(rows))})
+            shown.update({f"step {number}": _step(i, number) for i, number in shown_steps(rows)})
         else:
             shown[name] = known[name]
-    return shown
+    by = sort_key(view.sort or "")
+    return shown | ({by: known[by]} if by in known else {})
 
 
 def give_way(rows: list[ParameterRow], view: View) -> tuple[str, ...]:
     """Return the columns to drop: figures, then the steps between the first and the last."""
     if view.asked is not None:
         return ()
-    between = tuple(f"step {i}" for i in range(1, max(steps_of(rows) - 1, 1)))
-    return (*GIVE_WAY, *between, *(["step 0"] if steps_of(rows) else []))
+    steps = [f"step {number}" for _, number in shown_steps(rows)]
+    names = (*GIVE_WAY, *steps[1:-1], *steps[:1])
+    return tuple(name for name in names if name != sort_key(view.sort or ""))

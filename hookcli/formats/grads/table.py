@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Sequence
 
 from hookcli.console import escape
 from hookcli.formats.grads import flow as grads_flow, parameters as grads_rows
 from hookcli.formats.grads.non_finite import first_non_finite
 from hookcli.formats.names import GRADS_COLUMNS, SHARED_COLUMNS
+from hookcli.formats.order import Ordered, notes as order_notes
 from hookcli.formats.parts import page, summary
 from hookcli.formats.parts.grid import draw
 from hookcli.formats.parts.text import figure
 from hookcli.formats.view import View
-from hookcli.report.report import ParameterRow, Report
+from hookcli.report.report import LayerRow, ParameterRow, Report
 from hookcli.text import join_names
 
 _COUNTED = {
@@ -26,12 +28,12 @@ _COUNTED = {
 _MOST = 8  # shared parameters named in a note
 
 
-def parameters(report: Report, view: View) -> list[ParameterRow]:
+def parameters(report: Report, view: View) -> Ordered[ParameterRow]:
     """Return the rows of the first table; none if all chosen columns are in the second."""
     chosen = set(view.asked or GRADS_COLUMNS)
     if chosen & (GRADS_COLUMNS.keys() - SHARED_COLUMNS) or chosen <= SHARED_COLUMNS:
         return grads_rows.select_rows(report, view)
-    return []
+    return Ordered([])
 
 
 def totals(report: Report) -> list[tuple[str, str]]:
@@ -47,7 +49,9 @@ def totals(report: Report) -> list[tuple[str, str]]:
 
 
 def alarms(report: Report) -> list[tuple[str, str]]:
-    """Return a line about the first value that is not finite."""
+    """Return a line about the first value that is not finite, unless the verdict has one."""
+    if any("finite" in diagnosis.rules for diagnosis in report.diagnoses or ()):
+        return []
     first = first_non_finite(report)
     return [] if first is None else [("first non-finite", first)]
 
@@ -75,12 +79,22 @@ def shared_names(report: Report) -> list[str]:
     ]
 
 
-def notes(report: Report, view: View, shown: int) -> list[str]:
-    """Return the notes below the tables."""
+def notes(
+    report: Report,
+    view: View,
+    order: Ordered[ParameterRow],
+    flow: Ordered[LayerRow],
+    *,
+    dropped: Sequence[str] = (),
+) -> list[str]:
+    """Return the notes below the tables; `dropped` are the columns that do not fit."""
     more = []
-    if view.only is not None and not shown:
+    if view.only is not None and not (order.rows or flow.rows):
         more.append(summary.no_match("name", "--only", view.only))
-    if report.parameters and all(row.status is None for row in report.parameters):
+    elif order.rows:
+        more += summary.hidden_rows(len(order.rows), len(report.parameters), "parameter")
+    ran = report.error is None or report.error.phase not in {"forward", "loss"}
+    if all(row.status is None for row in report.parameters) and (report.parameters or not ran):
         more.append("no backward pass ran, so no parameter has a gradient")
     elif report.error is not None:
         more.append(
@@ -88,29 +102,36 @@ def notes(report: Report, view: View, shown: int) -> list[str]:
         )
     if grads_rows.steps_of(report.parameters) and view.asked is None:
         more.append("the Step columns show norms of gradients; the others show the last step")
+        steps = grads_rows.steps_of(report.parameters)
+        more += summary.hidden_rows(len(grads_rows.shown_steps(report.parameters)), steps, "step")
     pairs = shared_names(report)
     if pairs:
         more.append(f"shared parameters, shown and counted once: {join_names(pairs, _MOST)}")
+    more += order_notes(view.sort, order, flow)
+    more += [*grads_flow.unmeasured(flow.rows, view), *summary.unfit(dropped)]
     return summary.run_notes(report, [*more, *summary.neutral(report)])
 
 
 def render(report: Report, view: View) -> str:
     """Render the model, both tables, the totals, the problems and the notes."""
-    rows, flow = parameters(report, view), grads_flow.select_rows(report, view)
+    order, flow = parameters(report, view), grads_flow.select_rows(report, view)
+    dropped: list[str] = []
     tables = [
         draw(
-            grads_rows.columns(rows, view),
-            rows,
+            grads_rows.columns(order.rows, view),
+            order.rows,
             width=view.width,
-            give_way=grads_rows.give_way(rows, view),
+            give_way=grads_rows.give_way(order.rows, view),
             color=view.color,
+            dropped=dropped,
         ),
         draw(
-            grads_flow.columns(flow, view),
-            flow,
+            grads_flow.columns(flow.rows, view),
+            flow.rows,
             width=view.width,
             give_way=grads_flow.GIVE_WAY if view.asked is None else (),
             color=view.color,
+            dropped=dropped,
         ),
     ]
     return page.assemble(
@@ -118,6 +139,6 @@ def render(report: Report, view: View) -> str:
         view,
         tables,
         totals=totals(report),
-        notes=notes(report, view, len(rows) + len(flow)),
+        notes=notes(report, view, order, flow, dropped=dropped),
         alarms=alarms(report),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from hookcli.console import escape
 from hookcli.formats.grads import parameters, table
 from hookcli.formats.inspect.fold import DEEPEST
+from hookcli.formats.order import Ordered, measured
 from hookcli.formats.parts import page, summary
 from hookcli.formats.parts.bars import Scale
 from hookcli.formats.parts.style import Style, number_style, paint, status_style
@@ -30,7 +31,7 @@ class Branch:
 
     def add(self, parts: list[str], row: ParameterRow) -> None:
         """Add a parameter to its module."""
-        norm = parameters.measured(parameters.stat(row.grad, "norm"))
+        norm = measured(parameters.stat(row.grad, "norm"))
         branch = self
         for part in (*parts[:-1], None):
             if norm is not None:
@@ -93,7 +94,8 @@ def _lines(root: Branch, *, unicode: bool) -> Iterator[GradientLine]:
 
 def render(report: Report, view: View) -> str:
     """Render the model, the tree, the totals, the problems and the notes."""
-    rows = parameters.select_rows(report, view)
+    order = parameters.select_rows(report, view)
+    rows = order.rows
     root = Branch()
     types = {row.name: row.type for row in report.layers if row.name is not None}
     for row in rows:
@@ -104,6 +106,8 @@ def render(report: Report, view: View) -> str:
         if module is not None:
             module.kind = kind
     out = page.head_lines(report, view)
+    if text := page.verdict(report, view, width=0):
+        out += ["", text]
     if rows:
         title = escape(report.model.type or report.model.source)
         drawn = [GradientLine(title, root.norm()), *_lines(root, unicode=view.unicode)]
@@ -123,7 +127,7 @@ def render(report: Report, view: View) -> str:
     out.append("")
     out += [f"{name}: {text}" for name, text in table.totals(report)]
     out += page.long_alarms([*table.alarms(report), *summary.failed(report)], view)
-    out += page.long_notes(table.notes(report, view, len(rows)), view)
+    out += page.long_notes(table.notes(report, view, order, Ordered([])), view)
     return page.plain("\n".join(out), view) + "\n"
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hookcli.console import escape
-from hookcli.formats.parts.text import leaf_text, number, place
+from hookcli.formats.names import MEMORY_COLUMNS
+from hookcli.formats.parts.text import leaf_text, number, place, size
+from hookcli.report.memory import CallMemory
 from hookcli.report.report import LayerRow
 
 
@@ -84,7 +86,7 @@ _PLAIN: dict[str, Callable[[LayerRow], str]] = {
     "notes": lambda row: "; ".join(escape(n) for n in row.notes) or "–",
 }
 
-RIGHT = {"params", "own", "trainable", "macs", "flops", "call", "order"}
+RIGHT = {"params", "own", "trainable", "macs", "flops", "call", "order", *MEMORY_COLUMNS}
 
 
 def cost(count: int | None) -> str:
@@ -92,8 +94,19 @@ def cost(count: int | None) -> str:
     return "?" if count is None else f"{count:,}" if count else "–"
 
 
+def memory(call: CallMemory | None, column: str) -> str:
+    """Return bytes of memory; nothing saved and no backward are a dash, unknown a question mark."""
+    if call is None or call.peak_bytes is None:
+        return "?"
+    if column == "peak":
+        return size(call.peak_bytes)
+    if column == "backward_peak":
+        return size(call.backward_peak_bytes)
+    return "?" if call.saved_bytes is None else size(call.saved_bytes or None)
+
+
 def cell(row: LayerRow, column: str, width: int, *, hidden: bool) -> str:
-    """Return the text of any column except `layer`, `macs` and `flops`."""
+    """Return the text of any column except `layer`, costs and memory."""
     if column == "input":
         return leaf_text(row.inputs, width, inputs=True)
     if column == "output":

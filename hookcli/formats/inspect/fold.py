@@ -6,10 +6,12 @@ the same shapes, including all calls below.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
+from hookcli.report.memory import CallMemory
 from hookcli.report.repetitions import repetitions
 from hookcli.report.report import LayerRow
 from hookcli.report.values import Leaf
@@ -33,6 +35,7 @@ class CallNode:
     hidden: bool  # the view omits calls below it
     macs: int | None  # of all folded calls, including hidden calls below
     flops: int | None
+    memory: CallMemory | None  # the same; the peaks are the highest ones
 
 
 def _looks(rows: list[LayerRow], children: dict[int, list[int]]) -> dict[int, int]:
@@ -52,6 +55,7 @@ def _tensors(leaves: Sequence[Leaf]) -> tuple[Hashable, ...]:
     return tuple((leaf.path, leaf.shape, leaf.dtype, leaf.via) for leaf in leaves)
 
 
+_Alike: TypeAlias = tuple[int, ...]  # the orders of calls that are one row
 _Cost: TypeAlias = tuple[int | None, int | None]
 
 
@@ -74,6 +78,34 @@ def _costs(rows: list[LayerRow], children: dict[int, list[int]]) -> dict[int, _C
     return costs
 
 
+def _saved(rows: list[LayerRow], children: dict[int, list[int]]) -> dict[int, int | None]:
+    """Return the bytes that each row saves, including all calls below."""
+    saved: dict[int, int | None] = {}
+    for row in reversed(rows):
+        total = None if row.memory is None else row.memory.saved_bytes
+        for child in children.get(row.order, ()):
+            total = _plus(total, saved[child])
+        saved[row.order] = total
+    return saved
+
+
+def _memory(rows: list[LayerRow], saved: dict[int, int | None] | None) -> CallMemory | None:
+    """Return the memory of calls that are one row; `saved` includes hidden calls below."""
+    memory = [row.memory for row in rows if row.memory is not None]
+    if not memory:
+        return None
+    sizes = [m.saved_bytes for m in memory] if saved is None else [saved[r.order] for r in rows]
+    return CallMemory(
+        saved_bytes=None if None in sizes else sum(size for size in sizes if size),
+        peak_bytes=_highest(m.peak_bytes for m in memory),
+        backward_peak_bytes=_highest(m.backward_peak_bytes for m in memory),
+    )
+
+
+def _highest(peaks: Iterable[int | None]) -> int | None:
+    return max((peak for peak in peaks if peak is not None), default=None)
+
+
 def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[CallNode]:
     """Return the rows as a tree in display order, down to `depth`."""
     ordered = list(rows)
@@ -87,33 +119,50 @@ def fold(rows: tuple[LayerRow, ...], depth: int | None) -> list[CallNode]:
             roots.append(row.order)
     looks = _looks(ordered, children)
     costs = _costs(ordered, children)
+    saved = _saved(ordered, children)
     nodes: list[CallNode] = []
-    todo: list[tuple[int, int, bool, int, tuple[bool, ...], bool]] = []
+    todo: list[tuple[_Alike, int, bool, tuple[bool, ...], bool]] = []
 
-    def push(orders: list[int], guides: tuple[bool, ...], runs: int) -> None:
+    def push(groups: list[_Alike], guides: tuple[bool, ...]) -> None:
         shown = [
-            (orders[start + k], times, size > 1)
-            for start, size, times in repetitions([looks[order] for order in orders], _LONGEST)
+            (
+                tuple(chain.from_iterable(groups[start + k : start + k + size * times : size])),
+                times,
+                size > 1,
+            )
+            for start, size, times in repetitions([looks[g[0]] for g in groups], _LONGEST)
             for k in range(size)
         ]
         last = len(shown) - 1
         todo.extend(
-            (order, times, in_turn, runs * times, guides, i == last)
-            for i, (order, times, in_turn) in reversed(list(enumerate(shown)))
+            (alike, times, in_turn, guides, i == last)
+            for i, (alike, times, in_turn) in reversed(list(enumerate(shown)))
         )
 
-    push(roots, (), 1)
+    push([(root,) for root in roots], ())
     while todo:
-        order, times, in_turn, runs, guides, last = todo.pop()
+        alike, times, in_turn, guides, last = todo.pop()
+        order, runs = alike[0], len(alike)
         row = known[order]
         below = children.get(order, [])
         hidden = bool(below) and depth is not None and row.depth >= depth
         macs, flops = costs[order] if hidden else (row.macs, row.flops)
         nodes.append(
             CallNode(
-                row, times, in_turn, guides, last, hidden, _times(macs, runs), _times(flops, runs)
+                row,
+                times,
+                in_turn,
+                guides,
+                last,
+                hidden,
+                _times(macs, runs),
+                _times(flops, runs),
+                _memory([known[each] for each in alike], saved if hidden else None),
             )
         )
         if below and not hidden:
-            push(below, (*guides, not last)[-DEEPEST - 2 :], runs)
+            push(
+                list(zip(*(children[each] for each in alike), strict=True)),
+                (*guides, not last)[-DEEPEST - 2 :],
+            )
     return nodes

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from hookcli.formats.inspect.cells import RIGHT, Caller, cell, cost, label
+from hookcli.formats.inspect import existing
+from hookcli.formats.inspect.cells import RIGHT, Caller, cell, cost, label, memory
 from hookcli.formats.inspect.fold import DEEPEST, CallNode, fold
-from hookcli.formats.names import COLUMNS
+from hookcli.formats.inspect.training import nothing_saved, training_notes, training_table
+from hookcli.formats.names import COLUMNS, MEMORY_COLUMNS
+from hookcli.formats.order import notes as order_notes, sort_key
 from hookcli.formats.parts import page, summary
 from hookcli.formats.parts.grid import LAST_TURN, Column, draw
+from hookcli.formats.parts.short_names import ShortNames
 from hookcli.formats.parts.style import Style
 from hookcli.formats.parts.text import cut
 from hookcli.formats.view import View, shown_rows
+from hookcli.report.memory import CallMemory
 from hookcli.report.report import LayerRow, Report
+from hookcli.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +33,7 @@ class LayerLine:
     hidden: bool
     macs: int | None
     flops: int | None
+    memory: CallMemory | None
 
     def cell(self, column: str, width: int) -> str:
         """Return the text of a column."""
@@ -32,6 +41,8 @@ class LayerLine:
             return fit(self, width)
         if column in {"macs", "flops"}:
             return cost(self.macs if column == "macs" else self.flops)
+        if column in MEMORY_COLUMNS:
+            return memory(self.memory, column)
         return cut(cell(self.row, column, width, hidden=self.hidden), width)
 
 
@@ -47,13 +58,17 @@ def guides(node: CallNode, *, unicode: bool) -> str:
     return above + (end if node.last else tee)
 
 
-def fit(line: LayerLine, width: int) -> str:
-    """Return the first cell within `width`: guides are cut first, from the left, then the label."""
+def fit(line: LayerLine, width: int, names: ShortNames | None = None) -> str:
+    """Return the first cell within `width`: guides are cut first, from the left, then the label.
+
+    `names` are the labels of all lines: those that differ do not look alike when they are cut.
+    """
     room = max(width // 2, width - len(line.label))
     above = line.guides
     if len(above) > room:
         above = "…" + above[len(above) - room + 1 :]
-    return above + cut(line.label, width - len(above))
+    room = width - len(above)
+    return above + (cut(line.label, room) if names is None else names.within(line.label, room))
 
 
 def guides_in(line: LayerLine, cell: str) -> int:
@@ -72,9 +87,15 @@ def lines(report: Report, view: View) -> list[LayerLine]:
     if view.flat():
         return [
             LayerLine(
-                row, "", label(row, None, 1, unicode=view.unicode), False, row.macs, row.flops
+                row,
+                "",
+                label(row, None, 1, unicode=view.unicode),
+                False,
+                row.macs,
+                row.flops,
+                row.memory,
             )
-            for row in shown_rows(report, view)
+            for row in shown_rows(report, view).rows
         ]
     parents = {row.parent for row in report.layers}
     callers = {row.order: Caller(row) for row in report.layers if row.order in parents}
@@ -92,29 +113,39 @@ def lines(report: Report, view: View) -> list[LayerLine]:
             node.hidden,
             node.macs,
             node.flops,
+            node.memory,
         )
         for node in fold(report.layers, view.depth)
     ]
 
 
 def columns(report: Report, view: View) -> list[str]:
-    """Return the chosen columns, else the default ones without unknown costs."""
-    counted = {
+    """Return the chosen columns, else the default ones without unknown costs.
+
+    The columns of memory replace the inputs and costs by default, if memory was measured.
+    """
+    computed = {
         "macs": report.totals.macs is not None,
         "flops": report.totals.flops is not None,
     }
     asked = view.columns
     default = asked == View().columns
-    return [c for c in asked if not default or counted.get(c, True)]
+    if default and report.memory is not None:
+        return ["layer", "output", "params", *MEMORY_COLUMNS]
+    shown = [c for c in asked if not default or computed.get(c, True)]
+    by = sort_key(view.sort or "")
+    return [*shown, by] if default and by in SHOWN_IF_SORTED and by not in shown else shown
 
 
+# Columns that are not in the table by default, and are added if it is sorted by them.
+SHOWN_IF_SORTED = ("own", "trainable", "call", "flops")
 _TITLE_ROOM = 2  # characters by which columns are wider than their titles
 _SHAPES = {"input", "output"}
 _TEXTS = {"place", "notes", "aliases", "name"}
 _GIVE_WAY = ("input", "flops", "macs")  # dropped on a narrow terminal, in this order
 
 
-def _column(name: str, width: int) -> Column[LayerLine]:
+def _column(name: str, width: int, names: ShortNames) -> Column[LayerLine]:
     """Return a column of a table that is `width` wide.
 
     Text columns shrink first, then shapes, then the tree of layers, then both as far as possible.
@@ -128,7 +159,7 @@ def _column(name: str, width: int) -> Column[LayerLine]:
         return Column(
             title,
             lambda line: line.guides + line.label,
-            fit=fit,
+            fit=partial(fit, names=names),
             turns=((2, 36), (4, 16)),
             guides=guides_in,
         )
@@ -145,24 +176,64 @@ def _column(name: str, width: int) -> Column[LayerLine]:
     return Column(title, lambda line: within(line, width), right=right, turns=turns)
 
 
-def _draw(report: Report, view: View) -> str:
+def notes(report: Report, view: View, dropped: Sequence[str] = ()) -> list[str]:
+    """Return the notes below the rows of calls; `dropped` are the columns that do not fit."""
+    more: list[str] = []
+    if view.flat():
+        order = shown_rows(report, view)
+        more += (
+            summary.hidden_rows(len(order.rows), len(report.layers), "call") if order.rows else []
+        )
+        more += order_notes(view.sort, order)
+    elif view.depth is not None:
+        hidden = sum(row.depth > view.depth for row in report.layers)
+        more += [f"{counted(hidden, 'call')} below depth {view.depth} not shown"] if hidden else []
+    return [*summary.notes(report, view.only), *more, *summary.unfit(dropped)]
+
+
+def _draw(report: Report, view: View, dropped: list[str]) -> str:
+    drawn = lines(report, view)
+    names = ShortNames(lambda: [line.label for line in drawn])
     return draw(
-        {name: _column(name, view.width) for name in columns(report, view)},
-        lines(report, view),
+        {name: _column(name, view.width, names) for name in columns(report, view)},
+        drawn,
         width=view.width,
-        give_way=() if view.asked else _GIVE_WAY,
+        give_way=()
+        if view.asked
+        else [name for name in _GIVE_WAY if name != sort_key(view.sort or "")],
         color=view.color,
         title_room=_TITLE_ROOM,
         empty=True,
+        dropped=dropped,
+    )
+
+
+def _draw_existing(report: Report, view: View) -> str:
+    return draw(
+        existing.COLUMNS,
+        existing.first_groups(report, view),
+        width=view.width,
+        color=view.color,
     )
 
 
 def render(report: Report, view: View) -> str:
-    """Render the model, the table, the totals and the notes."""
+    """Render the model, the tables, the totals and the notes."""
+    dropped: list[str] = []
+    drawn = _draw(report, view, dropped) if report.layers else ""
     return page.assemble(
         report,
         view,
-        [_draw(report, view)] if report.layers else [],
+        [
+            drawn,
+            *training_table(report, view),
+            _draw_existing(report, view),
+        ],
         totals=summary.totals(report),
-        notes=summary.notes(report, view.only),
+        notes=[
+            *notes(report, view, dropped),
+            *nothing_saved(report, view),
+            *training_notes(report),
+            *existing.notes(report, view),
+        ],
     )

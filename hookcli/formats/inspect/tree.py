@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from hookcli.formats.inspect.cells import no_output, parameters
-from hookcli.formats.inspect.table import lines
+from hookcli.formats.inspect import existing
+from hookcli.formats.inspect.cells import memory, no_output, parameters
+from hookcli.formats.inspect.table import lines, notes
+from hookcli.formats.inspect.training import training_lines, training_notes
+from hookcli.formats.names import MEMORY_COLUMNS
 from hookcli.formats.parts import summary
 from hookcli.formats.parts.page import head_lines, long_notes, plain
 from hookcli.formats.parts.style import Style, paint
@@ -13,7 +16,7 @@ from hookcli.report.report import LayerRow, Report
 
 
 def render(report: Report, view: View) -> str:
-    """Render the model, the tree, the totals and the notes. Lines are not cut."""
+    """Render the model, the tree, existing hooks, totals and notes. Lines are not cut."""
     arrow = "→" if view.unicode else "->"
     out = head_lines(report, view)
     out.append("")
@@ -25,10 +28,16 @@ def render(report: Report, view: View) -> str:
         count = parameters(row, hidden=line.hidden)
         text += f"  {count} params" if count not in {"–", "(reused)"} else ""
         text += f"  {place(row.place)}" if row.place else ""
+        if line.memory is not None:
+            saved, peak, backward = (memory(line.memory, column) for column in MEMORY_COLUMNS)
+            text += f"  saved {saved}, peak {peak}, in backward {backward}"
         out.append(text)
     out.append("")
+    if hooks := existing.lines(report, view):
+        out += [*hooks, ""]
     out += [f"{name}: {text}" for name, text in summary.totals(report)]
-    out += long_notes(summary.notes(report, view.only), view)
+    out += training_lines(report)
+    out += long_notes([*notes(report, view), *training_notes(report)], view)
     return plain("\n".join(out), view) + "\n"
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
+from hookcli.formats.parts.short_names import ShortNames
 from hookcli.formats.parts.style import Style, number_style, paint, paint_start
 from hookcli.formats.parts.text import cut
 from hookcli.formats.parts.widths import shrink
@@ -28,7 +30,8 @@ class Column(Generic[Row]):
 
     `turns` replaces `least` and `spare` if a column shrinks more than once: pairs of a turn and the
     width to which it may shrink in that turn. A column that does not `grow` leaves to others the
-    room that short forms of cells save.
+    room that short forms of cells save. The cells of a `distinct` column are names: those that
+    differ do not look alike when they are shortened.
     """
 
     title: str
@@ -41,6 +44,7 @@ class Column(Generic[Row]):
     guides: Callable[[Row, str], int] | None = None
     turns: tuple[tuple[int, int], ...] = ()
     grow: bool = True
+    distinct: bool = False
 
     def within(self, row: Row, width: int) -> str:
         """Return the cell within a width."""
@@ -66,6 +70,7 @@ class _Measured(Generic[Row]):
     natural: int
     title: int
     turns: dict[int, int]
+    names: ShortNames | None
 
     @property
     def least(self) -> int:
@@ -86,7 +91,11 @@ class _Measured(Generic[Row]):
     def within(self, row: Row, index: int, width: int) -> str:
         """Return a cell within a width."""
         text = self.cells[index]
-        return text if len(text) <= width else self.column.within(row, width)
+        if len(text) <= width:
+            return text
+        if self.names is not None:
+            return self.names.within(text, width)
+        return self.column.within(row, width)
 
 
 def _measure(
@@ -98,7 +107,8 @@ def _measure(
         turn: width if turn == LAST_TURN else max(width, title) for turn, width in column.shrinks()
     }
     natural = max(title, min(max(width, _WIDEST), max(map(len, cells), default=0)))
-    return _Measured(name, column, cells, natural, title, turns)
+    names = ShortNames(lambda: cells) if column.distinct else None
+    return _Measured(name, column, cells, natural, title, turns, names)
 
 
 def _over(widths: Sequence[int], width: int) -> int:
@@ -136,12 +146,14 @@ def draw(
     color: bool = False,
     title_room: int | None = None,
     empty: bool = False,
+    dropped: list[str] | None = None,
 ) -> str:
     """Return the table: a line of titles, a rule, a line for each row.
 
     `give_way` lists the columns to drop if the table is too wide, the first one first. Every column
     is at least `title_room` wider than its title; None: a column that shrinks may become narrower
     than its title. Without rows the result is "", or only the titles if the table may be `empty`.
+    The names of columns that are dropped are added to `dropped`.
     """
     if not columns or not (rows or empty):
         return ""
@@ -149,6 +161,8 @@ def draw(
     for name in give_way:
         if _over([measure.least for measure in measured], width) <= 0:
             break
+        if dropped is not None and name in columns:
+            dropped.append(name)
         measured = [measure for measure in measured if measure.name != name]
     widths = _widths(measured, rows, width)
     fitted = list(zip(measured, widths, strict=True))
@@ -190,10 +204,19 @@ def cells_of(
     columns: Mapping[str, Column[Row]], rows: Sequence[Row], width: int = MARKDOWN_WIDTH
 ) -> list[list[str]]:
     """Return the cells of each row, none wider than `width`."""
+    texts = [[column.text(row) for row in rows] for column in columns.values()]
+    names = [
+        ShortNames(partial(list, cells)) if column.distinct else None
+        for column, cells in zip(columns.values(), texts, strict=True)
+    ]
+
+    def cell(column: Column[Row], known: ShortNames | None, text: str, row: Row) -> str:
+        if len(text) <= width:
+            return text.strip()
+        return (column.within(row, width) if known is None else known.within(text, width)).strip()
+
+    parts = list(zip(columns.values(), names, texts, strict=True))
     return [
-        [
-            (text if len(text := column.text(row)) <= width else column.within(row, width)).strip()
-            for column in columns.values()
-        ]
-        for row in rows
+        [cell(column, known, cells[i], row) for column, known, cells in parts]
+        for i, row in enumerate(rows)
     ]

@@ -5,8 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from hookcli.console import escape
 from hookcli.formats.parts import ranks, summary
 from hookcli.formats.parts.style import STATUSES, Style, paint, paint_start
+from hookcli.formats.parts.text import place
+from hookcli.formats.parts.verdict import GOOD, TRY, left_out, nothing_found, shown
 from hookcli.formats.view import View
 from hookcli.report.report import Report
 from hookcli.text import shorten
@@ -66,6 +69,25 @@ def head_lines(report: Report, view: View, width: int | None = None) -> list[str
     return [paint(lines[0], Style.TITLE, color=view.color), *lines[1:]]
 
 
+def verdict(report: Report, view: View, *, width: int | None = None) -> str:
+    """Return the verdict as lines, "" if there is none. A `width` of 0: each on a line."""
+
+    def fitted(text: str, indent: int) -> str:
+        return text if width == 0 else wrapped(text, (width or view.width) - indent)
+
+    if good := nothing_found(report):
+        return paint_start(fitted(good, 0), len(GOOD), Style.GOOD, color=view.color)
+    lines = []
+    for item in shown(report):
+        style = STATUSES[item.severity]
+        lines.append(labelled(item.severity, escape(item.sentence), view, style, width=width))
+        if item.place:
+            lines.append(f"  --> {place(item.place)}")
+        if item.advice:
+            lines.append("  " + fitted(f"{TRY}: {escape(item.advice)}", 2))
+    return "\n".join([*lines, *filter(None, [left_out(report)])])
+
+
 def long_notes(notes: Sequence[str], view: View) -> list[str]:
     """Notes, each on a line however long it is."""
     return [labelled("note", note, view, STATUSES["note"], width=0) for note in notes]
@@ -89,7 +111,7 @@ def assemble(
 
     `alarms` are (label, text) lines before the failed checks.
     """
-    parts = [head(report, view), *tables, *ranks.tables(report, view)]
+    parts = [head(report, view), verdict(report, view), *tables, *ranks.tables(report, view)]
     totals = [*totals, *ranks.totals(report)]
     if totals:
         wide = max(len(name) for name, _ in totals)

@@ -52,7 +52,9 @@ _BUCKETS: dict[str, Column[BucketRow]] = {
     "wire": Column("Sent (of all-reduce)", _wire, right=True),
 }
 _UNITS: dict[str, Column[UnitRow]] = {
-    "module": Column("Shard", lambda row: escape(row.module) or "the model", least=16),
+    "module": Column(
+        "Shard", lambda row: escape(row.module) or "the model", least=16, distinct=True
+    ),
     "parameters": Column("Parameters", lambda row: names(row.parameters), least=16),
     "bytes": Column("Size", lambda row: size(row.bytes), right=True),
     "shard_bytes": Column("On rank 0", lambda row: size(row.shard_bytes), right=True),

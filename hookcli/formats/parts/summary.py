@@ -8,34 +8,48 @@ from fnmatch import fnmatchcase
 
 from hookcli.console import escape
 from hookcli.formats.parts.text import figure, number, place, shape, size
-from hookcli.report.report import ErrorInfo, Inputs, Report, RunInfo
+from hookcli.report.report import Environment, ErrorInfo, Inputs, Report, RunInfo
 from hookcli.report.values import Tree
-from hookcli.text import join_names
+from hookcli.text import counted, join_names, pluralize
 
 _FUNCTIONAL = "NonDynamicallyQuantizableLinear"  # attention uses its weights without a call
+_TARGET_ORIGINS = {
+    "given": "given",
+    "batch": "of the batch",
+    "made": "made up to fit the output",
+    None: "of unknown origin",
+}
 _MOST = 8  # names listed before "and N more"
 
 
-def _tree(node: Tree) -> str:
+def tree(node: Tree) -> str:
+    """Return the structure of a value on one line."""
     if "shape" in node:
         return f"{escape(node['dtype'])} {shape(node['shape'])}"
     if "tuple" in node:
-        return "(" + ", ".join(_tree(n) for n in node["tuple"]) + ")"
+        return "(" + ", ".join(tree(n) for n in node["tuple"]) + ")"
     if "list" in node:
-        return "[" + ", ".join(_tree(n) for n in node["list"]) + "]"
+        return "[" + ", ".join(tree(n) for n in node["list"]) + "]"
     if "dict" in node:
-        return "{" + ", ".join(f"{escape(k)}: {_tree(n)}" for k, n in node["dict"].items()) + "}"
+        return "{" + ", ".join(f"{escape(k)}: {tree(n)}" for k, n in node["dict"].items()) + "}"
     if "object" in node:
-        inside = ", ".join(f"{escape(k)}={_tree(n)}" for k, n in node["object"].items())
+        inside = ", ".join(f"{escape(k)}={tree(n)}" for k, n in node["object"].items())
         return f"{escape(node['type'])}({inside})"
     return escape(node["value"])
 
 
 def batch(inputs: Inputs) -> str:
     """Return the batch on one line, with its origin."""
-    given = [_tree(a) for a in inputs.args]
-    given += [f"{escape(k)}={_tree(v)}" for k, v in inputs.kwargs.items()]
+    given = [tree(a) for a in inputs.args]
+    given += [f"{escape(k)}={tree(v)}" for k, v in inputs.kwargs.items()]
     return f"{', '.join(given) or 'none'}  ({inputs.origin})"
+
+
+def target(inputs: Inputs) -> list[tuple[str, str]]:
+    """Return the (label, text) line of the loss's target, if there is one."""
+    if inputs.target is None:
+        return []
+    return [("target", f"{tree(inputs.target)}  ({_TARGET_ORIGINS[inputs.target_origin]})")]
 
 
 def head(report: Report) -> list[tuple[str, str]]:
@@ -45,12 +59,29 @@ def head(report: Report) -> list[tuple[str, str]]:
     lines = [("model", f"{name}  {place(model.place or model.source)}")]
     if report.inputs is not None:
         lines.append(("input", batch(report.inputs)))
+        lines += target(report.inputs)
+    if (python := interpreter(report.environment)) is not None:
+        lines.append(("python", python))
     device = escape(run.device)
     lines.append(("run", f"{run.tensors} tensors, {run.mode} mode, {device}, seed {run.seed}"))
     if run.loss is not None:
         losses = f" {', '.join(figure(loss) for loss in run.losses[-_MOST:])}" if run.losses else ""
         lines.append(("loss", f"{escape(run.loss)}{losses}{_extent(run)}"))
     return lines
+
+
+def interpreter(environment: Environment, *, path: bool = True) -> str | None:
+    """Return the Python that ran the model, with its `path`; None if it is hookcli's own.
+
+    Reports of older versions do not tell which Python it was.
+    """
+    source = environment.python_source
+    if source is None or source == "own":
+        return None
+    torch = "" if environment.torch is None else f", torch {escape(environment.torch)}"
+    executable = environment.python_executable if path else None
+    where = "" if executable is None else f" {escape(executable)}"
+    return f"{escape(environment.python)}{torch}{where} ({escape(source)})"
 
 
 def _extent(run: RunInfo) -> str:
@@ -110,7 +141,11 @@ def totals(report: Report) -> list[tuple[str, str]]:
         lines.append(("Buffers size", size(model.buffer_bytes)))
     if report.totals.activation_bytes is not None:
         lines.append(("Activations size", size(report.totals.activation_bytes)))
-    return lines + _measured(report, _TRAINING)
+    lines += _measured(report, _TRAINING)
+    if report.memory is not None:
+        lines.append(("Peak in forward", size(report.memory.forward_peak_bytes)))
+        lines.append(("Peak in backward", size(report.memory.backward_peak_bytes)))
+    return lines
 
 
 def flops(report: Report) -> list[tuple[str, str]]:
@@ -204,6 +239,31 @@ def run_notes(report: Report, more: Sequence[str] = ()) -> list[str]:
     """Return the notes about the run; `more` are additional notes of the view."""
     warnings = [escape(warning) for warning in report.warnings]
     return [*warnings, *_fallback(report), *more, *_facts(report)]
+
+
+def unfit(columns: Sequence[str], *, chosen: bool = True) -> list[str]:
+    """Return a note about the columns that were dropped; `chosen`: --columns can choose them."""
+    if not columns:
+        return []
+    names = list(dict.fromkeys(columns))
+    verb = pluralize(len(names), "does", "do")
+    way = "use a wider terminal or `--columns`" if chosen else "use a wider terminal"
+    return [f"{counted(len(names), 'column')} {verb} not fit: {', '.join(names)} ({way})"]
+
+
+def hidden_rows(shown: int, total: int, noun: str) -> list[str]:
+    """Return a note if a view does not show all rows."""
+    if shown >= total:
+        return []
+    return [f"{shown:,} of {counted(total, noun)} {pluralize(shown, 'is', 'are')} shown"]
+
+
+def not_measured(names: Sequence[str], where: str) -> list[str]:
+    """Return a note about statistics that no hook recorded; `where` is the hook that records it."""
+    if not names:
+        return []
+    verb = pluralize(len(names), "was", "were")
+    return [f"{', '.join(names)} {verb} not measured: add `do: stats` to {where}"]
 
 
 def no_match(what: str, flag: str, value: str) -> str:

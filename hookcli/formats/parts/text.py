@@ -27,6 +27,11 @@ def figure(value: object) -> str:
     return f"{value:.2e}"
 
 
+def count(value: object) -> str:
+    """Return a measured number of elements: 1,234; None as a dash."""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else figure(value)
+
+
 def size(value: int | None) -> str:
     """Return bytes in decimal units, as torchinfo and disks do."""
     if value is None:

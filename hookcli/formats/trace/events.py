@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
+from operator import attrgetter
 
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.console import escape
-from hookcli.formats.names import TRACE_COLUMNS
+from hookcli.formats.names import COUNTS, TRACE, TRACE_COLUMNS, statistic
+from hookcli.formats.order import Ordered, measured, notes as order_notes, ordered, sort_key
 from hookcli.formats.parts import summary
 from hookcli.formats.parts.grid import Column
 from hookcli.formats.parts.style import Style
-from hookcli.formats.parts.text import figure, leaf_text, leaves_full
+from hookcli.formats.parts.text import count, figure, leaf_text, leaves_full
 from hookcli.formats.view import View
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.report import Report
@@ -43,7 +47,12 @@ def recorded(report: Report) -> tuple[EventRow, ...]:
 
 
 def shown_events(report: Report, view: View) -> list[EventRow]:
-    """Return the events of the view, in order or with the largest change first."""
+    """Return the events of the view, in its order."""
+    return ordered_events(report, view).rows
+
+
+def ordered_events(report: Report, view: View) -> Ordered[EventRow]:
+    """Return the events of the view, in its order, and how many have no value to sort by."""
     events = [
         event
         for event in recorded(report)
@@ -52,16 +61,26 @@ def shown_events(report: Report, view: View) -> list[EventRow]:
         and (view.depth is None or _depth(event) <= view.depth)
         and (view.only is None or _matches(event, view.only))
     ]
-    if view.sort == "changed":
-        events.sort(key=lambda event: (-_changed(event), event.seq))
-    return events
+    if view.sort is None:
+        return Ordered(events)
+    key = sort_key(view.sort)
+    return ordered(events, view.sort, _sort_value(key), words=key in {"kind", "target"})
 
 
-def _changed(event: EventRow) -> float:
-    if event.changed is None:
-        return -1.0
-    value = float(event.changed)
-    return math.inf if math.isnan(value) else value
+def _sort_value(key: str) -> Callable[[EventRow], object]:
+    """Return the function of an event's value by which it is sorted."""
+    path = TRACE[key].stat if key in TRACE else ()
+    if path:
+        return lambda event: _largest([statistic(leaf.stats, path) for leaf in event.values])
+    if key == "changed":
+        return lambda event: event.changed
+    return attrgetter("seq" if key == "order" else key)
+
+
+def _largest(figures: Sequence[object]) -> object:
+    """Return the largest figure of several tensors; NaN if one is NaN, None if none is known."""
+    known = [number for value in figures if (number := measured(value)) is not None]
+    return math.nan if any(map(math.isnan, known)) else max(known, default=None)
 
 
 def target(event: EventRow) -> str:
@@ -72,10 +91,11 @@ def target(event: EventRow) -> str:
     return "(root)" if kind is None or kind.at_modules else "–"
 
 
-def norms(event: EventRow) -> str:
-    """Return the norms of the values that have statistics."""
-    figures = [figure(leaf.stats.get("norm")) for leaf in event.values if leaf.stats is not None]
-    return join_names(figures, 4, rest=" +{}")
+def figures(event: EventRow, name: str = "norm") -> str:
+    """Return a statistic of each value of an event that has statistics."""
+    path, write = TRACE[name].stat, count if name in COUNTS else figure
+    texts = [write(statistic(leaf.stats, path)) for leaf in event.values if leaf.stats is not None]
+    return join_names(texts, 4, rest=" +{}")
 
 
 def remarks(event: EventRow) -> str:
@@ -98,7 +118,7 @@ COLUMNS: dict[str, Column[EventRow]] = {
     "step": Column(TRACE_COLUMNS["step"], lambda e: str(e.step), right=True),
     "phase": Column(TRACE_COLUMNS["phase"], lambda e: escape(e.phase)),
     "kind": Column(TRACE_COLUMNS["kind"], lambda e: escape(e.kind), style=_faint),
-    "target": Column(TRACE_COLUMNS["target"], target, least=32, style=_faint),
+    "target": Column(TRACE_COLUMNS["target"], target, least=32, style=_faint, distinct=True),
     "call": Column(
         TRACE_COLUMNS["call"], lambda e: "" if e.call is None else str(e.call), right=True
     ),
@@ -114,7 +134,11 @@ COLUMNS: dict[str, Column[EventRow]] = {
         lambda e: ", ".join(dict.fromkeys(escape(leaf.dtype) for leaf in e.values)),
         least=8,
     ),
-    "norm": Column(TRACE_COLUMNS["norm"], norms, right=True, least=9),
+    **{
+        name: Column(facts.title, partial(figures, name=name), right=True, least=9)
+        for name, facts in TRACE.items()
+        if facts.stat
+    },
     "changed": Column(TRACE_COLUMNS["changed"], changed, right=True),
     "hook": Column(
         TRACE_COLUMNS["hook"], lambda e: "" if e.hook is None else str(e.hook), right=True
@@ -145,14 +169,17 @@ def columns(report: Report, view: View, events: list[EventRow]) -> dict[str, Col
         "hook": several_hooks(events),
         "notes": any(event.recomputed for event in events),
     }
-    return {name: c for name, c in COLUMNS.items() if name in _ALWAYS or useful.get(name)}
+    by = None if view.sort is None else sort_key(view.sort)
+    shown = {*_ALWAYS, by, *(name for name, use in useful.items() if use)}
+    return {name: column for name, column in COLUMNS.items() if name in shown}
 
 
 def give_way(view: View, events: list[EventRow]) -> tuple[str, ...]:
     """Return the columns to drop; the call comes first if each event is of a first call."""
     if view.asked is not None:
         return ()
-    return _GIVE_WAY if any(event.call for event in events) else ("call", *_GIVE_WAY)
+    names = _GIVE_WAY if any(event.call for event in events) else ("call", *_GIVE_WAY)
+    return tuple(name for name in names if view.sort is None or name != sort_key(view.sort))
 
 
 def totals(report: Report, shown: int) -> list[tuple[str, str]]:
@@ -171,19 +198,44 @@ def totals(report: Report, shown: int) -> list[tuple[str, str]]:
     return lines + summary.flops(report)
 
 
-def notes(report: Report, view: View, shown: int) -> list[str]:
-    """Return the notes below the events."""
+def notes(
+    report: Report, view: View, events: Ordered[EventRow], *, dropped: Sequence[str] = ()
+) -> list[str]:
+    """Return the notes below the events; `dropped` are the columns that do not fit."""
     more: list[str] = []
-    events = report.events
-    if isinstance(events, Streamed):
-        lost = f", {events.dropped:,} more were dropped" if events.dropped else ""
-        more.append(f"{counted(events.count, 'event')} in {escape(events.file)}{lost}")
-    elif events and not shown:
+    if isinstance(report.events, Streamed):
+        streamed = report.events
+        lost = f", {streamed.dropped:,} more were dropped" if streamed.dropped else ""
+        more.append(f"{counted(streamed.count, 'event')} in {escape(streamed.file)}{lost}")
+    elif report.events and not events.rows:
         more.append(_nothing(view))
     if any(event.recomputed for event in recorded(report)):
         more.append("recomputed: fired again during the backward pass, because checkpointing runs "
                     "the forward a second time")  # fmt: skip
+    more += order_notes(view.sort, events)
+    more += [*_statistics_notes(events.rows, view), *summary.unfit(dropped)]
     return summary.run_notes(report, [*more, *summary.neutral(report)])
+
+
+def _statistics_notes(events: Sequence[EventRow], view: View) -> list[str]:
+    """Return notes about statistics: chosen ones that no hook recorded, and those not shown."""
+    every = [leaf.stats for event in events for leaf in event.values if leaf.stats is not None]
+    found = {
+        name
+        for name, facts in TRACE.items()
+        if facts.stat and any(statistic(stats, facts.stat) is not None for stats in every)
+    }
+    if view.asked is not None:
+        missing = [name for name in view.asked if TRACE[name].stat and name not in found]
+        if every:  # the others have no value if all elements are finite
+            missing = [name for name in missing if not name.startswith("finite_")]
+        return summary.not_measured(missing, "the hooks") if events else []
+    hidden = [name for name in TRACE if name in found - {"norm", "numel"}]
+    none = {name for name in COUNTS if not any(statistic(s, TRACE[name].stat) for s in every)}
+    hidden = [name for name in hidden if name not in none]
+    if not hidden:
+        return []
+    return [f"recorded, but not shown: {', '.join(hidden)} (use `--columns`)"]
 
 
 def _nothing(view: View) -> str:

@@ -77,7 +77,7 @@ def line(event: EventRow, above: str, wide: int, *, hooks: bool) -> str:
         parts.append(escape(event.node))
     if event.values:
         parts.append(leaves_full(event.values, inputs=True))
-    if norm := trace_rows.norms(event):
+    if norm := trace_rows.figures(event):
         parts.append(f"norm {norm}")
     if event.changed is not None:
         parts.append(f"changed by {trace_rows.changed(event)}")
@@ -98,10 +98,13 @@ def _heading(report: Report, event: EventRow) -> str:
 
 def render(report: Report, view: View) -> str:
     """Render the model, the phases, the totals and the notes. Lines are not cut."""
-    events = trace_rows.shown_events(report, view)
+    order = trace_rows.ordered_events(report, view)
+    events = order.rows
     wide = max((len(str(event.seq)) for event in events), default=1)
     glyphs = _UNICODE if view.unicode else _ASCII
     out = page.head_lines(report, view)
+    if text := page.verdict(report, view, width=0):
+        out += ["", text]
     hooks = trace_rows.several_hooks(events)
     by_rank = sorted(events, key=lambda event: event.rank)  # each rank's own order stays
     for _, group in groupby(by_rank, key=lambda e: (e.rank, e.step, e.phase)):
@@ -115,5 +118,5 @@ def render(report: Report, view: View) -> str:
     out.append("")
     out += [f"{name}: {text}" for name, text in trace_rows.totals(report, len(events))]
     out += page.long_alarms(summary.failed(report), view)
-    out += page.long_notes(trace_rows.notes(report, view, len(events)), view)
+    out += page.long_notes(trace_rows.notes(report, view, order), view)
     return page.plain("\n".join(out), view) + "\n"

@@ -17,6 +17,7 @@ import torch
 
 from hookcli.hooks.attach.graph import current_node
 from hookcli.models.model import Call
+from hookcli.torch_private import current_graph_task_id, next_sequence_nr
 
 Origin: TypeAlias = tuple[int, int]  # a call's index and order
 _number = itemgetter(0)
@@ -58,7 +59,7 @@ class Origins:
             origins.append((call.index, call.order))
 
     def _note_end(self, call: Call) -> None:
-        end = torch._C._autograd._get_sequence_nr()
+        end = next_sequence_nr()
         ended = (end, call.index, call.order)
         insort(self._ended.setdefault(call.key, []), ended, key=_number)  # after equal numbers
 
@@ -80,7 +81,7 @@ class Origins:
 
     def _next_of(self, origins: list[Origin], key: int, number: int) -> Origin | None:
         """Return the next of several calls whose hooks are on one node, in registration order."""
-        place = (torch._C._current_graph_task_id(), key, number)
+        place = (current_graph_task_id(), key, number)
         i = self._fired[place]
         self._fired[place] += 1
         return origins[i] if i < len(origins) else None

@@ -22,6 +22,7 @@ from hookcli.models.nested import argument_leaves, leaves
 from hookcli.report.recording import HookFinding
 from hookcli.spec.hooks import Match
 from hookcli.spec.selectors import path_matches
+from hookcli.torch_private import next_sequence_nr
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ class CallTensorHooks:
         running = self._running.pop(call.order, None)
         taps = self._after.get(call.key)
         if self._running and call.parent in self._running:
-            end = torch._C._autograd._get_sequence_nr()
+            end = next_sequence_nr()
             self._running[call.parent].inner.add(call.sequence, end)
         if not call.graded or output is None or not taps:
             return

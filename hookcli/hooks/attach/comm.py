@@ -27,6 +27,7 @@ from hookcli.hooks.hook import Hook, Site
 from hookcli.models.failures import failure_of
 from hookcli.models.python.functions import function_of
 from hookcli.spec.hooks import FunctionRef, HookSpec, StateRef, is_average
+from hookcli.torch_private import Future
 
 Average = Callable[[Any, Any], Any]
 _BUILT_IN: dict[str, Average] = {
@@ -53,9 +54,8 @@ def process_group() -> Iterator[None]:
     if dist.is_initialized():
         yield
         return
-    dist.init_process_group(
-        "gloo", store=torch._C._distributed_c10d.HashStore(), rank=0, world_size=1
-    )
+    store = dist.HashStore()  # type: ignore[attr-defined]
+    dist.init_process_group("gloo", store=store, rank=0, world_size=1)
     try:
         yield
     finally:
@@ -227,7 +227,7 @@ def checked(future: Any, buffer: torch.Tensor, place: str) -> Any:
     ModelError : it is not a Future, or its tensor does not fit. torch itself would crash on None,
         and read float64 as float32.
     """
-    if not isinstance(future, torch._C.Future):
+    if not isinstance(future, Future):
         raise ModelError(
             f"the communication hook must return a Future, got {type(future).__name__}",
             place=place,

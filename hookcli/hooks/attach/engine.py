@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 from torch.autograd.graph import saved_tensors_hooks
-from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.hooks.attach.attachments import Attachments
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
 from hookcli.hooks.resolve import Targets
 from hookcli.models.model import Call
+from hookcli.torch_private import current_graph_task_id, disable_current_modes, execution_engine
 
 
 class Callback(Portable):
@@ -37,11 +37,11 @@ class Queue(Portable):
 
     def __call__(self, _gradient: Any) -> None:
         """Queue the callbacks once per pass; PyTorch calls this for each tensor it is on."""
-        task = torch._C._current_graph_task_id()
+        task = current_graph_task_id()
         if task == self._task:
             return
         self._task = task
-        engine: Any = torch.autograd.Variable._execution_engine
+        engine: Any = execution_engine
         for hook in self._hooks:
             engine.queue_callback(Callback(hook))
 
@@ -79,7 +79,7 @@ class SavedTensors(Portable):
         packed = self._hook.fire(site, tensor, lambda value: (value,), node="pack")
         if packed is not None:
             return _Packed(packed, site)
-        with torch.no_grad(), _disable_current_modes():  # a saved output would reference its node
+        with torch.no_grad(), disable_current_modes():  # a saved output would reference its node
             return _Packed(tensor.detach(), site)
 
     def unpack(self, packed: Any) -> Any:

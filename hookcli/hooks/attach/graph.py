@@ -1,20 +1,22 @@
 """Reads the autograd graph of a module's call, without adding anything to it.
 
 The numbers of nodes grow as a thread creates them, so the nodes of a call have the numbers between
-its beginning and its end (torch.autograd._get_sequence_nr).
+its beginning and its end (`next_sequence_nr`).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import torch
 from torch.autograd.graph import get_gradient_edge
 
+from hookcli.torch_private import current_autograd_node
+
 Edge: TypeAlias = tuple[Any, int]
+_PACKED = object()  # stands for hooks that an older torch does not show
 ACCUMULATE = 1 << 63  # AccumulateGrad nodes have the number 2**64 - 1
 
 
@@ -28,7 +30,7 @@ def edge_of(tensor: torch.Tensor) -> Edge:
 
 def current_node() -> Any:
     """Return the autograd node that is running on this thread; None outside of backward."""
-    return torch._C._current_autograd_node()
+    return current_autograd_node()
 
 
 def nodes_since(outputs: Iterable[torch.Tensor], since: int) -> list[Any]:
@@ -41,19 +43,38 @@ def nodes_since(outputs: Iterable[torch.Tensor], since: int) -> list[Any]:
             continue
         seen.add(node)
         todo += [following for following, _ in node.next_functions]
-    return sorted(seen, key=lambda node: node._sequence_nr())
+    return in_order(seen)
 
 
-def let_go(nodes: set[Any] | list[Any]) -> None:
-    """Empty this collection and free its nodes one by one, the last created first.
+def in_order(nodes: Iterable[Any]) -> list[Any]:
+    """Return these nodes as they were created; something must keep their graph alive."""
+    return sorted(nodes, key=lambda node: node._sequence_nr())
+
+
+def saved_tensor(node: Any, name: str) -> torch.Tensor | None:
+    """Return the tensor that a node saved under a name, without calling any hook.
+
+    None if hooks packed it, as checkpoints do, or it was freed; always None before torch 2.10.
+    """
+    try:
+        saved = getattr(node, f"_raw_saved_{name}")
+        if getattr(saved, "unpack_hook", _PACKED) is not None:
+            return None
+        data = saved.data
+    except RuntimeError:  # freed: the model ran backward itself
+        return None
+    return data if isinstance(data, torch.Tensor) else None
+
+
+def let_go(nodes: list[Any]) -> None:
+    """Empty this list of nodes in order and free them one by one, the last created first.
 
     After Python has accessed the nodes of a graph, torch frees them recursively, which overflows
-    the stack for a chain of 50,000 operators.
+    the stack for a chain of 50,000 operators. The nodes are not asked anything: before torch 2.13,
+    Python does not keep the node of a custom Function alive.
     """
-    queue = deque(sorted(nodes, key=lambda node: -int(node._sequence_nr())))
-    nodes.clear()
-    while queue:
-        queue.popleft()
+    while nodes:
+        nodes.pop()
 
 
 class Ranges:

@@ -10,10 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.hooks.attach.graph import ACCUMULATE, Edge, current_node, edge_of
 from hookcli.hooks.portable import Portable
+from hookcli.torch_private import (
+    current_graph_task_id,
+    disable_current_modes,
+    will_engine_execute_node,
+)
 
 
 def shares(
@@ -90,7 +94,7 @@ class InputGradient(Portable):
 
     def add(self, gradient: torch.Tensor | None) -> None:
         """Add the term of one node; None if it sends no gradient."""
-        task = torch._C._current_graph_task_id()
+        task = current_graph_task_id()
         if task != self._task:  # another backward pass, which may not run all of the nodes
             self._task, self._partial, self._ours = task, None, False
             self._waiting = 1 if len(self._nodes) == 1 else self._to_come()
@@ -108,7 +112,7 @@ class InputGradient(Portable):
     def _to_come(self) -> int:
         running = current_node()
         return sum(
-            node is running or torch._C._will_engine_execute_node(node) for node in self._nodes
+            node is running or will_engine_execute_node(node) for node in self._nodes
         )  # torch returns False for the node that it starts from
 
 
@@ -117,7 +121,7 @@ def total(terms: Terms, *, ours: bool = False) -> torch.Tensor:
     if len(terms) == 1:
         return terms[0]
     first, other = terms
-    with torch.no_grad(), _disable_current_modes():
+    with torch.no_grad(), disable_current_modes():
         return first.add_(other) if ours and _plain(first) and _plain(other) else first + other
 
 

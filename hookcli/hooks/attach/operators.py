@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from hookcli.hooks.attach.attachments import Attachments, Conditions
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.resolve import Targets
+from hookcli.models.fake.dispatch_mode import UncompiledMode
+from hookcli.models.nested import leaves
 from hookcli.models.scripted import OURS
+from hookcli.operators.arguments import before, written_to
+from hookcli.operators.operator_run import OperatorRun
 from hookcli.spec.hooks import Match
 
 _DEVICE: Any = torch.ops.prim.device.default
 
 
-class Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class Operators(UncompiledMode):  # type: ignore[no-untyped-call]
     """The dispatch mode that fires `op` hooks.
 
     Each hook has the modules in whose calls it fires and the operators, or None for all.
@@ -28,16 +32,16 @@ class Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self, hooks: list[tuple[Hook, Conditions | None]]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._hooks = hooks
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # nothing is compiled, and True would import the compiler
+        self._reads_inputs = any(hook.reads_inputs for hook, _ in hooks)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        reads = self._reads_inputs and func is not _DEVICE and func.namespace != OURS
+        earlier = before(func, args, kwargs or {}) if reads else None
         out = func(*args, **(kwargs or {}))
         if func is _DEVICE or func.namespace == OURS:  # only fake tensors call prim.device
             return out
         name = _name(func)
+        written = [] if earlier is None else _results(func, args, kwargs or {}, out)
         for hook, conditions in self._hooks:
             call = hook.context.calls.running()
             if conditions is not None and not _matches(conditions, call, name):
@@ -49,9 +53,22 @@ class Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
             def native(value: Any) -> tuple[Any, ...]:
                 return func, args, kwargs or {}, value
 
-            new = hook.fire(site, out, native, node=name)
+            ran = None
+            if earlier is not None and hook.reads_inputs:
+                phase = hook.context.phase
+                ran = OperatorRun(func, *earlier, written, sys._getframe(1), call, phase)
+            new = hook.fire(site, out, native, node=name, operator=ran)
             out = out if new is None else new
         return out
+
+
+def _results(
+    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
+) -> list[torch.Tensor]:
+    """Return the tensors that an operator returned, and those that it wrote to."""
+    results = [tensor for _, tensor, _ in leaves(out)]
+    known = {id(tensor) for tensor in results}
+    return [*results, *(t for t in written_to(func, args, kwargs) if id(t) not in known)]
 
 
 def _name(func: Any) -> str:

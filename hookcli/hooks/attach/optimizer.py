@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 from torch.optim import optimizer as torch_optimizer
-from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
+from hookcli.torch_private import disable_current_modes
 
 
 class StepHook(Portable):
@@ -28,7 +28,7 @@ class StepHook(Portable):
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         if not any(id(p) in self._names for p in parameters):
             return None
-        with _disable_current_modes():  # so that operator hooks do not see the detach
+        with disable_current_modes():  # so that operator hooks do not see the detach
             value = {
                 self._names.get(id(p), f"[{i}]"): p.grad if self._pre else p.detach()
                 for i, p in enumerate(parameters)

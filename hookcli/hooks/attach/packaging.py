@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from torch import nn
-from torch.package._mangling import demangle, is_mangled
 from torch.package.glob_group import GlobGroup
 from torch.package.importer import Importer, sys_importer
 from torch.package.package_exporter import PackageExporter, PackagingError
-from torch.package.package_importer import PackageImporter, _package_imported_modules
+from torch.package.package_importer import PackageImporter
 
 from hookcli.errors import ModelError
 from hookcli.hooks.hook import Hook, Site
@@ -27,6 +26,7 @@ from hookcli.hooks.portable import Portable
 from hookcli.models import module_tree
 from hookcli.report.recording import HookFinding
 from hookcli.spec.hooks import PackagePattern
+from hookcli.torch_private import demangle, is_mangled, package_imported_modules
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _REST = PackagePattern("extern", "**", "")
@@ -189,7 +189,7 @@ def _archives_of(root: nn.Module) -> list[PackageImporter]:
     """Return the torch.package archives from which parts of the model were loaded."""
     archives: dict[int, PackageImporter] = {}
     for module, _ in module_tree.modules(root):
-        source = _package_imported_modules.get(type(module).__module__)
+        source = package_imported_modules.get(type(module).__module__)
         importer = getattr(source, "__loader__", None)
         if isinstance(importer, PackageImporter):
             archives[id(importer)] = importer

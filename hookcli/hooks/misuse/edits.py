@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.actions.event import Event
 from hookcli.catalogue.kinds import CATALOGUE
@@ -22,6 +21,7 @@ from hookcli.models.bits import same_bits
 from hookcli.models.nested import leaves
 from hookcli.report.recording import HookFinding
 from hookcli.spec.hooks import HookSpec
+from hookcli.torch_private import disable_current_modes
 
 _CONTAINERS = (torch.Tensor, tuple, list, dict)
 _PLAIN = {torch.Tensor, torch.nn.Parameter}
@@ -43,7 +43,7 @@ class _Seen:
             return False
         if type(self.tensor) not in _PLAIN:
             return (context.difference(self.copy, self.tensor) or 0.0) > 0.0
-        with torch.no_grad(), _disable_current_modes():
+        with torch.no_grad(), disable_current_modes():
             return not same_bits(self.copy, self.tensor.detach())
 
 
@@ -157,5 +157,5 @@ def _version(tensor: torch.Tensor) -> int:
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:
     """Return a copy that neither autograd nor dispatch modes see."""
-    with torch.no_grad(), _disable_current_modes():
+    with torch.no_grad(), disable_current_modes():
         return tensor.detach().clone()

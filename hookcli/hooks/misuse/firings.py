@@ -15,7 +15,7 @@ from hookcli.hooks.context import Context
 from hookcli.models.model import Call
 from hookcli.report.recording import HookFinding
 from hookcli.spec.hooks import HookSpec
-from hookcli.text import counted
+from hookcli.text import counted, join_names
 
 if TYPE_CHECKING:
     from hookcli.hooks.hook import Hook
@@ -62,6 +62,38 @@ def never_fired(hook: Hook) -> HookFinding:
     return HookFinding("hooks_fired", target, f"{spec.kind} never fired", message, spec.place)
 
 
+def silent_targets(hook: Hook) -> list[str]:
+    """Return the targets at which a hook never fired, although it fired at others.
+
+    Empty for kinds whose events do not have the names of the targets, such as those of a node.
+    """
+    spec = hook.spec
+    if not hook.fired or spec.calls or spec.steps or spec.every:
+        return []
+    if not set(hook.fired) <= set(hook.targets):
+        return []
+    return [name for name in hook.targets if name not in hook.fired]
+
+
+def _names_each(spec: HookSpec) -> bool:
+    """Whether a hook names its targets one by one, and does not select them by a pattern."""
+    return spec.at is not None and all(
+        match.name is not None or (match.pattern is not None and not set("*?[") & {*match.pattern})
+        for match in spec.at.any
+    )
+
+
+def never_fired_at(hook: Hook, silent: list[str]) -> HookFinding:
+    """Return the finding about a hook that fired at some of its targets only."""
+    kind, why = hook.spec.kind, hook.kind.why_silent
+    if "backward" in hook.kind.phases and "gradient" not in why:
+        why = f"no gradient reached it, or {why}"
+    names, many = join_names([f"'{n}'" for n in silent]), counted(len(hook.targets), "target")
+    message = f"kind {kind} never fired at {names}; it fired at {len(hook.fired)} of {many}: {why}"
+    problem = f"{kind} never fired"
+    return HookFinding("hooks_fired", silent[0], problem, message, hook.spec.place, "warning")
+
+
 def unfulfilled(
     hooks: list[Hook], alive: Callable[[], list[torch.Tensor]] | None
 ) -> Iterator[HookFinding]:
@@ -69,6 +101,8 @@ def unfulfilled(
     for hook in hooks:
         if not hook.fired and not everywhere(hook.spec):
             yield never_fired(hook)
+        if _names_each(hook.spec) and (silent := silent_targets(hook)):
+            yield never_fired_at(hook, silent)
         if hook.again and _counts_calls(hook) and not everywhere(hook.spec):
             yield ran_again(hook)
         finding = kept_alive(hook, alive()) if alive is not None and hook.foreign else None

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from torch import nn
 
+from hookcli.inputs.infer.source_clues import Use, uses
 from hookcli.models import module_tree
+from hookcli.models.converted.quantized import is_layer
 from hookcli.models.torchscript.twins import twin_of
 from hookcli.spec.inputs import Fill, TensorSpec
+from hookcli.torch_private import ConvNd, NormBase
 
 LENGTH = 16  # of a sequence
 _WAVE = 64
@@ -23,14 +27,14 @@ _CHANNELS = ("num_channels", "in_chans", "in_channels", "channels", "input_chann
 # The sizes of torch's layers that the search reads. A traced module without weights has none, and a
 # subclass may lack them or compute them.
 _SIZES_OF: dict[type[nn.Module] | tuple[type[nn.Module], ...], tuple[str, ...]] = {
-    nn.modules.conv._ConvNd: ("in_channels", "kernel_size"),
+    ConvNd: ("in_channels", "kernel_size"),
     nn.Linear: ("in_features",),
     (nn.Embedding, nn.EmbeddingBag): ("num_embeddings",),
     nn.RNNBase: ("input_size", "batch_first"),
     nn.RNNCellBase: ("input_size",),
     nn.MultiheadAttention: ("embed_dim",),
     (nn.LayerNorm, nn.RMSNorm): ("normalized_shape",),
-    nn.modules.batchnorm._NormBase: ("num_features",),
+    NormBase: ("num_features",),
     nn.GroupNorm: ("num_channels",),
     nn.Bilinear: ("in1_features",),
 }
@@ -60,6 +64,7 @@ class Clues:
 
     root: nn.Module
     batch: int
+    graph: bool = False  # the rows of the inputs are nodes
 
     def number(self, names: tuple[str, ...]) -> int | None:
         """Return the first positive integer with one of these names, on the model or its config."""
@@ -101,10 +106,15 @@ class Clues:
     def layers(self) -> Iterator[nn.Module]:
         """Leaf modules and attention modules with their sizes, in the order of registration."""
         for module, _ in module_tree.modules(self.root):
-            if not module._modules or isinstance(module, nn.MultiheadAttention):
+            if is_layer(module):
                 twin = twin_of(module)
                 if has_sizes(twin):
                     yield twin
+
+    def use(self, name: str) -> Use:
+        """How forward uses a parameter, from its source."""
+        forward = inspect.getattr_static(type(self.root), "forward", None)
+        return uses(forward).get(name, Use()) if inspect.isfunction(forward) else Use()
 
     def embeddings(self) -> list[nn.Embedding | nn.EmbeddingBag]:
         """The embedding tables, in the order of registration."""
@@ -145,7 +155,8 @@ def inputs_of(module: nn.Module, clues: Clues) -> list[TensorSpec]:
             return [TensorSpec((b, module.in_features)), TensorSpec((b, t, module.in_features))]
         case nn.Embedding() | nn.EmbeddingBag():
             high = module.num_embeddings
-            return [ids((b, t), high), ids((b,), high)]
+            tables = [ids((b, t), high), ids((b,), high)]
+            return tables[::-1] if clues.graph else tables
         case nn.RNNBase():
             return [
                 TensorSpec(

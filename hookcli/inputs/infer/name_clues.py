@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from torch import nn
 
 from hookcli.inputs.infer.layer_clues import LENGTH, Clues, ids
-from hookcli.spec.inferred import Guess, Hypothesis, InferredList, Slot
+from hookcli.inputs.infer.source_clues import Parts, Use
+from hookcli.inputs.infer.state_clues import state_guesses
+from hookcli.spec.inferred import Guess, Hypothesis, InferredDict, InferredList, Slot
 from hookcli.spec.inputs import Fill, TensorSpec, ValueSpec
 
 _WAVE_SAMPLES = 16_000
@@ -42,8 +43,20 @@ _TIME = re.compile(
 _EDGES = re.compile(r"^(?:edge_index|edges|edge_indices)$", re.I)
 _ADJACENCY = re.compile(r"^(?:adj|adjacency|adj_?mat\w*|adjacency_matrix|graph|a_hat)$", re.I)
 _LABELS = re.compile(r"^(?:labels?|targets?|class_labels|classes|gt|y)$", re.I)
+_EDGE_FEATURES = re.compile(r"^edge_(?:attrs?|feats?|features?|weights?)$|^e_?feats?$", re.I)
+_CODES = _word("codes?|words?|texts?|sentences?|captions?")  # ids, or what was made of them
+_GRAPHS = re.compile(r"^(?:batch_(?:idx|index|ids?|vec)|graph_(?:ids?|idx))$", re.I)
+_OFFSETS = re.compile(r"^offsets?$", re.I)
+_DERIVED = _word("outputs?|features?|feats?|embeddings?|embeds?|memory|contexts?|hidden_states?")
 _DENSE = _word("num|numeric|numerical|dense|cont|continuous")
+_SERIES = re.compile(r"^(?:past_values|time_series)$", re.I)
 _NOISE = re.compile(r"^(?:z|noise|latents?)$", re.I)
+
+
+def _edge_features(name: str, clues: Clues) -> list[Guess]:
+    linear = [m for m in clues.layers() if isinstance(m, nn.Linear)]
+    features = linear[-1].in_features if linear else LENGTH
+    return [TensorSpec((2 * _NODES, features)), TensorSpec((2 * _NODES,))]
 
 
 def _mask(name: str, clues: Clues) -> list[Guess]:
@@ -67,7 +80,9 @@ def _time(name: str, clues: Clues) -> list[Guess]:
 
 
 def _token_ids(name: str, clues: Clues) -> list[Guess]:
-    return [clues.token_ids(), ids((clues.batch,), int(clues.token_ids().fill.high))]
+    high = int(clues.token_ids().fill.high)
+    tokens: list[Guess] = [clues.token_ids(), ids((clues.batch,), high)]
+    return tokens[::-1] if clues.graph else tokens
 
 
 def _dense(name: str, clues: Clues) -> list[Guess]:
@@ -85,6 +100,9 @@ def _waves(name: str, clues: Clues) -> list[Guess]:
     bins = clues.number(("num_mel_bins",))
     if bins is not None:  # a spectrogram, even if the name means a waveform
         return [TensorSpec((clues.batch, clues.number(("max_length",)) or _MEL_FRAMES, bins))]
+    channels = clues.number(("audio_channels",))
+    if channels is not None:
+        return [TensorSpec((clues.batch, channels, _WAVE_SAMPLES))]
     plain = TensorSpec((clues.batch, _WAVE_SAMPLES))
     channel = TensorSpec((clues.batch, 1, _WAVE_SAMPLES))
     first = next(clues.layers(), None)
@@ -92,9 +110,18 @@ def _waves(name: str, clues: Clues) -> list[Guess]:
 
 
 def _mels(name: str, clues: Clues) -> list[Guess]:
+    features = clues.number(("input_feat_per_channel",))
+    if features is not None:
+        return [TensorSpec((clues.batch, _MEL_FRAMES, features))]
     bins = clues.number(("num_mel_bins", "n_mels", "feature_size", "num_mels")) or 80
     frames = 2 * (clues.number(("max_source_positions",)) or _MEL_FRAMES // 2)
     return [TensorSpec((clues.batch, bins, frames)), TensorSpec((clues.batch, frames, bins))]
+
+
+def _series(name: str, clues: Clues) -> list[Guess]:
+    steps = clues.number(("context_length",)) or LENGTH
+    channels = clues.number(("num_input_channels", "input_size")) or 1
+    return [TensorSpec((clues.batch, steps, channels)), TensorSpec((clues.batch, steps))]
 
 
 def _videos(name: str, clues: Clues) -> list[Guess]:
@@ -116,12 +143,16 @@ _BY_NAME: tuple[tuple[re.Pattern[str], Callable[[str, Clues], list[Guess]]], ...
     (_TYPES, lambda name, c: [ids((c.batch, LENGTH), 1)]),
     (_POSITIONS, lambda name, c: [ids((c.batch, LENGTH), LENGTH)]),
     (_EDGES, lambda name, c: [ids((2, 2 * _NODES), _NODES)]),
+    (_EDGE_FEATURES, _edge_features),
+    (_GRAPHS, lambda name, c: [TensorSpec((c.batch,), "int64", Fill("zeros"))]),
+    (_OFFSETS, lambda name, c: [TensorSpec((c.batch,), "int64", Fill("zeros"))]),
     (_ADJACENCY, lambda name, c: [TensorSpec((_NODES, _NODES), None, Fill("ones"))]),
     (_TIME, _time),
     (_IMAGE, _images),
     (_VIDEO, _videos),
     (_WAVE, _waves),
     (_MEL, _mels),
+    (_SERIES, _series),
     (_DENSE, _dense),
     (_IDS, _token_ids),
 )
@@ -154,6 +185,9 @@ def guesses(parameter: inspect.Parameter, clues: Clues, *, alone: bool) -> list[
     hinted = _hinted(parameter.annotation)
     if hinted:
         return hinted
+    use = clues.use(name)
+    if (use.keys or use.parts) and not _named(name, clues, alone=alone):
+        return _container(use, clues)
     candidates = _named(name, clues, alone=alone) or list(clues.generic())
     if _is_list(parameter.annotation):
         tensors = [guess for guess in candidates if isinstance(guess, TensorSpec)][:3]
@@ -162,14 +196,50 @@ def guesses(parameter: inspect.Parameter, clues: Clues, *, alone: bool) -> list[
     return candidates
 
 
+def _container(use: Use, clues: Clues) -> list[Guess]:
+    """A mapping with the keys that forward looks up, or a list of the parts that it unpacks."""
+    if use.keys:
+        return [InferredDict(tuple((key, part(key, clues)) for key in use.keys))]
+
+    def made(parts: Parts) -> Guess:
+        items = (part(p, clues) if isinstance(p, str) else made(p) for p in parts)
+        return InferredList(tuple(items))
+
+    return [made(use.parts), *clues.generic()]
+
+
+def part(name: str, clues: Clues) -> Guess:
+    """Return the likeliest guess for a part of a mapping or list."""
+    return (_named(name, clues, alone=False) or clues.generic())[0]
+
+
 def _named(name: str, clues: Clues, *, alone: bool) -> list[Guess]:
     for pattern, make in _BY_NAME:
         if pattern.search(name):
-            return make(name, clues)
+            found = make(name, clues)
+            if make is _token_ids and not clues.embeddings():  # `code` may be floats too
+                floats = [spec for spec in clues.generic() if spec.dtype is None]
+                found = [*floats, *found] if _CODES.search(name) else [*found, *floats]
+            return found
+    if name == "batch" and clues.graph:
+        return [TensorSpec((_NODES,), "int64", Fill("zeros"))]
+    states = [] if alone else state_guesses(name, list(clues.layers()), clues.batch)
+    if states:
+        return states
     if _PAIRS.match(name) and clues.embeddings():
         return _token_ids(name, clues)
     if _LABELS.match(name) and not alone:
-        return [ids((clues.batch,), 2), clues.token_ids()]
+        floats = [spec for spec in clues.generic() if spec.dtype is None]
+        labels: list[Guess] = [ids((clues.batch,), 2)]
+        if clues.embeddings():
+            labels.append(clues.token_ids())
+        return (
+            [*labels, *floats] if name.lower() != "y" or clues.embeddings() else [*floats, *labels]
+        )
+    if _DERIVED.search(name) and not alone and clues.embeddings():
+        width = clues.number(("hidden_size", "hidden_dim", "d_model", "embed_dim"))
+        width = width or clues.embeddings()[0].embedding_dim
+        return [TensorSpec((clues.batch, LENGTH, width)), TensorSpec((LENGTH, width))]
     if _NOISE.match(name):
         size = clues.number(("latent_dim", "z_dim", "nz", "latent_size", "noise_dim"))
         if size is not None:
@@ -178,6 +248,13 @@ def _named(name: str, clues: Clues, *, alone: bool) -> list[Guess]:
         if isinstance(first, nn.ConvTranspose2d):
             return [TensorSpec((clues.batch, first.in_channels, 1, 1))]
     return []
+
+
+def clues_of(root: nn.Module, signature: inspect.Signature, batch: int) -> Clues:
+    """Return the clues of a model. The rows of a graph are its nodes."""
+    required = [p.name for p in signature.parameters.values() if p.default is p.empty]
+    graph = any(_EDGES.match(name) or _ADJACENCY.match(name) for name in required)
+    return Clues(root, _NODES if graph else batch, graph)
 
 
 _KINDS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -202,8 +279,6 @@ def start(signature: inspect.Signature, clues: Clues, given: dict[str, Guess]) -
         return [Hypothesis(())]
     used += [p for p in parameters if p.name in given and p not in used]
     used.sort(key=parameters.index)
-    if any(_EDGES.match(p.name) or _ADJACENCY.match(p.name) for p in used):
-        clues = replace(clues, batch=_NODES)  # rows are nodes
     options = [
         [given[p.name]] if p.name in given else guesses(p, clues, alone=len(used) == 1)
         for p in used
@@ -216,13 +291,21 @@ def start(signature: inspect.Signature, clues: Clues, given: dict[str, Guess]) -
             positional and index == len(keyword) and parameter.kind is not parameter.KEYWORD_ONLY
         )
         keyword.append(not positional)
-    depth = max(len(o) for o in options)
     hypotheses = []
-    for i in range(depth):
+    for choice in _choices([len(o) for o in options]):
         slots = tuple(
             Slot(p.name, o[min(i, len(o) - 1)], k)
-            for p, o, k in zip(used, options, keyword, strict=True)
+            for p, o, k, i in zip(used, options, keyword, choice, strict=True)
         )
         if Hypothesis(slots) not in hypotheses:
             hypotheses.append(Hypothesis(slots))
     return hypotheses
+
+
+def _choices(counts: list[int]) -> Iterator[tuple[int, ...]]:
+    """Which option each parameter gets: the same for all, and between, another for one alone."""
+    for i in range(max(counts)):
+        yield (i,) * len(counts)
+        for j, count in enumerate(counts):
+            if len(counts) > 1 and 0 < i + 1 < min(count, 3):
+                yield tuple(i + 1 if k == j else 0 for k in range(len(counts)))

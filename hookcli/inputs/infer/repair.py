@@ -6,16 +6,18 @@ A repair is a pair (hypothesis, reason). The likeliest come first.
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 import re
 from collections.abc import Iterator
 
 from hookcli.inputs.infer.layer_clues import LENGTH, Clues
-from hookcli.inputs.infer.name_clues import guesses
+from hookcli.inputs.infer.name_clues import guesses, part
 from hookcli.inputs.infer.repair_by_layer import Repair, by_layer
 from hookcli.inputs.infer.sizes import LARGEST, near, sides, square, with_size
+from hookcli.inputs.infer.state_clues import STATE
 from hookcli.inputs.infer.trial import Trial
-from hookcli.spec.inferred import Hypothesis, InferredList, Slot
+from hookcli.spec.inferred import Hypothesis, InferredDict, InferredList, Slot
 from hookcli.spec.inputs import TensorSpec, ValueSpec
 
 _MATMUL = re.compile(r"\((\d+)x(\d+) and (\d+)x(\d+)\)")
@@ -43,8 +45,12 @@ _INDICES = re.compile(
 )  # fmt: skip
 _FLOATS = re.compile(
     r"must have the same dtype|expected (?:scalar type|m1 and m2).*Float|got.*Long.*Float|"
-    r"not implemented for 'Long'|can only be (?:float|floating)|Input dtype.*Long", re.IGNORECASE
+    r"expected floats|not implemented for 'Long'|can only be (?:float|floating)|Input dtype.*Long",
+    re.IGNORECASE,
 )  # fmt: skip
+_SHAPES = re.compile(
+    r"(?:size|shape|be|got|Size)[^\[(]{0,12}[\[(]+(\d+(?:, ?\d+)*),?[\])]"  # 2D mask: (16, 16)
+)
 _INTEGER = re.compile(
     r"cannot be interpreted as an integer|slice indices must be|as an integer", re.I
 )
@@ -52,6 +58,26 @@ _INTEGER = re.compile(
 
 def repairs(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Repair]:
     """Yield the hypotheses to try next."""
+    for changed, why in _each(trial, clues, signature):
+        yield _alike(trial.hypothesis, changed), why
+
+
+def _alike(before: Hypothesis, after: Hypothesis) -> Hypothesis:
+    """Images that had the same shape get the same other side."""
+    new = dict(after.tensors())
+    for name, spec in before.tensors():
+        got = new.get(name)
+        if got is not None and len(got.shape) == len(spec.shape) >= 4:
+            for other, other_spec in before.tensors():
+                alike = other_spec == spec and new.get(other) == spec
+                if alike and got.shape[2:] != spec.shape[2:]:
+                    after = after.with_guess(other, got)
+    return after
+
+
+def _each(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Repair]:
+    if clues.use("").one_step:
+        yield _one_step(trial.hypothesis), "forward has a view of one step"
     if trial.failed is not None:
         indices = bool(_INDICES.search(trial.error))
         yield from by_layer(trial, trial.failed, clues, indices=indices)
@@ -61,6 +87,7 @@ def repairs(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> 
 def _by_text(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Repair]:
     message, hypothesis = trial.error, trial.hypothesis
     yield from _missing(trial, clues, signature)
+    yield from _without_key(trial, clues)
     first = next(iter(hypothesis.tensors()), None)
     if first is None:
         return
@@ -81,6 +108,11 @@ def _by_text(trial: Trial, clues: Clues, signature: inspect.Signature | None) ->
             if len(other_spec.shape) <= 1:
                 yield hypothesis.with_guess(other, ValueSpec(1)), "an integer is needed"
     if match := _UNPACK.search(message) or _UNPACK_MANY.search(message) or _RANK.search(message):
+        specs = dict(hypothesis.tensors())
+        if trial.line.unpacked in specs:
+            part = specs[trial.line.unpacked]
+            parts = InferredList((part,) * int(match[1]))
+            yield hypothesis.with_guess(trial.line.unpacked, parts), "it is unpacked"
         yield from _ranked(hypothesis, int(match[1]), clues)
     yield from _mismatch(trial, name, spec)
     if match := _VIEW.search(message):
@@ -92,6 +124,8 @@ def _by_text(trial: Trial, clues: Clues, signature: inspect.Signature | None) ->
     if "dim" in message.lower() or trial.kind == "IndexError":
         for rank in (len(spec.shape) + 1, len(spec.shape) - 1):
             yield from _ranked(hypothesis, rank, clues)
+    yield from _other_shapes(trial)
+    yield from _listed(trial)
     if "not iterable" in message or "list" in message.lower():
         yield hypothesis.with_guess(name, InferredList((spec, spec))), "a list is needed"
 
@@ -119,6 +153,51 @@ def _missing(trial: Trial, clues: Clues, signature: inspect.Signature | None) ->
                 trial.hypothesis.with_slot(Slot(parameter.name, guess, True)),
                 f"{parameter.name} is needed",
             )
+
+
+def _other_shapes(trial: Trial) -> Iterator[Repair]:
+    """The error names a shape that an input has, and the one that it must have."""
+    listed = [
+        tuple(int(n) for n in re.findall(r"\d+", text)) for text in _SHAPES.findall(trial.error)
+    ]
+    for got, wanted in itertools.permutations(dict.fromkeys(listed), 2):
+        for name, spec in trial.hypothesis.tensors():
+            if spec.shape == got and wanted and 0 not in wanted:
+                why = f"{list(wanted)} is needed instead of {list(got)}"
+                changed = TensorSpec(wanted, spec.dtype, spec.fill)
+                yield trial.hypothesis.with_guess(name, changed), why
+
+
+def _listed(trial: Trial) -> Iterator[Repair]:
+    """Forward takes its inputs from a list: its first layer got a part of the tensor."""
+    hypothesis, failed = trial.hypothesis, trial.failed
+    for slot in hypothesis:
+        guess = slot.guess
+        part = failed.shapes[0] if failed is not None and failed.shapes else None
+        if isinstance(guess, TensorSpec) and part == guess.shape[1:]:
+            yield hypothesis.with_guess(slot.name, InferredList((guess,) * 2)), "a list"
+        if isinstance(guess, InferredList) and "list index out of range" in trial.error:
+            longer = InferredList((*guess.items, guess.items[-1]))
+            yield hypothesis.with_guess(slot.name, longer), "one more item is needed"
+
+
+def _one_step(hypothesis: Hypothesis) -> Hypothesis:
+    """One token, states of one sample, and what belongs to one sample."""
+    for name, spec in hypothesis.tensors():
+        shape = (1,) if spec.dtype == "int64" else spec.shape
+        if len(shape) == 3:
+            shape = (shape[0], 1, shape[2]) if STATE.match(name) else shape[1:]
+        hypothesis = hypothesis.with_guess(name, TensorSpec(shape, spec.dtype, spec.fill))
+    return hypothesis
+
+
+def _without_key(trial: Trial, clues: Clues) -> Iterator[Repair]:
+    """A mapping lacks a key."""
+    for slot in trial.hypothesis:
+        key = trial.error.strip("'\"")
+        if trial.kind == "KeyError" and isinstance(slot.guess, InferredDict):
+            items = (*slot.guess.items, (key, part(key, clues)))
+            yield trial.hypothesis.with_guess(slot.name, InferredDict(items)), f"{key} is needed"
 
 
 def _ranked(hypothesis: Hypothesis, rank: int, clues: Clues) -> Iterator[Repair]:

@@ -9,10 +9,12 @@ from torch import nn
 
 from hookcli.inputs.infer.layer_clues import Clues, has_sizes, ids, inputs_of
 from hookcli.inputs.infer.sizes import resized
+from hookcli.inputs.infer.state_clues import by_state
 from hookcli.inputs.infer.trial import Reached, Trial
 from hookcli.models.scripted import type_of
 from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.inputs import TensorSpec
+from hookcli.torch_private import ConvNd, NormBase
 
 Repair: TypeAlias = tuple[Hypothesis, str]
 
@@ -34,6 +36,7 @@ def by_layer(trial: Trial, failed: Reached, clues: Clues, *, indices: bool) -> I
     """Yield inputs that the layer accepts. `indices`: the error message asks for indices."""
     if not failed.shapes:
         return
+    yield from by_state(trial, failed)
     for name, spec in _sources(trial, failed):
         yield from _for_source(trial, failed, clues, name, spec, indices=indices)
 
@@ -58,16 +61,24 @@ def _for_source(
             yield hypothesis.with_guess(name, changed), f"{failed.name} expects {expected}, {why}"
 
 
+def sizes_of(failed: Reached) -> Iterator[tuple[int, int]]:
+    """Yield the features or channels that a layer expects, with those of its input."""
+    if failed.shapes and has_sizes(failed.module):
+        expected, actual = _expected(failed.module), _actual(failed.module, failed.shapes[0])
+        if isinstance(expected, int) and isinstance(actual, int) and expected and actual:
+            yield expected, actual
+
+
 def _expected(module: Any) -> Any:
     """Features or channels that a layer expects; 0 for a lazy one, which accepts any number."""
     match module:
         case nn.Linear():
             return module.in_features
-        case nn.modules.conv._ConvNd():
+        case ConvNd():
             return module.in_channels
         case nn.RNNBase() | nn.RNNCellBase():
             return module.input_size
-        case nn.modules.batchnorm._NormBase():
+        case NormBase():
             return module.num_features
         case nn.LayerNorm() | nn.RMSNorm():
             return module.normalized_shape[-1]
@@ -79,7 +90,7 @@ def _expected(module: Any) -> Any:
 
 
 def _actual(module: nn.Module, got: tuple[int, ...]) -> int | None:
-    channels = nn.modules.conv._ConvNd | nn.modules.batchnorm._NormBase | nn.GroupNorm
+    channels = ConvNd | NormBase | nn.GroupNorm
     if isinstance(module, channels):
         return got[1] if len(got) > 1 else None
     return got[-1] if got else None

@@ -9,7 +9,7 @@ from hookcli.spec.inputs import TensorSpec
 
 _COMMON = (224, 32, 28, 64, 96, 128, 256, 299, 227, 84, 48, 112, 160, 192, 384, 512)
 LARGEST = 1024  # pixels of a side
-_LONGEST = 1 << 16  # features, or steps of a sequence
+LONGEST = 1 << 16  # features, or steps of a sequence
 
 
 def resized(spec: TensorSpec, expected: int, actual: int) -> Iterator[tuple[TensorSpec, str]]:
@@ -18,7 +18,9 @@ def resized(spec: TensorSpec, expected: int, actual: int) -> Iterator[tuple[Tens
     for axis in range(len(shape) - 1, 0, -1):
         if shape[axis] == actual:
             yield with_size(spec, axis, expected), f"dimension {axis}"
-    for axis in range(1, len(shape)):  # other channels were concatenated to it before
+    for axis in range(
+        1, len(shape) if len(shape) < 4 else 2
+    ):  # other channels were concatenated to it before
         size = shape[axis] + expected - actual
         if 0 < size < shape[axis] and shape[axis] != actual:
             yield with_size(spec, axis, size), f"dimension {axis} reduced by {actual - expected}"
@@ -50,7 +52,7 @@ def square(spec: TensorSpec, side: int) -> TensorSpec:
 def near(value: float) -> list[int]:
     """Return the size as an integer, rounded, in a list; an empty list if it is out of range."""
     whole = round(value)
-    return [whole] if 0 < whole <= _LONGEST else []
+    return [whole] if 0 < whole <= LONGEST else []
 
 
 def sides(side: int, ratio: float, dims: int) -> list[int]:

@@ -19,6 +19,7 @@ from hookcli.errors import HookcliError, ModelError, RequestError
 from hookcli.models.exported.containers import register
 from hookcli.models.failures import message_of
 from hookcli.models.sources.file_errors import unknown_operator
+from hookcli.sentences import needs_torch
 from hookcli.text import first_line
 
 _LEGACY = "serialized_exported_program.json"  # torch 2.7 and before: one program, at the top
@@ -44,6 +45,25 @@ class _Head:
     legacy: bool
     major: int | None
     made_by: str | None
+
+
+def check_torch_exports(source: str) -> None:
+    """Check that this torch can rebuild the layers of a program.
+
+    Older versions lose the classes of layers, and which of them are one.
+
+    Raises
+    ------
+    RequestError : it is too old.
+    """
+    from hookcli.torch_private import NAMES, load_pt2
+
+    if load_pt2 is None:
+        raise RequestError(
+            needs_torch(NAMES["load_pt2"].lost, NAMES["load_pt2"].since, torch.__version__),
+            place=source,
+            hint="install a newer torch, or pass the Python source",
+        )
 
 
 def open_program(file: IO[bytes], source: str) -> Opened:
@@ -92,9 +112,9 @@ def _head(file: IO[bytes], source: str) -> _Head:
 
 
 def _check_version(head: _Head, source: str) -> None:
-    from torch._export.serde.schema import SCHEMA_VERSION  # private: torch names it nowhere else
+    from hookcli.torch_private import export_schema
 
-    ours = SCHEMA_VERSION[0]
+    ours = export_schema.SCHEMA_VERSION[0]
     if head.major is not None and head.major != ours:
         raise ModelError(
             f"the file has version {head.major} of torch.export's format{_by(head.made_by)}, "
@@ -129,8 +149,9 @@ def _deserialized(file: IO[bytes], *, legacy: bool) -> ExportedProgram:
     if legacy:
         return torch.export.load(file)
     # torch.export.load hides the reason of a failure.
-    from torch.export.pt2_archive._package import load_pt2
+    from hookcli.torch_private import load_pt2
 
+    assert load_pt2 is not None  # noqa: S101  # `check_torch_exports` has refused the file
     programs: dict[str, ExportedProgram] = load_pt2(file).exported_programs
     return next(iter(programs.values()))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch.utils import _pytree as pytree
+from hookcli.torch_private import pytree
 
 
 class Mapping(dict[str, Any]):

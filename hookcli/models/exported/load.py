@@ -12,7 +12,7 @@ from torch import fx
 
 from hookcli.errors import HookcliError, ModelError
 from hookcli.models import module_tree, places
-from hookcli.models.exported.archive import Opened, open_program
+from hookcli.models.exported.archive import Opened, check_torch_exports, open_program
 from hookcli.models.exported.model import ExportedModel
 from hookcli.models.exported.names import name_buffers, name_inputs
 from hookcli.models.exported.origins import call_places, mode_of, modes, overall
@@ -25,6 +25,7 @@ from hookcli.models.loaded import Loaded
 from hookcli.models.sources.parse import Archive
 from hookcli.spec.request import ModelSpec
 from hookcli.text import first_line, join_names
+from hookcli.torch_private import HigherOrderOperator
 
 _SHOWN = 5  # names of modules in a note
 
@@ -34,9 +35,11 @@ def load_exported(archive: Archive, spec: ModelSpec, phase: Callable[[str], None
 
     Raises
     ------
-    RequestError : it contains no program, or several, or opening it can run code.
+    RequestError : it contains no program, or several, or opening it can run code, or this torch is
+        too old.
     ModelError : it is damaged, or needs what this torch lacks.
     """
+    check_torch_exports(spec.source)
     phase("import")
     path = places.START / archive.path
     with safe_to_open(path, trusted=spec.trust, source=spec.source) as file:
@@ -73,7 +76,7 @@ def _loaded(opened: Opened) -> Loaded:
     return Loaded(
         tree.root,
         None,
-        note=_note(opened, signature, overall(training), tree.silent, program.graph),
+        notes=(_note(opened, signature, overall(training), tree.silent, program.graph),),
         batch=signature.example(program),
         model=ExportedModel(tree.root, call_places(program.graph, tree.canonical)),
         format="exported",
@@ -103,9 +106,7 @@ def _note(
             f"modules without an operator have no row: {join_names(silent, _SHOWN)} "
             "(never called, or without effect like nn.Identity)"
         )
-    opaque = {
-        str(n.target) for n in graph.nodes if isinstance(n.target, torch._ops.HigherOrderOperator)
-    }
+    opaque = {str(n.target) for n in graph.nodes if isinstance(n.target, HigherOrderOperator)}
     if opaque:
         sentences.append(f"modules called inside {', '.join(sorted(opaque))} have no rows")
     return "; ".join(sentences)

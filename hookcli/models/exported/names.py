@@ -13,6 +13,8 @@ import torch
 from torch import fx
 from torch.export import ExportedProgram
 
+from hookcli.torch_private import OpOverload
+
 _NOTHING = {"to", "contiguous", "type_as"}  # they return their input if nothing has to change
 
 
@@ -43,7 +45,7 @@ def name_inputs(program: ExportedProgram) -> None:
 
 def _first(node: fx.Node) -> fx.Node | None:
     """Return the first argument of an operator if it is a node, else None."""
-    if not isinstance(node.target, torch._ops.OpOverload) or not node.args:
+    if not isinstance(node.target, OpOverload) or not node.args:
         return None
     return node.args[0] if isinstance(node.args[0], fx.Node) else None
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
-import torch
 from torch import fx
 
 from hookcli.models import places
+from hookcli.torch_private import OpOverload
 
 _FRAME = re.compile(r'^[^\S\n]*File "(.+?)", line (\d+), in (.+)$', re.MULTILINE)
 _TORCH = re.compile(r"[/\\](?:site|dist)-packages[/\\]torch[/\\]|[/\\]torch[/\\](?:nn|_\w+)[/\\]")
@@ -64,7 +64,7 @@ def modes(graph: fx.Graph) -> dict[str, bool]:
 
 def _training(node: fx.Node) -> bool | None:
     """Return the mode that an operator was called with, if it depends on the mode; else None."""
-    if not isinstance(node.target, torch._ops.OpOverload):
+    if not isinstance(node.target, OpOverload):
         return None
     name = node.target.overloadpacket.__name__
     if name.endswith("_no_training"):

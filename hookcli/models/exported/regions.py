@@ -17,10 +17,12 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import TensorArgument
 from torch.fx.node import map_arg
 
+from hookcli.torch_private import enter_autocast, exit_autocast, set_grad_enabled
+
 # Marks are functions that torch never removes from a graph, although they have no users.
-GRAD: Any = torch._C._set_grad_enabled
-ENTER_AUTOCAST: Any = torch.amp._enter_autocast  # type: ignore[attr-defined]
-EXIT_AUTOCAST: Any = torch.amp._exit_autocast  # type: ignore[attr-defined]
+GRAD: Any = set_grad_enabled
+ENTER_AUTOCAST: Any = enter_autocast
+EXIT_AUTOCAST: Any = exit_autocast
 _LEAVE = "leave"
 _TRACEPOINT = "_export_tracepoint"
 

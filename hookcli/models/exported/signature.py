@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ConstantArgument, InputKind
-from torch.utils import _pytree as pytree
 
 from hookcli.errors import ModelError
 from hookcli.models.batch import Batch
 from hookcli.models.exported.shape_checker import Checker, Dim, ExpectedInput, Range
+from hookcli.torch_private import pytree
 
 
 class Signature:
@@ -25,7 +25,9 @@ class Signature:
             raise ValueError("the program has no call signature")
         self._in: Any = call.in_spec
         self._out: Any = call.out_spec
-        args, kwargs = self._in.children()
+        # A method since torch 2.10, in which `children_specs` is deprecated.
+        spec = self._in
+        args, kwargs = spec.children() if hasattr(spec, "children") else spec.children_specs
         self._keywords: list[str] = list(kwargs.context)
         self._names = _names(args.num_children, self._keywords, call.forward_arg_names)
         self.expected = _expected_inputs(program, self._in, [*self._names, *self._keywords])

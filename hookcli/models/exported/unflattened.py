@@ -9,6 +9,8 @@ from typing import Any
 from torch import fx, nn
 from torch.export.unflatten import InterpreterModuleDispatcher
 
+from hookcli.models import module_tree
+
 
 @dataclass(slots=True)
 class UnflattenedModule:
@@ -22,11 +24,13 @@ class UnflattenedModule:
     variants: dict[int, nn.Module] = field(default_factory=dict)
     turns: bool = False
     children: list[str] = field(default_factory=list)  # paths
+    noted: str | None = None  # the class of the root as its operators note it
 
     @property
     def type(self) -> str | None:
         """The original class, with its Python module; None if it was never called."""
-        return next((m._ty for m in self.called().values() if getattr(m, "_ty", None)), None)
+        own = (m._ty for m in self.called().values() if getattr(m, "_ty", None))
+        return next(own, self.noted)
 
     def called(self) -> dict[int, Any]:
         """The variants that contain a graph."""
@@ -58,7 +62,8 @@ def number_of(name: str) -> int:
 
 def gather(root: nn.Module) -> dict[str, UnflattenedModule]:
     """Return every module by its path, parents before children, in the original's order."""
-    modules: dict[str, UnflattenedModule] = {"": UnflattenedModule("", {0: root})}
+    noted = None if hasattr(root, "_ty") else _noted_type(root)
+    modules: dict[str, UnflattenedModule] = {"": UnflattenedModule("", {0: root}, noted=noted)}
     todo = [""]
     while todo:
         above = modules[todo.pop(0)]
@@ -73,6 +78,17 @@ def gather(root: nn.Module) -> dict[str, UnflattenedModule]:
                 module.variants.update(enumerate(child._call_modules))
             module.variants.setdefault(number_of(key), child)
     return modules
+
+
+def _noted_type(root: Any) -> str | None:
+    """Return the class of the root, which torch 2.8 stores with every operator only."""
+    for _, module in module_tree.named(root):
+        graph = getattr(module, "graph", None)
+        for node in graph.nodes if isinstance(graph, fx.Graph) else ():
+            for path, kind in (node.meta.get("nn_module_stack") or {}).values():
+                if not path:
+                    return str(kind)
+    return None
 
 
 def _children(above: UnflattenedModule) -> Iterator[tuple[str, nn.Module]]:

@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 from torch.overrides import TorchFunctionMode
 
@@ -22,6 +21,7 @@ from hookcli.models import module_tree
 from hookcli.models.failures import message_of
 from hookcli.models.scripted import is_scripted, lost
 from hookcli.text import first_line
+from hookcli.torch_private import FakeTensor, FakeTensorMode
 
 _MOVES = {torch.Tensor.to, torch.Tensor.cpu, torch.Tensor.cuda}
 _MAX_NESTING = 4
@@ -134,31 +134,42 @@ class Faker:
 
     def module(self, root: nn.Module) -> None:
         """Replace every module's tensors by fake ones: parameters, buffers, plain attributes."""
-        for module, _ in module_tree.modules(root):
-            for table in (module._parameters, module._buffers):
-                for name, tensor in table.items():
-                    if tensor is not None:
-                        table[name] = self.tensor(tensor)  # type: ignore[assignment]
-            if is_scripted(module):
-                continue  # its other attributes are not in Python
-            for name, value in list(vars(module).items()):
-                if name not in {"_parameters", "_buffers", "_modules"}:
-                    changed = self._attribute(value, 0)
-                    if changed is not value:
-                        vars(module)[name] = changed
+        replace_tensors(root, self.tensor)
 
-    def _attribute(self, value: Any, depth: int) -> Any:
-        """Return an attribute's value with fake tensors; lists and dicts are changed in place."""
-        if isinstance(value, torch.Tensor):
-            return self.tensor(value)
-        if depth < _MAX_NESTING:
-            if type(value) is list:
-                value[:] = [self._attribute(v, depth + 1) for v in value]
-            elif type(value) is dict:
-                for key, item in list(value.items()):
-                    value[key] = self._attribute(item, depth + 1)
-            elif type(value) is tuple:
-                items = tuple(self._attribute(v, depth + 1) for v in value)
-                if any(a is not b for a, b in zip(items, value, strict=True)):
-                    return items
-        return value
+    def undo(self, root: nn.Module) -> None:
+        """Put back the tensors that `module` replaced."""
+        originals = {id(self._known[id(tensor)]): tensor for tensor in self._alive}
+        replace_tensors(root, lambda tensor: originals.get(id(tensor), tensor))
+
+
+def replace_tensors(root: nn.Module, change: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    """Replace every module's tensors: parameters, buffers, plain attributes."""
+    for module, _ in module_tree.modules(root):
+        for table in (module._parameters, module._buffers):
+            for name, tensor in table.items():
+                if tensor is not None:
+                    table[name] = change(tensor)  # type: ignore[assignment]
+        if is_scripted(module):
+            continue  # its other attributes are not in Python
+        for name, value in list(vars(module).items()):
+            if name not in {"_parameters", "_buffers", "_modules"}:
+                changed = _attribute(value, change, 0)
+                if changed is not value:
+                    vars(module)[name] = changed
+
+
+def _attribute(value: Any, change: Callable[[torch.Tensor], torch.Tensor], depth: int) -> Any:
+    """Return an attribute's value with other tensors; lists and dicts are changed in place."""
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if depth < _MAX_NESTING:
+        if type(value) is list:
+            value[:] = [_attribute(v, change, depth + 1) for v in value]
+        elif type(value) is dict:
+            for key, item in list(value.items()):
+                value[key] = _attribute(item, change, depth + 1)
+        elif type(value) is tuple:
+            items = tuple(_attribute(v, change, depth + 1) for v in value)
+            if any(a is not b for a, b in zip(items, value, strict=True)):
+                return items
+    return value

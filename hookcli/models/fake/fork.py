@@ -9,12 +9,18 @@ import time
 import warnings
 from collections.abc import Callable
 
+CAN_FORK = hasattr(os, "fork")
+
 
 def in_fork(work: Callable[[], bytes], *, patience: float) -> bytes | None:
     """Run `work` in a copy of this process and return its result; None if it fails or is too slow.
 
+    Windows cannot copy a process: the result is None there.
+
     `patience` is in seconds. The output of `work` is discarded.
     """
+    if not CAN_FORK:
+        return None
     read, write = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # about a fork while threads run

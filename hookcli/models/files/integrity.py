@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import torch
-
 from hookcli.errors import HookcliError, ModelError
 from hookcli.models.failures import text_of
 from hookcli.models.sources.file_errors import damaged_file, newer_format, reason_of
 from hookcli.models.sources.zip_members import check_expansion, unzipped
 from hookcli.sentences import cannot_read
+from hookcli.torch_private import PyTorchFileReader
 
 _OF_FILES = re.compile(
     r"PytorchStreamReader|PyTorch file with version|central directory|file read failed"
@@ -83,7 +82,7 @@ def _check_sums(path: Path, source: str) -> None:
     if bad is not None:
         raise damaged(path, source, ValueError(f"{bad} does not match its checksum"))
     try:
-        torch._C.PyTorchFileReader(str(path))
+        PyTorchFileReader(str(path))
     except Exception as error:  # noqa: BLE001  # its message may contain undecodable bytes
         if _NEWER.search(str(error)):  # the loader reports anything else
             raise damaged(path, source, error) from None

@@ -11,6 +11,7 @@ from torch import nn
 from torch.package.package_importer import PackageImporter
 
 from hookcli.errors import HookcliError, ModelError, RequestError
+from hookcli.interpreters import distribution_of
 from hookcli.models import places
 from hookcli.models.failures import TRACEBACK_HINT, failure_of, missing_module
 from hookcli.models.files.integrity import is_of_file
@@ -63,7 +64,7 @@ def _failed(error: BaseException, archive: Archive, source: str) -> HookcliError
     if missing is not None:
         name = places.without_mangling(missing)
         message = f"{archive.inner} requires {name}, which is neither in the archive nor installed"
-        hint = f"install {name.partition('.')[0]}, or save the archive again with it interned"
+        hint = f"install {distribution_of(name)}, or save the archive again with it interned"
     else:
         message = cannot_open(archive.inner, f"{failure.type}: {failure.message}")
         hint = TRACEBACK_HINT

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from hookcli.errors import HookcliError, ModelError, RequestError
+from hookcli.interpreters import distribution_of
 from hookcli.models import places
 from hookcli.models.failures import TRACEBACK_HINT, failure_of, missing_module
 from hookcli.models.files.integrity import is_of_file
@@ -73,5 +74,5 @@ def _failed(error: BaseException, path: str, source: str) -> HookcliError:
         hint = "save `model.state_dict()` there, then pass the script with `--weights FILE`"
     elif (missing := missing_module(error)) is not None:
         message = f"{path} requires the module '{missing}', which was not found"
-        hint = f"install {missing.partition('.')[0]}, or run hookcli in the folder that contains it"
+        hint = f"install {distribution_of(missing)}, or run hookcli in the folder that contains it"
     return ModelError(message, place=failure.place or source, hint=hint, details=failure.details)

@@ -9,6 +9,7 @@ import torch
 
 from hookcli.errors import HookcliError, RequestError
 from hookcli.models import places
+from hookcli.models.files.missing_library import missing_library
 from hookcli.models.sources.file_errors import damaged_file, file_not_found
 from hookcli.sentences import not_a_file
 from hookcli.text import first_line
@@ -19,7 +20,8 @@ def read_tensors(path: str, place: str, *, device: str = "cpu") -> Any:
 
     Raises
     ------
-    RequestError : the file does not exist, or opening it could run code.
+    RequestError : the file does not exist, or opening it could run code, or the environment of the
+        model lacks the library that reads it.
     ModelError : it is corrupt.
     """
     file = places.START / path
@@ -30,6 +32,8 @@ def read_tensors(path: str, place: str, *, device: str = "cpu") -> Any:
         raise file_not_found(path, place, hint)
     try:
         return _read(file, device)
+    except ModuleNotFoundError as error:
+        raise missing_library(f"reading {path}", error.name or str(error), place) from None
     except Exception as error:  # noqa: BLE001  # a corrupt file may raise anything
         raise _refusal(path, place, str(error).strip() or type(error).__name__) from None
 

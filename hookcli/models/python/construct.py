@@ -10,6 +10,7 @@ from typing import Any
 from torch import nn
 
 from hookcli.errors import ModelError, RequestError
+from hookcli.known_failures import hint_for
 from hookcli.models import places
 from hookcli.models.failures import TRACEBACK_HINT, failure_of
 from hookcli.models.python.importing import import_file
@@ -194,6 +195,6 @@ def _construct(
         raise ModelError(
             f"cannot build {label}: {failure.type}: {failure.message}",
             place=failure.place or source,
-            hint=TRACEBACK_HINT,
+            hint=hint_for(f"{failure.type}: {failure.message}") or TRACEBACK_HINT,
             details=failure.details,
         ) from None

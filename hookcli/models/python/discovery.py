@@ -1,7 +1,8 @@
 """Choose the model in a Python file, when only the file is given.
 
-The choice is a module-level `model`; else a builder function; else the best root class: an
-`nn.Module` class defined in the file that no other class in the file uses.
+The choice is a module-level `model`; else a builder function; else the only other instance that
+the file makes; else the best root class: an `nn.Module` class defined in the file that no other
+class in the file uses.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -20,12 +21,12 @@ from torch import nn
 from hookcli.errors import RequestError
 from hookcli.models.eager import has_forward
 from hookcli.models.python.construct import MODULE_HINT, can_build
+from hookcli.models.python.instances import LOSSES, instances
 from hookcli.sentences import missing_name
 from hookcli.spec.request import Argument
 from hookcli.text import join_or, nearest, try_instead
 
 _BUILDERS = ("build_model", "create_model", "get_model", "make_model")
-_LOSSES = ("Loss", "Criterion", "Metric")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def _rank(kind: type, stem: str, args: tuple[Argument, ...]) -> tuple[bool, bool
     plain = stem.replace("_", "").replace("-", "").lower()
     return (
         kind.__name__.replace("_", "").lower() == plain,
-        not kind.__name__.endswith(_LOSSES),
+        not kind.__name__.endswith(LOSSES),
         can_build(kind, args),
     )
 
@@ -123,9 +124,13 @@ def _several(source: str, names: Sequence[str]) -> RequestError:
 
 
 def discover(
-    module: ModuleType, path: Path, source: str, args: tuple[Argument, ...]
+    module: ModuleType,
+    path: Path,
+    source: str,
+    args: tuple[Argument, ...],
+    trained: Collection[int] = (),
 ) -> ChosenModel:
-    """Choose the model of a file.
+    """Choose the model of a file. `trained` are the ids of parameters that an optimizer changed.
 
     Raises
     ------
@@ -138,6 +143,12 @@ def discover(
         if value is not None and (isinstance(value, nn.Module) or callable(value)):
             return ChosenModel(value, name)
     roots = root_classes(module, path)
+    made = {} if args else instances(module, path, roots, trained)
+    if len(made) == 1:
+        ((name, value),) = made.items()
+        return ChosenModel(value, name, f"chose {name}, which the file creates")
+    if made and (trained or not roots):
+        raise _several(source, list(made))
     if not roots:
         raise RequestError(
             f"{source} defines no model",

@@ -14,10 +14,9 @@ from types import ModuleType
 
 from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
-from hookcli.models.failures import TRACEBACK_HINT, failure_of, is_a, missing_module, text_of
-from hookcli.sentences import cannot_import, no_module
-
-_CODES = (int, str, type(None))  # arguments of sys.exit; the repr of others is the user's code
+from hookcli.models.failures import missing_module
+from hookcli.models.python.import_errors import import_error
+from hookcli.sentences import no_module
 
 
 @contextmanager
@@ -28,26 +27,6 @@ def own_path() -> Iterator[None]:
         yield
     finally:
         sys.path[:] = kept
-
-
-def _failed(what: str, error: BaseException) -> ModelError:
-    failure = failure_of(error, "import")
-    if type(error) is SystemExit and type(error.code) in _CODES:
-        message = f"{what} called sys.exit({error.code!r}) during import"
-        hint = 'put the script\'s code below `if __name__ == "__main__":`'
-    elif is_a(error, SyntaxError):
-        reason = text_of(getattr(error, "msg", "")) if type(error) in places.SYNTAX else ""
-        message, hint = (
-            f"{what} is not valid Python: {reason or failure.message}",
-            "correct the syntax",
-        )
-    elif (missing := missing_module(error)) is not None:
-        message = cannot_import(what, f"{failure.type}: {failure.message}")
-        hint = f"install {missing.partition('.')[0]}, or run hookcli in the model's environment"
-    else:
-        message = cannot_import(what, f"{failure.type}: {failure.message}")
-        hint = TRACEBACK_HINT
-    return ModelError(message, place=failure.place or what, hint=hint, details=failure.details)
 
 
 def _relative_level(tree: ast.Module) -> int:
@@ -142,7 +121,7 @@ def import_file(path: Path) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  # also SystemExit: the model's code failed
-        raise _failed(places.show(str(path)), error) from None
+        raise import_error(places.show(str(path)), error) from None
     if Path(module.__file__ or "").resolve() != path:
         raise ModelError(
             f"{places.show(str(path))} is part of the package '{package[0]}', "
@@ -174,8 +153,8 @@ def import_module(name: str, source: str) -> ModuleType:
                 hint="install it, or write MODEL as `path.py`, `path.py:Net` or "
                 "`package.module:Net`",
             ) from None
-        raise _failed(name, error) from None
+        raise import_error(name, error) from None
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  # also SystemExit
-        raise _failed(name, error) from None
+        raise import_error(name, error) from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import tempfile
 from pathlib import Path
 from typing import IO
@@ -12,7 +11,7 @@ from typing import IO
 import torch
 
 from hookcli.errors import RequestError
-from hookcli.models.fake.fork import in_fork
+from hookcli.models.fake.fork import CAN_FORK, in_fork
 from hookcli.models.sources.file_errors import file_not_found
 
 _PATIENCE = 120.0  # seconds to load one library
@@ -22,7 +21,8 @@ _NAMESPACE = re.compile(r"register the namespace (\w+)")
 def load_libraries(paths: tuple[str, ...], place: str = "libraries") -> None:
     """Load each library that is not loaded yet, so that torch.ops has its operators.
 
-    Each library is first tried in a fork, and refused if it would end the process.
+    Each library is first tried in a fork, where the system has it, and refused if it would end the
+    process.
 
     Raises
     ------
@@ -34,7 +34,8 @@ def load_libraries(paths: tuple[str, ...], place: str = "libraries") -> None:
             continue
         if not Path(real).is_file():
             raise file_not_found(path, place)
-        _try(path, real, place)
+        if CAN_FORK:
+            _try(path, real, place)
         torch.ops.load_library(real)  # type: ignore[no-untyped-call]
 
 
@@ -60,6 +61,8 @@ def _try(path: str, real: str, place: str) -> None:
 
 def _load(real: str, stderr: IO[bytes]) -> bytes:
     """Load it, in the fork; return why it cannot be loaded, or nothing."""
+    import resource  # not on Windows, which has no fork either
+
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.dup2(stderr.fileno(), 2)  # C++ writes there why it ends the process
     try:

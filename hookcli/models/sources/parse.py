@@ -14,7 +14,8 @@ from hookcli.models.sources.file_errors import PYTHON_FILE, TRUST, file_not_foun
 from hookcli.models.sources.model_files import model_files
 from hookcli.models.sources.package_resources import resources
 from hookcli.models.sources.refusals import refusal
-from hookcli.sentences import cannot_read, missing_name, not_a_file
+from hookcli.models.sources.zoo_names import ZooModel, checked_arguments, zoo_model
+from hookcli.sentences import cannot_read, missing_file, missing_name, not_a_file
 from hookcli.spec.request import ModelSpec
 from hookcli.text import join_or, nearest, try_instead
 
@@ -52,9 +53,10 @@ class Archive:
     inner: str | None = None
 
 
-Source: TypeAlias = PythonFile | PythonModule | Archive
+Source: TypeAlias = PythonFile | PythonModule | Archive | ZooModel
 
 _FILE = re.compile(r"(.+?\.py)(?::([A-Za-z_][\w.]*))?")
+_SETTING = re.compile(r"\?(dtype|device|mode|weights|arg|argv|python)=([^&]+)")
 _MODULE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 _ACTS = {  # kinds of archives that run code when they are opened
     "package": "a torch.package archive, which contains Python code that runs when it is opened",
@@ -79,6 +81,9 @@ def parse_source(source: str) -> Source:
 
 
 def _parsed(source: str) -> Source:
+    zoo = zoo_model(source)
+    if zoo is not None:
+        return zoo
     path, after = _split(source)
     if path.is_dir():
         raise _folder(path, source)
@@ -86,6 +91,13 @@ def _parsed(source: str) -> Source:
         module = _MODULE.fullmatch(source)
         if module and _FILE.fullmatch(source) is None:
             return PythonModule(module[1], module[2])
+        if (setting := _SETTING.search(source)) is not None:
+            raise RequestError(
+                missing_file(source),
+                place=source,
+                hint=f"pass `--{setting[1]} {setting[2]}`: only `hookcli diff` accepts settings "
+                "after a question mark",
+            )
         raise _missing(source, path)
     if not path.is_file():
         raise RequestError(
@@ -112,12 +124,15 @@ def _parsed(source: str) -> Source:
 
 
 def check_opening(named: Source, model: ModelSpec) -> None:
-    """Check that an archive may be opened with these settings.
+    """Check that a model may be opened with these settings.
 
     Raises
     ------
-    RequestError : it can run code and is not trusted, or constructor arguments are given.
+    RequestError : it can run code and is not trusted, or constructor arguments are given that it
+        does not accept.
     """
+    if isinstance(named, ZooModel) and model.args:
+        checked_arguments(named, tuple(item.name for item in model.args), model.args[0].place)
     if not isinstance(named, Archive):
         return
     if model.args:
@@ -125,6 +140,12 @@ def check_opening(named: Source, model: ModelSpec) -> None:
             f"{named.path} contains a built model, which accepts no constructor arguments",
             place=model.args[0].place,
             hint="omit the arguments, or pass the Python source",
+        )
+    if model.argv:
+        raise RequestError(
+            f"{named.path} contains a built model, which no script defines",
+            place="--argv",
+            hint="omit `--argv`, or pass the Python source",
         )
     if named.kind in _ACTS and not model.trust:
         raise RequestError(
@@ -137,7 +158,8 @@ def check_opening(named: Source, model: ModelSpec) -> None:
 def code_in(source: str, *, trusted: bool) -> str | None:
     """Describe what MODEL names if running it runs its own code; None if it is data.
 
-    TorchScript files are data, and so are exported programs unless they are trusted.
+    TorchScript files and configurations of Hugging Face models are data, and so are exported
+    programs unless they are trusted. The functions of a library can run anything with arguments.
     """
     try:
         named = parse_source(source)
@@ -147,6 +169,8 @@ def code_in(source: str, *, trusted: bool) -> str | None:
         if named.kind == "exported" and trusted:
             return "a torch.export archive, which --trust allows to run code"
         return _ACTS.get(named.kind, "").partition(",")[0] or None
+    if isinstance(named, ZooModel) and named.library == "hf" and not trusted:
+        return None if named.is_folder else "a model of the hub, which is downloaded"
     return "a Python model"
 
 

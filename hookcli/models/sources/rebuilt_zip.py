@@ -109,9 +109,22 @@ class _Joined(io.RawIOBase):
         segment, start = self._segments[number], self._at - self._starts[number]
         view = memoryview(buffer).cast("B")[: self._starts[number + 1] - self._at]
         if isinstance(segment, Part):
-            count = os.preadv(self._file, [view], segment.offset + start)
+            count = _read_at(self._file, view, segment.offset + start)
         else:
             view[:] = segment[start : start + len(view)]
             count = len(view)
         self._at += count
         return count
+
+
+def _read_at(file: int, view: memoryview, offset: int) -> int:
+    """Fill a buffer from this position of a file, without its cursor where the system can."""
+    if hasattr(os, "preadv"):
+        return os.preadv(file, [view], offset)
+    if hasattr(os, "pread"):  # older macOS
+        data = os.pread(file, len(view), offset)
+    else:  # Windows; the cursor is used nowhere else
+        os.lseek(file, offset, os.SEEK_SET)
+        data = os.read(file, len(view))
+    view[: len(data)] = data
+    return len(data)

@@ -28,7 +28,7 @@ _WHAT: dict[str, tuple[str, str]] = {
     "safetensors": ("a safetensors file: weights without a model", _WEIGHTS),
     "index": (
         "an index of weights in several files",
-        "pass the Python source; join the parts first, because `--weights` accepts one file",
+        _WEIGHTS,
     ),
     "gguf": (
         "a GGUF file: weights for llama.cpp",
@@ -86,7 +86,7 @@ _WHAT: dict[str, tuple[str, str]] = {
     ),
     "pretrained": (
         "a directory of pretrained weights",
-        "write `transformers:AutoModel.from_pretrained --arg {path}`",
+        "write `hf:{path}`, and `--weights {path}` for its weights",
     ),
 }
 

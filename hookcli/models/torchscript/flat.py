@@ -9,6 +9,7 @@ from torch import nn
 from hookcli.models.scripted import OURS
 from hookcli.models.torchscript.graphs import nodes_of
 from hookcli.models.torchscript.sources import place_of
+from hookcli.torch_private import TupleType
 
 _REPORTED = ("TensorType", "ListType", "TupleType")
 
@@ -50,12 +51,11 @@ def report_operators(graph: Any, number: int, first: int) -> list[nn.Module]:
 
 
 def _around(graph: Any, node: Any, owner: Any, numbers: tuple[int, int]) -> None:
-    import torch
 
     values = [value for value in node.inputs() if value.type().kind() in _REPORTED]
     packed = graph.create("prim::TupleConstruct", values, 1)
     packed.insertBefore(node)
-    packed.output().setType(torch._C.TupleType([value.type() for value in values]))
+    packed.output().setType(TupleType([value.type() for value in values]))
     constants = []
     for number in numbers:
         constant = graph.insertConstant(number)

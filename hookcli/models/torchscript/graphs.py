@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from hookcli.models.scripted import OURS
 from hookcli.models.torchscript.operators import SWAPS
+from hookcli.torch_private import TupleType, jit_pass_lint
 
 Path = tuple[int, ...]
 """The position of a replaceable leaf in the values of a site: indices into nested tuples."""
@@ -33,7 +32,7 @@ def instrument(graph: Any, number: int, site: int, *, swaps: bool) -> Leaves:
     first = next(iter(graph.nodes()), graph.return_node())
     owner, *values = graph.inputs()
     packed = _put(graph, "prim::TupleConstruct", values, first, 1)
-    packed.output().setType(torch._C.TupleType([value.type() for value in values]))
+    packed.output().setType(TupleType([value.type() for value in values]))
     _report(graph, "enter", packed.output(), owner, (number, site), first)
     given: list[Path] = []
     for index, value in enumerate(values if swaps else ()):
@@ -48,7 +47,7 @@ def instrument(graph: Any, number: int, site: int, *, swaps: bool) -> Leaves:
         new = _swapped(graph, value, (), returned, end)
         if new is not value:
             end.replaceInput(0, new)
-    torch._C._jit_pass_lint(graph)
+    jit_pass_lint(graph)
     return Leaves(tuple(given), tuple(returned))
 
 

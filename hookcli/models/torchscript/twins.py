@@ -1,4 +1,4 @@
-"""Substitutes for scripted modules of torch's own classes, which have their sizes."""
+"""Substitutes for scripted and quantized modules of torch's own classes, with their sizes."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ from typing import Any
 
 from torch import nn
 
+from hookcli.models.converted.quantized import float_counterpart, is_quantized
 from hookcli.models.scripted import is_scripted, qualified_type, type_of
+from hookcli.torch_private import NormBase
 
 _NN = "torch.nn.modules."
 _TWIN = "_hookcli_twin"
 
 
 def twin_of(module: nn.Module) -> nn.Module:
-    """Return a module of torch's own class with a scripted one's constants; others unchanged.
+    """Return a module of torch's own class with a scripted or quantized one's sizes, or itself.
 
     The substitute has the class and the sizes, and cannot be called. A traced module has no
     constants: its sizes are those of its weights.
     """
     if not is_scripted(module):
-        return module
+        return float_counterpart(module) if is_quantized(module) else module
     known: nn.Module | None = vars(module).get(_TWIN)
     if known is not None:
         return known
@@ -61,7 +63,7 @@ def _of_weights(twin: nn.Module) -> dict[str, Any]:
         case nn.RNNCellBase(), {"weight_ih": (_, into)}:
             return {"input_size": into}
         case (
-            nn.modules.batchnorm._NormBase(),
+            NormBase(),
             ({"weight": (width,)} | {"running_mean": (width,)}),
         ):
             return {"num_features": width}

@@ -13,12 +13,16 @@ from hookcli.report.values import Number
 
 def parameter_rows(recording: Recording) -> tuple[ParameterRow, ...]:
     """Return one row per distinct parameter, with the gradients of the last step."""
-    return tuple(_row(parameter, recording.gradients) for parameter in recording.parameters)
+    steps = recording.gradients
+    numbers = recording.gradient_steps or range(len(steps))
+    return tuple(_row(p, list(zip(numbers, steps, strict=True))) for p in recording.parameters)
 
 
-def _row(parameter: ParameterInfo, steps: list[dict[int, ParameterStep]]) -> ParameterRow:
-    taken = [step[parameter.key] for step in steps if parameter.key in step]
-    last = taken[-1] if taken else None
+def _row(
+    parameter: ParameterInfo, steps: list[tuple[int, dict[int, ParameterStep]]]
+) -> ParameterRow:
+    taken = [(i, step[parameter.key]) for i, step in steps if parameter.key in step]
+    last = taken[-1][1] if taken else None
     return ParameterRow(
         name=parameter.name,
         module_type=parameter.module_type,
@@ -30,7 +34,9 @@ def _row(parameter: ParameterInfo, steps: list[dict[int, ParameterStep]]) -> Par
         stats=None if last is None else figures(last.weight),
         grad=None if last is None else figures(last.grad),
         grad_to_weight=None if last is None else _ratio(last.grad, last.weight),
-        steps=tuple({"grad": figures(step.grad), "status": step.status} for step in taken)
+        steps=tuple(
+            {"step": i, "grad": figures(step.grad), "status": step.status} for i, step in taken
+        )
         if len(steps) > 1
         else (),
         status=None if last is None else last.status,

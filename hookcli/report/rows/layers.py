@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from hookcli.report.memory import CallMemory
 from hookcli.report.recording import (
     CallNote,
     Failure,
@@ -88,17 +89,23 @@ def layer_rows(recording: Recording) -> tuple[LayerRow, ...]:
     by_key = {p.key: p for p in recording.parameters}
     modules = {m.key: m for m in recording.modules}
     sizes: dict[int, _Sizes] = {}
+    by_call = None if recording.memory is None else recording.memory.calls
     rows = []
     for call in sorted(recording.calls, key=lambda note: note.order):
         module = modules.get(call.key)
         if module is not None and call.key not in sizes:
             sizes[call.key] = _sizes(module, by_key)
-        rows.append(_layer_row(call, module, sizes.get(call.key), seen.get(call.order)))
+        memory = by_call.get(call.order, CallMemory()) if by_call is not None else None
+        rows.append(_layer_row(call, module, sizes.get(call.key), seen.get(call.order), memory))
     return tuple(rows)
 
 
 def _layer_row(
-    call: CallNote, module: ModuleInfo | None, sizes: _Sizes | None, seen: CallStatistics | None
+    call: CallNote,
+    module: ModuleInfo | None,
+    sizes: _Sizes | None,
+    seen: CallStatistics | None,
+    memory: CallMemory | None,
 ) -> LayerRow:
     seen = seen or CallStatistics()
     own, below, trainable = call.sizes or (None, None, None)
@@ -131,6 +138,7 @@ def _layer_row(
         stats=seen.whole("output", grad=False),
         recomputed=call.recomputed,
         notes=(*call.notes, *_partial(call.unknown)),
+        memory=memory,
     )
 
 
@@ -208,4 +216,6 @@ def error_row(failure: Failure, modules: Iterable[ModuleInfo]) -> ErrorInfo:
         type=failure.type,
         message=failure.message,
         place=failure.place,
+        hint=failure.hint,
+        hook=failure.hook,
     )

@@ -40,6 +40,8 @@ def _training(recording: Recording) -> tuple[Measurement, ...]:
     fixed = sum(p.nbytes or 0 for p in recording.parameters)
     fixed += sum(b.nbytes for b in recording.buffers)
     rows = [Measurement("saved_for_backward", "", None, training.saved_bytes, "bytes")]
+    if recording.memory is not None:
+        return tuple(rows)  # the report's `memory` has what was measured instead of estimates
     for name, states in _STATES.items():
         total = fixed + training.saved_bytes + training.gradient_bytes * (1 + states)
         rows.append(Measurement("training_memory_estimate", name, None, total, "bytes"))

@@ -5,26 +5,26 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
 from torch import nn
 
-from hookcli.errors import ModelError, NoBatchError, RequestError
+from hookcli.errors import NoBatchError, RequestError
 from hookcli.inputs.declared import declarations
 from hookcli.inputs.materialise import given_batch
-from hookcli.models import module_tree, places
+from hookcli.inputs.split import split_batch
+from hookcli.known_failures import hint_for
+from hookcli.models import module_tree
 from hookcli.models.batch import Batch, forward_signature, map_batch, misfit
-from hookcli.models.failures import failure_of
-from hookcli.models.files.tensors import read_tensors
 from hookcli.models.loaded import Loaded
-from hookcli.models.python.discovery import attribute
-from hookcli.models.python.importing import import_file
 from hookcli.models.scripted import type_of
-from hookcli.models.sources.file_errors import file_not_found
 from hookcli.report.report import Origin
+from hookcli.run.batch.functions import caller, loader_of, take_first
 from hookcli.spec.inferred import Hypothesis
-from hookcli.spec.inputs import FileSpec, FunctionSpec, InputSpec, TensorSpec
+from hookcli.spec.inputs import TensorSpec
+from hookcli.spec.losses import TRAINING_STEP
 from hookcli.spec.request import Spec
 
 _SMALL = 1 << 24  # elements; a batch up to this size has real tensors, so its values are known
@@ -38,6 +38,7 @@ class Candidate:
     name: str
     batch: Batch
     hypothesis: Hypothesis | None = None  # if it was inferred
+    batch_is_shared: bool = False  # the other side of a diff made it, with its target
 
 
 def floating_dtype(root: nn.Module, spec: Spec) -> torch.dtype:
@@ -50,41 +51,6 @@ def floating_dtype(root: nn.Module, spec: Spec) -> torch.dtype:
             if tensor.is_floating_point() and tensor.dtype.itemsize >= 2:
                 return tensor.dtype
     return torch.get_default_dtype()
-
-
-def _call(spec: FunctionSpec, text: str) -> Any:
-    place = f"--input {text}"
-    path = places.START / spec.source
-    if not path.is_file():
-        raise file_not_found(spec.source, place)
-    function = attribute(import_file(path), spec.name, place)
-    if not callable(function):
-        raise RequestError(
-            f"'{spec.name}' is not a function",
-            place=place,
-            hint="name a function without arguments",
-        )
-    try:
-        return function()
-    except Exception as error:  # noqa: BLE001  # the user's code may raise anything
-        failure = failure_of(error, "inputs")
-        raise ModelError(
-            f"{spec.name}() failed: {failure.type}: {failure.message}",
-            place=failure.place or place,
-            hint="write a function without arguments that returns the batch",
-            details=failure.details,
-        ) from None
-
-
-def value_of(input_spec: InputSpec) -> Any:
-    """Return the value of an input that is a file, a function, or a list or mapping of inputs."""
-    if isinstance(input_spec.spec, FunctionSpec):
-        return _call(input_spec.spec, input_spec.text)
-    if isinstance(input_spec.spec, FileSpec):
-        return read_tensors(input_spec.spec.path, input_spec.place)
-    unnamed = replace(input_spec, name=None)  # a list or mapping of inputs from a configuration
-    batch = given_batch((unnamed,), floating=torch.get_default_dtype(), device="cpu", call=_call)
-    return batch.args[0]
 
 
 def _how(root: nn.Module) -> str:
@@ -118,14 +84,20 @@ def given(spec: Spec, root: nn.Module, around: Callable[[], Any]) -> Candidate |
     floating = floating_dtype(root, spec)
 
     def make() -> Batch:
-        return given_batch(spec.inputs, floating=floating, device=spec.run.device, call=_call)
+        return given_batch(
+            spec.inputs,
+            floating=floating,
+            device=spec.run.device,
+            call=caller(spec.run.batch_size),
+            split=partial(split_batch, root),
+        )
 
     if sum(sizes) > _SMALL:
         with around():
             batch = make()
     else:
         batch = make()
-    problem = misfit(root, batch)
+    problem = None if takes_any_batch(spec) else misfit(root, batch)
     if problem is not None and (problem := misfit(root, batch, partly=True)) is None:
         return None  # the missing inputs may be inferred
     if problem is not None:
@@ -143,10 +115,16 @@ def _completed(spec: Spec, root: nn.Module, name: str, batch: Batch) -> Candidat
     if not spec.inputs or signature is None:
         return Candidate("declared", name, batch)
     floating = floating_dtype(root, spec)
-    part = given_batch(spec.inputs, floating=floating, device=spec.run.device, call=_call)
+    part = given_batch(
+        spec.inputs,
+        floating=floating,
+        device=spec.run.device,
+        call=caller(spec.run.batch_size),
+        split=partial(split_batch, root),
+    )
     whole = signature.bind(*batch.args, **batch.kwargs)
     whole.arguments.update(signature.bind_partial(*part.args, **part.kwargs).arguments)
-    return Candidate("given", "--input", Batch(whole.args, whole.kwargs))
+    return Candidate("given", "--input", Batch(whole.args, whole.kwargs, part.target))
 
 
 def candidates(
@@ -161,10 +139,30 @@ def candidates(
     if candidate is not None:
         yield candidate
         return
+    own = _own_loader(spec, root)
+    if own is not None:
+        yield own
     if loaded.batch is not None:
         yield _completed(spec, root, *loaded.batch)
     for declared in declarations(root, loaded.module, drop, batch_size=spec.run.batch_size):
         yield Candidate("declared", declared.name, declared.batch)
+
+
+def takes_any_batch(spec: Spec) -> bool:
+    """Return whether the model's training_step gets the batch, and forward what it passes on."""
+    return spec.run.loss == TRAINING_STEP
+
+
+def _own_loader(spec: Spec, root: nn.Module) -> Candidate | None:
+    """Return the first batch of the model's train_dataloader(), for its training_step."""
+    if not takes_any_batch(spec):
+        return None
+    loader = loader_of(root)
+    if loader is None:
+        return None
+    place = "train_dataloader()"
+    first = take_first(loader, spec.run.batch_size, place, place)
+    return Candidate("declared", f"the model's {place}", split_batch(root, first))
 
 
 def in_dtype(candidate: Candidate, root: nn.Module, spec: Spec) -> Candidate:
@@ -194,10 +192,11 @@ def no_batch(
     `partial` tells that some inputs were given, which every inferred batch kept.
     """
     message = f"{type_of(root)} declares no input and none was given{tried}"
-    hint = _how(root)
+    hint = hint_for(tried) or _how(root)
     if partial:
         message = f"no batch with the given `--input` fits {type_of(root)}{tried}"
-        hint = f"pass `--input` for every argument of forward{forward_signature(root)}"
+        every = f"pass `--input` for every argument of forward{forward_signature(root)}"
+        hint = hint_for(tried) or every
     return NoBatchError(
         message,
         place=source,

@@ -10,16 +10,16 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import (
+
+from hookcli.models.failures import message_of
+from hookcli.models.nested import dtype_name, leaves
+from hookcli.models.torchscript.twins import twin_of
+from hookcli.torch_private import (
     DataDependentOutputException,
     DynamicOutputShapeException,
     UnsupportedFakeTensorException,
     UnsupportedOperatorException,
 )
-
-from hookcli.models.failures import message_of
-from hookcli.models.nested import leaves
-from hookcli.models.torchscript.twins import twin_of
 
 
 class FakeDoubtError(Exception):
@@ -36,14 +36,25 @@ _LIMITS: tuple[type[BaseException], ...] = (
 )
 
 
+_FAKE_TYPE = "<class 'torch._subclasses.fake_tensor.FakeTensor'>"  # what a model's message names
 # The last is from the fake grouped_mm of torch 2.13, which rejects inputs of the real one.
 _WORDS = ("FakeTensor", "meta tensor", "Expected inputs of BF16 type")
 
 
 def is_inconclusive(error: BaseException) -> bool:
     """Whether this error comes from fake tensors rather than from the model."""
-    text = message_of(error)
+    text = message_of(error).replace(_FAKE_TYPE, "")
     return issubclass(type(error), _LIMITS) or any(words in text for words in _WORDS)
+
+
+def _check_dtype(module: Any, args: tuple[Any, ...]) -> None:
+    """Raise FakeDoubtError if a linear layer gets integers, which its fake kernel accepts."""
+    first = args[0] if args else None
+    if type(module) is not nn.Linear or not isinstance(first, torch.Tensor):
+        return
+    integral = not (first.is_floating_point() or first.is_complex())
+    if integral and module.weight.is_floating_point():
+        raise FakeDoubtError(f"expected floats, got {dtype_name(first.dtype)}")
 
 
 class FakeTensorChecks:
@@ -62,6 +73,11 @@ class FakeTensorChecks:
             self._alive.append(fake)
         return fake
 
+    def _bounds_of(self, tensor: torch.Tensor) -> tuple[int, int] | None:
+        """The bounds of a tensor of the batch, or of one that is a view of it."""
+        whole = self._bounds.get(id(tensor))
+        return whole if whole or tensor._base is None else self._bounds.get(id(tensor._base))
+
     def check_output(self, module: Any, output: Any) -> None:
         """Raise FakeDoubtError if a fake kernel returns a tensor and the real one returns None."""
         if isinstance(module, nn.MultiheadAttention) and isinstance(output, tuple):
@@ -72,13 +88,14 @@ class FakeTensorChecks:
     def check(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raise FakeDoubtError if an embedding is called with indices out of its range."""
         module = twin_of(module)
+        _check_dtype(module, args)
         if not isinstance(module, nn.Embedding | nn.EmbeddingBag):
             return
         if type(module).forward not in (nn.Embedding.forward, nn.EmbeddingBag.forward):
             return  # a forward of the user's own may use the table differently
         indices = args[0] if args else kwargs.get("input")
         for _, tensor, _ in leaves(indices):
-            bounds = self._bounds.get(id(tensor))
+            bounds = self._bounds_of(tensor)
             if bounds and (bounds[0] < 0 or bounds[1] >= module.num_embeddings):
                 raise FakeDoubtError(
                     f"indices from {bounds[0]} to {bounds[1]} for {module.num_embeddings} rows"

@@ -16,8 +16,8 @@ from hookcli.models.batch import Batch, forward_signature
 from hookcli.models.fake.fake import Faker
 from hookcli.models.fake.fork import in_fork
 from hookcli.models.model import Model
-from hookcli.run.batch.candidates import value_of
 from hookcli.run.batch.fake_checks import FakeTensorChecks
+from hookcli.run.batch.functions import value_of
 from hookcli.run.batch.outcome import InferenceResult
 from hookcli.run.batch.trials import trier
 from hookcli.run.seeds import seed_all
@@ -40,7 +40,7 @@ def found_with(
     search = infer(
         model,
         spec,
-        value_of,
+        lambda given: value_of(given, spec.run.batch_size),
         floating=floating,
         around=lambda: faker.mode,
         fake=faker.tensor,
@@ -137,6 +137,9 @@ def lines(result: Search) -> tuple[str, ...]:
         trial_lines.append(
             f"trial {i}: {command(trial.hypothesis)} ({trial.why}){where}: {outcome}"
         )
+    if len(result.reasons) > 1:
+        steps = "; then ".join(result.reasons)
+        trial_lines.append(f"inferred: {steps}")
     return tuple(trial_lines)
 
 

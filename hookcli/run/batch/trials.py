@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import nn
 
+from hookcli.inputs.infer.failed_line import failed_line
 from hookcli.inputs.infer.trial import Reached, Trial
 from hookcli.inputs.materialise import make_tensor
+from hookcli.models.converted.compiled import run_eagerly
+from hookcli.models.converted.quantized import is_layer
 from hookcli.models.failures import message_of, type_name
 from hookcli.models.model import Call, Model
-from hookcli.models.nested import argument_leaves, dtype_name
+from hookcli.models.nested import argument_leaves, dtype_name, leaves, shape_of
 from hookcli.models.torchscript.twins import twin_of
 from hookcli.run.batch.fake_checks import FakeDoubtError, FakeTensorChecks, is_inconclusive
 from hookcli.run.neutrality.model_state import room_for_hooks
@@ -29,13 +31,14 @@ class _Watch:
         self._slots = slots
         self.reached: list[Reached] = []
         self.failed: Reached | None = None
+        self.calls = 0
         self._running: dict[int, Reached] = {}
         self._error: BaseException | None = None
         self._doubts = doubts
 
     def enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         module = call.module
-        if not module._modules or isinstance(module, nn.MultiheadAttention):
+        if is_layer(module):
             tensors = [t for _, t, _ in argument_leaves(*batch)]
             note = Reached(
                 twin_of(module),
@@ -45,6 +48,7 @@ class _Watch:
                 tuple(self._slots.get(id(t)) for t in tensors),
             )
             self._running[call.order] = note
+            self.calls += 1
             if len(self.reached) < _KEPT:
                 self.reached.append(note)
         self._doubts.check(module, *batch)
@@ -93,10 +97,11 @@ def trier(
             with (
                 around(),
                 torch.set_grad_enabled(grad),
+                run_eagerly(),
                 room_for_hooks(),
                 model.observe(watch.enter, watch.leave),
             ):
-                model.call(args, kwargs)
+                output = model.call(args, kwargs)
         except Exception as error:  # noqa: BLE001  # the next hypothesis is derived from it
             limit = is_inconclusive(error) and type(error) is not FakeDoubtError
             return Trial(
@@ -107,7 +112,13 @@ def trier(
                 kind=type_name(error),
                 failed=watch.of(error),
                 reached=watch.reached,
+                calls=watch.calls,
+                line=failed_line(error),
             )
-        return Trial(hypothesis, ran=True, reached=watch.reached)
+        shapes = (shape_of(tensor) for _, tensor, _ in leaves(output))
+        outputs = tuple(tuple(size or 0 for size in shape) for shape in shapes)
+        return Trial(
+            hypothesis, ran=True, reached=watch.reached, calls=watch.calls, outputs=outputs
+        )
 
     return attempt

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from hookcli.models import module_tree
 from hookcli.models.bits import sized_storage
+from hookcli.models.fake.dispatch_mode import UncompiledMode
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.models.scripted import OURS, lost
 from hookcli.report.recording import CallNote, Ledger
@@ -22,7 +22,7 @@ from hookcli.run.cost.formulas import flops_of
 _DEVICE: Any = torch.ops.prim.device.default
 
 
-class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class OperatorCounter(UncompiledMode):  # type: ignore[no-untyped-call]
     """Adds each operator's FLOPs to the running call, which `running()` returns, or None.
 
     `parameters` are the ids of tensors whose use is noted in `used`.
@@ -37,10 +37,6 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._running = running
         self._parameters = parameters
         self.used: set[int] = set()  # the ids of `parameters` that were arguments of operators
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # nothing is compiled, and True would import the compiler
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         try:

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import torch
 from torch.utils.flop_counter import flop_registry
+
+from hookcli.torch_private import OpOverload
 
 _Formula = Callable[..., Any]
 
@@ -140,7 +141,7 @@ def _formula_of(func: Any) -> _Formula | int | None:
     if packet in flop_registry:
         registered: _Formula = flop_registry[packet]
         return registered
-    known = isinstance(func, torch._ops.OpOverload) and namespace in _BUILT_IN
+    known = isinstance(func, OpOverload) and namespace in _BUILT_IN
     return 0 if known and (name in _LIGHT or not name.startswith(_HEAVY)) else None
 
 

@@ -12,6 +12,7 @@ import torch
 from hookcli.models.model import Call, Model
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.report.rows.events import number
+from hookcli.run.observe.node_owners import NodeOwners
 from hookcli.run.statistics.sketch import dense
 
 Tensors = dict[str, torch.Tensor]  # by their path: "[0]", ".logits"
@@ -44,6 +45,9 @@ class TensorCapture:
         if call.late:
             self._copy(call.order, "inputs", argument_leaves((), call.late))
         self._copy(call.order, "outputs", leaves(output))
+
+    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
+        """Ignore the graph."""
 
     def gradients(self, model: Model) -> None:
         """Ignore the gradients."""

@@ -11,32 +11,27 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
 from torch import nn
 from torch.nn.parameter import is_lazy
 
 from hookcli.errors import RequestError
-from hookcli.models.batch import Batch, forward_signature, map_batch, misfit
+from hookcli.models.batch import Batch, LossTarget, forward_signature, map_batch, misfit
 from hookcli.models.failures import message_of
 from hookcli.report.findings import Measurement
 from hookcli.report.recording import Recording
-from hookcli.run.batch.candidates import Candidate, floating_dtype
+from hookcli.run.batch.candidates import Candidate, floating_dtype, takes_any_batch
 from hookcli.run.diff.capture import TensorCapture, compare_tensors
 from hookcli.run.diff.sketches import SketchObserver
 from hookcli.run.diff.weights import OWN_WEIGHTS, is_plain, load_matching_weights
 from hookcli.run.observe.observer import Observer
 from hookcli.sentences import cannot_write
+from hookcli.spec.losses import is_function
 from hookcli.spec.request import SideSpec, Spec
 from hookcli.text import first_line
 
 WEIGHTS, EXACT = "weights", "exact"
 _PLAIN = "pass `--input` with tensors and plain values, in tuples, lists and dicts"
 _PARTS = ("inputs", "outputs")
-
-
-def side_of(spec: Spec) -> Side | None:
-    """Return the side that a request is for; None if it is not part of a diff."""
-    return None if spec.side is None else Side(spec, spec.side)
 
 
 class Side:
@@ -74,11 +69,17 @@ class Side:
         if not self._rerun and self._side.name == "a":
             return None
         stored = _read(file, "batch", self._spec.model.source)
-        batch = Batch(tuple(stored["args"]), stored["kwargs"])
+        target = stored["target"]
+        batch = Batch(
+            tuple(stored["args"]),
+            stored["kwargs"],
+            None if target is None else LossTarget(*target),
+            stored["whole"],
+        )
         dtype: torch.dtype = stored["floating"]
         if self._floating != dtype:
             batch = map_batch(batch, lambda t: t.to(self._floating) if t.dtype == dtype else t)
-        problem = misfit(root, batch)
+        problem = None if takes_any_batch(self._spec) else misfit(root, batch)
         if problem is not None:
             raise RequestError(
                 f"{type(root).__name__}.forward does not accept the batch that was made for A: "
@@ -87,7 +88,7 @@ class Side:
                 hint="pass `--input` that both models accept, forward is "
                 f"{forward_signature(root)}",
             )
-        return Candidate(stored["origin"], "A's batch", batch)
+        return Candidate(stored["origin"], "A's batch", batch, batch_is_shared=True)
 
     def observers(self, candidate: Candidate, recording: Recording) -> Sequence[Observer]:
         """Return the observers of a run with this batch.
@@ -97,12 +98,16 @@ class Side:
         if self._capture is not None:
             return (self._capture,)
         if self._side.name == "a":
+            batch = candidate.batch
+            target = batch.target
             self._write(
                 {
                     "origin": candidate.origin,
                     "floating": self._floating,
-                    "args": candidate.batch.args,
-                    "kwargs": candidate.batch.kwargs,
+                    "args": batch.args,
+                    "kwargs": batch.kwargs,
+                    "target": None if target is None else (target.value, target.origin),
+                    "whole": batch.whole if is_function(self._spec.run.loss) else None,
                 },
                 self._folder / "batch.pt",
             )
@@ -127,11 +132,16 @@ class Side:
                 recording.measured.append(Measurement(EXACT, part, number, value, None))
 
     def _save(self, tensors: dict[str, torch.Tensor], file: Path) -> None:
-        """Save tensors for the user as safetensors, or by torch.save if the dtype needs it."""
+        """Save tensors for the user as safetensors, or by torch.save if the dtype needs it.
+
+        So does an environment without safetensors or numpy, which torch does not need.
+        """
         named = {path or "value": tensor.clone() for path, tensor in tensors.items()}
         try:
+            from safetensors.torch import save_file
+
             save_file(named, f"{file}.safetensors")
-        except (KeyError, ValueError, RuntimeError):
+        except (KeyError, ValueError, RuntimeError, ModuleNotFoundError):
             self._write(named, file.with_name(f"{file.name}.pt"))
 
     @property

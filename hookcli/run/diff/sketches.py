@@ -14,6 +14,7 @@ from hookcli.models.model import Call, Model
 from hookcli.models.nested import argument_leaves, leaves
 from hookcli.report.findings import Measurement
 from hookcli.report.rows.events import number
+from hookcli.run.observe.node_owners import NodeOwners
 from hookcli.run.statistics.sketch import Projector
 
 CALL, PARAMETER, BUFFER, GRADIENT = (
@@ -61,6 +62,9 @@ class SketchObserver:
             value["outputs"] = self._all(tensor for _, tensor, _ in leaves(output))
         name = f"<{call.type}>" if call.name is None else call.name
         self._note(CALL, name, call.index, value)
+
+    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
+        """Ignore the graph."""
 
     def gradients(self, model: Model) -> None:
         """Sketch the gradients of the parameters."""

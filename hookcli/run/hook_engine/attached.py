@@ -20,7 +20,7 @@ from hookcli.hooks.context import Context
 from hookcli.hooks.hook import Hook
 from hookcli.hooks.misuse.firings import Runs, fired_otherwise, unfulfilled
 from hookcli.hooks.resolve import Known, Targets, missed, resolve
-from hookcli.models.compiled import is_wrapper, wrappers_around
+from hookcli.models.converted.compiled import is_wrapper, wrappers_around
 from hookcli.models.model import Call, Model
 from hookcli.models.scripted import format_of
 from hookcli.report.recording import HookFinding, Recording
@@ -85,6 +85,9 @@ class AttachedHooks(ContextKeeper):
                     targets = self._targets[i] = resolve(hook.spec, known)
                     wrappers = [is_wrapper(module) for _, module in targets.modules]
                     hook.on_wrappers = bool(wrappers) and all(wrappers)
+                    if not targets.values:
+                        named = [name for name, _ in targets.modules]
+                        hook.targets = (*named, *(info.name for info in targets.parameters))
             except RequestError as problem:
                 problems.append(problem)
         refuse(problems)

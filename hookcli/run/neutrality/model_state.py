@@ -65,7 +65,7 @@ class _Parameters:
             if is_lazy(tensor):
                 self._lazy.append((tensor, type(tensor)))
         named = [(p, names[0]) for p, names, _ in parameters if not is_lazy(p)]
-        self.copied = _fits([p for p, _ in named])
+        self.copied = fits([p for p, _ in named])
         for parameter, name in named:
             self._kept.append(
                 (name, parameter, parameter.grad, parameter.requires_grad, _mark(parameter))
@@ -112,7 +112,7 @@ def _mark(tensor: torch.Tensor) -> _Mark:
     return version, tensor.untyped_storage()._cdata
 
 
-def _fits(tensors: list[torch.Tensor]) -> bool:
+def fits(tensors: list[torch.Tensor]) -> bool:
     """Whether there is memory for copies of these tensors."""
     if any(t.device.type != "cpu" for t in tensors):
         return False

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 
 import torch
 
 from hookcli.models import module_tree
+from hookcli.models.converted.compiled import DISABLED, is_wrapper
 from hookcli.models.model import Call, Model
 from hookcli.report.recording import Recording
 from hookcli.text import join_names
+from hookcli.torch_private import peek_interpreter_stack
 
 _NO_GRAD = "ran under no_grad: it gets no gradient"
 _TRANSFORM = "ran inside a function transform: shapes and hooks are those inside the transform"
@@ -27,7 +28,7 @@ class CallNotes:
 
     def enter(self, call: Call) -> None:
         """Add notes about unusual conditions to a call."""
-        if torch._C._functorch.peek_interpreter_stack() is not None:
+        if peek_interpreter_stack() is not None:
             call.note(_TRANSFORM)
         if not self._backward:
             return
@@ -42,15 +43,8 @@ class CallNotes:
 
 def note_compiled(model: Model, recording: Recording) -> None:
     """Add the warning that compiled modules run eagerly."""
-    if "torch._dynamo" not in sys.modules:
-        return
-    from torch._dynamo import OptimizedModule
-
-    if any(isinstance(module, OptimizedModule) for module, _ in module_tree.modules(model.root)):
-        recording.warnings.append(
-            "torch.compile is disabled in this run: compiled code does not call hooks that were "
-            "attached after compilation"
-        )
+    if any(is_wrapper(module) for module, _ in module_tree.modules(model.root)):
+        recording.warnings.append(DISABLED)
 
 
 def note_bypassed(recording: Recording, used: Iterable[int]) -> None:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.parameter import is_lazy
 
-from hookcli.models import module_tree
 from hookcli.models.bits import same_bits
+from hookcli.models.converted.quantized import quantized_types
 from hookcli.models.model import Model
 from hookcli.models.nested import dtype_name, shape_of
 from hookcli.report.recording import BufferInfo, ParameterInfo, Recording
+from hookcli.torch_private import FakeTensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def _changed(before: _Before | None, tensor: torch.Tensor) -> bool | None:
 def take_inventory(model: Model, recording: Recording, before: Before) -> None:
     """Fill in the recording's modules, parameters and buffers, after the run."""
     recording.modules = model.modules()
-    if any(".quantized." in type(m).__module__ for m, _ in module_tree.modules(model.root)):
+    if quantized_types(model.root):
         recording.warnings.append("parameters packed inside quantized modules are not counted")
     recording.parameters = tuple(
         _parameter(p.tensor, p.name, p.aliases, p.module_type) for p in model.parameters()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import torch
+
 from hookcli.models.model import Call, Model
+from hookcli.run.observe.node_owners import NodeOwners
 
 
 class Observer(Protocol):
@@ -20,6 +23,13 @@ class Observer(Protocol):
 
     def leave(self, call: Call, output: Any, error: BaseException | None) -> None:
         """Handle a call that ended, with its output or the error that it raised."""
+        ...
+
+    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
+        """Handle the graph behind the tensor that backward will start from, before it starts.
+
+        `owners` finds the call that made a node. Saved results of operators can be read.
+        """
         ...
 
     def gradients(self, model: Model) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -20,9 +21,11 @@ from hookcli.run.observe.observer import Observer
 from hookcli.run.observe.recorder import Progress, Recorder
 from hookcli.run.observe.timeline import Timeline
 from hookcli.spec.plan import Plan
+from hookcli.torch_private import next_sequence_nr
 
 if TYPE_CHECKING:
     from hookcli.run.grad_inputs import GradInputs
+    from hookcli.run.observe.memory import MemoryObserver
 
 
 def held_tensors(model: Model) -> list[torch.Tensor]:
@@ -64,6 +67,13 @@ class Observers:
         self._call_notes = CallNotes(model, backward=plan.goes_backward)
         self.timeline = Timeline() if plan.timings else None
         self.wanted = _wanted(model, plan.backward.inputs)
+        self.memory: MemoryObserver | None = None
+        if plan.memory:
+            from hookcli.run.observe.memory import MemoryObserver  # few runs need it
+
+            self.memory = MemoryObserver(
+                recording, self._owners, engine.context, may_doubt=plan.real_if_in_doubt
+            )
         self.counter: OperatorCounter | None = None
         if plan.flops:
             parameters = {id(info.tensor) for info in model.parameters()}
@@ -77,6 +87,8 @@ class Observers:
         """Handle a call that starts."""
         self._owners.enter(call)
         self._call_notes.enter(call)
+        if self.memory is not None:
+            self.memory.enter(call)
         self.recorder.enter(call, batch)
         if self._engine.hooks:
             self._engine.enter(call, batch)
@@ -91,7 +103,9 @@ class Observers:
         """Handle a call that ended."""
         if self.timeline is not None:
             self.timeline.leave(call)
-        self._owners.leave(call, torch._C._autograd._get_sequence_nr())
+        self._owners.leave(call, next_sequence_nr())
+        if self.memory is not None:
+            self.memory.leave(call)
         self.recorder.leave(call, output, error)
         if self._engine.hooks:
             raised = error is not None
@@ -100,6 +114,14 @@ class Observers:
             self.wanted.leave(call, output)
         for observer in self._observers:
             observer.leave(call, output, error)
+
+    def operators(self) -> AbstractContextManager[Any]:
+        """Return the context in which operators are counted and the memory is followed."""
+        stack = ExitStack()
+        for mode in (self.counter, None if self.memory is None else self.memory.live):
+            if mode is not None:
+                stack.enter_context(mode)
+        return stack
 
     def phase(self, name: str) -> None:
         """Handle a phase that begins."""
@@ -111,6 +133,8 @@ class Observers:
     def backward_from(self, start: torch.Tensor) -> None:
         """Attach what observes the backward pass that starts from this tensor."""
         self._engine.before_backward(start)
+        for observer in self._observers:
+            observer.graph(start, self._owners)
         if self.timeline is not None:
             self.timeline.watch(start, self._owners)
 
@@ -127,6 +151,8 @@ class Observers:
             return [*held_tensors(self._model), *inputs]
 
         self._engine.judge(self._recording, alive)
+        if self.memory is not None:
+            self.memory.end(batch)
         if self.timeline is not None:
             self._recording.timings = self.timeline.data()
 

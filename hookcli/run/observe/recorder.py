@@ -7,7 +7,6 @@ from collections.abc import Callable
 from types import GeneratorType
 from typing import Any, Protocol
 
-import torch
 from torch.nn.parameter import is_lazy
 
 from hookcli.hooks.context import Context
@@ -19,6 +18,7 @@ from hookcli.report.recording import BackwardNote, CallNote, EventNote, Ledger, 
 from hookcli.run.batch.fake_checks import FakeTensorChecks
 from hookcli.run.cost.flops import Activations
 from hookcli.run.observe.node_owners import NodeOwners
+from hookcli.torch_private import current_autograd_node
 
 
 class Progress(Protocol):
@@ -137,7 +137,7 @@ class Recorder:
                 return self.running
             if self._clock.phase != "backward":
                 return None
-            node: Any = torch._C._current_autograd_node()
+            node: Any = current_autograd_node()
             order = None if node is None else owners.of(node._sequence_nr())
             return backward.setdefault(order, BackwardNote())
 

@@ -10,49 +10,14 @@ from typing import Any
 import torch
 from torch.nn.parameter import is_lazy
 
-from hookcli.models.bits import once
 from hookcli.models.model import Call, Model
 from hookcli.models.nested import argument_leaves, leaves
+from hookcli.operators.finite import figures
 from hookcli.report.findings import Measurement
 from hookcli.rules.finite import FOUND, SEEN
+from hookcli.run.observe.node_owners import NodeOwners
 
 _MOST = 200  # notes; most of those after the first are its consequences
-_CHUNK = 1 << 24  # elements that are counted at a time
-
-
-def is_finite(tensor: torch.Tensor) -> bool:
-    """Whether the sum is finite: one pass, no copy. It is False too if the sum overflows."""
-    return bool(torch.isfinite(tensor.sum()))
-
-
-def count(tensor: torch.Tensor) -> dict[str, int]:
-    """Return the counts of NaN, inf and -inf. A complex number counts as its worst part."""
-    counts = {"nans": 0, "infs": 0, "minus_infs": 0, "numel": tensor.numel()}
-    for piece in torch.split(tensor.reshape(-1), _CHUNK):
-        if piece.is_complex():
-            nans = torch.isnan(piece)
-            counts["infs"] += int((torch.isinf(piece) & ~nans).sum())
-        else:
-            nans = torch.isnan(piece)
-            counts["infs"] += int(torch.isposinf(piece).sum())
-            counts["minus_infs"] += int(torch.isneginf(piece).sum())
-        counts["nans"] += int(nans.sum())
-    return counts
-
-
-def figures(tensor: torch.Tensor) -> dict[str, int] | None:
-    """Return the counts of a floating-point tensor; None if it has no non-finite values."""
-    plain = tensor.detach()
-    if plain.layout is not torch.strided:
-        plain = plain.coalesce().values() if plain.layout is torch.sparse_coo else plain.values()
-    whole, plain = plain.numel(), once(plain)
-    if plain.dtype.itemsize == 1:
-        plain = plain.float()  # float8 has no sum
-    if is_finite(plain):
-        return None
-    times = whole // max(1, plain.numel())
-    counts = {name: times * number for name, number in count(plain).items()}
-    return counts if counts["nans"] or counts["infs"] or counts["minus_infs"] else None
 
 
 @dataclass(slots=True)
@@ -106,6 +71,9 @@ class Values:
         if call.graded:
             for path, tensor, _ in outputs:
                 self._await(call, path, tensor)
+
+    def graph(self, start: torch.Tensor, owners: NodeOwners) -> None:
+        """Ignore the graph."""
 
     def gradients(self, model: Model) -> None:
         """Check the parameters' gradients of this step; their rows only have the last step."""
@@ -197,8 +165,8 @@ class Values:
         self._made[id(tensor)] = (weakref.ref(tensor), made)
         tensor.register_hook(lambda grad: self._graded(made, grad))  # type: ignore[no-untyped-call]
 
-    def _graded(self, made: _Made, grad: torch.Tensor) -> None:
-        if self._full:
+    def _graded(self, made: _Made, grad: torch.Tensor | None) -> None:
+        if self._full or grad is None:  # a custom Function may return None
             return
         counts = self._look(grad)
         if counts is None:

@@ -11,7 +11,10 @@ from hookcli.spec.checks import CheckSpec
 from hookcli.spec.request import Mode
 
 RUN = "run"  # the run that is reported
-_ON_THEIR_OWN = {"repeat_eval", "repeat_train", "samples", "step", "grown"}
+_ON_THEIR_OWN = {
+    "repeat_eval", "repeat_train", "samples", "step", "grown", "cuts", "unreached", "eval_forward",
+    "update", "overfit", "causality",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,8 @@ def rules_of(checks: Iterable[CheckSpec]) -> dict[str, list[str]]:
     """Return the rules that use each probe's result, in the order of the checks."""
     rules: dict[str, dict[str, None]] = {}
     for check in checks:
+        if check.only_failures:  # it judges what the others required
+            continue
         rule = CATALOGUE[check.rule]
         needed = {need.partition(":")[0] for need in rule.needs(rule.filled(check.options))}
         own = needed & _ON_THEIR_OWN

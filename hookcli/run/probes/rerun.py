@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import random
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 import torch
+from torch.nn.parameter import is_lazy
 
+from hookcli.memory import available
 from hookcli.models import module_tree
 from hookcli.models.batch import Batch, map_batch
-from hookcli.models.bits import once
+from hookcli.models.bits import once, same_bits
 from hookcli.models.model import Model
 from hookcli.models.nested import leaves
-from hookcli.models.python.functions import function_of
-from hookcli.run.loss import Loss, loss_function
+from hookcli.run.losses.criteria import criterion_of
+from hookcli.run.losses.criterion import Loss
 from hookcli.run.neutrality.model_state import ModelState
 from hookcli.run.prepare import set_mode
 from hookcli.run.probes.pass_counts import PassCounts
-from hookcli.run.seeds import generators_kept, seed_all
+from hookcli.run.seeds import ModuleGenerators, generators_kept, seed_all
 from hookcli.spec.plan import Plan
 from hookcli.spec.request import Mode
+from hookcli.torch_private import DisableTorchFunctionSubclass
 
 Outputs: TypeAlias = dict[str, torch.Tensor]  # by path
 
@@ -53,7 +54,7 @@ def copy_of(tensor: torch.Tensor) -> torch.Tensor:
 
     The functions of tensor subclasses are not called.
     """
-    with torch._C.DisableTorchFunctionSubclass():
+    with DisableTorchFunctionSubclass():
         plain = tensor.detach()
         distinct = once(plain)
         return plain.clone() if distinct is plain else distinct.clone().expand_as(plain)
@@ -69,8 +70,10 @@ class Rerun:
         self, model: Model, batch: Batch, plan: Plan, device: str, *, loss: Loss | None = None
     ) -> None:
         self.model, self.plan = model, plan
-        self._loss: Loss | str = plan.loss if loss is None else loss
-        self.batch = batch
+        self._criterion = criterion_of(plan, loss, lambda _: None, values=True)
+        own = plan.loss in {"probe", "sum", "mean"} or plan.loss.startswith("output:")
+        self.loss_is_users = loss is not None or not own  # hookcli's own is no code to follow
+        self.batch = self._running = batch
         self._device = device
         self._careful = False
         self._snapshot: ModelState | None = None
@@ -90,12 +93,16 @@ class Rerun:
 
     def backward(self, output: Any) -> None:
         """Run backward from the plan's loss."""
-        plan = self.plan
+        self.backward_from(self.loss(output))
+
+    def backward_from(self, start: torch.Tensor) -> None:
+        """Run backward from a tensor; if it is no scalar, with a gradient of ones."""
         self._passes = replace(self._passes, backwards=self._passes.backwards + 1)
-        loss = loss_function(
-            self._loss, lambda _: None, seed=plan.seed, values=True, function=function_of
-        )
-        loss(output).backward()  # type: ignore[no-untyped-call]
+        start.backward(torch.ones_like(start))  # type: ignore[no-untyped-call]
+
+    def loss(self, output: Any) -> torch.Tensor:
+        """Return the plan's loss of the output of the forward that ran last."""
+        return self._criterion.loss(output, self._running)
 
     def passes(self) -> PassCounts:
         """Return the forwards and backwards since the last call of this method."""
@@ -118,17 +125,53 @@ class Rerun:
     @contextmanager
     def running(self, mode: Mode, batch: Batch | None = None) -> Iterator[Any]:
         """Yield the output of one forward, and restore the model at the end of the block."""
-        plan = self.plan
-        with self._restored(), torch.set_grad_enabled(plan.grad):
-            if plan.mode != "as-is":  # such a model has only one mode
-                set_mode(self.model, mode)
-            seed_all(plan.seed)
-            inputs = copied(self.batch if batch is None else batch)
-            if self._device != "cpu":
-                inputs = map_batch(inputs, lambda t: t.to(self._device))
-            actual: Mode = "as-is" if plan.mode == "as-is" else mode
-            self._passes = self._passes.and_then(PassCounts(actual, 1))
-            yield self.model.call(inputs.args, inputs.kwargs)
+        with self._restored(), torch.set_grad_enabled(self.plan.grad):
+            self._start(mode)
+            yield self._call(mode, self.batch if batch is None else batch)
+
+    @contextmanager
+    def training(self, mode: Mode) -> Iterator[Callable[[], Any]]:
+        """Yield a function that runs one forward, each from the state that the last one left.
+
+        At the end of the block the model is restored bit by bit, also what an optimizer changed.
+
+        Raises
+        ------
+        MemoryError : there is no memory for a copy of the parameters.
+        """
+        with self._parameters_kept(), self._restored(), torch.enable_grad():
+            self._start(mode)
+            yield lambda: self._call(mode, self.batch)
+
+    def _start(self, mode: Mode) -> None:
+        if self.plan.mode != "as-is":  # such a model has only one mode
+            set_mode(self.model, mode)
+        seed_all(self.plan.seed)
+
+    def _call(self, mode: Mode, batch: Batch) -> Any:
+        inputs = copied(batch)
+        if self._device != "cpu":
+            inputs = map_batch(inputs, lambda t: t.to(self._device))
+        actual: Mode = "as-is" if self.plan.mode == "as-is" else mode
+        self._passes = self._passes.and_then(PassCounts(actual, 1))
+        self._running = inputs
+        return self._criterion.forward(self.model, inputs)
+
+    @contextmanager
+    def _parameters_kept(self) -> Iterator[None]:
+        """Restore the values and gradients of all parameters, which a forward cannot change."""
+        tensors = [info.tensor for info in self.model.parameters() if not is_lazy(info.tensor)]
+        free = available()
+        if free is not None and sum(t.numel() * t.element_size() for t in tensors) > free // 2:
+            raise MemoryError("no memory for a copy of the parameters")
+        copies = [(tensor, tensor.detach().clone()) for tensor in tensors]
+        try:
+            yield
+        finally:
+            for tensor, before in copies:
+                if not same_bits(tensor, before):
+                    tensor.data.copy_(before)
+                tensor.grad = None
 
     @contextmanager
     def _restored(self) -> Iterator[None]:
@@ -136,8 +179,8 @@ class Rerun:
         root = self.model.root
         for info in self.model.parameters():
             info.tensor.grad = None
-        modules = [module for module, _ in module_tree.modules(root)]
-        with _generators(modules), generators_kept():
+        generators = ModuleGenerators(module for module, _ in module_tree.modules(root))
+        with generators_kept(), generators.kept():
             if self.model.state_in_python:
                 snapshot = self._snapshot = self._snapshot or ModelState(root)
                 try:
@@ -151,28 +194,3 @@ class Rerun:
             finally:
                 for tensor, before in copies:
                     tensor.data.copy_(before)
-
-
-_COMMON = {dict, bool, int, float, str, tuple, list, set, type(None), OrderedDict}
-
-
-@contextmanager
-def _generators(modules: list[Any]) -> Iterator[None]:
-    """Restore the states of random generators that are attributes of modules."""
-    torch_generators, python_generators = [], []
-    for module in modules:
-        for value in vars(module).values():
-            kind = type(value)
-            if kind in _COMMON:
-                continue
-            if issubclass(kind, random.Random):
-                python_generators.append((value, value.getstate()))
-            elif isinstance(value, torch.Generator):
-                torch_generators.append((value, value.get_state()))
-    try:
-        yield
-    finally:
-        for generator, state in torch_generators:
-            generator.set_state(state)
-        for python_generator, before in python_generators:
-            python_generator.setstate(before)

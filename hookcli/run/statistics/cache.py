@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from hookcli.torch_private import current_graph_task_id
+
 _LEAST = 4096  # elements; for fewer, computing is as fast as a lookup
 _KEPT = 16  # the number of results that are kept
 
@@ -47,7 +49,7 @@ class StatisticsCache:
         return figures
 
 
-_task = torch._C._current_graph_task_id  # the id of the running backward pass, or -1
+_task = current_graph_task_id  # the id of the running backward pass, or -1
 
 
 def _memory(tensor: torch.Tensor) -> _Alive:

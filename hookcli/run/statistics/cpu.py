@@ -14,20 +14,20 @@ from torch import Tensor
 
 from hookcli.run.statistics.chunks import chunks, pieces
 from hookcli.run.statistics.moments import Elements, Moments, constant
+from hookcli.run.statistics.readable import FLOAT8
 
 _SMALL = 1 << 13  # elements up to which float64 costs no more than float32 with its row sums
 _SERIAL = 1 << 15  # elements up to which torch's operators use one thread
 _FEW = 1 << 14  # elements up to which count_nonzero, which branches, is the fastest
 _BYTES = 1024  # elements per sum: each byte adds up an eighth of them, and does not overflow
-_BLOCK = 1 << 19  # elements per piece if no copy is needed: later passes find it in the cache
+_BLOCK = 1 << 20  # elements per piece if no copy is needed: later passes find it in the cache
 _LONG = 1 << 24  # elements per piece if it is read once: fewer operators are faster
 _ROW = 1024  # float32 sums of a row are exact to 1e-7; the rows are summed in float64
 
 # Dtypes whose values and differences float32 can represent; others are computed in float64.
 _SINGLE = frozenset(
-    {torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e4m3fnuz,
-     torch.float8_e5m2, torch.float8_e5m2fnuz, torch.float8_e8m0fnu, torch.bool, torch.uint8,
-     torch.int8, torch.int16, torch.uint16}
+    {torch.float32, torch.float16, torch.bfloat16, *FLOAT8, torch.bool, torch.uint8, torch.int8,
+     torch.int16, torch.uint16}
 )  # fmt: skip
 
 # Dtypes for which torch computes a norm in float64.

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from hookcli.models.bits import bits_of, parts_of, written
+from hookcli.models.bits import bits_of, memory_of, parts_of, written
 from hookcli.models.model import Model
 from hookcli.models.nested import leaves
 
@@ -17,7 +17,7 @@ def digest(tensor: torch.Tensor) -> str:
     plain = tensor.detach()
     head = f"{plain.dtype} {list(plain.shape)} ".encode()
     try:
-        body = b"".join(bits_of(part).cpu().numpy().tobytes() for part in parts_of(plain))
+        body = b"".join(bytes(memory_of(bits_of(part).cpu())) for part in parts_of(plain))
     except Exception:  # noqa: BLE001  # the user's tensor subclass may raise anything
         body = written(plain).encode("utf-8", "backslashreplace")
     return hashlib.sha256(head + body).hexdigest()[:32]

@@ -7,17 +7,25 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.parameter import Buffer, Parameter, is_lazy
-from torch.utils._python_dispatch import _disable_current_modes
+
+from hookcli.torch_private import (
+    DispatchKey,
+    DispatchKeySet,
+    FakeTensor,
+    disable_current_modes,
+    get_tracing_state,
+    is_functorch_wrapped_tensor,
+    mkldnn,
+)
 
 
-def _everything_between() -> torch._C.DispatchKeySet:
+def _everything_between() -> DispatchKeySet:
     """Return the dispatch keys between an operator and its kernel: autograd, autocast, modes, ….
 
     Excluding all of them at once costs half the time of no_grad alone.
     """
-    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutogradFunctionality)
+    keys = DispatchKeySet(DispatchKey.AutogradFunctionality)
     for name in (
         "AutogradOther", "AutogradNestedTensor", "ADInplaceOrView",
         "AutocastCPU", "AutocastCUDA", "AutocastMPS", "AutocastXPU", "AutocastHPU", "AutocastIPU",
@@ -26,24 +34,27 @@ def _everything_between() -> torch._C.DispatchKeySet:
         "FuncTorchGradWrapper", "FuncTorchVmapMode", "FuncTorchBatched",
         "FuncTorchBatchedDecomposition",
     ):  # fmt: skip
-        keys = keys | torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, name))
+        keys = keys | DispatchKeySet(getattr(DispatchKey, name))
     return keys
 
 
 aside = _everything_between()
 
+# The last is in torch 2.7 and newer.
+_FLOAT8_NAMES = (
+    "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
+)  # fmt: skip
+FLOAT8 = frozenset(getattr(torch, name) for name in _FLOAT8_NAMES if hasattr(torch, name))
+
 _READABLE = frozenset(
-    {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn,
-     torch.float8_e4m3fnuz, torch.float8_e5m2, torch.float8_e5m2fnuz, torch.float8_e8m0fnu,
-     torch.int64, torch.int32, torch.int16, torch.int8, torch.uint64, torch.uint32, torch.uint16,
-     torch.uint8, torch.bool, torch.complex128, torch.complex64, torch.complex32}
+    {torch.float64, torch.float32, torch.float16, torch.bfloat16, *FLOAT8, torch.int64,
+     torch.int32, torch.int16, torch.int8, torch.uint64, torch.uint32, torch.uint16, torch.uint8,
+     torch.bool, torch.complex128, torch.complex64, torch.complex32}
 )  # fmt: skip
 
 # Dtypes for which `coalesce` has no kernel → wider dtypes for which it has one.
 _UNSUMMED = {
-    torch.float8_e4m3fn: torch.float32, torch.float8_e4m3fnuz: torch.float32,
-    torch.float8_e5m2: torch.float32, torch.float8_e5m2fnuz: torch.float32,
-    torch.float8_e8m0fnu: torch.float32, torch.complex32: torch.complex64,
+    **dict.fromkeys(FLOAT8, torch.float32), torch.complex32: torch.complex64,
     torch.uint16: torch.int64, torch.uint32: torch.int64, torch.uint64: torch.int64,
 }  # fmt: skip
 
@@ -55,7 +66,7 @@ def whole(tensor: Tensor) -> Tensor:
     module = sys.modules.get("torch.distributed.tensor")
     if module is None or not isinstance(tensor, module.DTensor):
         return tensor
-    with torch.no_grad(), _disable_current_modes():
+    with torch.no_grad(), disable_current_modes():
         full: Tensor = tensor.full_tensor()
     return full
 
@@ -72,7 +83,7 @@ def readable(tensor: Tensor) -> tuple[Tensor, int] | None:
     if tensor.layout is torch.strided:
         values = _strided(tensor)
         return None if values is None else (values, 0)
-    if tensor.layout is torch._mkldnn:  # type: ignore[attr-defined]
+    if tensor.layout is mkldnn:
         return tensor.to_dense(), 0
     values = _stored(tensor)
     return values, tensor.numel() - values.numel()
@@ -92,9 +103,9 @@ def _holds_values(tensor: Tensor) -> bool:
     return not (
         tensor.device.type == "meta"
         or (tensor.dtype not in _READABLE and not tensor.is_quantized)
-        or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        or is_functorch_wrapped_tensor(tensor)
         # a trace would record our operators as the model's
-        or torch._C._get_tracing_state() is not None
+        or get_tracing_state() is not None
     )
 
 

@@ -24,9 +24,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
 
+from hookcli.models.bits import memory_of
 from hookcli.run.statistics.chunks import chunks
+from hookcli.torch_private import disable_current_modes
 
 WIDTH = 16
 CHUNK = 1 << 15  # elements that are read at a time
@@ -66,7 +67,7 @@ class Projector:
 
     def sketch(self, tensor: torch.Tensor) -> Sketch | None:
         """Return the sketch; None for a tensor without readable elements (fake, meta, batched)."""
-        with torch.no_grad(), _disable_current_modes(), _one_thread():
+        with torch.no_grad(), disable_current_modes(), _one_thread():
             try:
                 return self._sketch(_plain(tensor.detach()))
             except (RuntimeError, NotImplementedError, TypeError):
@@ -78,9 +79,9 @@ class Projector:
         square, nonfinite, position = 0.0, 0, 0
         folded: _Folded | None = None
         for chunk in chunks(tensor, CHUNK):
-            # a copy: the model could not resize a tensor whose memory NumPy uses
+            # a copy: the model could not resize a tensor whose memory is read
             flat = chunk.to("cpu", copy=True).contiguous().view(-1)
-            digest.update(flat.view(torch.uint8).numpy().data)
+            digest.update(memory_of(flat))
             values = flat.double()
             scalar = values.dot(values).item()
             if not scalar < math.inf:  # inf or NaN

@@ -11,13 +11,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
 
 from hookcli.run.statistics.chunks import chunks, compact, pieces
 from hookcli.run.statistics.cpu import quick_norm, quick_norm_of_sum, sum_of_squares
 from hookcli.run.statistics.elements import of_tensor
 from hookcli.run.statistics.moments import Elements, Moments
 from hookcli.run.statistics.readable import aside, dense, readable, whole
+from hookcli.torch_private import (
+    DisableTorchFunction,
+    ExcludeDispatchKeyGuard,
+    disable_current_modes,
+)
 
 _FIGURES = ("norm", "mean", "std", "min", "max", "abs_max")
 
@@ -44,7 +48,7 @@ def statistics(tensor: torch.Tensor) -> dict[str, Any] | None:
     must call this.
     """
     tensor = whole(tensor)
-    with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
+    with DisableTorchFunction(), ExcludeDispatchKeyGuard(aside):
         result = readable(tensor)
         if result is None:
             return None
@@ -58,7 +62,7 @@ def norm_of(tensor: torch.Tensor) -> dict[str, Any] | None:
     If an element is NaN or infinite, all statistics are computed.
     """
     tensor = whole(tensor)
-    with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
+    with DisableTorchFunction(), ExcludeDispatchKeyGuard(aside):
         result = readable(tensor)
         if result is None:
             return None
@@ -81,14 +85,14 @@ def norm_of_sum(tensor: torch.Tensor, other: torch.Tensor) -> dict[str, Any] | N
         type(tensor) is type(other) is torch.Tensor
         and tensor.layout is other.layout is torch.strided
     )
-    with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
+    with DisableTorchFunction(), ExcludeDispatchKeyGuard(aside):
         results = (readable(tensor), readable(other)) if plain else (None, None)
         if results[0] and results[1] and results[0][0].stride() == results[1][0].stride():
             (a, times), (b, _) = compact(results[0][0]), compact(results[1][0])
             norm = quick_norm_of_sum(a, b)
             if norm is not None:
                 return {**_NORM_ALONE, "numel": tensor.numel(), "norm": norm * math.sqrt(times)}
-    with torch.no_grad(), _disable_current_modes():
+    with torch.no_grad(), disable_current_modes():
         return norm_of(tensor + other)
 
 
@@ -160,7 +164,7 @@ def norm_of_change(before: torch.Tensor, after: torch.Tensor) -> float | None:
     layouts and devices may differ. Sparse tensors are made dense first.
     """
     before, after = whole(before), whole(after)
-    with torch._C.DisableTorchFunction(), torch._C._ExcludeDispatchKeyGuard(aside):
+    with DisableTorchFunction(), ExcludeDispatchKeyGuard(aside):
         old, new = dense(before), dense(after)
         if old is None or new is None or old.shape != new.shape:
             return None

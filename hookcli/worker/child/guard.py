@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import os
 import select
@@ -11,9 +10,13 @@ import sys
 import threading
 
 # Imported by name, because a model may replace the functions of `os`.
-from os import _exit, fstat, getpgrp, getpid, killpg, read
-from typing import NoReturn
+from os import _exit, fstat, getpid, read
+from typing import Any, NoReturn
 
+from hookcli.worker.systems import LINUX
+
+_getpgrp: Any = getattr(os, "getpgrp", None)  # not on Windows
+_killpg: Any = getattr(os, "killpg", None)
 _HIGHEST = 4096  # higher descriptors need a larger kernel table in every process
 _SPARE = 8
 _LOWEST_LIMIT = 1000  # frames: Python's default
@@ -22,6 +25,7 @@ _F_SETSIG = 10  # linux/fcntl.h; Python's fcntl has no name for it before 3.11
 
 def move_high(fd: int) -> int:
     """Move a descriptor to a high number, which it returns: daemons close all low descriptors."""
+    import fcntl
     import resource
 
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -50,10 +54,12 @@ def _kernel_kills_group(job_fd: int) -> bool:
     This works even while C code holds the GIL, and needs no thread: Python warns a model that
     forks while a thread runs.
     """
-    if sys.platform != "linux":
+    if not LINUX:
         return False
+    import fcntl  # not on Windows
+
     try:
-        fcntl.fcntl(job_fd, fcntl.F_SETOWN, -getpgrp())
+        fcntl.fcntl(job_fd, fcntl.F_SETOWN, -_getpgrp())
         fcntl.fcntl(job_fd, _F_SETSIG, signal.SIGKILL)
         flags = fcntl.fcntl(job_fd, fcntl.F_GETFL)
         fcntl.fcntl(job_fd, fcntl.F_SETFL, flags | os.O_ASYNC)
@@ -70,11 +76,11 @@ def _wait_for_end(job_fd: int) -> None:
             pass
     except OSError:  # the model closed the descriptor, so the end of the parent cannot be seen
         return
-    killpg(getpgrp(), signal.SIGKILL)
+    _killpg(_getpgrp(), signal.SIGKILL)
 
 
 def collect_garbage_rarely() -> None:
-    """Collect garbage rarely while modules are imported: it takes a quarter of that time."""
+    """Collect garbage rarely while a model is built: it takes a quarter of the time of imports."""
     gc.set_threshold(100_000, 50, 1_000)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import faulthandler
+import gc
 import os
 import signal
 import sys
@@ -21,8 +22,11 @@ from hookcli.errors import (
     trace_of,
 )
 from hookcli.sentences import BUG_HINT, hookcli_failed
+from hookcli.spec.argv import script_argv
 from hookcli.spec.request import Terminal
 from hookcli.worker.child import guard
+from hookcli.worker.child.torch_import import import_torch, placed
+from hookcli.worker.child.user_warnings import show_places_of_user
 from hookcli.worker.last_event import LastEvent, LastEventWriter, is_ours, user_line
 from hookcli.worker.protocol import (
     PIPE_LOST,
@@ -68,17 +72,25 @@ class _Progress:
 
 def _import_run() -> BaseException | None:
     """Import torch and hookcli.run, which takes most of many runs; return the error, if any."""
+    gc.disable()  # to collect garbage would take a tenth of the time
     try:
+        import_torch()
         import hookcli.run.attempt  # noqa: F401
     except BaseException as error:  # noqa: BLE001  # reported as the job's failure
         return error
+    finally:
+        gc.freeze()  # nothing that is imported is garbage: no collection needs to look at it
+        gc.enable()
     return None
 
 
 def _run_job(job: Job, progress: _Progress) -> ReportMessage:
+    from hookcli.models.fake import lazy_compiler
     from hookcli.report.encode import to_json
     from hookcli.run.attempt import Session
 
+    if job.attempt.rank is None:  # process groups ask the compiler to clear its caches
+        lazy_compiler.install(fake=job.attempt.tensors == "fake")
     outcome = Session(job.spec, job.attempt, progress, progress.doing).run()
     text = to_json(outcome.report)
     return ReportMessage(
@@ -114,12 +126,13 @@ def main(job_fd: int, answer_fd: int, event_fd: int, dump_fd: int) -> NoReturn:
         guard.exit_now(0)
     guard.end_with_parent(job_fd)
     job = _with_terminal_moved(job)
-    sys.argv = [job.spec.model.source]
+    sys.argv = script_argv(job.spec.model)
     progress = _Progress(LastEventWriter(event_fd), answer_pipe)
+    show_places_of_user(lambda: progress.last.place or job.spec.model.source)
     message: ReportMessage | FailureMessage
     try:
         if import_error is not None:
-            raise import_error
+            raise placed(import_error, job.spec.run.python)
         message = _run_job(job, progress)
     except BaseException as error:  # noqa: BLE001  # the last resort
         guard.raise_recursion_limit()

@@ -167,11 +167,14 @@ class Screen:
         return forget
 
     def settle(self) -> None:
-        """Copy what the worker has written so far, and erase the line."""
+        """Copy what the worker has written so far, and leave the cursor at the start of a line."""
         with self._lock:
             if self._open:
                 self._copy_output(_MOST_LEFT)
             self._erase()
+            if not self._line_start:
+                self._write(b"\n")
+                self._line_start = True
 
     def close(self) -> None:
         """Settle, and close the pseudo-terminal."""

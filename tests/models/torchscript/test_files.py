@@ -240,11 +240,11 @@ def test_constructor_arguments_are_refused(cli, net):
     assert (result.status, result.error()[1]) == (2, "--arg depth=2")
 
 
-def test_twenty_runs_leave_nothing_behind():
+def test_eight_runs_leave_nothing_behind():
     make, x = NETS["loop"]
     script = loaded(scripted(make()))
     tensors = []
-    for i in range(20):
+    for i in range(8):
         recording = observed(script, x())
         del recording
         script.zero_grad()

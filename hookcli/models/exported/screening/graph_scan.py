@@ -17,10 +17,10 @@ from functools import cache
 from typing import Annotated, Any
 
 import torch
-from torch._export.serde import schema  # private: torch describes the format nowhere else
 
 from hookcli.models.exported.screening.expressions import is_expression
 from hookcli.models.exported.screening.tree_specs import why_tree_acts
+from hookcli.torch_private import HigherOrderOperator, OpOverload, export_schema as schema
 
 _DOTTED_OPERATOR = re.compile(
     r"torch\.ops(?:\.\w+){2,3}|torch\._?sym_\w+|math\.\w+"
@@ -200,7 +200,7 @@ def _calls_operator(parts: list[str]) -> bool:
         value = getattr(value, part, None)
         if value is None:
             return True
-    return isinstance(value, torch._ops.OpOverload | torch._ops.HigherOrderOperator)
+    return isinstance(value, OpOverload | HigherOrderOperator)
 
 
 def _in_spec(text: str) -> Iterator[str]:

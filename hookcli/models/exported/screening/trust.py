@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import torch
-from torch._export.serde import schema  # private: torch describes the format nowhere else
 
 from hookcli.errors import ModelError, RequestError
 from hookcli.models.exported.screening.graph_scan import screened
@@ -30,6 +29,7 @@ from hookcli.models.sources.zip_members import (
     unzipped,
     why_ambiguous,
 )
+from hookcli.torch_private import export_schema as schema
 
 _PROGRAM = "serialized_exported_program.json"  # torch before 2.8: no folder, and other names
 _HEADS = {"archive_format", "archive_version", ".data/version", "byteorder", "version"}

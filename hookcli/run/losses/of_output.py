@@ -1,4 +1,4 @@
-"""The loss: the scalar that backward starts from.
+"""Losses of the output alone: `probe`, `sum`, `mean`, and a part of the output.
 
 The `sum` of a softmax or a LayerNorm has a zero gradient for all weights. The default, `probe`,
 avoids that: it contracts each floating-point output with seeded Gaussian vectors of unit norm, one
@@ -15,8 +15,6 @@ import torch
 from hookcli.errors import ModelError, RequestError
 from hookcli.models.nested import leaves
 
-Loss = Callable[[Any], torch.Tensor]
-
 
 def _graded(output: Any) -> list[tuple[str, torch.Tensor]]:
     """Return the outputs that require grad with their paths, each distinct tensor once."""
@@ -27,7 +25,13 @@ def _graded(output: Any) -> list[tuple[str, torch.Tensor]]:
     return list(tensors.values())
 
 
-def _or_refuse(output: Any) -> list[tuple[str, torch.Tensor]]:
+def graded_or_refuse(output: Any) -> list[tuple[str, torch.Tensor]]:
+    """Return the outputs that require grad with their paths.
+
+    Raises
+    ------
+    ModelError : there is none, so backward cannot start.
+    """
     tensors = _graded(output)
     if tensors:
         return tensors
@@ -35,7 +39,8 @@ def _or_refuse(output: Any) -> list[tuple[str, torch.Tensor]]:
     raise ModelError(
         f"backward cannot start: the output contains {has}",
         place="loss",
-        hint="check whether all parameters are frozen, or forward uses no_grad or detach",
+        hint="check for frozen parameters, detach() and no_grad() in the model, or choose another "
+        "loss: `--loss output:PATH`, `--loss file.py:function`",
     )
 
 
@@ -54,7 +59,7 @@ def probe(output: Any, notes: Callable[[str], None], *, seed: int, values: bool)
     """
     generator = torch.Generator().manual_seed(seed)
     terms = []
-    for path, tensor in _or_refuse(output):
+    for path, tensor in graded_or_refuse(output):
         plain = _strided(tensor)
         if values and plain.numel() and bool(plain.detach().amin() == -torch.inf):
             notes(f"the loss ignores the -inf entries of output{path}")
@@ -91,72 +96,36 @@ def _sum(terms: list[torch.Tensor]) -> torch.Tensor:
     return total
 
 
-def _reduced(output: Any, reduce: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+def reduced(output: Any, reduce: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    """Return the sum of what `reduce` returns of each output, computed in at least float32."""
     terms = []
-    for _, tensor in _or_refuse(output):
+    for _, tensor in graded_or_refuse(output):
         plain = _strided(tensor)
         wide = plain.float() if plain.dtype.itemsize < 4 else plain
         terms.append(reduce(wide))
     return _sum(terms)
 
 
-def _at(output: Any, path: str) -> torch.Tensor:
+def at(output: Any, path: str, place: str) -> torch.Tensor:
+    """Return the tensor at a path of the output.
+
+    Raises
+    ------
+    RequestError : there is none.
+    ModelError : it does not require grad.
+    """
     for leaf_path, tensor, _ in leaves(output):
         if leaf_path in {path, f".{path}"}:
             if not tensor.requires_grad:
                 raise ModelError(
-                    f"the loss output:{path} does not require grad",
-                    place=f"--loss output:{path}",
+                    f"output:{path} does not require grad",
+                    place=place,
                     hint="check whether it is detached or computed under no_grad",
                 )
-            return tensor if tensor.numel() == 1 else tensor.sum()
+            return tensor
     known = ", ".join(path or "(the output itself)" for path, _, _ in leaves(output))
     raise RequestError(
         f"the output has no tensor at '{path}'",
-        place=f"--loss output:{path}",
+        place=place,
         hint=f"choose from {known}" if known else "return a tensor from forward",
     )
-
-
-def loss_function(
-    text: str | Loss,
-    notes: Callable[[str], None],
-    *,
-    seed: int,
-    values: bool,
-    function: Callable[[str, str], Callable[..., Any]],
-) -> Loss:
-    """Return the function from an output to a scalar that `--loss` names, or that was passed.
-
-    `function(reference, place)` loads a function of the user's.
-    """
-    if not isinstance(text, str):
-        return _checked(text, getattr(text, "__name__", "the loss"), "loss")
-    if text == "probe":
-
-        def default(output: Any) -> torch.Tensor:
-            own = own_loss(output)
-            return probe(output, notes, seed=seed, values=values) if own is None else own
-
-        return default
-    if text in {"sum", "mean"}:
-        return lambda output: _reduced(output, getattr(torch, text))
-    if text.startswith("output:"):
-        return lambda output: _at(output, text.removeprefix("output:"))
-    return _checked(function(text, f"--loss {text}"), text, f"--loss {text}")
-
-
-def _checked(function: Callable[..., Any], name: str, place: str) -> Loss:
-    """Return the user's function with a check of what it returns."""
-
-    def checked(output: Any) -> torch.Tensor:
-        loss = function(output)
-        if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
-            raise ModelError(
-                f"{name} must return a tensor of one element that requires grad",
-                place=place,
-                hint="compute the loss from the model's output, the function's argument",
-            )
-        return loss.reshape(())
-
-    return checked

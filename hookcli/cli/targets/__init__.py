@@ -1,0 +1,1 @@
+"""Where formats write that do not write to one file."""

@@ -1,0 +1,264 @@
+"""Causes: which findings they explain, and the sentence that says so.
+
+Each cause takes the findings that no earlier one has explained. The last one takes all that are
+left, and folds those of one cause or rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from hookcli.report.findings import CheckRow, Measurement
+from hookcli.report.path_ends.end_rows import is_in
+from hookcli.report.report import ParameterRow, Report
+from hookcli.rules.grad_exists import IS_ZERO
+from hookcli.rules.gradients.grad_path import advice_of, cause_of, reasons, sentence as reason_of
+from hookcli.rules.select import modules_above, owner
+from hookcli.text import counted, join_names
+
+_NAMED = 2  # further targets that a sentence names
+_BLOCKS = 2  # zero weights that a sentence names
+_ADDED = ("bias", "shift", "offset", "beta")  # parameters that are added: zeros stop nothing
+_SYMPTOMS = ("grad_exists", "uncalled_modules")  # findings that another rule may explain
+_LITTLE = {"unused", "unknown"}  # reasons of missing gradients; other causes say more
+_VERBS = ("ran ", "never ", "got ", "is ", "has ", "returns ")  # messages without a subject
+_QUOTED = re.compile("'([^']+)'")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A report, and the findings that are not explained yet, in the report's order."""
+
+    report: Report
+    rows: tuple[CheckRow, ...]
+
+    def of(self, *rules: str) -> list[CheckRow]:
+        """Return the findings of these rules."""
+        return [row for row in self.rows if row.rule in rules]
+
+    @cached_property
+    def names(self) -> set[str]:
+        """The names of all layers and parameters."""
+        rows = self.report.layers
+        layers = {name for row in rows for name in (row.name, *row.aliases) if name}
+        return layers | {row.name for row in self.report.parameters}
+
+    @cached_property
+    def order(self) -> dict[str, int]:
+        """The position of each parameter in the forward pass: the end of its module's first call.
+
+        Parameters whose module has no call of its own follow the parameter before them.
+        """
+        ends = {row.order: row.order for row in self.report.layers}
+        for row in reversed(self.report.layers):  # a call ends after those that it makes
+            if row.parent in ends:
+                ends[row.parent] = max(ends[row.parent], ends[row.order])
+        called: dict[str, int] = {}
+        for row in self.report.layers:
+            for name in (row.name, *row.aliases):
+                if name is not None:
+                    called.setdefault(name, ends[row.order])
+        positions, last = {}, 0
+        for parameter in self.report.parameters:
+            last = called.get(owner(parameter.name), last)
+            positions[parameter.name] = last
+        return positions
+
+    def below(self, module: str, status: str) -> list[ParameterRow]:
+        """Return the parameters at or below a module whose gradient has this status."""
+        return [
+            row
+            for row in self.report.parameters
+            if row.status == status and module in modules_above(row.name)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A cause with its sentence, and the findings that it explains, the most telling one first."""
+
+    cause: str
+    sentence: str
+    target: str
+    rows: tuple[CheckRow, ...]
+    advice: str | None = None
+    place: str | None = None
+
+
+def lost_gradients(facts: Facts) -> Iterator[Found]:
+    """Yield the reason for each group of parameters that got no gradient, or only zeros.
+
+    A further forward found the operator, or the output that nothing uses.
+    """
+    left = facts.of("grad_path", "grad_exists")
+    for row in reasons(facts.report):
+        if row.value["why"] in _LITTLE:
+            continue
+        explained = [finding for finding in left if _explains(row, finding)]
+        if explained:
+            left = [finding for finding in left if finding not in explained]
+            place = row.value.get("place")
+            yield Found(
+                cause_of(row), reason_of(row), row.target, tuple(explained), advice_of(row), place
+            )
+
+
+def _explains(row: Measurement, finding: CheckRow) -> bool:
+    """Return whether a finding is about the parameters of a reason."""
+    if finding.cause != cause_of(row):
+        return False
+    if finding.rule == "grad_path":
+        return finding.target == row.target
+    parts = row.value["cut_off"]
+    return any(is_in(finding.target, part) or is_in(part, finding.target) for part in parts)
+
+
+def zero_initialization(facts: Facts) -> Iterator[Found]:
+    """Yield the weights that are zero and so pass no gradient to the layers before them.
+
+    A product with a zero weight has a zero derivative with respect to its other factor.
+    """
+    rows = [row for row in facts.of("grad_exists") if facts.below(row.target, "zero")]
+    if not rows:
+        return
+    zero = [row for row in facts.report.parameters if _is_zero_weight(row)]
+    explained, behind = [], set[str]()
+    for row in rows:
+        hidden = facts.below(row.target, "zero")
+        last = max(facts.order[parameter.name] for parameter in hidden)
+        own = {parameter.name for parameter in hidden}
+        blocks = [w for w in zero if facts.order[w.name] >= last and w.name not in own]
+        never = [w for w in zero if w.name in own]
+        if blocks or never:
+            explained.append(row)
+            behind.update(parameter.name for parameter in hidden)
+    if not explained:
+        return
+    weights = [row.name for row in zero]
+    many = counted(len(behind), "parameter")
+    learning = [row for row in zero if row.status == "ok"]
+    named = join_names([f"'{name}'" for name in weights], _BLOCKS)
+    verb = "is" if len(weights) == 1 else "are"
+    if learning:
+        sentence = f"{many} got zero gradients because {named} {verb} zero: a zero initialization"
+        advice = "run `--steps 2`: after one step of the optimizer the gradients must not be zero"
+    else:
+        sentence = (
+            f"{many} got zero gradients because {named} {verb} zero and no gradient changes "
+            f"{'it' if len(weights) == 1 else 'them'}"
+        )
+        advice = "initialize the weights with random numbers, as in `nn.init.kaiming_normal_`"
+        explained += [row for row in facts.rows if row not in explained and _follows_zeros(row)]
+    yield Found("zero_initialization", sentence, owner(weights[0]), tuple(explained), advice)
+
+
+def _is_zero_weight(row: ParameterRow) -> bool:
+    """Return whether this is a weight, not a bias, all of whose elements are zero."""
+    norm = (row.stats or {}).get("norm")
+    added = any(word in row.name.rpartition(".")[2] for word in _ADDED)
+    return norm == 0 and bool(row.numel) and row.requires_grad and not added
+
+
+def _follows_zeros(row: CheckRow) -> bool:
+    """Return whether a finding follows from the zeros that a layer of zero weights returns."""
+    zero = row.rule == "grad_exists" and IS_ZERO in row.message
+    return zero or row.rule in {"dead_units", "all_zero", "low_variance"}
+
+
+def wrong_size(facts: Facts) -> Iterator[Found]:
+    """Yield the values or gradients of a wrong size that others follow from.
+
+    The first of these rules with a finding explains the findings of the rules below it.
+    """
+    for i, (rule, follow) in enumerate(_SIZES):
+        rows = facts.of(rule)
+        if not rows:
+            continue
+        weaker = {name for name, _ in _SIZES[i + 1 :]} | set(follow)
+        explained = [row for row in facts.rows if row.rule in weaker]
+        if "zero" in follow:
+            explained += [row for row in facts.of("grad_exists") if IS_ZERO in row.message]
+        first = rows[0]
+        sentence = _with_target(facts, first)
+        yield Found(first.cause or rule, sentence, first.target, (*rows, *explained))
+        return
+
+
+# From a cause to its consequences. "zero": gradients that are exactly zero.
+_SIZES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("finite", ("zero",)),
+    (
+        "vanishing_gradient",
+        ("zero", "dead_units", "saturated_activation", "all_zero", "low_variance"),
+    ),
+    ("exploding_gradient", ("saturated_activation",)),
+    ("poor_initialization", ("low_variance",)),
+    ("grad_norm", ()),
+)
+
+
+def unused_module(facts: Facts) -> Iterator[Found]:
+    """Yield the modules that never ran, with their parameters, which so get no gradient."""
+    idle = {row.name for row in facts.report.uncalled}
+    never = [row for row in facts.of("uncalled_modules") if row.target in idle]
+    if not never:
+        return
+    targets = {row.target for row in never}
+    without = [
+        row
+        for row in facts.of("grad_exists")
+        if row.target in targets or not targets.isdisjoint(modules_above(row.target))
+    ]
+    many = sum(len(facts.below(target, "none")) for target in targets)
+    names = join_names([f"'{row.target}'" for row in never], 1 + _NAMED)
+    owned = "its" if len(never) == 1 else "their"
+    effect = f", so {owned} {counted(many, 'parameter')} got no gradient" if many else ""
+    yield Found(
+        "uncalled_modules",
+        f"{names} never ran{effect}",
+        never[0].target,
+        (*never, *without),
+        advice=f"call {'it' if len(never) == 1 else 'them'} in forward, or remove "
+        f"{'it' if len(never) == 1 else 'them'} from the constructor",
+    )
+
+
+def any_other(facts: Facts) -> Iterator[Found]:
+    """Yield every other finding, those of one cause together."""
+    groups: dict[tuple[str, bool], list[CheckRow]] = {}
+    for row in facts.rows:
+        zero = row.rule == "grad_exists" and IS_ZERO in row.message
+        groups.setdefault((row.cause or row.rule, zero), []).append(row)
+    for (cause, _), group in groups.items():
+        group.sort(key=lambda row: (row.rule in _SYMPTOMS, row.severity))  # "error" comes first
+        first = group[0]
+        sentence = _with_target(facts, first)
+        others = [
+            f"'{name}'"
+            for name in dict.fromkeys(row.target for row in group if row.rule == first.rule)
+            if name != first.target
+        ]
+        if others:
+            sentence += f"; also {join_names(others, _NAMED)}"
+        yield Found(cause, sentence, first.target, tuple(group))
+
+
+def _with_target(facts: Facts, row: CheckRow) -> str:
+    """Return the message, after the name of its target unless it names a layer itself."""
+    named = set(_QUOTED.findall(row.message))
+    if not row.target or row.target in row.message or named & facts.names:
+        return row.message
+    between = " " if row.message.startswith(_VERBS) else ": "
+    return f"'{row.target}'{between}{row.message}"
+
+
+CAUSES: tuple[Callable[[Facts], Iterator[Found]], ...] = (
+    wrong_size,
+    lost_gradients,
+    zero_initialization,
+    unused_module,
+    any_other,
+)

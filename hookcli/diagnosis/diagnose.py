@@ -1,0 +1,122 @@
+"""Judge a report by the rules that diagnose, and fold the findings that share a cause.
+
+Pure: this runs no model and reads no file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from hookcli.diagnosis.causes import CAUSES, Facts, Found
+from hookcli.report.findings import CheckRow, Diagnosis
+from hookcli.report.report import Report
+from hookcli.rules.catalogue import CATALOGUE
+from hookcli.rules.gradients.grad_path import COPY
+from hookcli.rules.judge import UNUSED, judge_report
+from hookcli.spec.checks import CheckSpec
+
+# The causes that are named first, if several have the same severity. A cause explains those below
+# it more often than the other way round.
+_FIRST = (
+    "finite", "hook_misuse", "hooks_fired", "saturated_activation", "vanishing_gradient",
+    "exploding_gradient", "poor_initialization", "unregistered_parameters",
+    "dead_units",
+)  # fmt: skip
+_LAST = (
+    "other_output",
+    "cut_output",
+    "unused_output",
+    "uncalled_modules",
+    "grad_exists",
+    "zero_initialization",
+    "batch_independent",
+    "grad_norm",
+)  # often intended, or a consequence
+
+_TRAINING = "overfits_one_batch"
+_STOPS = {  # rules whose findings explain that a training fails
+    "finite", "grad_path", "grad_exists", "unregistered_parameters", "dead_units", "all_zero",
+    "low_variance", "saturated_activation", "vanishing_gradient", "exploding_gradient",
+    "double_softmax", "uncalled_modules",
+}  # fmt: skip
+
+
+def with_verdict(report: Report) -> Report:
+    """Return the report with its diagnoses, and the names of the rules that looked for problems.
+
+    Rows of the report's checks count; rules that diagnose and have no row there are judged. An
+    `inspect` has no values, so it has no verdict.
+    """
+    if report.command == "inspect":
+        return report
+    judged = {row.rule for row in report.checks if row.status in {"pass", "fail"}}
+    named = {row.rule for row in report.checks}
+    more = tuple(
+        CheckSpec(rule.name)
+        for rule in CATALOGUE.values()
+        if rule.diagnoses and rule.name not in named
+    )
+    rows = [row for row in report.checks if row.rule != UNUSED]
+    own = {row.rule for row in rows}
+    rows += [row for row in judge_report(report, more).checks if row.rule not in own]
+    judged.update(row.rule for row in rows if row.status in {"pass", "fail"})
+    examined = tuple(name for name in CATALOGUE if name in judged)
+    if not examined:
+        return report
+    return dataclasses.replace(report, diagnoses=_diagnoses(report, rows), examined=examined)
+
+
+def _diagnoses(report: Report, rows: Sequence[CheckRow]) -> tuple[Diagnosis, ...]:
+    left = [row for row in rows if row.status == "fail" and row.cause != COPY]
+    found: list[Found] = []
+    for cause in CAUSES:
+        for item in cause(Facts(report, tuple(left))):
+            explained = {id(row) for row in item.rows}
+            left = [row for row in left if id(row) not in explained]
+            found.append(item)
+    return tuple(_diagnosis(item) for item in sorted(_without_learning(found), key=_rank))
+
+
+def _without_learning(found: list[Found]) -> list[Found]:
+    """Fold a failed training into the first cause that keeps a model from learning."""
+    failed = [item for item in found if item.cause == _TRAINING]
+    causes = [item for item in found if not _STOPS.isdisjoint(row.rule for row in item.rows)]
+    if not failed or not causes:
+        return found
+    first = min(causes, key=_rank)
+    rows = (*first.rows, *(row for item in failed for row in item.rows))
+    folded = dataclasses.replace(first, rows=rows)
+    return [folded if item is first else item for item in found if item not in failed]
+
+
+def _rank(found: Found) -> tuple[int, int]:
+    """Return a sort key, worst first; findings of one rank keep the order of the report."""
+    place = len(_FIRST)
+    if found.cause in _FIRST:
+        place = _FIRST.index(found.cause)
+    elif found.cause in _LAST:
+        place += 1 + _LAST.index(found.cause)
+    return (0 if _severity(found) == "error" else 1, place)
+
+
+def _severity(found: Found) -> str:
+    return min(row.severity for row in found.rows)  # "error" comes before "warning"
+
+
+def _diagnosis(found: Found) -> Diagnosis:
+    first = found.rows[0]
+    advice = found.advice or first.advice
+    if advice is None:
+        rule = CATALOGUE.get(first.rule)
+        advice = None if rule is None else rule.mend
+    return Diagnosis(
+        cause=found.cause,
+        severity="error" if _severity(found) == "error" else "warning",
+        sentence=" ".join(found.sentence.split()),
+        advice=advice,
+        target=found.target,
+        place=found.place or first.place,
+        rules=tuple(dict.fromkeys(row.rule for row in found.rows)),
+        fingerprints=tuple(row.fingerprint for row in found.rows),
+    )

@@ -1,0 +1,1 @@
+"""Event files for TensorBoard: scalars, histograms, the graph of modules and the report as text."""

@@ -1,0 +1,60 @@
+"""Clues in the source of forward: the keys that it looks up, the parts that it unpacks."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+Parts: TypeAlias = "tuple[Parts | str, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How forward uses a parameter. `parts`: the targets of `a, (b, c) = parameter`.
+
+    The use with the name "" tells what holds for all parameters.
+    """
+
+    keys: tuple[str, ...] = ()
+    parts: Parts = ()
+    one_step: bool = False  # forward has a hard-coded `view(1, 1, -1)`
+
+
+@lru_cache(maxsize=8)
+def uses(forward: Callable[..., Any]) -> dict[str, Use]:
+    """Return how forward uses its parameters; empty without its source."""
+    try:
+        source = textwrap.dedent(inspect.getsource(forward))
+        tree = ast.parse(source)
+    except (OSError, TypeError, SyntaxError, ValueError, RecursionError):
+        return {}
+    keys: dict[str, list[str]] = {}
+    parts: dict[str, Parts] = {}
+    steps = False
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
+                keys.setdefault(name, []).append(key)
+            case ast.Call(
+                func=ast.Attribute(attr="view" | "reshape"),
+                args=[ast.Constant(value=1), ast.Constant(value=1), *_],
+            ):
+                steps = True
+            case ast.Assign(targets=[ast.Tuple() as target], value=ast.Name(id=name)):
+                parts.setdefault(name, _parts(target))
+    return {
+        name: Use(tuple(dict.fromkeys(keys.get(name, ()))), parts.get(name, ()), steps)
+        for name in {*keys, *parts, ""}
+    }
+
+
+def _parts(target: ast.Tuple) -> Parts:
+    return tuple(
+        _parts(item) if isinstance(item, ast.Tuple) else getattr(item, "id", "")
+        for item in target.elts
+    )

@@ -1,0 +1,53 @@
+"""Failures of the user's code whose cause is known from their type and message, and their hints."""
+
+from __future__ import annotations
+
+import re
+
+from hookcli.interpreters import distribution_of
+
+_NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
+_NO_CUDA = re.compile(
+    r"Torch not compiled with CUDA enabled|Found no NVIDIA driver|No CUDA GPUs are available"
+    r"|not linked with support for cuda|CUDA driver version is insufficient"
+    r"|when torch\.cuda\.is_available\(\) is False"
+)
+_TWO_DEVICES = re.compile(
+    r"Expected all tensors to be on the same device|found at least two devices"
+)
+_NETWORK = re.compile(
+    r"We couldn't connect to|outgoing traffic has been disabled|cannot reach https?://"
+    r"|offline mode is enabled|OfflineModeIsEnabled|LocalEntryNotFoundError|<urlopen error"
+    r"|Max retries exceeded|name resolution|Name or service not known|Network is unreachable"
+    r"|Failed to establish a new connection|ConnectionError|ConnectTimeout|ConnectError"
+)
+
+_HUB = re.compile(r"hugging ?face|outgoing traffic|[Oo]ffline|LocalEntryNotFound")
+
+
+def missing_package(module: str) -> str:
+    """Return the hint for a module that is not installed."""
+    name = distribution_of(module)
+    return f"install {name} in the environment that runs the model, or pass another with `--python`"
+
+
+def is_network_failure(text: str) -> bool:
+    """Whether an error, as "Type: message", comes from the network: it fails again if repeated."""
+    return _NETWORK.search(text) is not None
+
+
+def hint_for(error: str) -> str | None:
+    """Return what to do about an error, as "Type: message"; None if its cause is not known."""
+    if match := _NO_MODULE.search(error):
+        return missing_package(match[1])
+    if _NO_CUDA.search(error):
+        return "replace `.cuda()` by `.to(x.device)`, and use `--device cuda` where there is a GPU"
+    if _TWO_DEVICES.search(error):
+        return "create tensors on the device of the inputs, or move the model with `--device`"
+    if is_network_failure(error):
+        if _HUB.search(error):
+            return (
+                "fetch the files first, and set HF_HUB_OFFLINE=1 to use only the cache of the hub"
+            )
+        return "fetch the files where there is a network, and load them from disk"
+    return None

@@ -1,0 +1,1 @@
+"""Models that libraries build by name, without weights: transformers, timm, torchvision."""

@@ -1,0 +1,87 @@
+"""`torchvision:NAME`: a registered model of torchvision, without weights, and a batch for it.
+
+The size of the batch is the one that the transforms of the model's published weights produce. No
+weights are downloaded: their descriptions are part of torchvision.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import torch
+
+from hookcli.errors import RequestError
+from hookcli.models.batch import Batch
+from hookcli.models.zoo.choice import ZooChoice, library
+from hookcli.sentences import unknown
+from hookcli.spec.request import Argument
+from hookcli.text import closest, try_instead
+
+_LIST = "run `python -c 'import torchvision; print(torchvision.models.list_models())'`"
+_SIDE, _FRAMES = 224, 16  # if the weights do not tell
+_WEIGHTS = ("weights", "weights_backbone")  # the latter's default downloads a backbone
+
+
+def torchvision_choice(name: str, args: tuple[Argument, ...], source: str) -> ZooChoice:
+    """Return the model of this name, such as "resnet18" or "maskrcnn_resnet50_fpn".
+
+    Raises
+    ------
+    RequestError : torchvision is not installed, or does not know the name.
+    ModelError : torchvision cannot be imported.
+    """
+    models: Any = library("torchvision", source).models
+    names = models.list_models()
+    if name not in names:
+        near = closest(name, names, 3)
+        raise RequestError(
+            unknown("model of torchvision", name),
+            place=source,
+            hint=try_instead([f"torchvision:{other}" for other in near], _LIST),
+            instead=[f"torchvision:{other}" for other in near],
+        )
+    builder = models.get_model_builder(name)
+    accepted = inspect.signature(builder).parameters
+    without = {key: None for key in _WEIGHTS if key in accepted}
+    kind = builder.__module__.split(".")[2:3]
+    # Larger sizes are those of weights that were fine-tuned in a model of that size.
+    weights = min(models.get_model_weights(name), key=_size, default=None)
+
+    def batch(samples: int) -> tuple[str, Batch]:
+        return "torchvision's own size", _batch(kind, weights, samples)
+
+    return ZooChoice(partial(builder, **without), name, args, batch=batch)
+
+
+def _batch(kind: list[str], weights: Any, samples: int) -> Batch:
+    """Return a batch for a model of this kind, the name of torchvision's folder."""
+    height, width = _size(weights)
+    if kind == ["detection"]:
+        return Batch(([torch.rand(3, height, width) for _ in range(samples)],))
+    if kind == ["optical_flow"]:
+        return Batch(tuple(torch.rand(samples, 3, height, width) for _ in range(2)))
+    if kind == ["video"]:
+        frames = max(_FRAMES, _meta(weights).get("min_temporal_size", 1))
+        return Batch((torch.rand(samples, 3, frames, height, width),))
+    return Batch((torch.rand(samples, 3, height, width),))
+
+
+def _meta(weights: Any) -> Mapping[str, Any]:
+    meta = getattr(weights, "meta", None)
+    return meta if isinstance(meta, Mapping) else {}
+
+
+def _size(weights: Any) -> tuple[int, int]:
+    """Return the height and width that the transforms produce; the smallest if they keep it."""
+    transforms = getattr(weights, "transforms", None)
+    given = getattr(transforms, "keywords", {})  # a partial of a class
+    size = given.get("crop_size") or given.get("resize_size")
+    if size is None:
+        least = _meta(weights).get("min_size")
+        size = [max(side, _SIDE) for side in least] if isinstance(least, list | tuple) else _SIDE
+    if isinstance(size, int):
+        return size, size
+    return int(size[0]), int(size[-1])

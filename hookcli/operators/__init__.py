@@ -1,0 +1,1 @@
+"""Operators of a run: their names, what they got, and why a result is not finite."""

@@ -1,0 +1,1 @@
+"""The types of measurements, which a saved report must have."""

@@ -1,0 +1,164 @@
+"""The types of the measurements that rules about training need, by probe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typing_extensions import NotRequired, TypedDict
+
+from hookcli.report.values import Number
+
+
+class FailedMeasurement(TypedDict):
+    """The error that prevented a measurement."""
+
+    error: str
+    place: NotRequired[str | None]
+
+
+class NotMeasured(TypedDict):
+    """The reason why nothing was measured."""
+
+    why: str
+
+
+class LossTerm(TypedDict):
+    """One term of the loss, and its value for a guess, per target."""
+
+    loss: Number
+    chance: Number
+    random: Number
+    spread: Number
+    targets: int
+    classes: int | None
+    kind: str
+
+
+class LossInput(TypedDict):
+    """What a loss gets instead of what it requires, and the module that made it."""
+
+    loss: str
+    gets: str
+    classes: int | None
+    module: str | None
+    place: str | None
+
+
+class ActiveDropout(TypedDict):
+    """A function that dropped values in eval mode, and the call that it ran in."""
+
+    function: str
+    p: float
+    name: str | None
+    module: str | None
+    place: str | None
+
+
+class EvalForward(TypedDict):
+    """What a forward in eval mode changed, of how many tensors, and the dropout that was active."""
+
+    buffers: list[str]
+    parameters: list[str]
+    tensors: int
+    dropout: list[ActiveDropout]
+
+
+class OverfitOptions(TypedDict):
+    """The options of the rule overfits_one_batch."""
+
+    steps: int
+    drop: float
+    lr: float | None
+
+
+class Overfit(TypedDict):
+    """The losses of a training on one batch: before each step, and the last one."""
+
+    steps: int
+    drop: float
+    optimizer: str
+    lr: float | None
+    losses: list[Number]
+    options: OverfitOptions
+
+
+class CausalityOptions(TypedDict):
+    """The options of the rule causal."""
+
+    dim: int
+    input: str | None
+    output: str | None
+
+
+class Causality(TypedDict):
+    """How much an output at a time changes if later inputs are replaced."""
+
+    dim: int
+    size: int
+    relative: Number
+    output: str
+    time: int
+    dtype: str
+    inputs: list[str]
+    outputs: list[str]
+    options: CausalityOptions
+
+
+class ClippingHook(TypedDict):
+    """A hook whose action clips, by its index."""
+
+    hook: int
+    action: str
+    limit: str
+    place: str
+
+
+class Update(TypedDict):
+    """The 2-norms of a parameter and of its change in a step; `graded` if it got a gradient."""
+
+    weight: Number
+    change: Number
+    graded: bool
+
+
+class Stepped(TypedDict):
+    """The optimizer of a step."""
+
+    optimizer: str
+    lr: float | None
+
+
+InOneMemory = TypedDict("InOneMemory", {"with": list[str]})  # the other parameters in its memory
+
+
+class TiedEmbeddings(TypedDict):
+    """Whether the embeddings are tied that a configuration ties; `alike` if their shapes agree."""
+
+    setting: str
+    input: str
+    output: str
+    tied: bool
+    alike: bool
+
+
+class Unregistered(TypedDict):
+    """Parameters in the graph that the model does not have; `kind` is how it keeps them, if so."""
+
+    kind: str
+    count: int
+
+
+TRAINING: dict[str, Any] = {
+    "loss_terms": LossTerm,
+    "loss_inputs": LossInput,
+    "eval_forward": NotMeasured | FailedMeasurement | EvalForward,
+    "overfit": NotMeasured | FailedMeasurement | Overfit,
+    "clipping": ClippingHook,
+    "unregistered": Unregistered,
+    "causality": NotMeasured | FailedMeasurement | Causality,
+}
+# The types of a measurement of a parameter, and of one without a target.
+BY_PARAMETER: dict[str, tuple[Any, Any]] = {
+    "update": (Update, NotMeasured | FailedMeasurement | Stepped),
+    "shared_memory": (InOneMemory, TiedEmbeddings),
+}

@@ -1,0 +1,1 @@
+"""Rules about gradients: whether they reach every layer, and with which size."""

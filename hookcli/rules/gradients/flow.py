@@ -1,0 +1,176 @@
+"""`vanishing_gradient` and `exploding_gradient`: the gradient changes by decades over the depth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from hookcli.report.report import Report
+from hookcli.rules.gradients.profile import Profile, profiles
+from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, RuleOption, passed, skipped
+from hookcli.rules.select import places
+from hookcli.text import counted
+
+_LEAST = 4  # layers: a trend over fewer means nothing
+_STEADY = 0.9  # share of steps; in healthy models at most 0.8, over six layers
+_SMALLEST = {"float32": 2.0**-126, "bfloat16": 2.0**-126, "float64": 2.0**-1022}  # normal numbers
+_SQUASH = {"Sigmoid", "Tanh", "Softmax", "Softsign", "LogSigmoid", "Hardtanh", "Hardsigmoid"}
+_VANISHING, _EXPLODING = "vanishing_gradient", "exploding_gradient"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2g}"
+
+
+def _between(report: Report, names: tuple[str, ...]) -> str:
+    """Return the activation that most calls between these layers have, as "49 Sigmoid", or ""."""
+    orders = [row.order for row in report.layers if row.name in set(names)]
+    if not orders:
+        return ""
+    kinds = Counter(
+        row.type
+        for row in report.layers
+        if row.type in _SQUASH and min(orders) < row.order < max(orders)
+    )
+    if not kinds:
+        return ""
+    kind, count = kinds.most_common(1)[0]
+    return f"{count:,} {kind}" if count >= len(names) // 2 else ""
+
+
+def _judge(report: Report, options: Options, *, falls: bool) -> Iterator[RuleFinding]:
+    if all(row.status is None for row in report.parameters):
+        yield skipped(NO_BACKWARD)
+        return
+    if report.run.tensors == "fake":
+        yield skipped("fake tensors have no values")
+        return
+    long = [profile for profile in profiles(report) if len(profile.sizes) >= _LEAST]
+    if not long:
+        yield skipped(f"fewer than {_LEAST} layers have weights with a gradient")
+        return
+    for profile in long:
+        if (finding := _finding(report, profile, options, falls=falls)) is not None:
+            yield finding
+            return
+    ratio = min(profile.fall * (1 if falls else -1) for profile in long)
+    yield passed(
+        f"{counted(len(long[0].sizes), 'layer')} have gradients of similar size",
+        value=float(f"{10**-ratio if falls else 10**ratio:.3g}"),
+        limit=options["ratio"],
+    )
+
+
+def _finding(
+    report: Report, profile: Profile, options: Options, *, falls: bool
+) -> RuleFinding | None:
+    sign = 1 if falls else -1
+    ratio = 10.0**-profile.fall
+    beyond = ratio < options["ratio"] if falls else ratio > options["ratio"]
+    if not beyond or sign * profile.trend < options["trend"]:
+        return None
+    if profile.what == "biases" and profile.steady < _STEADY:
+        return None
+    start = profile.start(falls=falls)
+    extreme = min(range(start + 1), key=lambda i: sign * profile.logs[i])
+    name, end = profile.names[extreme], profile.names[start]
+    what = "gradient" if profile.what == "weights" else "gradient of the outputs"
+    kinds = _between(report, profile.names[: start + 1])
+    through = f" through {kinds} layers" if kinds else ""
+    verb, change = ("vanishes", "falls") if falls else ("explodes", "grows")
+    sizes = (
+        f"from {_number(profile.sizes[start])} at '{end}' to {_number(profile.sizes[extreme])} at "
+        f"'{name}'"
+    )
+    factor = _number(profile.per_layer(extreme, start))
+    message = (
+        f"the {what} {verb} towards the input: its size {change} {sizes}, by a factor of {factor} "
+        f"per layer{through}"
+    )
+    smallest = _smallest(report, name)
+    if falls and 0 < profile.sizes[extreme] < smallest:
+        message += f"; numbers below {_number(smallest)} lose precision"
+    elif falls and profile.sizes[extreme] == 0:
+        message += "; it is too small for its dtype"
+    rule = _VANISHING if falls else _EXPLODING
+    return RuleFinding(
+        "fail",
+        name,
+        rule,
+        message,
+        value=float(f"{ratio:.3g}"),
+        limit=options["ratio"],
+        place=places(report).get(name),
+        advice=_advice(kinds, falls=falls),
+    )
+
+
+def _smallest(report: Report, module: str) -> float:
+    """Return the smallest normal number of the dtype of a module's parameters."""
+    for row in report.parameters:
+        if row.name.rpartition(".")[0] == module:
+            return _SMALLEST.get(row.dtype, 0.0)
+    return 0.0
+
+
+def _advice(kinds: str, *, falls: bool) -> str:
+    if kinds:
+        return "use ReLU or GELU between layers, or add residual connections and normalization"
+    if falls:
+        return (
+            "initialize the weights for the activation, as in `nn.init.kaiming_normal_`, or add "
+            "normalization or residual connections"
+        )
+    return "initialize with smaller weights, add normalization, or clip the gradients"
+
+
+def _options(ratio: float, what: str) -> tuple[RuleOption, ...]:
+    return (
+        RuleOption("ratio", "number", what, ratio),
+        RuleOption("trend", "number", "least rank correlation of size and depth, 0 to 1", 0.7),
+    )
+
+
+_COMPUTES = (
+    "For each layer with a weight of two or more dimensions (embedding tables aside), in the order "
+    "of the forward pass, takes the root mean square of the weight's gradient, and likewise of the "
+    "biases' gradients. {} if the median over the first quarter of the layers is {} `ratio` times "
+    "that over the last quarter, and size and depth have a rank correlation (Spearman's) of at "
+    "least `trend`. At least 4 layers are needed. The ratio does not depend on the loss."
+)
+
+VANISHING = Rule(
+    name=_VANISHING,
+    severity="warning",
+    diagnoses=True,
+    looks_at="gradients",
+    says="gradients do not become smaller from layer to layer towards the input",
+    computes=_COMPUTES.format("Fails", "below"),
+    formula="median(rms(grad), first quarter) / median(rms(grad), last quarter) >= ratio",
+    source="Hochreiter 1991; Glorot & Bengio 2010; smdebug VanishingGradient",
+    fails="fifty layers of nn.Linear and nn.Sigmoid: each sigmoid multiplies the gradient by at "
+    "most 0.25",
+    mend="use ReLU or GELU, an initialization for the activation, normalization layers, or "
+    "residual connections",
+    example="{rule: vanishing_gradient, ratio: 1e-3}",
+    options=_options(1e-3, "least ratio of the first layers' gradients to the last layers'"),
+    needs=lambda options: ("backward",),
+    judge=lambda report, options: _judge(report, options, falls=True),
+)
+
+EXPLODING = Rule(
+    name=_EXPLODING,
+    severity="warning",
+    diagnoses=True,
+    looks_at="gradients",
+    says="gradients do not become larger from layer to layer towards the input",
+    computes=_COMPUTES.format("Fails", "above"),
+    formula="median(rms(grad), first quarter) / median(rms(grad), last quarter) <= ratio",
+    source="Bengio et al. 1994; smdebug ExplodingTensor",
+    fails="a recurrent or deep network without normalization whose weights are too large",
+    mend="use smaller initial weights or normalization layers, or clip the gradient's norm",
+    example="{rule: exploding_gradient, ratio: 1e3}",
+    options=_options(1e4, "largest ratio of the first layers' gradients to the last layers'"),
+    needs=lambda options: ("backward",),
+    judge=lambda report, options: _judge(report, options, falls=False),
+)

@@ -1,0 +1,159 @@
+"""`grad_norm` and `grad_to_weight`: the norm of gradients is within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hookcli.report.report import ParameterRow, Report
+from hookcli.report.values import Number
+from hookcli.rules.rule import (
+    NO_BACKWARD,
+    Options,
+    Rule,
+    RuleFinding,
+    RuleOption,
+    no_match,
+    passed,
+    skipped,
+)
+from hookcli.rules.select import owner, parameters_at, places
+from hookcli.text import counted
+
+_LEAST_NORM, _LARGEST_NORM = 1e-7, 1e8  # healthy models are within 0.9 and 3e5, with `probe`
+_LEAST_RATIO, _LARGEST_RATIO = 1e-8, 10
+
+
+def _outside(value: Number | None, options: Options) -> tuple[str, float] | None:
+    """Return the word and the limit of a value outside the limits; None inside, or if unknown."""
+    if not isinstance(value, int | float):
+        return None
+    if value < options["min"]:
+        return "below", options["min"]
+    return ("above", options["max"]) if value > options["max"] else None
+
+
+def _finding(
+    what: str, target: str, value: Number | None, options: Options, place: str | None
+) -> RuleFinding | None:
+    outside = _outside(value, options)
+    if outside is None:
+        return None
+    word, limit = outside
+    advice = (
+        "use a smaller learning rate, or clip the norm with `torch.nn.utils.clip_grad_norm_`"
+        if word == "above"
+        else "check the scale of the loss, the initialization and the activations"
+    )
+    message = f"{what} is {word} {limit:g}"
+    return RuleFinding("fail", target, word, message, value, limit, place, advice=advice)
+
+
+def _unjudged(report: Report) -> RuleFinding | None:
+    """Return why no norm can be judged; None if they can."""
+    if all(row.status is None for row in report.parameters):
+        return skipped(NO_BACKWARD)
+    return None
+
+
+def _total(report: Report, options: Options) -> Iterator[RuleFinding]:
+    total = report.totals.grad_norm
+    if total is None:
+        yield skipped("no parameter got a gradient")
+        return
+    found = _finding("the norm over all gradients", "", total, options, None)
+    yield found or passed("the norm over all gradients is within the limits", value=total)
+
+
+def _each(report: Report, options: Options, rule: str) -> Iterator[RuleFinding]:
+    """Judge each parameter whose gradient is not zero: `grad_exists` finds those that are."""
+    rows = list(parameters_at(report, options["at"]))
+    if not rows:
+        yield no_match("parameter", options["at"])
+        return
+    judged = [row for row in rows if row.status == "ok"]
+    where, count = places(report), 0
+    for row in judged:
+        what, value = _MEASURES[rule](row)
+        place = where.get(owner(row.name))
+        found = _finding(what, row.name, value, options, place)
+        if found is not None:
+            count += 1
+            yield found
+    if not count:
+        yield passed(f"{counted(len(judged), 'parameter')} within the limits")
+
+
+def _norm(row: ParameterRow) -> tuple[str, Number | None]:
+    return "the gradient's norm", (row.grad or {}).get("norm")
+
+
+def _ratio(row: ParameterRow) -> tuple[str, Number | None]:
+    """Return the ratio; None if the weight is zero, as many biases are at the start."""
+    zero = not (row.stats or {}).get("norm")
+    return "the ratio of the gradient's norm to the weight's norm", (
+        None if zero else row.grad_to_weight
+    )
+
+
+_MEASURES = {"grad_norm": _norm, "grad_to_weight": _ratio}
+
+
+def _judge_norm(report: Report, options: Options) -> Iterator[RuleFinding]:
+    if (reason := _unjudged(report)) is not None:
+        yield reason
+    elif options["at"] is None:
+        yield from _total(report, options)
+    else:
+        yield from _each(report, options, "grad_norm")
+
+
+def _judge_ratio(report: Report, options: Options) -> Iterator[RuleFinding]:
+    if (reason := _unjudged(report)) is not None:
+        yield reason
+    else:
+        yield from _each(report, options, "grad_to_weight")
+
+
+NORM = Rule(
+    name="grad_norm",
+    severity="warning",
+    diagnoses=True,
+    looks_at="gradients",
+    says="the norm of the gradient is within limits",
+    computes="Compares the norm over all gradients with `min` and `max`; with `at`, the norm of "
+    "each of these gradients. Under the loss `probe`, whose gradient at the outputs has norm 1, "
+    "the norm is the ratio to that; with your own loss it is absolute. Zero and missing gradients "
+    "are for `grad_exists`.",
+    formula="min <= norm(grad) <= max",
+    source="torch.nn.utils.get_total_norm; torch-audit TA102, with a larger maximum",
+    fails="a loss that is summed over a large batch; a loss divided twice by the batch size",
+    mend="scale the loss, change the initialization, or clip the norm",
+    example="{rule: grad_norm, min: 1e-6, max: 100}",
+    options=(
+        RuleOption("at", "globs", "globs of parameter names; default: all together"),
+        RuleOption("min", "number", "least norm", _LEAST_NORM),
+        RuleOption("max", "number", "largest norm", _LARGEST_NORM),
+    ),
+    needs=lambda options: ("backward",),
+    judge=_judge_norm,
+)
+
+RATIO = Rule(
+    name="grad_to_weight",
+    severity="warning",
+    says="gradients are neither tiny nor huge compared with their weights",
+    computes="Divides the norm of each gradient by the norm of its parameter. Parameters that are "
+    "zero, such as new biases, and zero gradients are not judged.",
+    formula="min <= norm(grad) / norm(weight) <= max",
+    source="torch-audit; You et al. 2017 (LARS), whose trust ratio is the inverse",
+    fails="a layer whose input is never normalized, in front of a loss with a large scale",
+    mend="normalize the inputs, scale the loss, or change the initialization",
+    example='{rule: grad_to_weight, at: "encoder.*", max: 1}',
+    options=(
+        RuleOption("at", "globs", "globs of parameter names", ("*",)),
+        RuleOption("min", "number", "least ratio", _LEAST_RATIO),
+        RuleOption("max", "number", "largest ratio", _LARGEST_RATIO),
+    ),
+    needs=lambda options: ("backward",),
+    judge=_judge_ratio,
+)

@@ -1,0 +1,112 @@
+"""`eval_stateless` and `dropout_in_eval`: a forward in eval mode writes and drops nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from hookcli.report.report import Report
+from hookcli.rules.rule import (
+    Options,
+    Rule,
+    RuleFinding,
+    RuleOption,
+    passed,
+    run_again_failed,
+    skipped,
+)
+from hookcli.rules.select import called, matches, owner, places
+from hookcli.text import counted
+
+PROBE = "eval_forward"
+
+
+def _measured(report: Report) -> dict[str, Any] | RuleFinding:
+    """Return what the probe measured, or the finding that it measured nothing."""
+    for measurement in report.measurements:
+        if measurement.probe == PROBE:
+            if "error" in measurement.value:
+                return skipped(run_again_failed("eval", measurement.value["error"]))
+            value: dict[str, Any] = measurement.value
+            return skipped(value["why"]) if "why" in value else value
+    return skipped("this run has no forward in eval mode")
+
+
+def _stateless(report: Report, options: Options) -> Iterator[RuleFinding]:
+    value = _measured(report)
+    if isinstance(value, RuleFinding):
+        yield value
+        return
+    where, bad = places(report), False
+    for kind in ("buffer", "parameter"):
+        for name in value[f"{kind}s"]:
+            if not any(matches(glob, name) for glob in options["at"]):
+                continue
+            bad = True
+            message = f"a forward in eval mode changes the {kind} {name}"
+            place = where.get(owner(name)) or report.model.place
+            yield RuleFinding("fail", name, "changed", message, place=place, advice=_WRITES)
+    if not bad:
+        tensors = counted(value["tensors"], "buffer and parameter", "buffers and parameters")
+        yield passed(f"a forward in eval mode changes none of {tensors}")
+
+
+def _dropout(report: Report, options: Options) -> Iterator[RuleFinding]:
+    value = _measured(report)
+    if isinstance(value, RuleFinding):
+        yield value
+        return
+    for entry in value["dropout"]:
+        name, kind = entry["name"], entry["module"]
+        where = called(name, kind) if kind is not None else "the model"
+        message = f"{entry['function']} with p={entry['p']:g} is active in eval mode, in {where}"
+        place = entry["place"] or places(report).get(name or "")
+        target = name or ""
+        yield RuleFinding(
+            "fail", target, f"active {place or ''}".rpartition(":")[0] or "active", message,
+            entry["p"], 0, place, advice=_ACTIVE,
+        )  # fmt: skip
+    if not value["dropout"]:
+        yield passed("no dropout is active in eval mode")
+
+
+_WRITES = "write it only `if self.training`"
+_ACTIVE = "pass `training=self.training`, or `dropout_p=self.p if self.training else 0.0`"
+
+STATELESS = Rule(
+    name="eval_stateless",
+    severity="warning",
+    looks_at="eval mode",
+    says="a forward in eval mode changes no buffer and no parameter",
+    computes="Runs the model once in eval mode, and compares all buffers and parameters with those "
+    "before, bit by bit. The model is restored afterwards.",
+    formula="bits(buffers after f(x)) = bits(buffers before f(x)), also for parameters",
+    source="hookcli's own: torch does not report it",
+    fails="a step counter or moving average that forward updates without asking for "
+    "self.training; nn.Embedding with max_norm",
+    mend="update it only if self.training; suppress the finding for a cache that is meant",
+    example='{rule: eval_stateless, at: "encoder.*"}',
+    options=(RuleOption("at", "globs", "globs of buffer and parameter names", ("*",)),),
+    needs=lambda options: (PROBE,),
+    judge=_stateless,
+)
+
+DROPOUT = Rule(
+    name="dropout_in_eval",
+    severity="warning",
+    looks_at="eval mode",
+    says="no dropout is active in eval mode",
+    computes="Runs the model once in eval mode, and watches the functions of torch that drop "
+    "values: those of nn.functional, torch.dropout and its relatives, and "
+    "scaled_dot_product_attention. Compiled and scripted code is not seen. The rule deterministic "
+    "does not find it, because dropout is the same after the same seed.",
+    formula="p = 0 or training is False, in each call",
+    source="torch.nn.functional.dropout: training is True by default",
+    fails="F.dropout(x, 0.5) without training=self.training; scaled_dot_product_attention(q, k, "
+    "v, dropout_p=0.1)",
+    mend="pass training=self.training, or use nn.Dropout; suppress the finding if predictions are "
+    "sampled on purpose (Monte Carlo dropout)",
+    example="{rule: dropout_in_eval}",
+    needs=lambda options: (PROBE,),
+    judge=_dropout,
+)

@@ -1,0 +1,66 @@
+"""Which cuts the values of each tensor went through."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import torch
+
+
+class _Record(NamedTuple):
+    ref: weakref.ref[torch.Tensor]
+    cuts: int
+    graded: bool  # whether it required grad when it was made
+
+
+class CarriedCuts:
+    """The cuts behind the values of each tensor that was seen, as the bits of an integer.
+
+    Results that a custom Function computes require grad only after it ended. The cuts inside it,
+    `of_functions`, do not count for them from then on.
+    """
+
+    def __init__(self, known: Iterable[torch.Tensor]) -> None:
+        self._records: dict[int, _Record] = {}
+        self._written: dict[int, tuple[Any, int]] = {}  # by storage, which is kept
+        self.of_functions = 0
+        for tensor in known:
+            self.set(tensor, 0)
+
+    def knows(self, tensor: torch.Tensor) -> bool:
+        """Whether it was seen before."""
+        record = self._records.get(id(tensor))
+        return record is not None and record.ref() is tensor
+
+    def of(self, tensor: torch.Tensor) -> int:
+        """Return the cuts behind a tensor's values."""
+        record = self._records.get(id(tensor))
+        cuts = 0
+        if record is not None and record.ref() is tensor:
+            cuts = record.cuts
+        if self._written:
+            cuts |= self._written.get(_storage_key(tensor), (None, 0))[1]
+        if tensor.requires_grad and not (record is not None and record.graded):
+            cuts &= ~self.of_functions
+        return cuts
+
+    def set(self, tensor: torch.Tensor, cuts: int) -> None:
+        """Note the cuts behind a tensor."""
+        self._records[id(tensor)] = _Record(weakref.ref(tensor), cuts, tensor.requires_grad)
+
+    def write(self, tensor: torch.Tensor, cuts: int) -> None:
+        """Note that values with these cuts were written to the memory of a tensor."""
+        self.set(tensor, self.of(tensor) | cuts)
+        key = _storage_key(tensor)
+        if cuts and key:
+            known = self._written.get(key, (None, 0))[1]
+            self._written[key] = (tensor.untyped_storage(), known | cuts)
+
+
+def _storage_key(tensor: torch.Tensor) -> int:
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except (RuntimeError, NotImplementedError):  # a tensor without a storage
+        return 0

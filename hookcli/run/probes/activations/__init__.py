@@ -1,0 +1,1 @@
+"""Measures activations during a run: at the outputs of layers, and in the autograd graph."""

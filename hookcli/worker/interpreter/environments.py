@@ -1,0 +1,77 @@
+"""Virtual and conda environments: their interpreter, and whether torch is installed in them.
+
+This is imported before the command line is read, so it imports little.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from hookcli.interpreters import has_package
+
+OLDEST_PYTHON = "3.10"  # pyproject.toml has it too
+_PYTHONS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
+_FOUND = 17  # an exit status that programs other than Python do not return by chance
+# A shell runs the first line, which ends it. Python ignores a string.
+SHELL_GUARD = '"exit"\n'
+_HAS_TORCH = f"""{SHELL_GUARD}
+import importlib.util, sys
+sys.exit({_FOUND} if importlib.util.find_spec("torch") else 0)
+"""
+_IS_PYTHON = f"{SHELL_GUARD}import sys; sys.exit({_FOUND})"
+_WAIT = 20.0  # seconds for an interpreter to start
+
+
+def python_of(folder: str) -> str | None:
+    """Return the interpreter of an environment; None if the folder is not one.
+
+    Links are not resolved: a virtual environment is known by the path of its link.
+    """
+    for name in _PYTHONS:
+        path = os.path.join(folder, name)  # noqa: PTH118  # pathlib is slow to import
+        if os.path.isfile(path):  # noqa: PTH113
+            return path
+    return None
+
+
+def own_has_torch() -> bool:
+    """Return whether the interpreter of this process can import torch, without importing it."""
+    for finder in sys.meta_path:
+        find = getattr(finder, "find_spec", None)
+        spec = None if find is None else find("torch", None)
+        if spec is not None:
+            return spec.origin is not None  # otherwise it is any folder named torch
+    return False
+
+
+def has_torch(folder: str, python: str) -> bool:
+    """Return whether an environment has torch.
+
+    The interpreter is started only if torch is not in the environment's own folder: it may also
+    come from a path file, or from the packages of the system.
+    """
+    if has_package(folder, "torch"):
+        return True
+    return _run(python, "-c", _HAS_TORCH)
+
+
+def is_python(path: str) -> bool:
+    """Return whether a program is a Python interpreter, even if its environment is broken."""
+    return _run(path, "-E", "-S", "-c", _IS_PYTHON)
+
+
+def _run(python: str, *arguments: str) -> bool:
+    try:
+        done = subprocess.run(
+            [python, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=_WAIT,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == _FOUND

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _TOP = (
     "schema", "command", "status", "environment", "timings", "model", "run", "inputs", "layers",
     "uncalled", "parameters", "buffers", "existing_hooks", "events", "measurements", "checks",
-    "distributed", "memory", "totals", "diagnoses", "examined", "warnings", "error",
+    "distributed", "memory", "training", "totals", "diagnoses", "examined", "warnings", "error",
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from hookcli.report.events import EventRow, Streamed
 from hookcli.report.existing_hook import ExistingHook
 from hookcli.report.findings import CheckRow, Diagnosis, HookFault, Measurement
 from hookcli.report.memory import CallMemory, Memory
+from hookcli.report.training.steps import TrainingInfo
 from hookcli.report.values import Leaf, Number, Shape, Tree, absent
 
 SCHEMA: Literal["hookcli.report/1"] = "hookcli.report/1"
@@ -209,6 +210,7 @@ class Report:
     `existing_hooks` are those that the model had when it was loaded; they are None in the reports
     of versions that did not list them. `diagnoses` tell what is wrong with the model, the worst
     first; `examined` are the rules that looked for it. Both are None if nothing was judged.
+    `training` is present in a record of `hookcli run`.
     """
 
     schema: Literal["hookcli.report/1"]
@@ -230,6 +232,7 @@ class Report:
     checks: tuple[CheckRow, ...] = ()
     distributed: Distributed | None = None
     memory: Memory | None = absent()  # noqa: RUF009  # it is a field()
+    training: TrainingInfo | None = absent()  # noqa: RUF009  # it is a field()
     diagnoses: tuple[Diagnosis, ...] | None = absent()  # it is a field()
     examined: tuple[str, ...] | None = absent()  # it is a field()
     warnings: tuple[str, ...] = ()

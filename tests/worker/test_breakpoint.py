@@ -186,7 +186,9 @@ def test_ctrl_c_ends_the_debugger_s_command_and_not_the_run(session):
     asked.wait_for(PROMPT)
     asked.type("\x03")
     assert "KeyboardInterrupt" in asked.wait_for(PROMPT)
-    asked.type("import time; print('it ' 'sleeps', flush=True); time.sleep(1000)\n")
+    # One long sleep could miss the signal: Python looks for signals before the sleep begins.
+    lines = "import time", "print('it ' 'sleeps', flush=True)", "while True: time.sleep(0.01)"
+    asked.type(f"exec({chr(10).join(lines)!r})\n")
     asked.wait_for("it sleeps\n")
     asked.type("\x03")
     assert "KeyboardInterrupt" in asked.wait_for(PROMPT)

@@ -1,0 +1,1 @@
+"""The report of a training script: hookcli.run/1."""

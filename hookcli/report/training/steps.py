@@ -1,0 +1,111 @@
+"""The steps of a training: what `Report.training` contains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hookcli.report.values import Number, absent
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """One step of an optimizer, or one backward pass if no optimizer steps.
+
+    `step` counts from 0. `forwards` and `backwards` are those since the previous step: the
+    micro-steps of gradient accumulation. `loss` is the sum of the values that these backwards
+    started from, without the factor of a GradScaler, which is `scale`. `grad_norm` is the 2-norm of
+    all gradients of the optimizer when it steps. `lr` is the learning rate of its first group. A
+    step that GradScaler `skipped` did not run the optimizer.
+
+    Only `sampled` steps, which are observed in detail, have the other figures. `weight_norm` is the
+    2-norm of all parameters before the step, `update_norm` that of their change in the step, and
+    `update_ratio` is update_norm / weight_norm. `missing`, `zero` and `non_finite` are numbers of
+    parameters whose gradient is None, all zero, or has a NaN or infinity.
+    """
+
+    step: int
+    forwards: int
+    backwards: int
+    loss: Number | None
+    grad_norm: Number | None
+    lr: Number | None
+    sampled: bool = False
+    skipped: bool | None = absent()  # it is a field()
+    scale: Number | None = absent()  # noqa: RUF009  # it is a field()
+    weight_norm: Number | None = absent()  # noqa: RUF009  # it is a field()
+    update_norm: Number | None = absent()  # noqa: RUF009  # it is a field()
+    update_ratio: Number | None = absent()  # noqa: RUF009  # it is a field()
+    missing: int | None = absent()  # it is a field()
+    zero: int | None = absent()  # it is a field()
+    non_finite: int | None = absent()  # it is a field()
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizerInfo:
+    """The optimizer of a record.
+
+    `parameters` is the number of its tensors, and `elsewhere` the number of those that are not
+    parameters of the root. `merged` is the number of optimizers that step inside backward and are
+    counted as one. `options` are the numbers of its first group, such as lr and weight_decay.
+    """
+
+    type: str
+    parameters: int
+    elsewhere: int
+    groups: int
+    options: dict[str, Number | bool]
+    merged: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateRow:
+    """What the optimizer did to one parameter, over all sampled steps.
+
+    `ratios` are the norms of its updates divided by its norm before, one for each sampled step.
+    `changed`: its values differ from those of the first sampled step; None if that is not known.
+    """
+
+    name: str
+    ratios: tuple[Number | None, ...]
+    changed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingInfo:
+    """One root, one optimizer, and their steps. It is a record of a training.
+
+    `record` is a unique name such as "netG" or "Net (SGD)"; `root` is the variable or type of the
+    root. `wrappers` are the types around it, the outermost first, such as
+    DistributedDataParallel. `unit` tells what a step is. `total` counts all steps; `steps` has one
+    in `every` of them, all sampled ones, and the last. `sampled` are the steps that were observed
+    in detail.
+
+    `unheld` are trainable parameters of the root that no optimizer of the script holds. `compiled`
+    are the modules inside compiled regions, whose calls are not seen. `eval_modules` are modules
+    with dropout or batch normalization that ran in eval mode in a sampled step. `graphless` counts
+    calls of the root in train mode under no_grad; `evaluations` those in eval mode.
+    `never_zeroed`: at every sampled step after the first, gradients of the previous step were still
+    there when backward began (None if that was not seen).
+    """
+
+    record: str
+    root: str
+    root_type: str
+    wrappers: tuple[str, ...]
+    optimizer: OptimizerInfo | None
+    unit: Literal["optimizer", "backward"]
+    total: int
+    skipped: int
+    every: int
+    sampled: tuple[int, ...]
+    steps: tuple[StepRow, ...]
+    updates: tuple[UpdateRow, ...]
+    calls: int
+    evaluations: int
+    graphless: int
+    never_zeroed: bool | None
+    unheld: tuple[str, ...] = ()
+    compiled: tuple[str, ...] = ()
+    eval_modules: tuple[str, ...] = ()
+    digests: dict[int, str] | None = absent()  # noqa: RUF009  # of all parameters after sampled steps

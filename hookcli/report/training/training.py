@@ -1,0 +1,105 @@
+"""The report of a training script, as plain data. JSON keys have the order of fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hookcli.report.findings import CheckRow, Diagnosis
+from hookcli.report.report import Environment, Report
+from hookcli.report.values import Leaf, absent
+
+TRAINING_SCHEMA: Literal["hookcli.run/1"] = "hookcli.run/1"
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptInfo:
+    """The script, and how it ended.
+
+    `name` is its path as typed, or a module if `is_module`. `ended` tells how: "completed" at its
+    last line, "exit" by sys.exit, "exception", "interrupted" by Ctrl-C, "max_steps", "stopped" by
+    --stop-on. `status` is its exit status. `error` is the last line of its traceback, and `place`
+    the line in the user's source.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    is_module: bool
+    ended: Literal["completed", "exit", "exception", "interrupted", "max_steps", "stopped"]
+    status: int
+    error: str | None = absent()  # it is a field()
+    place: str | None = absent()  # it is a field()
+
+
+@dataclass(frozen=True, slots=True)
+class Tracking:
+    """How the training was observed. `steps` is the selection as typed, or the default.
+
+    `detached` is the reason why hookcli stopped observing, after an error of its own.
+    """
+
+    preset: str
+    steps: str
+    max_steps: int | None
+    stop_on: str | None
+    eager: bool
+    rank: int = 0
+    world_size: int = 1
+    detached: str | None = absent()  # it is a field()
+
+
+@dataclass(frozen=True, slots=True)
+class OtherModule:
+    """A module that was called outermost, and that no optimizer trains."""
+
+    name: str
+    type: str
+    calls: int
+    parameters: int
+    place: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FirstNonFinite:
+    """The first value of a training that is not finite.
+
+    `what` is what was seen first: "loss" or "gradient". `layer`, `operator` and `place` name where
+    it was made, as far as that could be found; `found_by` tells how: "replay" in a copy of the
+    process, or "gradients" from the parameters whose gradients are not finite. `phase` is the phase
+    in which it was made. `inputs` are the operator's, each with its finite range. `reason` is a
+    sentence. `batch` is the file with the batch of the step.
+    """
+
+    record: str
+    step: int
+    what: Literal["loss", "gradient"]
+    phase: Literal["forward", "loss", "backward"] | None
+    layer: str | None
+    operator: str | None
+    place: str | None
+    inputs: tuple[dict[str, Any], ...]
+    reason: str | None
+    found_by: Literal["replay", "gradients"] | None
+    batch: str | None = absent()  # it is a field()
+    leaves: tuple[Leaf, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingReport:
+    """One run of one script: a record for each root and optimizer.
+
+    Each record is a `hookcli.report/1` whose `training` has the steps.
+    """
+
+    schema: Literal["hookcli.run/1"]
+    status: Literal["complete", "partial"]
+    environment: Environment
+    script: ScriptInfo
+    tracking: Tracking
+    records: tuple[Report, ...]
+    others: tuple[OtherModule, ...] = ()
+    first_non_finite: FirstNonFinite | None = None
+    checks: tuple[CheckRow, ...] = ()
+    diagnoses: tuple[Diagnosis, ...] | None = absent()  # it is a field()
+    examined: tuple[str, ...] | None = absent()  # it is a field()
+    warnings: tuple[str, ...] = ()

@@ -1,0 +1,110 @@
+"""The request of `hookcli run`: a training script, and what is observed of its training."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from hookcli.errors import RequestError
+from hookcli.spec.request import Spec
+
+StopOn: TypeAlias = Literal["nonfinite", "finding"]
+DEFAULT_STEPS = "0-2,every:100"
+_PART = re.compile(r"(?:(?P<first>\d{1,12})(?:-(?P<last>\d{1,12}))?|every:(?P<every>\d{1,12}))")
+
+
+@dataclass(frozen=True, slots=True)
+class StepSelection:
+    """The steps that are observed in detail, counted from 0.
+
+    `ranges` contains pairs of a first and a last step, both included; `every` contains periods. The
+    last step is not known while a script runs: `hookcli run` adds it at the end where it can.
+    """
+
+    text: str
+    ranges: tuple[tuple[int, int], ...] = ()
+    every: tuple[int, ...] = ()
+
+    def __contains__(self, step: object) -> bool:
+        """Return whether a step is selected."""
+        if not isinstance(step, int):
+            return False
+        return any(first <= step <= last for first, last in self.ranges) or any(
+            step % period == 0 for period in self.every
+        )
+
+
+def parse_steps(text: str, place: str) -> StepSelection:
+    """Return the selection that `0-2,every:100`, `7` or `all` names.
+
+    Raises
+    ------
+    RequestError : a part is not a step, a range or `every:N`.
+    """
+    if text.strip() == "all":
+        return StepSelection("all", every=(1,))
+    ranges: list[tuple[int, int]] = []
+    every: list[int] = []
+    for part in text.split(","):
+        found = _PART.fullmatch(part.strip())
+        if found is None:
+            raise _not_steps(f"'{part.strip()}' is not a step, a range or every:N", place)
+        if found["every"] is not None:
+            if int(found["every"]) == 0:
+                raise _not_steps("every:N requires an N of at least 1, got 0", place)
+            every.append(int(found["every"]))
+            continue
+        first = int(found["first"])
+        last = first if found["last"] is None else int(found["last"])
+        if last < first:
+            raise _not_steps(f"the range {first}-{last} is empty", place)
+        ranges.append((first, last))
+    return StepSelection(text, tuple(ranges), tuple(every))
+
+
+def _not_steps(message: str, place: str) -> RequestError:
+    return RequestError(message, place=place, hint=f"use a selection such as `{DEFAULT_STEPS}`")
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptSpec:
+    """The script and its arguments. `name` is a path as typed, or a module if `is_module`."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    is_module: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSpec:
+    """What is observed of a training.
+
+    `steps` are observed in detail. The script ends after `max_steps` optimizer steps. With
+    `stop_on` it ends at the first value that is not finite, or at the first finding of a rule.
+    `roots` are globs of names or types of the roots to observe; empty means all. With `eager`,
+    torch.compile does nothing.
+    """
+
+    steps: StepSelection
+    max_steps: int | None = None
+    stop_on: StopOn | None = None
+    roots: tuple[str, ...] = ()
+    eager: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunJob:
+    """The whole task of the process that runs the script.
+
+    `spec` has the hooks, the checks and the preset, as its command; its model is the script.
+    `report` is the path of the file that gets the report as JSON at the end. `batch` is the path of
+    the file for the batch of a step that is not finite; None if it is not saved.
+    """
+
+    script: ScriptSpec
+    training: TrainingSpec
+    spec: Spec
+    report: str
+    batch: str | None = None
+    verbose: bool = field(default=False)

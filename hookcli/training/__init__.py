@@ -1,0 +1,1 @@
+"""Observes the training of a script: its roots, its optimizers and their steps."""

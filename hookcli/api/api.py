@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from hookcli.api.loop import Attached
+    from hookcli.run.loop.attached import Attached
     from hookcli.spec.request import Command, Mode, Spec
 
     Loss = str | Callable[..., torch.Tensor]
@@ -264,8 +264,8 @@ def _spec(
     from hookcli.torch_private import check_torch
 
     check_torch()
-    from hookcli.api.live import source_of
     from hookcli.config.merge import Flags, spec_of
+    from hookcli.run.loop.given_module import source_of
 
     configuration = None
     if config is not None:
@@ -326,7 +326,7 @@ def attach(
     >>> print(recording.report())  # doctest: +SKIP
     """
     spec = _spec(command, model, config, stream=None if stream is None else str(stream))
-    from hookcli.api.loop import Attached
+    from hookcli.run.loop.attached import Attached
 
     optimizers: tuple[torch.optim.Optimizer, ...] = ()
     if isinstance(optimizer, Sequence):

@@ -161,8 +161,8 @@ def _spec(
     from hookcli.torch_private import check_torch
 
     check_torch()
-    from hookcli.api.live import source_of
     from hookcli.config.merge import Flags, spec_of
+    from hookcli.run.loop.given_module import source_of
 
     text = loss if isinstance(loss, str) else None
     flag = None if text == "probe" else text

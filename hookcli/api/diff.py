@@ -96,10 +96,10 @@ def diff(
     from hookcli.torch_private import check_torch
 
     check_torch()
-    from hookcli.api.live import source_of
     from hookcli.api.live_diff import diff_live
     from hookcli.comparison.tolerance import Tolerances
     from hookcli.config.merge import Flags, spec_of
+    from hookcli.run.loop.given_module import source_of
 
     text = loss if isinstance(loss, str) and loss != "probe" else None
     flags = Flags(model=source_of(a), run={"mode": mode, "seed": seed, "loss": text})

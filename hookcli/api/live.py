@@ -7,14 +7,12 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import nn
 
 from hookcli.errors import RequestError
 from hookcli.hooks.backends import check_torch_has
 from hookcli.inputs.declared import declarations
 from hookcli.inputs.split import split_batch
-from hookcli.models import module_tree
 from hookcli.models.backend import backend_of
 from hookcli.models.batch import Batch, map_batch, misfit
 from hookcli.models.existing_hooks.find import existing_hooks
@@ -36,6 +34,7 @@ from hookcli.run.batch.candidates import (
 from hookcli.run.batch.functions import take_first
 from hookcli.run.batch.targets import target_fields, with_target
 from hookcli.run.hook_engine.build import engine_for
+from hookcli.run.loop.given_module import check_module, device_of, source_of
 from hookcli.run.losses.criterion import Loss
 from hookcli.run.neutrality.model_state import preserve_state
 from hookcli.run.observe.observer import Observer
@@ -114,16 +113,6 @@ def _copy(root: Any, spec: Spec, warnings: list[str]) -> nn.Module:
     return copy
 
 
-def check_module(root: Any) -> None:
-    """Raise a RequestError if this is not an instance of `nn.Module`."""
-    if not isinstance(root, nn.Module):
-        raise RequestError(
-            f"expected an nn.Module, got {type(root).__name__}",
-            place=repr(root)[:80],
-            hint="pass an instance: `Net()`, not `Net`",
-        )
-
-
 def run_live(
     root: nn.Module,
     given: Any,
@@ -196,20 +185,3 @@ def run_live(
         warnings=warnings,
         started=started,
     )
-
-
-def source_of(root: nn.Module) -> str:
-    """Return `module:class` of a model, the counterpart of MODEL on the command line."""
-    return f"{type(root).__module__}:{type(root).__qualname__}"
-
-
-def device_of(root: nn.Module) -> str:
-    """Return the device of a model's tensors, or "several" if they are on more than one."""
-    devices = {
-        str(tensor.device)
-        for table in ("_parameters", "_buffers")
-        for tensor, _, _ in module_tree.tensors(root, table)
-    }
-    if not devices:
-        return str(torch.get_default_device())
-    return devices.pop() if len(devices) == 1 else "several"

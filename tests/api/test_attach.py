@@ -15,8 +15,8 @@ from torch.nn.modules import module as modules
 from torch.utils.checkpoint import checkpoint
 
 import hookcli
-from hookcli.api.loop import Attached
 from hookcli.errors import RequestError
+from hookcli.run.loop.attached import Attached
 from hookcli.run.neutrality.model_state import room_for_hooks
 from tests.hooks.running import hook, spec_of
 
@@ -449,7 +449,7 @@ def test_a_loop_that_only_runs_forward_does_not_grow():
         for _ in range(200):
             model(batch().requires_grad_())
         assert sum(map(len, recording._clock.calls._passes._by_key.values())) <= 64 * 4
-        assert len(recording._engine._attachments.calls._shares) <= 64 * 4
+        assert len(recording._hooks.engine._attachments.calls._shares) <= 64 * 4
         assert len(recording.report().layers) == 64 * 4
     assert recording.report().run.steps == 1
 

@@ -44,7 +44,7 @@ class Recorder:
     """Adds every call to `recording`, and tracks the running call.
 
     `progress(phase, note)` gets the innermost running call, so that the parent process knows where
-    a process was when it died.
+    a process was when it died. `first` is the step whose calls become rows.
     """
 
     def __init__(
@@ -53,9 +53,12 @@ class Recorder:
         progress: Progress,
         clock: Context,
         doubts: FakeTensorChecks | None = None,
+        *,
+        first: int = 0,
     ) -> None:
         self._recording = recording
         self._clock = clock
+        self._first = first
         self.phase = "forward"
         self.counted = True
         self._doubts = doubts
@@ -92,7 +95,7 @@ class Recorder:
         self._called[call.key] = call.module
         with self._lock:
             self._running[call.order] = note
-            if not self._clock.step:  # only calls of the first step become rows
+            if self._clock.step == self._first:  # only its calls become rows
                 self._recording.calls.append(note)
             self._by_order[call.order] = note
             self.running = note
@@ -131,7 +134,7 @@ class Recorder:
         backward = self._recording.backward
 
         def current() -> Ledger | None:
-            if self._clock.step:
+            if self._clock.step != self._first:
                 return None
             if self._clock.phase == "forward":
                 return self.running

@@ -20,36 +20,22 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
-from hookcli.api.live import check_module, device_of, source_of
-from hookcli.api.loop_clock import LoopClock, Scales
-from hookcli.api.step_gradients import StepGradients
-from hookcli.catalogue.kind import Stage
 from hookcli.errors import RequestError
-from hookcli.hooks.attach.engine import Queue
-from hookcli.hooks.backends import check_torch_has
-from hookcli.models.backend import backend_of
-from hookcli.models.existing_hooks.find import existing_hooks
-from hookcli.models.model import Call
-from hookcli.models.nested import describe, leaves
-from hookcli.models.python.libraries import load_libraries
 from hookcli.models.scripted import is_scripted, type_of
-from hookcli.report.recording import EventNote, Recording
-from hookcli.report.report import Inputs, Report
+from hookcli.report.recording import EventNote
+from hookcli.report.report import Report
 from hookcli.report.sinks import Kept, Sink, StreamedSink
 from hookcli.run.assemble import assemble, run_info
-from hookcli.run.cost.flops import Activations
-from hookcli.run.hook_engine.build import build_context, build_engine
-from hookcli.run.neutrality.model_state import room_for_hooks
+from hookcli.run.loop.clock import Scales
+from hookcli.run.loop.given_module import check_module, device_of, source_of
+from hookcli.run.loop.hooks import LoopHooks
+from hookcli.run.loop.step_gradients import StepGradients
 from hookcli.run.observe.gradients import note_gradients
-from hookcli.run.observe.inventory import note_buffers, take_inventory
-from hookcli.run.observe.recorder import Recorder
-from hookcli.spec.plan import plan, unjudged
+from hookcli.run.observe.inventory import take_inventory
+from hookcli.spec.plan import unjudged
 from hookcli.spec.request import Spec
 
 _MOST = 100_000  # events kept in memory
-# Forwards of the root in one step. After these, the rows and the hooks that wait for backward are
-# dropped.
-_FORWARDS = 64
 
 
 class Attached:
@@ -78,47 +64,25 @@ class Attached:
             )
         self._spec = spec
         self._shown = shown
-        self._plan = replace(plan(spec), mode="as-is")
-        self._model = backend_of(root)
-        self._hooks = existing_hooks(root)
         self._optimizers = optimizers
-        check_torch_has(spec.hooks)
-        load_libraries(spec.libraries)
         self._sink: Sink = Kept(most) if spec.stream is None else StreamedSink(spec.stream)
-        self._clock = build_context(spec, self._sink, LoopClock)
-        self._engine = build_engine(spec, self._clock)
-        self._recording = Recording()
-        self._recorder = Recorder(self._recording, lambda *_: None, self._clock)
-        self._recorder.counted = False
-        self._inputs: Inputs | None = None
+        self._scales = Scales(scaler)
+        self._hooks = LoopHooks(root, spec, self._sink, on_forward=self._note_scale)
+        self._model, self._clock = self._hooks.model, self._hooks.clock
+        self._recording = self._hooks.recording
         self._stack = ExitStack()
         self._started = time.perf_counter()
-        self._scales = Scales(scaler)
         self._report: Report | None = None
-        self._noting = True  # whether calls become rows
-        self._opened = False  # whether a forward has begun in this step
-        self._forwards = 0  # in this step
         self._gradients = StepGradients(self._model)
-        at_end = [hook for hook in self._engine.hooks if hook.kind.stage is Stage.BACKWARD]
-        self._callbacks = Queue(at_end) if at_end else None
 
     def __enter__(self) -> Attached:
         with ExitStack() as stack:
-            stack.enter_context(room_for_hooks())
-            self._engine.resolve(self._model)
-            self._before = note_buffers(self._model, copies=False)
-            stack.enter_context(
-                self._model.observe(
-                    self._enter,
-                    self._leave,
-                    calls=self._clock.calls,
-                    between=self._engine.attached(),
-                )
-            )
+            # PyTorch calls global hooks before and after those of an optimizer.
+            stack.callback(self._hooks.detach)
             if self._optimizers:
-                self._follow(stack)
-            stack.enter_context(self._engine.around_forward())
-            stack.enter_context(self._engine.operators())
+                stack.enter_context(register_optimizer_step_pre_hook(self._before_step))
+                stack.enter_context(register_optimizer_step_post_hook(self._after_step))
+            self._hooks.attach(self._optimizers)
             self._stack = stack.pop_all()
         return self
 
@@ -132,20 +96,12 @@ class Attached:
         self._stack.close()
         self._sink.close(self._recording)
         if kind is None:
-            self._engine.judge(self._recording, None)
+            self._hooks.engine.judge(self._recording, None)
         else:  # the loop raised: some hooks may not have fired yet
             self._recording.findings = list(self._clock.findings)
 
-    def _follow(self, stack: ExitStack) -> None:
-        """Attach hooks to the optimizers, with our own before and after them.
-
-        PyTorch calls global hooks before and after those of an optimizer.
-        """
-        names = {id(p.tensor): p.name for p in self._model.parameters()}
-        stack.enter_context(register_optimizer_step_pre_hook(self._before_step))
-        for optimizer in self._optimizers:
-            self._engine.on_optimizer(optimizer, names, stack)
-        stack.enter_context(register_optimizer_step_post_hook(self._after_step))
+    def _note_scale(self) -> None:
+        self._scales.note(self._clock.step)
 
     def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         if not any(optimizer is other for other in self._optimizers):
@@ -169,61 +125,14 @@ class Attached:
         Call it at the end of each step if no optimizer, or more than one, was given to `attach`.
         """
         self._note_gradients()
-        self._engine.start_step(self._clock.step + 1)
-        self._opened, self._forwards = False, 0
-        self._note_no_more()
+        self._hooks.start_step(self._clock.step + 1)
 
     def _note_gradients(self) -> None:
         """Note the gradients of the current step, which no optimizer notes."""
-        if self._spec.command != "grads" or self._optimizers or not self._opened:
+        if self._spec.command != "grads" or self._optimizers or not self._hooks.opened:
             return
         if any(info.tensor.grad is not None for info in self._model.parameters()):
             self._gradients.note(self._clock.step)
-
-    def _note_no_more(self) -> None:
-        """Stop adding rows: the report has those of the first forwards of the first step."""
-        self._noting = self._clock.calls.placed = False
-
-    def _enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        if call.name == "":
-            self._enter_root(call, batch)
-        if self._noting:
-            self._recorder.enter(call, batch)
-        self._engine.enter(call, batch)
-
-    def _enter_root(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
-        if not call.recomputed:
-            self._begin_forward()
-        if self._inputs is None:
-            self._inputs = Inputs(
-                "given",
-                tuple(describe(a) for a in batch[0]),
-                {k: describe(v) for k, v in batch[1].items()},
-            )
-            self._recorder.activations = Activations(self._model.root, batch)
-
-    def _leave(self, call: Call, output: Any, error: BaseException | None) -> None:
-        if self._recorder.knows(call):
-            self._recorder.leave(call, output, error)
-        raised = error is not None
-        self._engine.leave(call, None if raised else output, raised=raised)
-        if call.parent is None:
-            self._engine.forward_ended()
-            self._scales.note(self._clock.step)
-            if self._callbacks is not None and error is None:
-                self._callbacks.stand_on([t for _, t, _ in leaves(output) if t.requires_grad])
-
-    def _begin_forward(self) -> None:
-        """Count a forward of the root, the first or another one of this step."""
-        self._opened = True
-        self._forwards += 1
-        if self._forwards > _FORWARDS:
-            self._note_no_more()
-        if self._forwards % _FORWARDS == 0:
-            self._engine.release()
-            self._clock.calls.forget_passes()
-        else:
-            self._engine.release(only_fired=True)
 
     @property
     def events(self) -> list[EventNote]:
@@ -251,7 +160,7 @@ class Attached:
             recording.gradients = [note_gradients(self._model, None)]
         elif self._spec.command == "grads":
             self._gradients.record(recording)
-        take_inventory(self._model, recording, self._before)
+        take_inventory(self._model, recording, self._hooks.buffers_before)
         report = assemble(
             self._model,
             recording,
@@ -260,8 +169,8 @@ class Attached:
             run=run_info(
                 self._spec, "as-is", recording, tensors="real", device=device_of(self._model.root)
             ),
-            inputs=self._inputs,
-            hooks=self._hooks,
+            inputs=self._hooks.inputs,
+            hooks=self._hooks.existing,
             warnings=[
                 *unjudged(self._spec),
                 *self._scales.notes(),
@@ -270,7 +179,7 @@ class Attached:
             ],
             started=self._started,
         )
-        steps, seed = self._clock.step + self._opened, torch.initial_seed()
+        steps, seed = self._clock.step + self._hooks.opened, torch.initial_seed()
         run = replace(report.run, steps=steps, seed=seed)
         report = self._shown(replace(report, run=run))
         if ended:
@@ -279,9 +188,10 @@ class Attached:
 
     def _unclosed(self) -> list[str]:
         """Return a warning if several forwards ran and no step ended."""
-        if self._clock.step or self._forwards < 2:
+        forwards = self._hooks.forwards
+        if self._clock.step or forwards < 2:
             return []
         return [
-            f"{self._forwards} forwards ran, but no step ended: pass one optimizer to attach, or "
-            "call step() of the object that it returns"
+            f"{forwards} forwards ran, but no step ended: pass one optimizer to attach, or call "
+            "step() of the object that it returns"
         ]

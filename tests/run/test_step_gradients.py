@@ -9,11 +9,11 @@ import torch
 from torch import nn
 
 import hookcli
-from hookcli.api.step_gradients import StepGradients
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
 from hookcli.models.backend import backend_of
 from hookcli.report.recording import Recording
+from hookcli.run.loop.step_gradients import StepGradients
 
 X = torch.arange(12.0).view(3, 4)
 

@@ -1,0 +1,1 @@
+"""Hooks in a training loop that hookcli does not run itself."""

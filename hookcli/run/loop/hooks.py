@@ -1,0 +1,158 @@
+"""The hooks of a configuration on a model whose training loop is the user's own.
+
+They can be attached and removed many times: a loop may be observed in some of its steps only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from hookcli.catalogue.kind import Stage
+from hookcli.hooks.attach.engine import Queue
+from hookcli.hooks.backends import check_torch_has
+from hookcli.models.backend import backend_of
+from hookcli.models.existing_hooks.find import existing_hooks
+from hookcli.models.model import Call
+from hookcli.models.nested import describe, leaves
+from hookcli.models.python.libraries import load_libraries
+from hookcli.report.recording import Recording
+from hookcli.report.report import Inputs
+from hookcli.report.sinks import Sink
+from hookcli.run.cost.flops import Activations
+from hookcli.run.hook_engine.build import build_context, build_engine
+from hookcli.run.loop.clock import LoopClock
+from hookcli.run.neutrality.model_state import room_for_hooks
+from hookcli.run.observe.inventory import note_buffers
+from hookcli.run.observe.recorder import Recorder
+from hookcli.spec.plan import plan
+from hookcli.spec.request import Spec
+
+# Forwards of the root in one step. After these, the rows and the hooks that wait for backward are
+# dropped.
+_FORWARDS = 64
+
+
+class LoopHooks:
+    """The hooks on one model, and what they record.
+
+    `first` is the step whose calls become rows. `on_forward` is called when a forward of the root
+    has ended.
+    """
+
+    def __init__(
+        self,
+        root: nn.Module,
+        spec: Spec,
+        sink: Sink,
+        *,
+        first: int = 0,
+        on_forward: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._plan = replace(plan(spec), mode="as-is")
+        self.model = backend_of(root)
+        self.existing = existing_hooks(root)
+        check_torch_has(spec.hooks)
+        load_libraries(spec.libraries)
+        self.clock = build_context(spec, sink, LoopClock)
+        self.engine = build_engine(spec, self.clock)
+        self.recording = Recording()
+        self._recorder = Recorder(self.recording, lambda *_: None, self.clock, first=first)
+        self._recorder.counted = False
+        self.inputs: Inputs | None = None
+        self._on_forward = on_forward
+        self._noting = True  # whether calls become rows
+        self.opened = False  # whether a forward has begun in this step
+        self.forwards = 0  # in this step
+        at_end = [hook for hook in self.engine.hooks if hook.kind.stage is Stage.BACKWARD]
+        self._callbacks = Queue(at_end) if at_end else None
+        self._stack = ExitStack()
+        self.engine.resolve(self.model)
+        self.buffers_before = note_buffers(self.model, copies=False)
+
+    def attach(self, optimizers: Iterable[torch.optim.Optimizer] = ()) -> None:
+        """Attach all hooks."""
+        with ExitStack() as stack:
+            stack.enter_context(room_for_hooks())
+            stack.enter_context(
+                self.model.observe(
+                    self._enter,
+                    self._leave,
+                    calls=self.clock.calls,
+                    between=self.engine.attached(),
+                )
+            )
+            for optimizer in optimizers:
+                self._follow(optimizer, stack)
+            stack.enter_context(self.engine.around_forward())
+            stack.enter_context(self.engine.operators())
+            self._stack = stack.pop_all()
+
+    def follow(self, optimizer: torch.optim.Optimizer) -> None:
+        """Attach the hooks on optimizers to one more, until `detach`."""
+        self._follow(optimizer, self._stack)
+
+    def _follow(self, optimizer: torch.optim.Optimizer, stack: ExitStack) -> None:
+        names = {id(p.tensor): p.name for p in self.model.parameters()}
+        self.engine.on_optimizer(optimizer, names, stack)
+
+    def detach(self) -> None:
+        """Remove all hooks."""
+        self._stack.close()
+
+    def start_step(self, number: int) -> None:
+        """Begin a step. Calls become rows only in the first one."""
+        self.engine.start_step(number)
+        self.opened, self.forwards = False, 0
+        if self.recording.calls:
+            self._note_no_more()
+
+    def _note_no_more(self) -> None:
+        """Stop adding rows: the report has those of the first forwards of one step."""
+        self._noting = self.clock.calls.placed = False
+
+    def _enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        if call.name == "":
+            self._enter_root(call, batch)
+        if self._noting:
+            self._recorder.enter(call, batch)
+        self.engine.enter(call, batch)
+
+    def _enter_root(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        if not call.recomputed:
+            self._begin_forward()
+        if self.inputs is None:
+            self.inputs = Inputs(
+                "given",
+                tuple(describe(a) for a in batch[0]),
+                {k: describe(v) for k, v in batch[1].items()},
+            )
+            self._recorder.activations = Activations(self.model.root, batch)
+
+    def _leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        if self._recorder.knows(call):
+            self._recorder.leave(call, output, error)
+        raised = error is not None
+        self.engine.leave(call, None if raised else output, raised=raised)
+        if call.parent is None:
+            self.engine.forward_ended()
+            self._on_forward()
+            if self._callbacks is not None and error is None:
+                self._callbacks.stand_on([t for _, t, _ in leaves(output) if t.requires_grad])
+
+    def _begin_forward(self) -> None:
+        """Count a forward of the root, the first or another one of this step."""
+        self.opened = True
+        self.forwards += 1
+        if self.forwards > _FORWARDS:
+            self._note_no_more()
+        if self.forwards % _FORWARDS == 0:
+            self.engine.release()
+            self.clock.calls.forget_passes()
+        else:
+            self.engine.release(only_fired=True)

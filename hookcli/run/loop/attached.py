@@ -77,12 +77,13 @@ class Attached:
 
     def __enter__(self) -> Attached:
         with ExitStack() as stack:
-            # PyTorch calls global hooks before and after those of an optimizer.
-            stack.callback(self._hooks.detach)
+            # PyTorch calls global hooks before and after those of an optimizer, in this order.
             if self._optimizers:
                 stack.enter_context(register_optimizer_step_pre_hook(self._before_step))
-                stack.enter_context(register_optimizer_step_post_hook(self._after_step))
+            stack.callback(self._hooks.detach)
             self._hooks.attach(self._optimizers)
+            if self._optimizers:
+                stack.enter_context(register_optimizer_step_post_hook(self._after_step))
             self._stack = stack.pop_all()
         return self
 

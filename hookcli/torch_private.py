@@ -59,6 +59,10 @@ NAMES: dict[str, Private] = {
     "execution_engine": Private(
         "torch.autograd:Variable._execution_engine", "queues callbacks at the end of backward"
     ),
+    # optimizers
+    "global_step_post_hooks": Private(
+        "torch.optim.optimizer:_global_optimizer_post_hooks", "the hook of `run` must be the last"
+    ),
     # dispatch
     "disable_current_modes": Private(
         "torch.utils._python_dispatch:_disable_current_modes",
@@ -99,6 +103,9 @@ NAMES: dict[str, Private] = {
     "shut_down_workers": Private(
         "torch.utils.data.dataloader:_MultiProcessingDataLoaderIter._shutdown_workers",
         "ends them also if the loader keeps its iterator",
+    ),
+    "foreach_norm": Private(
+        "torch:_foreach_norm", "the norms of all gradients in one call, as in clip_grad_norm_"
     ),
     "mkldnn": Private("torch:_mkldnn", "the layout that torch names in no other place"),
     "OpOverload": Private("torch._ops:OpOverload", "tells operators from Python functions"),

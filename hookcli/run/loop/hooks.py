@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.modules import module as torch_module
 
 from hookcli.catalogue.kind import Stage
 from hookcli.hooks.attach.engine import Queue
@@ -42,7 +43,7 @@ class LoopHooks:
     """The hooks on one model, and what they record.
 
     `first` is the step whose calls become rows. `on_forward` is called when a forward of the root
-    has ended.
+    has ended. With `inside_only`, calls outside of the root's are not seen.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class LoopHooks:
         *,
         first: int = 0,
         on_forward: Callable[[], None] = lambda: None,
+        inside_only: bool = False,
     ) -> None:
         self._plan = replace(plan(spec), mode="as-is")
         self.model = backend_of(root)
@@ -66,12 +68,15 @@ class LoopHooks:
         self._recorder.counted = False
         self.inputs: Inputs | None = None
         self._on_forward = on_forward
+        self._inside_only = inside_only
+        self._outside: set[int] = set()  # orders of the running calls outside of the root's
         self._noting = True  # whether calls become rows
         self.opened = False  # whether a forward has begun in this step
         self.forwards = 0  # in this step
         at_end = [hook for hook in self.engine.hooks if hook.kind.stage is Stage.BACKWARD]
         self._callbacks = Queue(at_end) if at_end else None
         self._stack = ExitStack()
+        self._optimizers: dict[int, ExitStack] = {}
         self.engine.resolve(self.model)
         self.buffers_before = note_buffers(self.model, copies=False)
 
@@ -93,16 +98,52 @@ class LoopHooks:
             stack.enter_context(self.engine.operators())
             self._stack = stack.pop_all()
 
+    def attach_during_call(
+        self, root: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, ...] | None:
+        """Attach all hooks on modules from a forward pre-hook of `root`, and run those for it.
+
+        PyTorch has listed the pre-hooks of this call already, and would not call the new ones.
+        Return the arguments if a hook replaced them. New keyword arguments are put into `kwargs`.
+        """
+        on_all, own = torch_module._global_forward_pre_hooks, root._forward_pre_hooks
+        known = {*on_all, *own}
+        self.attach()
+        replaced = None
+        for key, hook in [*on_all.items(), *own.items()]:
+            if key in known:
+                continue
+            now = args if replaced is None else replaced
+            if key in root._forward_pre_hooks_with_kwargs:
+                result = hook(root, now, kwargs)
+                if result is not None:
+                    replaced, new = result
+                    kwargs.clear()
+                    kwargs.update(new)
+            else:
+                result = hook(root, now)
+                if result is not None:
+                    replaced = result if isinstance(result, tuple) else (result,)
+        return replaced
+
     def follow(self, optimizer: torch.optim.Optimizer) -> None:
-        """Attach the hooks on optimizers to one more, until `detach`."""
-        self._follow(optimizer, self._stack)
+        """Attach the hooks on optimizers to one more, until `forget_optimizers`."""
+        if id(optimizer) not in self._optimizers:
+            stack = self._optimizers[id(optimizer)] = ExitStack()
+            self._follow(optimizer, stack)
+
+    def forget_optimizers(self) -> None:
+        """Remove the hooks on optimizers. Not while one of them steps: torch iterates over them."""
+        for stack in self._optimizers.values():
+            stack.close()
+        self._optimizers.clear()
 
     def _follow(self, optimizer: torch.optim.Optimizer, stack: ExitStack) -> None:
         names = {id(p.tensor): p.name for p in self.model.parameters()}
         self.engine.on_optimizer(optimizer, names, stack)
 
     def detach(self) -> None:
-        """Remove all hooks."""
+        """Remove the hooks on modules, and those on the optimizers that `attach` got."""
         self._stack.close()
 
     def start_step(self, number: int) -> None:
@@ -116,7 +157,16 @@ class LoopHooks:
         """Stop adding rows: the report has those of the first forwards of one step."""
         self._noting = self.clock.calls.placed = False
 
+    def _is_outside(self, call: Call) -> bool:
+        """Whether a call that starts is neither one of the root nor below one."""
+        if not self._inside_only:
+            return False
+        return call.name != "" if call.parent is None else call.parent in self._outside
+
     def _enter(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        if self._is_outside(call):
+            self._outside.add(call.order)
+            return
         if call.name == "":
             self._enter_root(call, batch)
         if self._noting:
@@ -135,6 +185,9 @@ class LoopHooks:
             self._recorder.activations = Activations(self.model.root, batch)
 
     def _leave(self, call: Call, output: Any, error: BaseException | None) -> None:
+        if call.order in self._outside:
+            self._outside.discard(call.order)
+            return
         if self._recorder.knows(call):
             self._recorder.leave(call, output, error)
         raised = error is not None

@@ -31,14 +31,32 @@ class StepGradients:
         """Whether no step was noted."""
         return not self._steps
 
-    def note(self, step: int, parameters: Iterable[torch.Tensor] | None = None) -> None:
+    @property
+    def latest(self) -> dict[int, ParameterStep]:
+        """The notes of the last step, by the parameters' keys."""
+        return self._steps[next(reversed(self._steps))] if self._steps else {}
+
+    def note(
+        self,
+        step: int,
+        parameters: Iterable[torch.Tensor] | None = None,
+        *,
+        alone: bool = False,
+    ) -> None:
         """Note the gradients of a step.
 
         `parameters` are those of the optimizer that steps: of several optimizers in one step, each
-        one notes the gradients of its own.
+        one notes the gradients of its own. With `alone` the others are not looked at.
         """
-        notes = note_gradients(self._model, None)
         earlier = self._steps.get(step)
+        if alone and parameters is not None:
+            only = {id(parameter) for parameter in parameters}
+            notes = {**(earlier or {}), **note_gradients(self._model, None, only=only)}
+            if earlier is None:
+                self._forget()
+            self._steps[step] = notes
+            return
+        notes = note_gradients(self._model, None)
         if earlier is not None and parameters is not None:
             own = {id(parameter) for parameter in parameters}
             notes = {key: notes[key] if key in own else old for key, old in earlier.items()}

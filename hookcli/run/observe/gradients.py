@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import torch
@@ -17,17 +18,21 @@ def note_gradients(
     *,
     partly: bool = False,
     norms: bool = False,
+    only: Container[int] | None = None,
 ) -> dict[int, ParameterStep]:
     """Return a note for each distinct parameter, by its key, before the optimizer steps.
 
     `taken` are gradients computed by torch.autograd.grad, by the parameters' keys; if it is None,
     `.grad` is used. With `partly`, backward was interrupted, so a missing gradient has no status.
-    With `norms` only norms are computed, in a third of the time.
+    With `norms` only norms are computed, in a third of the time. `only` are the keys of the
+    parameters to note.
     """
     measure = norm_of if norms else statistics
     notes: dict[int, ParameterStep] = {}
     for info in model.parameters():
         parameter = info.tensor
+        if only is not None and id(parameter) not in only:
+            continue
         gradient = parameter.grad if taken is None else taken.get(id(parameter))
         weight = measure(parameter)
         grad = None if gradient is None else measure(gradient)

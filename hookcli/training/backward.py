@@ -1,0 +1,111 @@
+"""What a backward pass started from, found on the Python stack while it runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import torch
+
+from hookcli.models import places
+from hookcli.torch_private import disable_current_modes
+
+_CODES = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
+
+
+@dataclass(slots=True, eq=False)
+class BackwardPass:
+    """One backward pass of the script.
+
+    `start` is the tensor that it started from, if there is one; it is released when the step ends.
+    `loss` is its value if it has one element, `scale` the factor of a GradScaler in it. `place` is
+    the line of the script that called backward. `roots` are the ids of the roots that the pass
+    reached; `held` are those of them whose parameters had gradients before.
+    """
+
+    task: int
+    start: torch.Tensor | None
+    loss: torch.Tensor | None
+    place: str | None
+    scale: float | None = None
+    roots: set[int] = field(default_factory=set)
+    held: set[int] = field(default_factory=set)
+
+
+def running_backward(task: int) -> BackwardPass:
+    """Return the backward pass that runs now, on this thread or on the one that started it."""
+    found: tuple[FrameType, str] | None = None
+    for frame in _frames():
+        name = _CODES.get(frame.f_code)
+        if name is not None:
+            found = frame, name  # the outermost one: checkpoints go backward inside of backward
+    if found is None:
+        return BackwardPass(task, None, None, None)
+    frame, name = found
+    start = _only(frame.f_locals.get(name))
+    loss = None
+    if start is not None and start.numel() == 1:
+        with torch.no_grad(), disable_current_modes():
+            loss = start.detach().clone() if start.device.type == "cpu" else start.detach()
+    return BackwardPass(task, start, loss, places.of_frame(frame.f_back))
+
+
+def _only(tensors: Any) -> torch.Tensor | None:
+    if isinstance(tensors, list | tuple) and len(tensors) == 1:
+        tensors = tensors[0]
+    return tensors if isinstance(tensors, torch.Tensor) else None
+
+
+def _frames() -> Iterator[FrameType]:
+    """Yield the frames of this thread, then of the others: a GPU's backward has its own thread."""
+    own: FrameType | None = sys._getframe(1)
+    here = own
+    seen = False
+    while own is not None:
+        seen = seen or own.f_code in _CODES
+        yield own
+        own = own.f_back
+    if seen:
+        return
+    for other in list(sys._current_frames().values()):
+        if other is here:
+            continue
+        frame: FrameType | None = other
+        while frame is not None:
+            yield frame
+            frame = frame.f_back
+
+
+class Scaler:
+    """The GradScaler of the script, if it has one. It is searched for among all objects, once."""
+
+    def __init__(self) -> None:
+        self._scaler: Any = None
+        self._searched = False
+
+    def of(self, start: torch.Tensor) -> float | None:
+        """Return the factor by which a GradScaler multiplied this loss; None if none did."""
+        node = start.grad_fn
+        if node is None or type(node).__name__ != "MulBackward0":
+            return None
+        if not self._searched:
+            self._search()
+        if self._scaler is None or not self._scaler.is_enabled():
+            return None
+        return float(self._scaler.get_scale())
+
+    def _search(self) -> None:
+        import gc
+
+        self._searched = True
+        kind = torch.amp.GradScaler
+        for value in gc.get_objects():
+            if isinstance(type(value), type) and issubclass(type(value), kind):
+                self._scaler = value
+
+    def scale(self) -> float | None:
+        """Return the current scale; None without a scaler."""
+        return None if self._scaler is None else float(self._scaler.get_scale())

@@ -1,0 +1,43 @@
+"""Trainings without an optimizer: each backward pass is a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hookcli.training.backward import BackwardPass
+from hookcli.training.records import Record, norm_now
+from hookcli.training.root_watch import RootWatch
+
+
+class ByHand:
+    """The backward passes of a root that no optimizer has trained so far.
+
+    They may turn out to be the micro-steps of an optimizer's first step: then this is dropped. The
+    script updates the parameters itself if they differ at the next forward.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.step = 0  # of which the forwards are now
+        self._before = record.root.fingerprint()
+        self._updated = False
+
+    def backward_ended(self, one: BackwardPass, is_sampled: Callable[[int], bool]) -> None:
+        """Note a backward pass that has ended."""
+        record = self.record
+        record.own = [p.tensor for p in record.root.model.parameters() if p.tensor.requires_grad]
+        norm = norm_now(record.own)
+        sampled = is_sampled(record.steps.total)
+        record.begin([one], forwards=record.root.forwards, norm=norm, lr=None, sampled=sampled)
+        record.end()
+        record.root.forwards = 0
+
+    def is_new(self, root: RootWatch) -> bool:
+        """Return whether the forward that begins now belongs to a new step."""
+        if not self._updated:
+            now = root.fingerprint()
+            self._updated = now != self._before
+        if not self._updated or self.step == self.record.steps.total:
+            return False
+        self.step = self.record.steps.total
+        return True

@@ -1,0 +1,50 @@
+"""Fail open: an error of hookcli ends the observation, and the training goes on."""
+
+from __future__ import annotations
+
+import functools
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from hookcli.errors import HookcliError, is_own
+
+
+class Guard:
+    """Wraps every callback. After the first error none of them does anything.
+
+    `failed(reason, details)` is called once, to remove all hooks and to tell the user.
+    """
+
+    def __init__(self, failed: Callable[[str, str], None]) -> None:
+        self._failed = failed
+        self.open = True
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function so that it raises nothing but the end of the script."""
+
+        @functools.wraps(function, updated=())
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            if not self.open:
+                return None
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:  # noqa: BLE001  # whatever it is, training goes on
+                self.note(error)
+                return None
+
+        return guarded
+
+    def note(self, error: BaseException) -> None:
+        """End the observation because of this error."""
+        if not self.open:
+            return
+        self.open = False
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        if is_own(error) and isinstance(error, HookcliError):
+            reason = f"{error.message} ({error.place})"
+        details = "".join(traceback.format_exception(error))
+        try:
+            self._failed(reason, details)
+        except Exception:  # noqa: BLE001  # nothing is left that could be done
+            return

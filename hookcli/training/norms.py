@@ -1,0 +1,62 @@
+"""Norms of many tensors at once, cheap enough for every step of a training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from hookcli.run.statistics.statistics import norm_of
+from hookcli.torch_private import disable_current_modes, foreach_norm
+
+_PLAIN = (torch.float32, torch.float64)
+
+
+def local(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the part of a sharded tensor that this rank has, else the tensor."""
+    to_local: Any = getattr(tensor, "_local_tensor", None)
+    return tensor if to_local is None else to_local
+
+
+def gradients_of(parameters: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+    """Return the gradients of those parameters that have one, each as far as this rank has it."""
+    return [local(p.grad) for p in parameters if p.grad is not None]
+
+
+def total_norm(tensors: list[torch.Tensor]) -> float | torch.Tensor:
+    """Return the 2-norm of all elements: a number on the CPU, else a tensor that is not read yet.
+
+    It is computed in the dtype of the tensors. A result of 0 or one that is not finite is computed
+    again in double precision without overflow.
+    """
+    if not tensors:
+        return 0.0
+    first = tensors[0]
+    with torch.no_grad(), disable_current_modes():
+        if all(_is_plain(t) and t.dtype is first.dtype for t in tensors) and (
+            len({t.device for t in tensors}) == 1
+        ):
+            norms = torch.stack(foreach_norm(tensors, 2)).double()
+            total = torch.linalg.vector_norm(norms)
+            if first.device.type != "cpu":
+                return total
+            value = float(total)
+            if value and math.isfinite(value):
+                return value
+    return careful_norm(tensors)
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    plain = type(tensor) is torch.Tensor or type(tensor) is torch.nn.Parameter
+    return plain and tensor.layout is torch.strided and tensor.dtype in _PLAIN
+
+
+def careful_norm(tensors: list[torch.Tensor]) -> float:
+    """Return the 2-norm of all elements, in double precision and without overflow."""
+    figures = [norm_of(tensor) for tensor in tensors]
+    norms = [float(row["norm"]) for row in figures if row is not None]
+    if any(math.isnan(norm) for norm in norms):
+        return math.nan
+    return math.hypot(*norms)

@@ -1,0 +1,300 @@
+"""A record: one root, one optimizer, and what was seen of their steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from hookcli.report.recording import ParameterStep
+from hookcli.report.report import Report
+from hookcli.report.rows.events import number
+from hookcli.report.training.steps import OptimizerInfo, TrainingInfo, UpdateRow
+from hookcli.report.values import Number
+from hookcli.run.loop.step_gradients import StepGradients
+from hookcli.run.statistics.digest import digest
+from hookcli.run.statistics.statistics import norm_of, norm_of_change
+from hookcli.torch_private import disable_current_modes
+from hookcli.training.backward import BackwardPass
+from hookcli.training.norms import gradients_of, local, total_norm
+from hookcli.training.root_watch import RootWatch
+from hookcli.training.steps import Step, Steps, sum_of
+
+_COPIED = 1 << 28  # bytes of parameters that are copied to measure an update exactly
+_SAMPLE = 1 << 16  # elements of each parameter that are copied otherwise
+
+
+def numbers(group: dict[str, Any]) -> dict[str, Number | bool]:
+    """Return the options of a group of parameters that are numbers or flags."""
+    found: dict[str, Number | bool] = {}
+    for name, value in group.items():
+        if isinstance(value, bool):
+            found[name] = value
+        elif isinstance(value, int | float) or (
+            isinstance(value, torch.Tensor) and value.numel() == 1
+        ):
+            found[name] = number(float(value))
+    return found
+
+
+def learning_rate(optimizer: Any) -> float | None:
+    """Return the learning rate of the first group."""
+    for group in optimizer.param_groups:
+        lr = group.get("lr")
+        return None if lr is None else float(lr)
+    return None
+
+
+@dataclass(slots=True)
+class _Copy:
+    """The values of a parameter before an update, or evenly spaced ones of them."""
+
+    name: str
+    parameter: torch.Tensor
+    before: torch.Tensor
+    stride: int
+
+
+class Record:
+    """The steps of one optimizer on one root; without an optimizer, its backward passes."""
+
+    def __init__(self, root: RootWatch, optimizer: Any | None, *, ranks: bool) -> None:
+        self.root = root
+        self.optimizer_type = None if optimizer is None else type(optimizer).__name__
+        self.merged: set[int] = set()  # ids of optimizers that step inside backward
+        self.own: list[torch.Tensor] = []  # its parameters that are the root's
+        self.elsewhere = 0
+        self.groups = 0
+        self.options: dict[str, Number | bool] = {}
+        self.parameters = 0
+        self.steps = Steps()
+        self.gradients = StepGradients(root.model)
+        self.name = ""
+        self.taken: set[int] = set()  # ids of the backward passes of the last step
+        self._ranks = ranks
+        self._current: Step | None = None
+        self._copies: list[_Copy] = []
+        self._ratios: dict[str, list[float | None]] = {}
+        self._changed: dict[str, bool] = {}
+        self._first: dict[str, dict[str, Any] | None] = {}
+        self._not_zeroed: list[bool] = []
+        self._digests: dict[int, str] = {}
+        self.sampled: list[int] = []
+        self.approximate = False
+        if optimizer is not None:
+            self.hold(optimizer)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a step has begun and not ended."""
+        return self._current is not None
+
+    def hold(self, optimizer: Any) -> None:
+        """Take over the parameters and options of an optimizer: it may get more at any time."""
+        held = [p for group in optimizer.param_groups for p in group["params"]]
+        ids = self.root.parameter_ids()
+        own = [p for p in held if id(p) in ids]
+        if self.merged and id(optimizer) not in self.merged:
+            known = {id(p) for p in self.own}
+            self.own += [p for p in own if id(p) not in known]
+            self.parameters += len(held)
+        else:
+            self.own, self.parameters = own, len(held)
+        self.elsewhere = self.parameters - len(self.own)
+        self.groups = len(optimizer.param_groups)
+        self.options = numbers(optimizer.param_groups[0]) if optimizer.param_groups else {}
+
+    def begin(
+        self,
+        passes: Sequence[BackwardPass],
+        *,
+        forwards: int,
+        norm: Any,
+        lr: float | None,
+        sampled: bool,
+        partly: bool = False,
+    ) -> Step:
+        """Begin a step: the gradients are there, and the parameters are not updated yet.
+
+        With `partly` the gradients come one after another: see `add_part`.
+        """
+        step = self._current = Step(
+            step=self.steps.total,
+            forwards=forwards,
+            backwards=len(passes),
+            loss=sum_of(passes),
+            grad_norm=norm,
+            lr=lr,
+            sampled=sampled,
+            scale=next((p.scale for p in passes if p.scale is not None), None),
+        )
+        if sampled:
+            self.sampled.append(step.step)
+            if not partly:
+                self.gradients.note(step.step)
+            notes = self.gradients.latest
+            if step.step and passes:
+                self._not_zeroed.append(id(self.root) in passes[0].held)
+            self._copy(notes)
+        return step
+
+    def add_part(self, parameters: Sequence[torch.Tensor], norm: Any) -> None:
+        """Add the gradients of an optimizer that steps now, inside of backward."""
+        step = self._current
+        if step is None:
+            return
+        if isinstance(norm, torch.Tensor):
+            norm = float(norm)
+        step.grad_norm = math.hypot(step.grad_norm, norm)
+        if step.sampled:
+            self.gradients.note(step.step, parameters, alone=True)
+
+    def _count(self, step: Step) -> None:
+        """Count the gradients of a sampled step by their status."""
+        notes = self.gradients.latest
+        own = {id(p) for p in self.own}
+        states = [note.status for key, note in notes.items() if key in own]
+        step.missing = states.count("none")
+        step.zero = states.count("zero")
+        step.non_finite = states.count("non_finite")
+        weights = [note.weight["norm"] for key, note in notes.items() if key in own and note.weight]
+        step.weight_norm = math.hypot(*weights) if weights else None
+
+    def _copy(self, notes: dict[int, ParameterStep]) -> None:
+        names = self.root.names()
+        self._copies.clear()
+        held = [(names[id(p)], local(p.detach())) for p in self.own if id(p) in names]
+        total = sum(p.numel() * p.element_size() for _, p in held)
+        keys = {names[id(p)]: id(p) for p in self.own if id(p) in names}
+        with torch.no_grad(), disable_current_modes():
+            for name, parameter in held:
+                note = notes.get(keys[name])
+                weight = None if note is None else note.weight
+                if name in self._first:
+                    self._changed[name] = self._changed.get(name, False) or (
+                        weight != self._first[name]
+                    )
+                else:
+                    self._first[name] = weight
+                if parameter.layout is not torch.strided:
+                    continue
+                stride = 1
+                if total > _COPIED:
+                    stride = max(1, parameter.numel() // _SAMPLE)
+                    self.approximate = self.approximate or stride > 1
+                before = _every(parameter, stride).clone()
+                self._copies.append(_Copy(name, parameter, before, stride))
+
+    def end(self, inside: Sequence[BackwardPass] = ()) -> Step:
+        """End the step: the parameters are updated.
+
+        `inside` are the backward passes that the optimizer ran itself, as LBFGS does: the loss is
+        that of the first.
+        """
+        step = self._current
+        if step is None:
+            raise RuntimeError("no step has begun")
+        self._current = None
+        if inside:
+            step.backwards, step.loss = len(inside), sum_of(inside[:1])
+            step.forwards = self.root.forwards
+            step.grad_norm = norm_now(self.own)
+        if step.sampled:
+            if inside:
+                self.gradients.note(step.step)
+            self._count(step)
+            self._measure(step)
+        self.steps.add(step)
+        return step
+
+    def _measure(self, step: Step) -> None:
+        updates: list[float] = []
+        with torch.no_grad(), disable_current_modes():
+            for copy in self._copies:
+                after = _every(copy.parameter, copy.stride)
+                change = norm_of_change(copy.before, after)
+                row = norm_of(copy.before)
+                weight = None if row is None else float(row["norm"])
+                ratios = self._ratios.setdefault(copy.name, [])
+                ratios += [None] * (len(self.sampled) - 1 - len(ratios))
+                ratios.append(change / weight if change is not None and weight else None)
+                if change is not None:
+                    updates.append(change * math.sqrt(copy.stride))
+                    self._changed[copy.name] = self._changed.get(copy.name, False) or change != 0
+            if self._ranks:
+                self._digests[step.step] = _digest_of(self.own)
+        self._copies.clear()
+        step.update_norm = math.hypot(*updates) if updates else None
+
+    def info(self, unheld: tuple[str, ...]) -> TrainingInfo:
+        """Return the record as plain data."""
+        root = self.root
+        optimizer = None
+        if self.optimizer_type is not None:
+            optimizer = OptimizerInfo(
+                type=self.optimizer_type,
+                parameters=self.parameters,
+                elsewhere=self.elsewhere,
+                groups=self.groups,
+                options=self.options,
+                merged=max(1, len(self.merged)),
+            )
+        count = len(self.sampled)
+        return TrainingInfo(
+            record=self.name,
+            root=root.name,
+            root_type=type(root.root).__name__,
+            wrappers=root.wrappers,
+            optimizer=optimizer,
+            unit="backward" if optimizer is None else "optimizer",
+            total=self.steps.total,
+            skipped=self.steps.skipped,
+            every=self.steps.every,
+            sampled=tuple(self.sampled),
+            steps=self.steps.rows(),
+            updates=tuple(
+                UpdateRow(
+                    name,
+                    tuple(None if r is None else number(r) for r in _padded(ratios, count)),
+                    self._changed.get(name) if count else None,
+                )
+                for name, ratios in self._ratios.items()
+            ),
+            calls=root.calls,
+            evaluations=root.evaluations,
+            graphless=root.graphless,
+            never_zeroed=all(self._not_zeroed) if self._not_zeroed else None,
+            unheld=unheld,
+            compiled=root.compiled,
+            eval_modules=tuple(sorted(root.eval_modules)),
+            digests=self._digests or None,
+        )
+
+    def report(self, unheld: tuple[str, ...]) -> Report:
+        """Return the record as a report."""
+        return self.root.report(self.gradients, self.info(unheld))
+
+
+def _padded(ratios: list[float | None], count: int) -> list[float | None]:
+    return [*ratios, *[None] * (count - len(ratios))]
+
+
+def _every(parameter: torch.Tensor, stride: int) -> torch.Tensor:
+    return parameter if stride == 1 else parameter.reshape(-1)[::stride]
+
+
+def _digest_of(parameters: list[torch.Tensor]) -> str:
+    import hashlib
+
+    whole = hashlib.sha256()
+    for parameter in parameters:
+        whole.update(digest(local(parameter.detach())).encode())
+    return whole.hexdigest()[:32]
+
+
+def norm_now(parameters: list[torch.Tensor]) -> Any:
+    """Return the 2-norm of the gradients of these parameters."""
+    return total_norm(gradients_of(parameters))

@@ -1,0 +1,272 @@
+"""One root of a training: its calls, its batch, and the hooks of sampled steps."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm as BatchNorm
+from torch.nn.modules.dropout import _DropoutNd as Dropout
+
+from hookcli.models import module_tree
+from hookcli.models.backend import backend_of
+from hookcli.models.nested import leaves
+from hookcli.models.scripted import is_scripted
+from hookcli.report.recording import Recording
+from hookcli.report.report import Inputs, Report
+from hookcli.report.sinks import Kept, Sink
+from hookcli.report.training.steps import TrainingInfo
+from hookcli.run.assemble import assemble, run_info
+from hookcli.run.loop.given_module import device_of, source_of
+from hookcli.run.loop.hooks import LoopHooks
+from hookcli.run.loop.step_gradients import StepGradients
+from hookcli.run.observe.inventory import note_buffers, take_inventory
+from hookcli.spec.plan import unjudged
+from hookcli.spec.request import Spec
+from hookcli.torch_private import disable_current_modes
+from hookcli.training.norms import local
+from hookcli.training.roots import Holder, is_compiled, name_of, parameter_ids, unwrap
+
+_OUTPUTS = 64  # tensors of an output that tell when backward begins
+
+
+@dataclass(slots=True)
+class ForwardCall:
+    """A forward of a root with gradients: its batch, and the random generators before it.
+
+    It is kept until the optimizer steps. `numpy_state` and `python_state` are None if nothing can
+    have used them.
+    """
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    torch_state: torch.Tensor | None
+    python_state: Any = None
+    numpy_state: Any = None
+
+
+class RootWatch:
+    """The hooks on one root, from its first call on.
+
+    `forward_begins(watch)` is called before a forward with gradients, and returns its step if that
+    is sampled. `backward_begins(watch)` is called when a backward pass reaches an output of the
+    root.
+    """
+
+    def __init__(
+        self,
+        called: nn.Module,
+        spec: Spec,
+        *,
+        forward_begins: Callable[[RootWatch], int | None],
+        backward_begins: Callable[[RootWatch], None],
+        guarded: Callable[[Callable[..., Any]], Callable[..., Any]],
+        sink: Sink | None = None,
+    ) -> None:
+        self.root, self.wrappers = unwrap(called)
+        self._spec = spec
+        self._forward_begins, self._backward_begins = forward_begins, backward_begins
+        self._guarded = guarded
+        self.name = name_of(self.root, sys._getframe(1)) or type(self.root).__name__
+        compiled = is_compiled(called)
+        self.compiled: tuple[str, ...] = (type(self.root).__name__,) if compiled else ()
+        self._sees_calls = not (compiled or is_scripted(self.root) or isinstance(called, Holder))
+        self._sink: Sink = sink or Kept(100_000)
+        self._hooks: LoopHooks | None = None
+        self.is_observed = False
+        self._handles: list[Any] = []
+        self.model = backend_of(self.root)
+        self._before = note_buffers(self.model, copies=False)
+        self._started = time.perf_counter()
+        self.calls = self.evaluations = self.graphless = 0
+        self.forwards = 0  # with gradients, since the last step
+        self.call: ForwardCall | None = None
+        self.eval_modules: set[str] = set()
+        self._layers_with_modes: list[tuple[str, nn.Module]] = [
+            (names[0], module)
+            for module, names in module_tree.modules(self.root)
+            if isinstance(module, BatchNorm | Dropout)
+        ]
+
+    def parameter_ids(self) -> set[int]:
+        """Return the identities of the parameters: a model may get more, or others, at any time."""
+        return parameter_ids(self.root)
+
+    def names(self) -> dict[int, str]:
+        """Return the names of the parameters by their identities."""
+        return {id(info.tensor): info.name for info in self.model.parameters()}
+
+    def watch_calls(self) -> None:
+        """Attach the two hooks that stay between sampled steps."""
+        if self.compiled:
+            return  # hooks inside a compiled region would break its graph
+        pre, post = nn.Module.register_forward_pre_hook, nn.Module.register_forward_hook
+        if is_scripted(self.root):
+            return
+        self._handles = [
+            pre(self.root, self._guarded(self._before_call), with_kwargs=True),
+            post(self.root, self._guarded(self._after_call), with_kwargs=True),
+        ]
+
+    def _before_call(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if module is not self.root:
+            return None  # a replica of DataParallel
+        replaced = self.enter(args, kwargs)
+        return None if replaced is None else (replaced, kwargs)
+
+    def enter(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+        """Note a call that begins; return its new arguments if a hook of the user replaced them."""
+        self.calls += 1
+        training = self.root.training
+        if not torch.is_grad_enabled():
+            self.graphless += training
+            self.evaluations += not training
+            return None
+        step = self._forward_begins(self)
+        self.forwards += 1
+        self.call = ForwardCall(args, kwargs, *_generators(self.root))
+        replaced = None
+        if step is not None and not self.is_observed and self._sees_calls:
+            replaced = self._observe(step, args, kwargs)
+        if self.is_observed:
+            self.eval_modules.update(
+                name for name, layer in self._layers_with_modes if not layer.training
+            )
+        return replaced
+
+    def _after_call(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
+    ) -> None:
+        if module is self.root and torch.is_grad_enabled():
+            self.watch_backward(output)
+
+    def watch_backward(self, output: Any) -> None:
+        """Be called when a backward pass reaches an output."""
+        begins = self._guarded(_Begins(self))
+        for _, tensor, _ in leaves(output)[:_OUTPUTS]:
+            if tensor.requires_grad and tensor.grad_fn is not None:
+                tensor.register_hook(begins)  # type: ignore[no-untyped-call]
+
+    def backward_reached(self) -> None:
+        """Tell that a backward pass reached an output of this root."""
+        self._backward_begins(self)
+
+    def _observe(
+        self, step: int, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, ...] | None:
+        """Attach the hooks of a sampled step; return new arguments of the call that begins now."""
+        if self._hooks is None:
+            self._hooks = LoopHooks(self.root, self._spec, self._sink, first=step, inside_only=True)
+        hooks = self._hooks
+        hooks.forget_optimizers()
+        hooks.start_step(step)
+        hooks.clock.open = True
+        self.is_observed = True
+        return hooks.attach_during_call(self.root, args, kwargs)
+
+    def follow(self, optimizer: Any) -> None:
+        """Attach the configured hooks on optimizers, in a sampled step."""
+        if self.is_observed and self._hooks is not None:
+            self._hooks.follow(optimizer)
+
+    def holds_gradients(self) -> bool:
+        """Return whether a parameter has a gradient that is not zero."""
+        with torch.no_grad(), disable_current_modes():
+            for info in self.model.parameters():
+                grad = info.tensor.grad
+                if grad is not None and bool(local(grad).count_nonzero()):
+                    return True
+        return False
+
+    def fingerprint(self) -> tuple[float, ...]:
+        """Return a few values of the parameters, which an update changes."""
+        with torch.no_grad(), disable_current_modes():
+            return tuple(
+                float(local(info.tensor.detach()).sum())
+                for info in self.model.parameters()
+                if info.tensor.requires_grad and info.tensor.numel()
+            )
+
+    def optimizing(self, *, now: bool) -> None:
+        """Set whether the optimizer steps now."""
+        if self._hooks is not None:
+            self._hooks.clock.optimizing = now
+
+    def rest(self) -> None:
+        """Remove the hooks on modules, after a sampled step."""
+        if self.is_observed and self._hooks is not None:
+            self.is_observed = False
+            self._hooks.clock.open = False
+            self._hooks.detach()
+
+    def ended_step(self) -> None:
+        """Forget what belongs to the step that ended."""
+        self.forwards = 0
+        self.call = None
+
+    def close(self) -> None:
+        """Remove all hooks."""
+        self.rest()
+        if self._hooks is not None:
+            self._hooks.forget_optimizers()
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+
+    def report(self, gradients: StepGradients, training: TrainingInfo) -> Report:
+        """Return the report of a record of this root."""
+        hooks = self._hooks
+        recording = Recording() if hooks is None else hooks.recording
+        if hooks is not None and not recording.events and recording.streamed is None:
+            self._sink.close(recording)
+            hooks.engine.judge(recording, None)
+        recording = replace(recording, warnings=list(recording.warnings))
+        if not gradients.empty:
+            gradients.record(recording)
+        take_inventory(self.model, recording, self._before)
+        inputs: Inputs | None = None if hooks is None else hooks.inputs
+        report = assemble(
+            self.model,
+            recording,
+            command=self._spec.command,
+            source=source_of(self.root),
+            run=run_info(
+                self._spec, "as-is", recording, tensors="real", device=device_of(self.root)
+            ),
+            inputs=inputs,
+            hooks=() if hooks is None else hooks.existing,
+            warnings=[*unjudged(self._spec), *gradients.warnings()],
+            started=self._started,
+        )
+        run = replace(report.run, steps=training.total, seed=torch.initial_seed())
+        return replace(report, run=run, training=training)
+
+
+class _Begins:
+    """A hook on an output of a root; it does not keep the root alive."""
+
+    def __init__(self, watch: RootWatch) -> None:
+        self._watch = weakref.ref(watch)
+
+    def __call__(self, _gradient: torch.Tensor) -> None:
+        """Tell the root; autograd calls this when backward reaches the output."""
+        watch = self._watch()
+        if watch is not None:
+            watch.backward_reached()
+
+
+def _generators(root: nn.Module) -> tuple[torch.Tensor | None, Any, Any]:
+    """Return the states of the generators, which a second forward must begin with."""
+    numpy = sys.modules.get("numpy.random")
+    return (
+        torch.get_rng_state(),
+        random.getstate() if root.training else None,
+        None if numpy is None or not root.training else numpy.get_state(),
+    )

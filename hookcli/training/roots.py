@@ -1,0 +1,145 @@
+"""Which modules are the roots of a training: found, unwrapped and named."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterable, Iterator
+from types import FrameType
+from typing import Any
+
+from torch import nn
+
+from hookcli.models import module_tree
+
+# Attributes in which wrappers keep the module that they call: DistributedDataParallel and
+# DataParallel, torch.compile, FSDP1.
+_INNER = ("module", "_orig_mod", "_fsdp_wrapped_module")
+_COMPILED = "OptimizedModule"
+
+
+def unwrap(module: nn.Module) -> tuple[nn.Module, tuple[str, ...]]:
+    """Return the module inside its wrappers, and the types of the wrappers, the outermost first."""
+    wrappers: list[str] = []
+    while True:
+        inner = _inside(module)
+        if inner is None:
+            return module, tuple(wrappers)
+        wrappers.append(type(module).__name__)
+        module = inner
+
+
+def _inside(module: nn.Module) -> nn.Module | None:
+    if not type(module).__module__.startswith(("torch.", "accelerate.", "deepspeed.")):
+        return None
+    children = module._modules
+    for name in _INNER:
+        inner = children.get(name)
+        if inner is not None and len(children) == 1:
+            return inner
+    return None
+
+
+def is_compiled(module: nn.Module) -> bool:
+    """Return whether torch.compile compiled a module, or a module inside it or around its calls."""
+    return any(
+        type(part).__name__ == _COMPILED or getattr(part, "_compiled_call_impl", None) is not None
+        for part in module.modules()
+    )
+
+
+def parameter_ids(root: nn.Module) -> set[int]:
+    """Return the identities of all parameters of a module."""
+    return {id(tensor) for tensor, _, _ in module_tree.tensors(root, "_parameters")}
+
+
+class Holder(nn.Module):
+    """Parameters that belong to no module, under the names of their places in the optimizer."""
+
+    def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
+        super().__init__()
+        for i, parameter in enumerate(parameters):
+            self._parameters[f"parameter {i}"] = parameter
+
+
+def owner_of(parameters: list[Any]) -> nn.Module | None:
+    """Return the smallest module that has all of these parameters, or most of them.
+
+    Modules are found through the references to the parameters, for scripts that never call the
+    module that they train. None if no module has any of them.
+    """
+    todo: list[Any] = list(parameters[:1])
+    chain: list[nn.Module] = []
+    seen: set[int] = set()
+    wanted = {id(parameter) for parameter in parameters}
+    best: tuple[int, int, nn.Module] | None = None
+    while todo:
+        for module in _modules_with(todo.pop()):
+            if id(module) in seen or isinstance(module, Holder):
+                continue
+            seen.add(id(module))
+            chain.append(module)
+            todo.append(module)
+            ids = parameter_ids(module)
+            rank = (len(wanted & ids), -len(ids), module)
+            if best is None or rank[:2] > best[:2]:
+                best = rank
+    return None if best is None else unwrap(best[2])[0]
+
+
+def _modules_with(value: Any) -> Iterator[nn.Module]:
+    """Yield the modules that have this parameter or module in their own tables."""
+    tables = [ref for ref in gc.get_referrers(value) if type(ref) is dict]
+    for table in tables:
+        for owner in gc.get_referrers(table):
+            if isinstance(owner, nn.Module):
+                if owner.__dict__.get("_parameters") is table or (
+                    owner.__dict__.get("_modules") is table
+                ):
+                    yield owner
+            elif type(owner) is dict:  # the module's __dict__, if it was made
+                for module in gc.get_referrers(owner):
+                    if isinstance(module, nn.Module) and module.__dict__ is owner:
+                        yield module
+
+
+def name_of(module: nn.Module, frame: FrameType | None) -> str | None:
+    """Return the expression that names a module in the script: a variable or an attribute.
+
+    The variables of the functions that run now are searched from the innermost outwards, then those
+    of the script's module.
+    """
+    scopes: list[dict[str, Any]] = []
+    while frame is not None:
+        if frame.f_code.co_filename != __file__:
+            scopes.append(frame.f_locals)
+        frame = frame.f_back
+    scopes.append(vars(sys.modules["__main__"]))
+    for scope in reversed(scopes):
+        for name, value in list(scope.items()):
+            if value is module and not name.startswith("_"):
+                return str(name)
+    for scope in reversed(scopes):
+        found = _below(module, scope)
+        if found is not None:
+            return found
+    return None
+
+
+def _below(module: nn.Module, scope: dict[str, Any]) -> str | None:
+    """Return the path of a module below a module or an object that a variable names."""
+    for name, value in list(scope.items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(value, nn.Module):
+            for path, part in value.named_modules():
+                if part is module and path:
+                    inner, _ = unwrap(value)
+                    return str(name) if inner is module else f"{name}.{path}"
+        elif not isinstance(value, type):
+            own = getattr(value, "__dict__", None)
+            if type(own) is dict:
+                for attribute, part in list(own.items()):
+                    if part is module:
+                        return str(attribute)
+    return None

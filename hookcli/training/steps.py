@@ -1,0 +1,156 @@
+"""The steps of one record: rows as they happen, thinned if there are too many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from hookcli.report.rows.events import number
+from hookcli.report.training.steps import StepRow
+from hookcli.report.values import Number
+from hookcli.training.backward import BackwardPass
+
+_MOST = 20_000  # rows that are kept: some 3 MB of JSON
+_PENDING = 100  # values on a GPU that wait to be read together
+
+
+@dataclass(slots=True)
+class Step:
+    """One step while the script runs. Values on a GPU are tensors until they are read."""
+
+    step: int
+    forwards: int
+    backwards: int
+    loss: Any
+    grad_norm: Any
+    lr: float | None
+    sampled: bool = False
+    skipped: bool = False
+    scale: float | None = None
+    weight_norm: float | None = None
+    update_norm: float | None = None
+    missing: int | None = None
+    zero: int | None = None
+    non_finite: int | None = None
+
+    @classmethod
+    def skipped_one(cls, forwards: int, passes: Sequence[BackwardPass], scale: float) -> Step:
+        """Return a step that a GradScaler skipped. Its number is set when it is added."""
+        return cls(-1, forwards, len(passes), sum_of(passes), None, None, skipped=True, scale=scale)
+
+    def is_finite(self) -> bool:
+        """Return whether the loss and the gradients are finite, as far as they are known."""
+        return all(
+            value is None or isinstance(value, torch.Tensor) or math.isfinite(value)
+            for value in (self.loss, self.grad_norm)
+        )
+
+    def row(self) -> StepRow:
+        """Return the step as a row of the report."""
+        ratio = None
+        if self.update_norm is not None and self.weight_norm:
+            ratio = self.update_norm / self.weight_norm
+        return StepRow(
+            step=self.step,
+            forwards=self.forwards,
+            backwards=self.backwards,
+            loss=_number(self.loss),
+            grad_norm=_number(self.grad_norm),
+            lr=_number(self.lr),
+            sampled=self.sampled,
+            skipped=self.skipped or None,
+            scale=_number(self.scale),
+            weight_norm=_number(self.weight_norm),
+            update_norm=_number(self.update_norm),
+            update_ratio=_number(ratio),
+            missing=self.missing,
+            zero=self.zero,
+            non_finite=self.non_finite,
+        )
+
+
+def sum_of(passes: Sequence[BackwardPass]) -> Any:
+    """Return the sum of the losses, without the factors of a GradScaler; None without a loss."""
+    total: Any = None
+    for one in passes:
+        if one.loss is None:
+            continue
+        value: Any = one.loss.reshape(())
+        value = float(value) if value.device.type == "cpu" else value.double()
+        value = value if one.scale is None else value / one.scale
+        total = value if total is None else total + value
+    return total
+
+
+def _number(value: float | None) -> Number | None:
+    return None if value is None else number(float(value))
+
+
+class Steps:
+    """All steps of a record. Every second one is dropped, again and again, if there are too many.
+
+    The sampled steps and the last one are kept.
+    """
+
+    def __init__(self, most: int = _MOST) -> None:
+        self._most = most
+        self._steps: list[Step] = []
+        self._pending: list[Step] = []
+        self.every = 1
+        self.total = 0
+        self.skipped = 0
+
+    def __bool__(self) -> bool:
+        """Return whether there is a step."""
+        return bool(self._steps)
+
+    def add(self, step: Step) -> None:
+        """Add the next step."""
+        if self._steps and self._steps[-1].step % self.every and not self._steps[-1].sampled:
+            self._steps.pop()  # it was kept as the last one
+        step.step = self.total
+        self._steps.append(step)
+        self.total += 1
+        self.skipped += step.skipped
+        if isinstance(step.loss, torch.Tensor) or isinstance(step.grad_norm, torch.Tensor):
+            self._pending.append(step)
+            if step.sampled or len(self._pending) >= _PENDING:
+                self.read()
+        if len(self._steps) > self._most:
+            self.every *= 2
+            last = self._steps[-1]
+            self._steps = [
+                s for s in self._steps if s.sampled or s is last or s.step % self.every == 0
+            ]
+            if len(self._steps) > self._most * 3 // 4:  # sampled steps alone are too many
+                self._steps = [s for s in self._steps if s is last or s.step % self.every == 0]
+
+    def read(self) -> list[Step]:
+        """Read the values that are still on a GPU; return their steps."""
+        pending, self._pending = self._pending, []
+        values = [
+            (step, name, value)
+            for step in pending
+            for name in ("loss", "grad_norm")
+            if isinstance(value := getattr(step, name), torch.Tensor)
+        ]
+        if values:
+            with torch.no_grad():
+                same = [value.reshape(()).double() for _, _, value in values]
+                for (step, name, _), figure in zip(values, torch.stack(same).tolist(), strict=True):
+                    setattr(step, name, figure)
+        return pending
+
+    def rows(self) -> tuple[StepRow, ...]:
+        """Return the rows that were kept."""
+        self.read()
+        return tuple(step.row() for step in self._steps)
+
+    @property
+    def last(self) -> Step | None:
+        """The last step."""
+        return self._steps[-1] if self._steps else None

@@ -1,0 +1,591 @@
+"""Watches the training of the script in this process: finds its roots, optimizers and steps.
+
+Nothing is patched but `torch.compile`, whose first call ends the use of hooks on all modules.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import os
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+
+from hookcli.models import places
+from hookcli.report.report import Report
+from hookcli.report.sinks import Sink, StreamedSink
+from hookcli.report.training.training import (
+    TRAINING_SCHEMA,
+    FirstNonFinite,
+    OtherModule,
+    ScriptInfo,
+    Tracking,
+    TrainingReport,
+)
+from hookcli.run.assemble import environment
+from hookcli.spec.training import RunJob
+from hookcli.torch_private import current_graph_task_id, execution_engine
+from hookcli.training.backward import BackwardPass, Scaler, running_backward
+from hookcli.training.by_hand import ByHand
+from hookcli.training.guard import Guard
+from hookcli.training.records import Record, learning_rate, norm_now
+from hookcli.training.root_watch import RootWatch
+from hookcli.training.roots import Holder, owner_of, unwrap
+from hookcli.training.steps import Step
+
+_MOST_PASSES = 10_000  # backward passes without a step that are remembered
+_DISCOVERY = 3  # optimizer steps after which all roots have probably been called
+
+
+class _Depth(threading.local):
+    """The number of running calls on a thread."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+
+class Watch:
+    """Everything that is observed of one script; `end(how)` returns what ends the script."""
+
+    def __init__(self, job: RunJob, end: Callable[[str], BaseException]) -> None:
+        self._job = job
+        self._end = end
+        self._guard = Guard(self._failed)
+        self._started = time.perf_counter()
+        self._depth = _Depth()
+        self._handles: list[Any] = []
+        self._discovery: list[Any] = []  # handles of the hooks on all modules
+        self._compiles = False  # whether the script uses torch.compile
+        self._compile: Any = None
+        self._roots: dict[int, RootWatch] = {}
+        self._skipped: dict[int, nn.Module] = {}  # called outermost, without parameters to train
+        self._records: list[Record] = []
+        self._of: dict[int, list[Record]] = {}  # by the id of the optimizer
+        self._optimizers: dict[int, Any] = {}
+        self._pending: list[BackwardPass] = []  # since the last step of any optimizer
+        self._recent: list[BackwardPass] = []  # those of the last step
+        self._last_task = -1
+        self._scaler = Scaler()
+        self._scale: float | None = None
+        self._by_hand: dict[int, ByHand] = {}  # of roots without an optimizer so far
+        self._last_of: dict[int, Record] = {}  # the record of a root that stepped last
+        self._early: dict[int, list[Step]] = {}  # skipped before the first step, by root
+        self._merging: tuple[int, list[Record]] | None = None  # in this backward pass
+        self._merged: dict[int, Record] = {}  # of optimizers that step inside backward, by root
+        self._stepping: list[int] = []  # of each running step, the number of passes before it
+        self._steps_ended = 0
+        self._bad_record: Record | None = None
+        self._first_bad: FirstNonFinite | None = None
+        self._detached: str | None = None
+        self._sink: Sink | None = None
+        if job.spec.stream is not None:
+            self._sink = StreamedSink(job.spec.stream)
+        self._notes: list[str] = []
+        self._ending: BaseException | None = None
+
+    # The beginning and the end.
+
+    def start(self) -> None:
+        """Attach the hooks with which roots and optimizers are found."""
+        guard = self._guard
+        self._handles = [
+            register_optimizer_step_pre_hook(guard(self._before_step)),
+            register_optimizer_step_post_hook(guard(self._after_step)),
+        ]
+        self._discover()
+        original = self._compile = torch.compile
+
+        @functools.wraps(original)
+        def compile_(*args: Any, **kwargs: Any) -> Any:
+            # With hooks on all modules torch.compile would warn, and trace them.
+            self._compiles = True
+            self._stop_discovery()
+            return original(*args, **kwargs)
+
+        torch.compile = compile_
+
+    def _discover(self) -> None:
+        if self._compiles or self._discovery:
+            return
+        guard = self._guard
+        self._depth = _Depth()
+        self._discovery = [
+            register_module_forward_pre_hook(guard(self._call_begins)),
+            register_module_forward_hook(guard(self._call_ends), always_call=True),
+        ]
+
+    def _stop_discovery(self) -> None:
+        for handle in self._discovery:
+            handle.remove()
+        self._discovery.clear()
+
+    def _failed(self, reason: str, details: str) -> None:
+        self._detached = reason
+        self.abandon()
+        _print(f"hookcli: detached after an error of its own, training goes on: {reason}")
+        if self._job.verbose:
+            _print(details.rstrip())
+
+    def abandon(self) -> None:
+        """Remove all hooks. Nothing is recorded any more."""
+        self._guard.open = False
+        self._stop_discovery()
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        for root in self._roots.values():
+            root.close()
+        if self._compile is not None:
+            torch.compile = self._compile
+            self._compile = None
+
+    def finish(self, script: ScriptInfo) -> TrainingReport:
+        """Remove all hooks and return the report."""
+        if self._guard.open:
+            self._guard(self._end_merged)()
+        self.abandon()
+        self._guard.open = True
+        records: tuple[Report, ...] = ()
+        found = self._guard(self._reports)()
+        if found is not None:
+            records = found
+        self._guard.open = False
+        job = self._job
+        return TrainingReport(
+            schema=TRAINING_SCHEMA,
+            status="complete" if script.status == 0 and self._detached is None else "partial",
+            environment=environment(self._started, self._python_source()),
+            script=script,
+            tracking=Tracking(
+                preset=job.spec.command,
+                steps=job.training.steps.text,
+                max_steps=job.training.max_steps,
+                stop_on=job.training.stop_on,
+                eager=job.training.eager,
+                **_ranks(),
+                detached=self._detached,
+            ),
+            records=records,
+            others=tuple(self._others()),
+            first_non_finite=self._first_bad,
+            warnings=tuple(self._warnings(records)),
+        )
+
+    def _python_source(self) -> str:
+        python = self._job.spec.run.python
+        return "own" if python is None else python.source
+
+    def _reports(self) -> tuple[Report, ...]:
+        records = [*self._records, *(b.record for b in self._by_hand.values())]
+        records = [record for record in records if record.steps and self._is_wanted(record.root)]
+        _name(records)
+        held = {
+            id(p)
+            for optimizer in self._optimizers.values()
+            for group in optimizer.param_groups
+            for p in group["params"]
+        }
+        reports = []
+        for record in records:
+            unheld = tuple(
+                info.name
+                for info in record.root.model.parameters()
+                if info.tensor.requires_grad and id(info.tensor) not in held
+            )
+            reports.append(record.report(unheld if record.optimizer_type is not None else ()))
+        return tuple(reports)
+
+    def _warnings(self, records: Sequence[Report]) -> list[str]:
+        notes = list(self._notes)
+        for report in records:
+            info = report.training
+            if info is None:
+                continue
+            if info.unit == "backward":
+                notes.append(
+                    f"{info.record}: no optimizer steps, so that each backward pass is a step"
+                )
+            if info.every > 1:
+                notes.append(f"{info.record}: one step in {info.every} is kept, and the last one")
+            if info.compiled:
+                notes.append(
+                    f"{info.record}: compiled region: gradients only; pass `--eager` to see layers"
+                )
+        if any(record.approximate for record in self._records):
+            notes.append("update norms of large parameters are estimated from a sample")
+        if not records and self._detached is None:
+            notes.append("no training step was seen: no optimizer stepped, and no backward ran")
+        return notes
+
+    def _others(self) -> list[OtherModule]:
+        trained = {id(record.root) for record in self._records}
+        trained |= {id(b.record.root) for b in self._by_hand.values()}
+        rows = []
+        for root in self._roots.values():
+            if id(root) not in trained and not isinstance(root.root, Holder):
+                count = sum(p.tensor.numel() for p in root.model.parameters())
+                place = places.of_class(type(root.root))
+                rows.append(
+                    OtherModule(root.name, type(root.root).__name__, root.calls, count, place)
+                )
+        return rows
+
+    def _is_wanted(self, root: RootWatch) -> bool:
+        globs = self._job.training.roots
+        kind = type(root.root).__name__
+        return not globs or any(
+            fnmatchcase(root.name, glob) or fnmatchcase(kind, glob) for glob in globs
+        )
+
+    # Calls.
+
+    def _call_begins(self, module: nn.Module, args: tuple[Any, ...]) -> Any:
+        depth = self._depth
+        depth.calls += 1
+        if depth.calls > 1 or hasattr(module, "_is_replica"):
+            return None
+        root, _ = unwrap(module)
+        if id(root) in self._roots or id(root) in self._skipped:
+            return None
+        if not any(p.requires_grad for p in root.parameters()):
+            if any(True for _ in root.parameters()):
+                self._add_root(module)  # perhaps a teacher: its calls are counted
+            else:
+                self._skipped[id(root)] = root
+            return None
+        watch = self._add_root(module)
+        if root is module:  # PyTorch has listed the hooks of this call already
+            frame = sys._getframe(2)  # the guard is between
+            kwargs = frame.f_locals.get("kwargs")
+            return watch.enter(args, kwargs if isinstance(kwargs, dict) else {})
+        return None
+
+    def _call_ends(self, _module: nn.Module, *_: Any) -> None:
+        self._depth.calls = max(0, self._depth.calls - 1)
+
+    def _add_root(self, called: nn.Module) -> RootWatch:
+        watch = RootWatch(
+            called,
+            self._job.spec,
+            forward_begins=self._forward_begins,
+            backward_begins=self._backward_begins,
+            guarded=self._guard,
+            sink=self._sink,
+        )
+        self._roots[id(watch.root)] = watch
+        watch.watch_calls()
+        return watch
+
+    def _forward_begins(self, root: RootWatch) -> int | None:
+        """Note that a forward of a root begins; return its step if that is observed in detail."""
+        self._note_skipped(root)
+        by_hand = self._by_hand.get(id(root))
+        if by_hand is not None and by_hand.is_new(root):
+            root.rest()
+            root.ended_step()
+        step = self._step_of(root)
+        return step if self._is_sampled(step) and self._is_wanted(root) else None
+
+    def _step_of(self, root: RootWatch) -> int:
+        """Return the number of the step to which a forward of this root belongs."""
+        record = self._last_of.get(id(root))
+        if record is not None:
+            return record.steps.total
+        by_hand = self._by_hand.get(id(root))
+        return 0 if by_hand is None else by_hand.step
+
+    def _is_sampled(self, step: int) -> bool:
+        training = self._job.training
+        return step in training.steps or (
+            training.max_steps is not None and step == training.max_steps - 1
+        )
+
+    # Backward.
+
+    def _backward_begins(self, root: RootWatch) -> None:
+        task = current_graph_task_id()
+        if task != self._last_task:
+            self._last_task = task
+            self._begin_backward(task)
+        current = self._pending[-1]
+        if id(root) not in current.roots:
+            current.roots.add(id(root))
+            if root.is_observed and root.holds_gradients():
+                current.held.add(id(root))
+
+    def _begin_backward(self, task: int) -> None:
+        found = running_backward(task)
+        if found.start is not None:
+            found.scale = self._scale = self._scaler.of(found.start)
+            found.start = None  # it would keep the graph
+        self._pending.append(found)
+        del self._pending[:-_MOST_PASSES]
+        if not self._optimizers:
+            engine: Any = execution_engine
+            engine.queue_callback(self._guard(self._backward_ended))
+
+    def _backward_ended(self) -> None:
+        """Note a backward pass of a script that has used no optimizer so far."""
+        if self._optimizers or not self._pending:
+            return
+        last = self._pending[-1]
+        for root in list(self._roots.values()):
+            if id(root) not in last.roots:
+                continue
+            by_hand = self._by_hand.get(id(root))
+            if by_hand is None:
+                record = Record(root, None, ranks=_ranks()["world_size"] > 1)
+                by_hand = self._by_hand[id(root)] = ByHand(record)
+            by_hand.backward_ended(last, self._is_sampled)
+
+    def _note_skipped(self, root: RootWatch) -> None:
+        """Note the step before this forward as skipped, if a GradScaler has lowered its scale."""
+        if self._scale is None or not self._pending:
+            return
+        now = self._scaler.scale()
+        if now is None or now >= self._scale:
+            return
+        passes = [one for one in self._pending if id(root) in one.roots]
+        if not passes:
+            return
+        record = self._last_of.get(id(root))
+        step = Step.skipped_one(root.forwards, passes, self._scale)
+        if record is None:
+            self._early.setdefault(id(root), []).append(step)
+        else:
+            record.steps.add(step)
+        self._scale = now
+        self._pending.clear()
+        root.rest()
+        root.ended_step()
+
+    # Optimizer steps.
+
+    def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        records = self._of.get(id(optimizer))
+        if records is None:
+            records = self._bind(optimizer)
+        if current_graph_task_id() != -1 and not self._stepping:
+            self._merge(optimizer, records)
+            return
+        most = self._job.training.max_steps
+        if most is not None and any(record.steps.total >= most for record in records):
+            raise self._end("max_steps")
+        self._stepping.append(len(self._pending))
+        passes = self._pending or self._recent
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        norm = norm_now(parameters)
+        rate = learning_rate(optimizer)
+        for record in records:
+            sampled = self._is_sampled(record.steps.total) and self._is_wanted(record.root)
+            if sampled:
+                record.hold(optimizer)
+                record.root.follow(optimizer)
+                record.root.optimizing(now=True)
+            own = [one for one in passes if id(record.root) in one.roots] or passes
+            step = record.begin(
+                own, forwards=record.root.forwards, norm=norm, lr=rate, sampled=sampled
+            )
+            if not step.is_finite():
+                self._note_non_finite(record, step)
+
+    def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        records = self._of.get(id(optimizer), [])
+        if self._merging is not None and not self._stepping:
+            return
+        inside = self._pending[self._stepping.pop() :] if self._stepping else []
+        for record in records:
+            if record.is_running:
+                record.root.optimizing(now=False)
+                self._end_step(record, inside)
+        if self._pending:
+            self._recent = list(self._pending)
+            self._pending.clear()
+        self._after_steps(records)
+
+    def _end_step(self, record: Record, inside: Sequence[BackwardPass] = ()) -> None:
+        record.end(inside)
+        root = record.root
+        self._last_of[id(root)] = record
+        root.rest()
+        root.ended_step()
+
+    def _after_steps(self, records: Sequence[Record]) -> None:
+        """Decide what is observed from now on, and whether the script ends."""
+        self._steps_ended += 1
+        if any(self._is_sampled(record.steps.total) for record in records):
+            self._discover()
+        elif self._steps_ended > _DISCOVERY:
+            self._stop_discovery()
+        if self._ending is not None:
+            raise self._ending
+        most = self._job.training.max_steps
+        alone = len(self._of) == 1 and len(self._trainable()) <= 1
+        if most is not None and alone and all(r.steps.total >= most for r in records):
+            raise self._end("max_steps")
+
+    def _trainable(self) -> list[RootWatch]:
+        return [
+            root
+            for root in self._roots.values()
+            if root.calls and any(p.tensor.requires_grad for p in root.model.parameters())
+        ]
+
+    def _note_non_finite(self, record: Record, step: Step) -> None:
+        """Note the first value that is not finite, before the parameters are updated."""
+        if self._first_bad is not None:
+            return
+        finite = step.loss is None or math.isfinite(step.loss)
+        self._first_bad = FirstNonFinite(
+            record=record.name,
+            step=step.step,
+            what="gradient" if finite else "loss",
+            phase=None,
+            layer=None,
+            operator=None,
+            place=None,
+            inputs=(),
+            reason=None,
+            found_by=None,
+        )
+        self._bad_record = record
+        if self._job.training.stop_on is not None:
+            self._ending = self._end("stopped")
+
+    def _merge(self, optimizer: Any, records: Sequence[Record]) -> None:
+        """Count all optimizers that step inside of one backward pass as one step."""
+        task = current_graph_task_id()
+        if self._merging is None or self._merging[0] != task:
+            self._end_merged()
+            self._merging = task, []
+            engine: Any = execution_engine
+            engine.queue_callback(self._guard(self._end_merged))
+        own = [p for group in optimizer.param_groups for p in group["params"]]
+        passes = self._pending[-1:]
+        for record in records:
+            if not record.is_running:
+                sampled = self._is_sampled(record.steps.total) and self._is_wanted(record.root)
+                record.begin(
+                    passes,
+                    forwards=record.root.forwards,
+                    norm=0.0,
+                    lr=learning_rate(optimizer),
+                    sampled=sampled,
+                    partly=True,
+                )
+                self._merging[1].append(record)
+            record.add_part(own, norm_now(own))
+
+    def _end_merged(self) -> None:
+        """End the step of the optimizers that stepped inside of a backward pass."""
+        if self._merging is None:
+            return
+        records = self._merging[1]
+        self._merging = None
+        for record in records:
+            self._end_step(record)
+        self._pending.clear()
+        self._after_steps(records)
+
+    def _bind(self, optimizer: Any) -> list[Record]:
+        """Return a new record for each root that this optimizer trains."""
+        self._optimizers[id(optimizer)] = optimizer
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        inside = current_graph_task_id() != -1
+        records = []
+        for root in self._roots_of(parameters):
+            self._by_hand.pop(id(root), None)
+            merged = self._merged.get(id(root)) if inside and not self._stepping else None
+            if merged is not None:
+                merged.merged.add(id(optimizer))
+                merged.hold(optimizer)
+                records.append(merged)
+                continue
+            record = Record(root, optimizer, ranks=_ranks()["world_size"] > 1)
+            if inside and not self._stepping:
+                record.merged.add(id(optimizer))
+                self._merged[id(root)] = record
+            for step in self._early.pop(id(root), []):
+                record.steps.add(step)
+            self._records.append(record)
+            _name(self._records)
+            self._last_of[id(root)] = record
+            records.append(record)
+        self._of[id(optimizer)] = records
+        return records
+
+    def _roots_of(self, parameters: list[Any]) -> list[RootWatch]:
+        """Return the roots that have these parameters: those that are called, if there are any."""
+        wanted = {id(p) for p in parameters}
+        covered = [
+            (ids, root) for root in self._roots.values() if (ids := root.parameter_ids() & wanted)
+        ]
+        smallest = [
+            root
+            for ids, root in covered
+            if not any(
+                other is not root
+                and others == ids
+                and len(other.parameter_ids()) < len(root.parameter_ids())
+                for others, other in covered
+            )
+        ]
+        if smallest or not parameters:
+            return smallest
+        owner = owner_of(parameters)
+        if owner is not None and id(owner) in self._roots:
+            return [self._roots[id(owner)]]
+        return [self._add_root(Holder(parameters) if owner is None else owner)]
+
+
+def _print(text: str) -> None:
+    """Write a line on stderr, if that is open."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(f"{text}\n")
+
+
+def _ranks() -> dict[str, int]:
+    """Return the rank and the number of ranks, as torchrun sets them."""
+    try:
+        return {
+            "rank": int(os.environ.get("RANK", "0")),
+            "world_size": int(os.environ.get("WORLD_SIZE", "1")),
+        }
+    except ValueError:
+        return {"rank": 0, "world_size": 1}
+
+
+def _name(records: Sequence[Record]) -> None:
+    """Give each record a name of its own: its root's, with the optimizer if that is needed."""
+    roots = Counter(record.root.name for record in records)
+    used: Counter[str] = Counter()
+    for record in records:
+        name = record.root.name
+        if roots[name] > 1 and record.optimizer_type is not None:
+            name = f"{name} ({record.optimizer_type})"
+        used[name] += 1
+        record.name = name if used[name] == 1 else f"{name} #{used[name]}"
+
+
+def start(job: RunJob, end: Callable[[str], BaseException]) -> Watch:
+    """Watch the training of this process from now on; `end(how)` makes what ends the script."""
+    watch = Watch(job, end)
+    watch.start()
+    return watch

@@ -38,7 +38,9 @@ class Watch:
         return TrainingReport(
             schema=TRAINING_SCHEMA,
             status="complete",
-            environment=Environment("0", torch.__version__, sys.version.split()[0], sys.platform),
+            environment=Environment(
+                "0", str(torch.__version__), sys.version.split()[0], sys.platform, 0.0
+            ),
             script=script,
             tracking=Tracking(
                 self.job.spec.command,

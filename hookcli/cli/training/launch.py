@@ -13,7 +13,7 @@ from typing import Any
 
 import hookcli
 from hookcli.cli.training.request import TrainingRequest
-from hookcli.worker.interpreter.failures import cannot_start
+from hookcli.worker.interpreter.start_failure import cannot_start
 
 _PACKAGE = Path(hookcli.__file__).parent
 _BOOTSTRAP = str(_PACKAGE / "script" / "importlib_bootstrap.py")

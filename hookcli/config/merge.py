@@ -179,7 +179,7 @@ def _hooks(command: Command, config: Config, flags: Flags) -> tuple[HookSpec, ..
     for hook in config.hooks:
         if hook.root is not None:
             raise RequestError(
-                f"{command} does not support key 'root' of a hook, which selects a root of a training",
+                f"{command} does not support key 'root' of a hook, which selects a model",
                 place=hook.place,
                 hint="remove `root`, or use `hookcli run`",
             )

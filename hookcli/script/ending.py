@@ -1,4 +1,4 @@
-"""How a script ends: by its last line, by sys.exit, by an exception, or because hookcli ended it."""
+"""How a script ends: by its last line, sys.exit or an exception, or because hookcli ends it."""
 
 from __future__ import annotations
 

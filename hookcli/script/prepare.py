@@ -14,7 +14,6 @@ from hookcli.script.torch_import import TorchFinder
 
 TYPE_CHECKING = False  # known to type checkers: importing typing is not what plain Python does
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 # What `__main__` has when plain Python starts a script.
@@ -24,7 +23,7 @@ _NATIVE = (
 )  # fmt: skip
 
 
-def prepare() -> tuple[Callable[..., Any], ...]:
+def prepare() -> tuple[Any, ...]:
     """Return the function that runs the script, and its arguments.
 
     sys.argv is a list of the modules that Python had loaded, the cached importers, the path of the
@@ -59,7 +58,7 @@ def prepare() -> tuple[Callable[..., Any], ...]:
 def _read(file: str) -> dict[str, Any]:
     """Return the task. The file has no name, or is removed."""
     with open(int(file) if file.isdigit() else file, "rb") as stream:  # noqa: PTH123
-        boot: dict[str, Any] = marshal.loads(stream.read())  # noqa: S302
+        boot: dict[str, Any] = marshal.loads(stream.read())
     if not file.isdigit():
         os.remove(file)  # noqa: PTH107
     return boot
@@ -102,47 +101,41 @@ def _importer(path: str) -> object:
             importer = hook(path)
         except ImportError:
             continue
-        sys.path_importer_cache[path] = importer  # type: ignore[assignment]
+        sys.path_importer_cache[path] = importer
         return importer
     sys.path_importer_cache[path] = None
     return None
 
 
-def _of_module(
-    name: str, arguments: list[str], names: dict[str, Any]
-) -> tuple[Callable[..., Any], ...]:
+def _of_module(name: str, arguments: list[str], names: dict[str, Any]) -> tuple[Any, ...]:
     sys.argv[:] = ["-m", *arguments]
     if not _is_safe():
         sys.path.insert(0, os.getcwd())  # noqa: PTH109
     return _of_package(name, names, alter=True)
 
 
-def _of_package(
-    name: str, names: dict[str, Any], *, alter: bool
-) -> tuple[Callable[..., Any], ...]:
+def _of_package(name: str, names: dict[str, Any], *, alter: bool) -> tuple[Any, ...]:
     for unset in ("__file__", "__cached__"):
         names.pop(unset, None)
-    names["__loader__"] = sys.modules["_frozen_importlib"].BuiltinImporter  # type: ignore[attr-defined]
+    names["__loader__"] = sys.modules["_frozen_importlib"].BuiltinImporter
     import runpy
 
-    return runpy._run_module_as_main, name, alter  # type: ignore[attr-defined,return-value]  # as python -m
+    return runpy._run_module_as_main, name, alter  # type: ignore[attr-defined]  # as python -m  # as python -m
 
 
-def _of_file(
-    path: str, names: dict[str, Any], plain: list[str]
-) -> tuple[Callable[..., Any], ...]:
+def _of_file(path: str, names: dict[str, Any], plain: list[str]) -> tuple[Any, ...]:
     machinery: Any = sys.modules["_frozen_importlib_external"]
     try:
         with open(path, "rb") as stream:  # noqa: PTH123
             source = stream.read()
         if path.endswith(".pyc") or source[:2] == machinery.MAGIC_NUMBER[:2]:
-            loader, code = machinery.SourcelessFileLoader, marshal.loads(source[16:])  # noqa: S302
+            loader, code = machinery.SourcelessFileLoader, marshal.loads(source[16:])
         else:
             code = compile(source, path, "exec", dont_inherit=True)
             loader = machinery.SourceFileLoader
     except Exception:  # noqa: BLE001
         # Python's own message for a file that it cannot read or compile.
-        os.execv(plain[0], plain)  # noqa: S606
+        os.execv(plain[0], plain)
     names["__file__"] = path
     names["__loader__"] = loader("__main__", path)
     return exec, code, names

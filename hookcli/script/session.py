@@ -43,7 +43,7 @@ class Session:
             import importlib
             import pickle
 
-            job = pickle.loads(self._boot["job"])  # noqa: S301
+            job = pickle.loads(self._boot["job"])
             module, _, name = self._boot["watch"].partition(":")
             self._watch = getattr(importlib.import_module(module), name)(job)
             os.register_at_fork(after_in_child=self._watch.abandon)

@@ -41,7 +41,7 @@ class TorchFinder:
 
     def _complete(self) -> None:
         if "torch" in sys.modules and self in sys.meta_path:  # otherwise the import has failed
-            sys.meta_path.remove(self)  # type: ignore[arg-type]  # it has no find_module
+            sys.meta_path.remove(self)
             self._call()
 
 

@@ -16,7 +16,10 @@ EXAMPLES = (
         "hookcli run --steps 0-2,every:100 -o run.json train.py",
     ),
     ("a module, as with python -m", "hookcli run -m package.train --config cfg.yaml"),
-    ("for CI: 20 steps, and status 1 if a rule fails", "hookcli run --max-steps 20 --fail-on error train.py"),
+    (
+        "for CI: 20 steps, and status 1 if a rule fails",
+        "hookcli run --max-steps 20 --fail-on error train.py",
+    ),
 )
 
 
@@ -32,7 +35,7 @@ class ScriptCommand(SectionedCommand):
     def _fenced(self, ctx: Any, args: list[str]) -> list[str]:
         """Return the arguments with `--` after `-m MODULE`, where the script's own begin."""
         takes = {
-            name: not parameter.is_flag
+            name: not getattr(parameter, "is_flag", False)
             for parameter in self.get_params(ctx)
             if parameter.param_type_name == "option"
             for name in (*parameter.opts, *parameter.secondary_opts)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from hookcli.cli.ci import source_root
 from hookcli.cli.errors import reporting
-from hookcli.cli.main import leave
 from hookcli.cli.output import print_texts, view_for, write_file, write_files
 from hookcli.cli.targets.folders import add_files
 from hookcli.errors import Status
@@ -28,13 +27,13 @@ if TYPE_CHECKING:
     from hookcli.report.training.training import TrainingReport
 
 
-def main() -> None:
-    """Read the request and the report from stdin, and exit with the status for --fail-on."""
+def end_of_run() -> int:
+    """Read the request and the report from stdin, and return the status for --fail-on."""
     gc.disable()  # the process is short
     stream = sys.stdin.buffer
-    end: EndRequest = pickle.loads(stream.read(int.from_bytes(stream.read(8), "little")))  # noqa: S301
+    end: EndRequest = pickle.loads(stream.read(int.from_bytes(stream.read(8), "little")))
     text = stream.read()
-    leave(reporting(end.console, lambda: finish(end, text)))
+    return reporting(end.console, lambda: finish(end, text))
 
 
 def finish(end: EndRequest, text: bytes) -> int:

@@ -19,7 +19,13 @@ _PACKAGE = Path(hookcli.__file__).parent
 _BOOTSTRAP = str(_PACKAGE / "script" / "importlib_bootstrap.py")
 _WATCH = "hookcli.training.watch:start"
 # The end runs in hookcli's own interpreter, with the packages that this process has found.
-_END = "import sys; sys.path[:] = {path!r}; from hookcli.cli.training.end import main; main()"
+_END = """\
+import sys
+sys.path[:] = {path!r}
+from hookcli.cli.main import leave
+from hookcli.cli.training.end import end_of_run
+leave(end_of_run())
+"""
 
 
 def launch(request: TrainingRequest) -> int:
@@ -94,6 +100,6 @@ def _replace(request: TrainingRequest, command: list[str], environment: dict[str
     try:
         if os.name == "nt":  # exec would return to the shell at once
             return subprocess.call(command, env=environment)
-        os.execve(command[0], command, environment)  # noqa: S606
+        os.execve(command[0], command, environment)
     except OSError as error:
         raise cannot_start(request.python, error) from None

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from hookcli.cli.training import launch
-from tests.conftest import ROOT
+from tests.cli.conftest import line
+
+__all__ = ["line"]
 
 CLEAN = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "GITHUB_ACTIONS"}}
 
@@ -113,6 +115,3 @@ def both(tmp_path, monkeypatch, line):
         return plain, hooked
 
     return runs
-
-
-__all__ = ["ROOT"]

@@ -59,10 +59,6 @@ NAMES: dict[str, Private] = {
     "execution_engine": Private(
         "torch.autograd:Variable._execution_engine", "queues callbacks at the end of backward"
     ),
-    # optimizers
-    "global_step_post_hooks": Private(
-        "torch.optim.optimizer:_global_optimizer_post_hooks", "the hook of `run` must be the last"
-    ),
     # dispatch
     "disable_current_modes": Private(
         "torch.utils._python_dispatch:_disable_current_modes",
@@ -272,6 +268,7 @@ if TYPE_CHECKING:
     next_sequence_nr: Callable[[], int]
     top_saved_tensors_hooks: Callable[[bool], tuple[Any, Any] | None] | None
     execution_engine: Any
+    foreach_norm: Callable[..., Any]
     disable_current_modes: Callable[[], Any]
     get_tracing_state: Callable[[], Any]
     is_traceable_wrapper_subclass: Callable[[Any], bool]

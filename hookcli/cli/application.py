@@ -45,7 +45,7 @@ def application(shown: Iterable[str], called: Container[str]) -> typer.Typer:
         command = _command(module, name)
         app.command(
             name,
-            cls=SectionedCommand,
+            cls=getattr(module, "COMMAND_CLASS", SectionedCommand),
             epilog=examples_text(module.EXAMPLES),
             rich_help_panel=groups[name],
         )(flattened(command) if name in called else _listed(command))

@@ -86,6 +86,24 @@ def spec_of(command: Command, config: Config | None, flags: Flags) -> Spec:
     return with_probes(spec, probes)
 
 
+def training_spec_of(command: Command, config: Config, flags: Flags, script: str) -> Spec:
+    """Return the request to observe a training: hooks and checks, and a script as its model.
+
+    Raises
+    ------
+    RequestError : --kinds is empty or names unknown kinds; two hooks exclude each other.
+    """
+    return Spec(
+        command=command,
+        model=ModelSpec(script),
+        run=RunSpec(python=flags.run.get("python") or config.run.get("python"), tensors="real"),
+        hooks=_merged(command, config, flags),
+        stream=flags.stream,
+        checks=config.checks,
+        suppressions=config.suppress,
+    )
+
+
 def with_checks(spec: Spec, checks: tuple[CheckSpec, ...]) -> Spec:
     """Return the request with these checks, and with the probes of them and of the verdict."""
     from hookcli.rules.catalogue import probes_of, watched
@@ -158,6 +176,17 @@ def _arguments(base: tuple[Argument, ...], given: tuple[Argument, ...]) -> tuple
 
 
 def _hooks(command: Command, config: Config, flags: Flags) -> tuple[HookSpec, ...]:
+    for hook in config.hooks:
+        if hook.root is not None:
+            raise RequestError(
+                f"{command} does not support key 'root' of a hook, which selects a model",
+                place=hook.place,
+                hint="remove `root`, or use `hookcli run`",
+            )
+    return _merged(command, config, flags)
+
+
+def _merged(command: Command, config: Config, flags: Flags) -> tuple[HookSpec, ...]:
     own = config.hooks
     after = own[-1].index + 1 if own else 0
     if flags.kinds is not None:

@@ -9,9 +9,12 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from hookcli.report.report import Report
+from hookcli.report.training.steps import TrainingInfo
+
 if TYPE_CHECKING:
     from hookcli.comparison.diff import Diff
-    from hookcli.report.report import Report
+    from hookcli.report.training.training import TrainingReport
 
 
 _TOP = (
@@ -42,20 +45,44 @@ def _dumps(value: Any) -> str:
     return spell_surrogates(_encode(value))
 
 
-def _lines(document: Any, order: Sequence[str]) -> Iterator[str]:
+# Documents inside a document, whose keys have lines of their own, with the order of these.
+_NESTED: dict[type, Sequence[str]] = {
+    Report: _TOP,
+    TrainingInfo: [field.name for field in fields(TrainingInfo)],
+}
+
+
+def _lines(document: Any, order: Sequence[str], margin: str = "") -> Iterator[str]:
+    """Yield the lines of a document between its braces: a line for each key, or for each row."""
     top = _shallow(document)
     keys = [key for key in order if key in top]
     for key in keys:
         end = "" if key == keys[-1] else ","
         value = top[key]
-        if isinstance(value, tuple) and value and not isinstance(value[0], str):
-            yield f'  "{key}": ['
+        start = f'{margin}  "{key}": '
+        if isinstance(value, tuple) and value and not isinstance(value[0], str | int):
+            yield f"{start}["
             last = len(value) - 1
             for i, row in enumerate(value):
-                yield f"    {_dumps(row)}{'' if i == last else ','}"
-            yield f"  ]{end}"
+                yield from _item(row, "" if i == last else ",", f"{margin}    ")
+            yield f"{margin}  ]{end}"
+        elif type(value) in _NESTED:
+            yield f"{start}{{"
+            yield from _lines(value, _NESTED[type(value)], f"{margin}  ")
+            yield f"{margin}  }}{end}"
         else:
-            yield f'  "{key}": {_dumps(value)}{end}'
+            yield f"{start}{_dumps(value)}{end}"
+
+
+def _item(row: Any, end: str, margin: str) -> Iterator[str]:
+    """Yield the line of a row, or the lines of a document in a list."""
+    order = _NESTED.get(type(row))
+    if order is None:
+        yield f"{margin}{_dumps(row)}{end}"
+        return
+    yield f"{margin}{{"
+    yield from _lines(row, order, margin)
+    yield f"{margin}}}{end}"
 
 
 def to_line(row: Any) -> str:
@@ -72,6 +99,14 @@ def diff_to_json(diff: Diff) -> str:
     """Return a diff as strict JSON that ends in a newline."""
     order = [field.name for field in fields(diff)]
     return "\n".join(["{", *_lines(diff, order), "}", ""])
+
+
+def training_to_json(report: TrainingReport) -> str:
+    """Return the report of a training script as strict JSON that ends in a newline.
+
+    A record is written as `to_json` writes it, indented; each step has a line.
+    """
+    return "\n".join(["{", *_lines(report, [field.name for field in fields(report)]), "}", ""])
 
 
 # A lone surrogate in JSON with ASCII escapes, whose backslash is not escaped.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,11 @@ from hookcli.sentences import cannot_read
 
 if TYPE_CHECKING:
     from hookcli.report.report import Report
+    from hookcli.report.training.training import TrainingReport
     from hookcli.spec.checks import CheckSpec
 
 _HINT = "run `hookcli inspect MODEL -f json=report.json` to write a report"
+_TRAINING = re.compile(rb'"schema"\s*:\s*"hookcli\.run/')  # a quote in a string is escaped
 
 
 def read_report(path: str) -> Report:
@@ -25,22 +28,61 @@ def read_report(path: str) -> Report:
     RequestError : the file cannot be read, or is not a report.
 
     """
+    text = _read_text(path)
+    if is_training(text):
+        raise RequestError(
+            f"{path} is the report of a training script",
+            place=path,
+            hint="run `hookcli render` or `hookcli diff` with it",
+        )
+    return _report(path, text)
+
+
+def read_any_report(path: str) -> Report | TrainingReport:
+    """Read a report, or the report of a training script, from a file; raises as above."""
+    text = _read_text(path)
+    return _training_report(path, text) if is_training(text) else _report(path, text)
+
+
+def is_training(text: bytes) -> bool:
+    """Return whether a document is the report of a training script."""
+    return _TRAINING.search(text) is not None
+
+
+def _read_text(path: str) -> bytes:
+    place = path or "''"
+    try:
+        return sys.stdin.buffer.read() if path == "-" else read_bytes(path)
+    except OSError as error:
+        raise RequestError(cannot_read(place, error.strerror), place=place, hint=_HINT) from None
+
+
+def _report(path: str, text: bytes) -> Report:
     from hookcli.report.schema import from_json
     from hookcli.report.validity import check_valid
 
-    place = path or "''"
-    try:
-        text = sys.stdin.buffer.read() if path == "-" else read_bytes(path)
-    except OSError as error:
-        raise RequestError(cannot_read(place, error.strerror), place=place, hint=_HINT) from None
     try:
         report = from_json(text, strict=True)
         check_valid(report, text)
         return report
     except ValueError as error:
-        raise RequestError(
-            f"{path} is not a hookcli report: {error}", place=path, hint=_HINT
-        ) from None
+        raise _not_report(path, error) from None
+
+
+def _training_report(path: str, text: bytes) -> TrainingReport:
+    from hookcli.report.schema import training_from_json
+    from hookcli.report.validity import check_valid_training
+
+    try:
+        report = training_from_json(text)
+        check_valid_training(report, text)
+        return report
+    except ValueError as error:
+        raise _not_report(path, error) from None
+
+
+def _not_report(path: str, error: ValueError) -> RequestError:
+    return RequestError(f"{path} is not a hookcli report: {error}", place=path, hint=_HINT)
 
 
 def with_saved(check: CheckSpec) -> CheckSpec:

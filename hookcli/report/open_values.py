@@ -45,8 +45,9 @@ class Statistics(Figures, total=False):
 
 
 class StepStatistics(TypedDict, total=False):
-    """A parameter in one step."""
+    """A parameter in one step; steps count from 0."""
 
+    step: int
     grad: Statistics | None
     status: str | None
 

@@ -7,18 +7,33 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import SCHEMA, ErrorInfo, Inputs, LayerRow, Report, RunInfo
+from hookcli.report.training.steps import StepRow, TrainingInfo
+from hookcli.report.training.training import (
+    TRAINING_SCHEMA,
+    FirstNonFinite,
+    ScriptInfo,
+    Tracking,
+    TrainingReport,
+)
 from hookcli.report.values import Leaf
+
+T = TypeVar("T")
 
 
 @cache
 def _adapter() -> TypeAdapter[Report]:
     return TypeAdapter(Report)
+
+
+@cache
+def _training_adapter() -> TypeAdapter[TrainingReport]:
+    return TypeAdapter(TrainingReport)
 
 
 def prepare() -> None:
@@ -47,9 +62,25 @@ def from_json(text: str | bytes, *, strict: bool = False) -> Report:
         the first error.
 
     """
+    return _read(_adapter(), text, strict=strict)
+
+
+def training_from_json(text: str | bytes, *, strict: bool = True) -> TrainingReport:
+    """Read the report of a training script.
+
+    Raises
+    ------
+    ValueError : the text is not a `hookcli.run/1` document; the message begins with the path of the
+        first error.
+
+    """
+    return _read(_training_adapter(), text, strict=strict)
+
+
+def _read(adapter: TypeAdapter[T], text: str | bytes, *, strict: bool) -> T:
     try:
         with _uncollected():
-            return _adapter().validate_json(text, strict=strict)
+            return adapter.validate_json(text, strict=strict)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "the document"
@@ -59,7 +90,10 @@ def from_json(text: str | bytes, *, strict: bool = False) -> Report:
 # The fields that are omitted from the JSON instead of written as null, by class.
 _OMITTED = {
     row.__name__: {field.name for field in fields(row) if field.metadata.get("absent")}
-    for row in (Report, RunInfo, Inputs, LayerRow, CheckRow, ErrorInfo, Leaf)
+    for row in (
+        *(Report, RunInfo, Inputs, LayerRow, CheckRow, ErrorInfo, Leaf),
+        *(TrainingReport, ScriptInfo, Tracking, FirstNonFinite, TrainingInfo, StepRow),
+    )
 }
 
 
@@ -78,6 +112,12 @@ def _close(node: dict[str, Any]) -> dict[str, Any]:
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of every report. Reading is more lenient."""
     return closed(_adapter().json_schema(mode="serialization"), SCHEMA, "hookcli report")
+
+
+def training_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of the report of every training script."""
+    made = _training_adapter().json_schema(mode="serialization")
+    return closed(made, TRAINING_SCHEMA, "hookcli run")
 
 
 def closed(made: dict[str, Any], name: str, title: str) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from pydantic_core import from_json
 
 from hookcli.report.open_values import check_measured, check_statistics, check_step
 from hookcli.report.report import Report
+from hookcli.report.training.steps import TrainingInfo
+from hookcli.report.training.training import TrainingReport
 
 _LARGEST = 10**30
 """Far above any count in a model; floats can still represent it, its sums and its squares."""
@@ -35,6 +37,27 @@ def check_valid(report: Report, text: str | bytes) -> None:
     ValueError : hookcli does not write such a value; the message begins with its path.
     """
     _check_numbers(text.encode() if isinstance(text, str) else text)
+    _check_report(report)
+
+
+def check_valid_training(report: TrainingReport, text: str | bytes) -> None:
+    """Check the report of a training script and the text that it was read from; raises as above."""
+    _check_numbers(text.encode() if isinstance(text, str) else text)
+    known: set[str] = set()
+    for i, record in enumerate(report.records):
+        try:
+            _check_report(record)
+            if record.training is None:
+                raise ValueError("training: Field required")
+            if record.training.record in known:
+                raise ValueError(f"training.record: duplicate name '{record.training.record}'")
+        except ValueError as error:
+            raise ValueError(f"records.{i}.{error}") from None
+        known.add(record.training.record)
+
+
+def _check_report(report: Report) -> None:
+    """Check the open values, the order of the calls, and the steps of a training."""
     for path, check, values in () if _are_valid(report) else _open_values(report):
         try:
             check(*values)
@@ -43,6 +66,22 @@ def check_valid(report: Report, text: str | bytes) -> None:
             where = ".".join([path, *map(str, first["loc"])])
             raise ValueError(f"{where}: {first['msg']}") from None
     check_order(report)
+    if report.training is not None:
+        _check_steps(report.training)
+
+
+def _check_steps(training: TrainingInfo) -> None:
+    """Check that the steps are in order and within the total, as `hookcli run` writes them."""
+    before = -1
+    for i, row in enumerate(training.steps):
+        if not before < row.step < training.total:
+            raise ValueError(
+                f"training.steps.{i}.step: {row.step} must be greater than {before} "
+                f"and less than {training.total}"
+            )
+        before = row.step
+    if training.every < 1:
+        raise ValueError(f"training.every: {training.every} must be at least 1")
 
 
 def _check_numbers(text: bytes) -> None:

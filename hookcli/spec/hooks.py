@@ -95,7 +95,8 @@ class HookSpec:
     """One hook of one kind. A list of kinds in YAML becomes several of these with one `index`.
 
     `calls` and `steps` are the numbers of a module's calls and of steps, None for all. `every` n
-    selects every n-th firing per target. `place` is "hooks.yaml:14: hooks[2]".
+    selects every n-th firing per target. `root` selects the roots of a training by a pattern of
+    their names, or by type; None selects all. `place` is "hooks.yaml:14: hooks[2]".
     """
 
     index: int
@@ -107,6 +108,7 @@ class HookSpec:
     options: dict[str, Any] = field(default_factory=dict)
     actions: tuple[ActionSpec, ...] = ()
     place: str = ""
+    root: Match | None = None
 
 
 OPTIMIZERS = (  # the classes of torch.optim

@@ -98,13 +98,13 @@ class RunJob:
     """The whole task of the process that runs the script.
 
     `spec` has the hooks, the checks and the preset, as its command; its model is the script.
-    `report` is the path of the file that gets the report as JSON at the end. `batch` is the path of
-    the file for the batch of a step that is not finite; None if it is not saved.
+    `batch` is the path of the file for the batch of a step that is not finite; None if it is not
+    saved. `report` is not used: the report goes through a pipe.
     """
 
     script: ScriptSpec
     training: TrainingSpec
     spec: Spec
-    report: str
+    report: str = ""
     batch: str | None = None
     verbose: bool = field(default=False)

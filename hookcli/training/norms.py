@@ -39,7 +39,7 @@ def total_norm(tensors: list[torch.Tensor]) -> float | torch.Tensor:
             len({t.device for t in tensors}) == 1
         ):
             norms = torch.stack(foreach_norm(tensors, 2)).double()
-            total = torch.linalg.vector_norm(norms)
+            total: torch.Tensor = torch.linalg.vector_norm(norms)
             if first.device.type != "cpu":
                 return total
             value = float(total)

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -40,6 +40,7 @@ from hookcli.report.training.training import (
     TrainingReport,
 )
 from hookcli.run.assemble import environment
+from hookcli.script.ending import EndOfRun
 from hookcli.spec.training import RunJob
 from hookcli.torch_private import current_graph_task_id, execution_engine
 from hookcli.training.backward import BackwardPass, Scaler, running_backward
@@ -62,11 +63,10 @@ class _Depth(threading.local):
 
 
 class Watch:
-    """Everything that is observed of one script; `end(how)` returns what ends the script."""
+    """Everything that is observed of one script."""
 
-    def __init__(self, job: RunJob, end: Callable[[str], BaseException]) -> None:
+    def __init__(self, job: RunJob) -> None:
         self._job = job
-        self._end = end
         self._guard = Guard(self._failed)
         self._started = time.perf_counter()
         self._depth = _Depth()
@@ -387,7 +387,7 @@ class Watch:
             return
         most = self._job.training.max_steps
         if most is not None and any(record.steps.total >= most for record in records):
-            raise self._end("max_steps")
+            raise EndOfRun("max_steps")
         self._stepping.append(len(self._pending))
         passes = self._pending or self._recent
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
@@ -439,7 +439,7 @@ class Watch:
         most = self._job.training.max_steps
         alone = len(self._of) == 1 and len(self._trainable()) <= 1
         if most is not None and alone and all(r.steps.total >= most for r in records):
-            raise self._end("max_steps")
+            raise EndOfRun("max_steps")
 
     def _trainable(self) -> list[RootWatch]:
         return [
@@ -467,7 +467,7 @@ class Watch:
         )
         self._bad_record = record
         if self._job.training.stop_on is not None:
-            self._ending = self._end("stopped")
+            self._ending = EndOfRun("stopped")
 
     def _merge(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Count all optimizers that step inside of one backward pass as one step."""
@@ -584,8 +584,8 @@ def _name(records: Sequence[Record]) -> None:
         record.name = name if used[name] == 1 else f"{name} #{used[name]}"
 
 
-def start(job: RunJob, end: Callable[[str], BaseException]) -> Watch:
-    """Watch the training of this process from now on; `end(how)` makes what ends the script."""
-    watch = Watch(job, end)
+def start(job: RunJob) -> Watch:
+    """Watch the training of this process from now on."""
+    watch = Watch(job)
     watch.start()
     return watch

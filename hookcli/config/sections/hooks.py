@@ -16,6 +16,7 @@ from hookcli.config.sections.actions import DO
 from hookcli.config.sections.at import AT, Found, selector_of
 from hookcli.config.sections.at_rules import check_at, check_calls
 from hookcli.config.sections.default_actions import with_defaults
+from hookcli.config.sections.one_root import OneRoot
 from hookcli.sentences import given_twice
 from hookcli.spec.hooks import ActionSpec, HookSpec, is_average
 
@@ -76,6 +77,9 @@ HOOK = Fields(
         ),
         "steps": Key(ListOf(Integer(0), one=True, least=1), "only these steps, counted from 0"),
         "every": Key(Integer(1), "only every n-th firing on a target"),
+        "root": Key(
+            OneRoot(), "only this root of a training (hookcli run): a pattern of names, or {type}"
+        ),
         "options": Key(OPTIONS, "options of PyTorch's function that attaches the kind"),
         "do": Key(
             ListOf(DO, one=True, least=1), "what: an action, or a list in order; default record"
@@ -136,6 +140,7 @@ def read_hook(item: Node, index: int, problems: Problems) -> tuple[Read, ...]:
                 options=values.get("options", {}),
                 actions=with_defaults(kind, values.get("do", ()), item.place),
                 place=item.place,
+                root=values.get("root"),
             ),
         )
         for kind in kinds

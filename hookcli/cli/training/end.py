@@ -1,0 +1,119 @@
+"""The end of `hookcli run`: the report is judged, rendered and written, in a process of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import pickle
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hookcli.cli.ci import source_root
+from hookcli.cli.errors import reporting
+from hookcli.cli.output import print_texts, view_for, write_file, write_files
+from hookcli.cli.targets.folders import add_files
+from hookcli.errors import Status
+from hookcli.formats.registry import FORMATS
+from hookcli.formats.view import View
+from hookcli.report.schema import training_from_json
+from hookcli.rules.verdict import is_counted
+from hookcli.spec.ranks import with_rank
+from hookcli.text import counted
+
+if TYPE_CHECKING:
+    from hookcli.cli.output import Target
+    from hookcli.cli.training.request import EndRequest
+    from hookcli.report.training.training import TrainingReport
+
+
+def end_of_run() -> int:
+    """Read the request and the report from stdin, and return the status for --fail-on."""
+    gc.disable()  # the process is short
+    stream = sys.stdin.buffer
+    end: EndRequest = pickle.loads(stream.read(int.from_bytes(stream.read(8), "little")))
+    text = stream.read()
+    return reporting(end.console, lambda: finish(end, text))
+
+
+def finish(end: EndRequest, text: bytes) -> int:
+    """Judge and show a report. Return the exit status."""
+    report = _judged(training_from_json(text), end)
+    count = sum(is_counted(row, end.fail_on) for row in _checks(report))
+    status = Status.FINDINGS if count else Status.FINE
+    root, start = source_root()
+    view = View(
+        width=end.console.width(),
+        unicode=end.console.unicode(),
+        color=end.console.colored(),
+        fail_on=end.fail_on,
+        exit_status=int(status),
+        root=root,
+        start=start,
+    )
+    if end.rank:
+        _write_rank(end, report, view)
+        return status
+    _deliver(end.targets, report, view, end)
+    if not any(target.file is None for target in end.targets) and not end.console.quiet:
+        _summary(end, report, view)
+    if count:
+        end.console.note(f"exit status 1: {counted(count, 'finding')} with --fail-on {end.fail_on}")
+    return status
+
+
+def _judged(report: TrainingReport, end: EndRequest) -> TrainingReport:
+    try:
+        judge = import_module("hookcli.rules.judge_training").judge_training
+        verdict = import_module("hookcli.diagnosis.training").with_training_verdict
+    except ImportError:
+        return report
+    judged: TrainingReport = verdict(
+        judge(report, end.spec.checks, end.spec.suppressions, frozenset())
+    )
+    return judged
+
+
+def _checks(report: TrainingReport) -> list[Any]:
+    return [*report.checks, *(row for record in report.records for row in record.checks)]
+
+
+def _text(target: Target, report: TrainingReport, view: View) -> Any:
+    row: Any = FORMATS[target.format]
+    if not hasattr(row, "render_training"):
+        from hookcli.report.encode import training_to_json
+
+        return training_to_json(report)
+    return row.render_training(report, view)
+
+
+def _deliver(
+    targets: tuple[Target, ...], report: TrainingReport, view: View, end: EndRequest
+) -> None:
+    rendered = [
+        (target, _text(target, report, view_for(target, view, end.console))) for target in targets
+    ]
+    texts = [item for item in rendered if not FORMATS[item[0].format].writes_folder]
+    write_files(texts)
+    for target, contents in rendered:
+        if FORMATS[target.format].writes_folder and target.file is not None:
+            add_files(target.file, contents)
+    print_texts(texts, end.console)
+
+
+def _write_rank(end: EndRequest, report: TrainingReport, view: View) -> None:
+    for target in end.targets:
+        if FORMATS[target.format].has_rank_files and target.file is not None:
+            file = target.file.with_name(with_rank(target.file.name, end.rank))
+            write_file(file, _text(target, report, view))
+
+
+def _summary(end: EndRequest, report: TrainingReport, view: View) -> None:
+    view = dataclasses.replace(view, color=end.console.colored(sys.__stderr__))
+    try:
+        render = import_module("hookcli.formats.run.summary").render
+    except ImportError:
+        steps = sum(record.training.total for record in report.records if record.training)
+        end.console.note(f"hookcli: {steps} steps")
+        return
+    end.console.err(render(report, view).rstrip("\n"))

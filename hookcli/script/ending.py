@@ -1,0 +1,103 @@
+"""How a script ends: by its last line, sys.exit or an exception, or because hookcli ends it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False  # known to type checkers: importing typing is not what plain Python does
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Literal, TypeAlias
+
+    Ended: TypeAlias = Literal[
+        "completed", "exit", "exception", "interrupted", "max_steps", "stopped"
+    ]
+
+_OWN = os.path.join(os.path.dirname(__file__), "importlib_bootstrap.py")  # noqa: PTH118, PTH120
+
+
+class EndOfRun(SystemExit):
+    """Ends the script with status 0, after --max-steps or by --stop-on.
+
+    Blocks of `finally` and functions of atexit run, as after sys.exit.
+    """
+
+    def __init__(self, ended: Literal["max_steps", "stopped"]) -> None:
+        super().__init__(0)
+        self.ended: Ended = ended
+
+
+class Ending:
+    """How the script has ended. `error` and `place` are as in `ScriptInfo`."""
+
+    def __init__(self) -> None:
+        self.ended: Ended = "completed"
+        self.status = 0
+        self.error: str | None = None
+        self.place: str | None = None
+
+
+ending = Ending()
+
+
+def note(error: BaseException) -> None:
+    """Note the exception that leaves the script, and let Python report it without our frames."""
+    if isinstance(error, SystemExit):
+        ending.ended = getattr(error, "ended", "exit") if isinstance(error, EndOfRun) else "exit"
+        ending.status = _status(error.code)
+        return
+    interrupted = isinstance(error, KeyboardInterrupt)
+    ending.ended = "interrupted" if interrupted else "exception"
+    ending.status = 130 if interrupted else 1
+    _strip_when_reported()
+
+
+def _status(code: object) -> int:
+    """Return the exit status that Python gives for the code of a SystemExit."""
+    if code is None:
+        return 0
+    return code & 0xFF if isinstance(code, int) else 1
+
+
+def _strip_when_reported() -> None:
+    """Remove our frames from the traceback when Python reports the exception.
+
+    The frames are added while the exception leaves them. Python then calls sys.excepthook at once,
+    which is this function for this call only.
+    """
+    previous = sys.excepthook
+
+    def excepthook(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        sys.excepthook = previous
+        while trace is not None and trace.tb_frame.f_code.co_filename == _OWN:
+            trace = trace.tb_next
+        error.__traceback__ = trace
+        sys.last_traceback = trace
+        ending.place = _place(trace)
+        previous(kind, error, trace)
+        ending.error = _last_line(error)
+
+    sys.excepthook = excepthook
+
+
+def _place(trace: TracebackType | None) -> str | None:
+    """Return the innermost line of a traceback that is not in an installed package."""
+    place = None
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if "site-packages" not in file and not file.startswith(("<", sys.base_prefix)):
+            place = f"{file}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+def _last_line(error: BaseException) -> str:
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001  # the user's own __str__
+        return name
+    return f"{name}: {text}" if text else name

@@ -1,0 +1,131 @@
+"""The observation of one script, from the import of torch to the end of the process."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from hookcli.script.ending import ending
+
+TYPE_CHECKING = False  # known to type checkers: importing typing is not what plain Python does
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Session:
+    """Starts the observation, and finishes it when Python has run the script's functions of atexit.
+
+    `boot` is the task as the command wrote it: a dict of strings, lists and bytes.
+    """
+
+    def __init__(self, boot: dict[str, Any]) -> None:
+        self._boot = boot
+        self._pid = os.getpid()
+        self._folder = os.getcwd()  # noqa: PTH109  # the script may change it
+        self._environment = dict(os.environ)
+        self._watch: Any = None
+        self._failed = False
+
+    def begin(self) -> None:
+        """Register the end first, so that it runs after the script's own functions."""
+        had = "atexit" in sys.modules
+        import atexit
+
+        atexit.register(self._finish)
+        if not had:  # plain Python has not imported it
+            del sys.modules["atexit"]
+
+    def start(self) -> None:
+        """Start to observe. An error is a line on stderr, and the script goes on."""
+        if os.getpid() != self._pid:  # a forked child
+            return
+        try:
+            import importlib
+            import pickle
+
+            job = pickle.loads(self._boot["job"])
+            module, _, name = self._boot["watch"].partition(":")
+            self._watch = getattr(importlib.import_module(module), name)(job)
+            os.register_at_fork(after_in_child=self._watch.abandon)
+        except Exception as error:  # noqa: BLE001
+            self._fail("cannot observe the training", error)
+
+    def _fail(self, what: str, error: BaseException) -> None:
+        self._failed, self._watch = True, None
+        self._say(f"hookcli: {what}: {type(error).__name__}: {error}")
+
+    def _say(self, text: str) -> None:
+        """Write a line to stderr, past the script's own object."""
+        try:
+            if sys.stderr is not None:
+                sys.stderr.flush()
+            os.write(2, (" ".join(text.split()) + "\n").encode("utf-8", "backslashreplace"))
+        except (OSError, ValueError, AttributeError):
+            return
+
+    def _finish(self) -> None:
+        if os.getpid() != self._pid:
+            return
+        try:
+            if self._watch is None:
+                self._without_report()
+                return
+            status = self._deliver(self._report())
+        except Exception as error:  # noqa: BLE001
+            self._fail("the report is not written", error)
+            return
+        except KeyboardInterrupt:
+            self._say("hookcli: interrupted: the report is not written")
+            return
+        if status and not ending.status:
+            _flush()
+            os._exit(status)
+
+    def _without_report(self) -> None:
+        if self._boot["quiet"] or self._failed or self._boot["rank"]:
+            return
+        _flush()
+        self._say("note: the script did not import torch: there is nothing to report")
+
+    def _report(self) -> str:
+        from hookcli.report.encode import training_to_json
+        from hookcli.report.training.training import ScriptInfo
+
+        info = ScriptInfo(
+            name=self._boot["name"],
+            arguments=tuple(self._boot["arguments"]),
+            is_module=self._boot["is_module"],
+            ended=ending.ended,
+            status=ending.status,
+            error=ending.error,
+            place=ending.place,
+        )
+        return training_to_json(self._watch.finish(info))
+
+    def _deliver(self, report: str) -> int:
+        """Return the exit status of the process that judges, renders and writes the report."""
+        import subprocess
+
+        _flush()
+        child = subprocess.Popen(
+            self._boot["finish"],
+            stdin=subprocess.PIPE,
+            cwd=self._folder,
+            env=self._environment,
+        )
+        end = self._boot["end"]
+        try:
+            child.communicate(len(end).to_bytes(8, "little") + end + report.encode())
+        except BaseException:
+            child.kill()
+            raise
+        return child.returncode
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError, AttributeError):
+            continue

@@ -1,0 +1,117 @@
+"""Runs a script with and without hookcli, in the same folder, and returns both results."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hookcli.cli.training import launch
+from tests.cli.conftest import line
+
+__all__ = ["line"]
+
+CLEAN = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "GITHUB_ACTIONS"}}
+
+
+@dataclass
+class Ran:
+    """How a script ended, and what it wrote."""
+
+    status: int
+    out: str
+    err: str
+    files: dict[str, bytes]
+
+
+class LaunchedError(Exception):
+    """The command line has been read, and would now become the script's process."""
+
+
+def commands(monkeypatch, line, *args, flags=()):
+    """The command and the environment that `python FLAGS -m hookcli run ARGS` becomes."""
+    seen = []
+
+    def replace(request, command, environment):
+        seen.append((command, environment))
+        return 0
+
+    monkeypatch.setattr(launch, "_replace", replace)
+    monkeypatch.setattr(launch, "interpreter_flags", lambda: list(flags))
+    status, _, err = line("run", *args)
+    assert seen, (status, err)
+    return seen[0]
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def run(command, folder, *, env, stdin="", pass_fds=(), timeout=60, act=None):
+    """Run a process, in a session of its own; `act` gets it while it runs."""
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        pass_fds=pass_fds,
+        start_new_session=True,
+    )
+    try:
+        if act is not None:
+            act(process)
+        out, err = process.communicate(stdin, timeout)
+    finally:
+        process.kill()
+    return Ran(process.returncode, out, err, files_of(folder))
+
+
+@pytest.fixture
+def both(tmp_path, monkeypatch, line):
+    """Return a function of files, a command line and flags of Python: (plain, hooked) results."""
+    folder, original = tmp_path / "work", tmp_path / "original"
+
+    def runs(files, *args, flags=(), ours=("-q",), env=None, **more):
+        for name, text in files.items():
+            path = original / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(text, Path):
+                path.symlink_to(text)
+            elif isinstance(text, bytes):
+                path.write_bytes(text)
+            else:
+                path.write_text(text)
+        environment = {**CLEAN, **(env or {})}
+        shutil.copytree(original, folder, symlinks=True)
+        plain = run([sys.executable, *flags, *args], folder, env=environment, **more)
+        shutil.rmtree(folder)
+        shutil.copytree(original, folder, symlinks=True)
+        monkeypatch.chdir(folder)
+        command, extra = commands(monkeypatch, line, *ours, *args, flags=flags)
+        changed = {k: v for k, v in extra.items() if os.environ.get(k) != v}
+        descriptor = int(command[command.index(launch._BOOTSTRAP) + 1])
+        try:
+            hooked = run(
+                command,
+                folder,
+                env={**environment, **changed},
+                pass_fds=(descriptor,),
+                **more,
+            )
+        finally:
+            os.close(descriptor)
+        return plain, hooked
+
+    return runs

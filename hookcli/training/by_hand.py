@@ -19,6 +19,7 @@ class ByHand:
     def __init__(self, record: Record) -> None:
         self.record = record
         self.step = 0  # of which the forwards are now
+        self.forwards = 0
         self._before = record.root.fingerprint()
         self._updated = False
 
@@ -30,6 +31,7 @@ class ByHand:
         sampled = is_sampled(record.steps.total)
         record.begin([one], forwards=record.root.forwards, norm=norm, lr=None, sampled=sampled)
         record.end()
+        self.forwards += record.root.forwards
         record.root.forwards = 0
 
     def is_new(self, root: RootWatch) -> bool:

@@ -80,8 +80,9 @@ class RootWatch:
         self._sees_calls = not (compiled or is_scripted(self.root) or isinstance(called, Holder))
         self._sink: Sink = sink or Kept(100_000)
         self._hooks: LoopHooks | None = None
-        self.is_observed = False
-        self._handles: list[Any] = []
+        self.is_observed = False  # in a sampled step
+        self._is_attached = False  # whether the hooks on modules are there
+        self.running = 0  # calls of the root
         self.model = backend_of(self.root)
         self._before = note_buffers(self.model, copies=False)
         self._started = time.perf_counter()
@@ -103,24 +104,6 @@ class RootWatch:
         """Return the names of the parameters by their identities."""
         return {id(info.tensor): info.name for info in self.model.parameters()}
 
-    def watch_calls(self) -> None:
-        """Attach the two hooks that stay between sampled steps."""
-        if self.compiled:
-            return  # hooks inside a compiled region would break its graph
-        pre, post = nn.Module.register_forward_pre_hook, nn.Module.register_forward_hook
-        if is_scripted(self.root):
-            return
-        self._handles = [
-            pre(self.root, self._guarded(self._before_call), with_kwargs=True),
-            post(self.root, self._guarded(self._after_call), with_kwargs=True),
-        ]
-
-    def _before_call(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if module is not self.root:
-            return None  # a replica of DataParallel
-        replaced = self.enter(args, kwargs)
-        return None if replaced is None else (replaced, kwargs)
-
     def enter(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
         """Note a call that begins; return its new arguments if a hook of the user replaced them."""
         self.calls += 1
@@ -133,19 +116,15 @@ class RootWatch:
         self.forwards += 1
         self.call = ForwardCall(args, kwargs, *_generators(self.root))
         replaced = None
-        if step is not None and not self.is_observed and self._sees_calls:
+        if step is not None and self._sees_calls and not self.is_observed:
             replaced = self._observe(step, args, kwargs)
+        elif step is not None and self._hooks is not None and self._hooks.clock.step != step:
+            self._hooks.start_step(step)
         if self.is_observed:
             self.eval_modules.update(
                 name for name, layer in self._layers_with_modes if not layer.training
             )
         return replaced
-
-    def _after_call(
-        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
-    ) -> None:
-        if module is self.root and torch.is_grad_enabled():
-            self.watch_backward(output)
 
     def watch_backward(self, output: Any) -> None:
         """Be called when a backward pass reaches an output."""
@@ -156,6 +135,8 @@ class RootWatch:
 
     def backward_reached(self) -> None:
         """Tell that a backward pass reached an output of this root."""
+        if self._is_attached and not self.is_observed:
+            self.rest()
         self._backward_begins(self)
 
     def _observe(
@@ -169,6 +150,9 @@ class RootWatch:
         hooks.start_step(step)
         hooks.clock.open = True
         self.is_observed = True
+        if self._is_attached:
+            return None
+        self._is_attached = True
         return hooks.attach_during_call(self.root, args, kwargs)
 
     def follow(self, optimizer: Any) -> None:
@@ -199,11 +183,20 @@ class RootWatch:
         if self._hooks is not None:
             self._hooks.clock.optimizing = now
 
-    def rest(self) -> None:
-        """Remove the hooks on modules, after a sampled step."""
-        if self.is_observed and self._hooks is not None:
+    def pause(self) -> None:
+        """End the observation of a sampled step. The hooks stay until `rest`."""
+        if self._hooks is not None:
             self.is_observed = False
             self._hooks.clock.open = False
+
+    def rest(self) -> None:
+        """Remove the hooks on modules, after a sampled step.
+
+        Not during a call of the root: PyTorch has listed its hooks, and would call them wrongly.
+        """
+        self.pause()
+        if self._is_attached and self._hooks is not None and not self.running:
+            self._is_attached = False
             self._hooks.detach()
 
     def ended_step(self) -> None:
@@ -213,12 +206,10 @@ class RootWatch:
 
     def close(self) -> None:
         """Remove all hooks."""
+        self.running = 0
         self.rest()
         if self._hooks is not None:
             self._hooks.forget_optimizers()
-        for handle in self._handles:
-            handle.remove()
-        self._handles.clear()
 
     def report(self, gradients: StepGradients, training: TrainingInfo) -> Report:
         """Return the report of a record of this root."""

@@ -52,7 +52,6 @@ from hookcli.training.roots import Holder, owner_of, unwrap
 from hookcli.training.steps import Step
 
 _MOST_PASSES = 10_000  # backward passes without a step that are remembered
-_DISCOVERY = 3  # optimizer steps after which all roots have probably been called
 
 
 class _Depth(threading.local):
@@ -71,7 +70,10 @@ class Watch:
         self._started = time.perf_counter()
         self._depth = _Depth()
         self._handles: list[Any] = []
-        self._discovery: list[Any] = []  # handles of the hooks on all modules
+        self._call_hooks: list[Any] = []  # handles of the hooks on all modules
+        self._guarded_find = self._guard(self._find)
+        self._guarded_enter = self._guard(self._enter)
+        self._guarded_leave = self._guard(self._leave)
         self._compiles = False  # whether the script uses torch.compile
         self._compile: Any = None
         self._roots: dict[int, RootWatch] = {}
@@ -90,7 +92,6 @@ class Watch:
         self._merging: tuple[int, list[Record]] | None = None  # in this backward pass
         self._merged: dict[int, Record] = {}  # of optimizers that step inside backward, by root
         self._stepping: list[int] = []  # of each running step, the number of passes before it
-        self._steps_ended = 0
         self._bad_record: Record | None = None
         self._first_bad: FirstNonFinite | None = None
         self._detached: str | None = None
@@ -109,32 +110,31 @@ class Watch:
             register_optimizer_step_pre_hook(guard(self._before_step)),
             register_optimizer_step_post_hook(guard(self._after_step)),
         ]
-        self._discover()
+        self._hook_calls()
         original = self._compile = torch.compile
 
         @functools.wraps(original)
         def compile_(*args: Any, **kwargs: Any) -> Any:
             # With hooks on all modules torch.compile would warn, and trace them.
             self._compiles = True
-            self._stop_discovery()
+            self._unhook_calls()
             return original(*args, **kwargs)
 
         torch.compile = compile_
 
-    def _discover(self) -> None:
-        if self._compiles or self._discovery:
+    def _hook_calls(self) -> None:
+        if self._compiles or self._call_hooks:
             return
-        guard = self._guard
         self._depth = _Depth()
-        self._discovery = [
-            register_module_forward_pre_hook(guard(self._call_begins)),
-            register_module_forward_hook(guard(self._call_ends), always_call=True),
+        self._call_hooks = [
+            register_module_forward_pre_hook(self._call_begins),
+            register_module_forward_hook(self._call_ends, always_call=True),
         ]
 
-    def _stop_discovery(self) -> None:
-        for handle in self._discovery:
+    def _unhook_calls(self) -> None:
+        for handle in self._call_hooks:
             handle.remove()
-        self._discovery.clear()
+        self._call_hooks.clear()
 
     def _failed(self, reason: str, details: str) -> None:
         self._detached = reason
@@ -146,7 +146,7 @@ class Watch:
     def abandon(self) -> None:
         """Remove all hooks. Nothing is recorded any more."""
         self._guard.open = False
-        self._stop_discovery()
+        self._unhook_calls()
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
@@ -257,28 +257,47 @@ class Watch:
     # Calls.
 
     def _call_begins(self, module: nn.Module, args: tuple[Any, ...]) -> Any:
+        """Note a call; PyTorch calls this for each module, so that it must cost nearly nothing."""
         depth = self._depth
         depth.calls += 1
-        if depth.calls > 1 or hasattr(module, "_is_replica"):
+        root = self._roots.get(id(module))
+        if root is None:
+            if depth.calls > 1 or id(module) in self._skipped:
+                return None
+            root = self._guarded_find(module)
+        if root is None or root.root is not module or root.running:
+            return None
+        root.running = depth.calls
+        kwargs = sys._getframe(1).f_locals.get("kwargs")
+        return self._guarded_enter(root, args, kwargs if isinstance(kwargs, dict) else {})
+
+    def _call_ends(self, module: nn.Module, _args: tuple[Any, ...], output: Any) -> None:
+        depth = self._depth
+        root = self._roots.get(id(module))
+        if root is not None and root.root is module and root.running == depth.calls:
+            root.running = 0
+            if torch.is_grad_enabled():
+                self._guarded_leave(root, output)
+        depth.calls = max(0, depth.calls - 1)
+
+    def _enter(self, root: RootWatch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return root.enter(args, kwargs)
+
+    def _leave(self, root: RootWatch, output: Any) -> None:
+        root.watch_backward(output)
+
+    def _find(self, module: nn.Module) -> RootWatch | None:
+        """Return the root that a module, called outermost for the first time, is or wraps."""
+        if hasattr(module, "_is_replica"):
             return None
         root, _ = unwrap(module)
-        if id(root) in self._roots or id(root) in self._skipped:
+        known = self._roots.get(id(root))
+        if known is not None:
+            return known
+        if next(root.parameters(), None) is None:
+            self._skipped[id(root)] = root
             return None
-        if not any(p.requires_grad for p in root.parameters()):
-            if any(True for _ in root.parameters()):
-                self._add_root(module)  # perhaps a teacher: its calls are counted
-            else:
-                self._skipped[id(root)] = root
-            return None
-        watch = self._add_root(module)
-        if root is module:  # PyTorch has listed the hooks of this call already
-            frame = sys._getframe(2)  # the guard is between
-            kwargs = frame.f_locals.get("kwargs")
-            return watch.enter(args, kwargs if isinstance(kwargs, dict) else {})
-        return None
-
-    def _call_ends(self, _module: nn.Module, *_: Any) -> None:
-        self._depth.calls = max(0, self._depth.calls - 1)
+        return self._add_root(module)
 
     def _add_root(self, called: nn.Module) -> RootWatch:
         watch = RootWatch(
@@ -290,7 +309,6 @@ class Watch:
             sink=self._sink,
         )
         self._roots[id(watch.root)] = watch
-        watch.watch_calls()
         return watch
 
     def _forward_begins(self, root: RootWatch) -> int | None:
@@ -298,7 +316,7 @@ class Watch:
         self._note_skipped(root)
         by_hand = self._by_hand.get(id(root))
         if by_hand is not None and by_hand.is_new(root):
-            root.rest()
+            root.pause()
             root.ended_step()
         step = self._step_of(root)
         return step if self._is_sampled(step) and self._is_wanted(root) else None
@@ -373,7 +391,7 @@ class Watch:
             record.steps.add(step)
         self._scale = now
         self._pending.clear()
-        root.rest()
+        root.pause()
         root.ended_step()
 
     # Optimizer steps.
@@ -428,12 +446,7 @@ class Watch:
         root.ended_step()
 
     def _after_steps(self, records: Sequence[Record]) -> None:
-        """Decide what is observed from now on, and whether the script ends."""
-        self._steps_ended += 1
-        if any(self._is_sampled(record.steps.total) for record in records):
-            self._discover()
-        elif self._steps_ended > _DISCOVERY:
-            self._stop_discovery()
+        """Decide whether the script ends."""
         if self._ending is not None:
             raise self._ending
         most = self._job.training.max_steps
@@ -511,7 +524,9 @@ class Watch:
         inside = current_graph_task_id() != -1
         records = []
         for root in self._roots_of(parameters):
-            self._by_hand.pop(id(root), None)
+            by_hand = self._by_hand.pop(id(root), None)
+            if by_hand is not None:  # its backward passes were micro-steps
+                root.forwards += by_hand.forwards
             merged = self._merged.get(id(root)) if inside and not self._stepping else None
             if merged is not None:
                 merged.merged.add(id(optimizer))

@@ -10,11 +10,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from hookcli.report.report import Report
-from hookcli.report.training.steps import TrainingInfo
+from hookcli.report.steps import TrainingInfo
 
 if TYPE_CHECKING:
     from hookcli.comparison.diff import Diff
-    from hookcli.report.training.training import TrainingReport
+    from hookcli.report.training import TrainingReport
 
 
 _TOP = (

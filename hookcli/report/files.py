@@ -13,7 +13,7 @@ from hookcli.sentences import cannot_read
 
 if TYPE_CHECKING:
     from hookcli.report.report import Report
-    from hookcli.report.training.training import TrainingReport
+    from hookcli.report.training import TrainingReport
     from hookcli.spec.checks import CheckSpec
 
 _HINT = "run `hookcli inspect MODEL -f json=report.json` to write a report"

@@ -14,7 +14,7 @@ from hookcli.report.events import EventRow, Streamed
 from hookcli.report.existing_hook import ExistingHook
 from hookcli.report.findings import CheckRow, Diagnosis, HookFault, Measurement
 from hookcli.report.memory import CallMemory, Memory
-from hookcli.report.training.steps import TrainingInfo
+from hookcli.report.steps import TrainingInfo
 from hookcli.report.values import Leaf, Number, Shape, Tree, absent
 
 SCHEMA: Literal["hookcli.report/1"] = "hookcli.report/1"

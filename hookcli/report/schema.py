@@ -13,8 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import SCHEMA, ErrorInfo, Inputs, LayerRow, Report, RunInfo
-from hookcli.report.training.steps import StepRow, TrainingInfo
-from hookcli.report.training.training import (
+from hookcli.report.steps import StepRow, TrainingInfo
+from hookcli.report.training import (
     TRAINING_SCHEMA,
     FirstNonFinite,
     ScriptInfo,

@@ -15,8 +15,8 @@ from pydantic_core import from_json
 
 from hookcli.report.open_values import check_measured, check_statistics, check_step
 from hookcli.report.report import Report
-from hookcli.report.training.steps import TrainingInfo
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.steps import TrainingInfo
+from hookcli.report.training import TrainingReport
 
 _LARGEST = 10**30
 """Far above any count in a model; floats can still represent it, its sums and its squares."""

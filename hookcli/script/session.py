@@ -89,7 +89,7 @@ class Session:
 
     def _report(self) -> str:
         from hookcli.report.encode import training_to_json
-        from hookcli.report.training.training import ScriptInfo
+        from hookcli.report.training import ScriptInfo
 
         info = ScriptInfo(
             name=self._boot["name"],

@@ -12,7 +12,7 @@ import torch
 from hookcli.report.recording import ParameterStep
 from hookcli.report.report import Report
 from hookcli.report.rows.events import number
-from hookcli.report.training.steps import OptimizerInfo, TrainingInfo, UpdateRow
+from hookcli.report.steps import OptimizerInfo, TrainingInfo, UpdateRow
 from hookcli.report.values import Number
 from hookcli.run.loop.step_gradients import StepGradients
 from hookcli.run.statistics.digest import digest
@@ -101,43 +101,6 @@ class Record:
             known = {id(p) for p in self.own}
             self.own += [p for p in own if id(p) not in known]
             self.parameters = max(self.parameters, len(self.own))
-        else:
-            self.own, self.parameters = own, len(held)
-        self.elsewhere = 0
-        self.groups = 0
-        self.options: dict[str, Number | bool] = {}
-        self.parameters = 0
-        self.steps = Steps()
-        self.gradients = StepGradients(root.model)
-        self.name = ""
-        self.taken: set[int] = set()  # ids of the backward passes of the last step
-        self._ranks = ranks
-        self._current: Step | None = None
-        self._copies: list[_Copy] = []
-        self._ratios: dict[str, list[float | None]] = {}
-        self._changed: dict[str, bool] = {}
-        self._first: dict[str, dict[str, Any] | None] = {}
-        self._not_zeroed: list[bool] = []
-        self._digests: dict[int, str] = {}
-        self.sampled: list[int] = []
-        self.approximate = False
-        if optimizer is not None:
-            self.hold(optimizer)
-
-    @property
-    def is_running(self) -> bool:
-        """Whether a step has begun and not ended."""
-        return self._current is not None
-
-    def hold(self, optimizer: Any) -> None:
-        """Take over the parameters and options of an optimizer: it may get more at any time."""
-        held = [p for group in optimizer.param_groups for p in group["params"]]
-        ids = self.root.parameter_ids()
-        own = [p for p in held if id(p) in ids]
-        if self.merged and id(optimizer) not in self.merged:
-            known = {id(p) for p in self.own}
-            self.own += [p for p in own if id(p) not in known]
-            self.parameters += len(held)
         else:
             self.own, self.parameters = own, len(held)
         self.elsewhere = self.parameters - len(self.own)

@@ -22,7 +22,7 @@ from hookcli.models.scripted import is_scripted
 from hookcli.report.recording import Recording
 from hookcli.report.report import Inputs, Report
 from hookcli.report.sinks import Kept, Sink
-from hookcli.report.training.steps import TrainingInfo
+from hookcli.report.steps import TrainingInfo
 from hookcli.run.assemble import assemble, run_info
 from hookcli.run.loop.given_module import device_of, source_of
 from hookcli.run.loop.hooks import LoopHooks

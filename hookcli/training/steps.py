@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from hookcli.report.rows.events import number
-from hookcli.report.training.steps import StepRow
+from hookcli.report.steps import StepRow
 from hookcli.report.values import Number
 from hookcli.training.backward import BackwardPass
 

@@ -31,7 +31,7 @@ from torch.optim.optimizer import (
 from hookcli.models import places
 from hookcli.report.report import Report
 from hookcli.report.sinks import Sink, StreamedSink
-from hookcli.report.training.training import (
+from hookcli.report.training import (
     TRAINING_SCHEMA,
     FirstNonFinite,
     OtherModule,

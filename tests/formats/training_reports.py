@@ -18,8 +18,8 @@ from hookcli.report.report import (
     RunInfo,
     Totals,
 )
-from hookcli.report.training.steps import OptimizerInfo, StepRow, TrainingInfo, UpdateRow
-from hookcli.report.training.training import (
+from hookcli.report.steps import OptimizerInfo, StepRow, TrainingInfo, UpdateRow
+from hookcli.report.training import (
     FirstNonFinite,
     OtherModule,
     ScriptInfo,

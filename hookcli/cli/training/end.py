@@ -24,7 +24,7 @@ from hookcli.text import counted
 if TYPE_CHECKING:
     from hookcli.cli.output import Target
     from hookcli.cli.training.request import EndRequest
-    from hookcli.report.training.training import TrainingReport
+    from hookcli.report.training import TrainingReport
 
 
 def end_of_run() -> int:

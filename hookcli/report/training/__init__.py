@@ -1,1 +1,0 @@
-"""The report of a training script: hookcli.run/1."""

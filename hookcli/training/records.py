@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from hookcli.models.backend import backend_of
 from hookcli.report.recording import ParameterStep
 from hookcli.report.report import Report
 from hookcli.report.rows.events import number
@@ -21,6 +22,7 @@ from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import BackwardPass
 from hookcli.training.norms import gradients_of, local, total_norm
 from hookcli.training.root_watch import RootWatch
+from hookcli.training.roots import LooseParameters
 from hookcli.training.steps import Step, Steps, sum_of
 
 _COPIED = 1 << 28  # bytes of parameters that are copied to measure an update exactly
@@ -71,7 +73,7 @@ class Record:
         self.options: dict[str, Number | bool] = {}
         self.parameters = 0
         self.steps = Steps()
-        self.gradients = StepGradients(root.model)
+        self.model = root.model
         self.name = ""
         self.taken: set[int] = set()  # ids of the backward passes of the last step
         self._ranks = ranks
@@ -85,7 +87,16 @@ class Record:
         self.sampled: list[int] = []
         self.approximate = False
         if optimizer is not None:
+            self._lend(optimizer)
             self.hold(optimizer)
+        self.gradients = StepGradients(self.model)
+
+    def _lend(self, optimizer: Any) -> None:
+        """Use the parameters that the root only has during its calls, if it trains those."""
+        held = {id(p): p for group in optimizer.param_groups for p in group["params"]}
+        lent = {name: held[key] for key, name in self.root.names_in_call.items() if key in held}
+        if lent and not self.root.parameter_ids() & held.keys():
+            self.model = backend_of(LooseParameters(lent))
 
     @property
     def is_running(self) -> bool:
@@ -95,7 +106,7 @@ class Record:
     def hold(self, optimizer: Any) -> None:
         """Take over the parameters and options of an optimizer: it may get more at any time."""
         held = [p for group in optimizer.param_groups for p in group["params"]]
-        ids = self.root.parameter_ids()
+        ids = {id(info.tensor) for info in self.model.parameters()}
         own = [p for p in held if id(p) in ids]
         if self.merged:
             known = {id(p) for p in self.own}
@@ -164,7 +175,7 @@ class Record:
         step.weight_norm = math.hypot(*weights) if weights else None
 
     def _copy(self, notes: dict[int, ParameterStep]) -> None:
-        names = self.root.names()
+        names = {id(info.tensor): info.name for info in self.model.parameters()}
         self._copies.clear()
         held = [(names[id(p)], local(p.detach())) for p in self.own if id(p) in names]
         total = sum(p.numel() * p.element_size() for _, p in held)
@@ -275,7 +286,7 @@ class Record:
 
     def report(self, unheld: tuple[str, ...]) -> Report:
         """Return the record as a report."""
-        return self.root.report(self.gradients, self.info(unheld))
+        return self.root.report(self.model, self.gradients, self.info(unheld))
 
 
 def _padded(ratios: list[float | None], count: int) -> list[float | None]:

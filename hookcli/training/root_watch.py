@@ -8,15 +8,18 @@ import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import FrameType
 from typing import Any
 
 import torch
 from torch import nn
+from torch.autograd.graph import get_gradient_edge
 from torch.nn.modules.batchnorm import _BatchNorm as BatchNorm
 from torch.nn.modules.dropout import _DropoutNd as Dropout
 
 from hookcli.models import module_tree
 from hookcli.models.backend import backend_of
+from hookcli.models.model import Model
 from hookcli.models.nested import leaves
 from hookcli.models.scripted import is_scripted
 from hookcli.report.recording import Recording
@@ -32,9 +35,10 @@ from hookcli.spec.plan import unjudged
 from hookcli.spec.request import Spec
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.norms import local
-from hookcli.training.roots import Holder, is_compiled, name_of, parameter_ids, unwrap
+from hookcli.training.roots import LooseParameters, is_compiled, name_of, parameter_ids, unwrap
 
 _OUTPUTS = 64  # tensors of an output that tell when backward begins
+_PARAMETERS = 16  # those that tell it, if the outputs are not seen
 
 
 @dataclass(slots=True)
@@ -74,15 +78,18 @@ class RootWatch:
         self._spec = spec
         self._forward_begins, self._backward_begins = forward_begins, backward_begins
         self._guarded = guarded
-        self.name = name_of(self.root, sys._getframe(1)) or type(self.root).__name__
+        self.name = self._found_name(sys._getframe(1))
         compiled = is_compiled(called)
         self.compiled: tuple[str, ...] = (type(self.root).__name__,) if compiled else ()
-        self._sees_calls = not (compiled or is_scripted(self.root) or isinstance(called, Holder))
+        self._sees_calls = not (
+            compiled or is_scripted(self.root) or isinstance(called, LooseParameters)
+        )
         self._sink: Sink = sink or Kept(100_000)
         self._hooks: LoopHooks | None = None
         self.is_observed = False  # in a sampled step
         self._is_attached = False  # whether the hooks on modules are there
         self.running = 0  # calls of the root
+        self._edges: list[tuple[Any, Any]] = []  # nodes of parameters, with handles of hooks
         self.model = backend_of(self.root)
         self._before = note_buffers(self.model, copies=False)
         self._started = time.perf_counter()
@@ -90,11 +97,35 @@ class RootWatch:
         self.forwards = 0  # with gradients, since the last step
         self.call: ForwardCall | None = None
         self.eval_modules: set[str] = set()
+        self.is_bound = False  # whether an optimizer trains it
+        self.names_in_call: dict[int, str] = {}  # of the parameters during a call
         self._layers_with_modes: list[tuple[str, nn.Module]] = [
             (names[0], module)
             for module, names in module_tree.modules(self.root)
             if isinstance(module, BatchNorm | Dropout)
         ]
+
+    def _found_name(self, frame: FrameType | None) -> str:
+        if isinstance(self.root, LooseParameters):
+            return "parameters"
+        return name_of(self.root, frame) or type(self.root).__name__
+
+    def name_again(self) -> None:
+        """Look for the name again: a variable may have got the module after its first call."""
+        if self.name == type(self.root).__name__:
+            self.name = self._found_name(None)
+
+    def watch_parameters(self) -> None:
+        """Be called when a backward pass reaches a parameter: the outputs are not seen."""
+        if self._edges:
+            return
+        begins = self._guarded(_Begins(self))
+        trainable = [p.tensor for p in self.model.parameters() if p.tensor.requires_grad]
+        for parameter in trainable[:_PARAMETERS]:
+            if parameter.is_leaf:
+                # The node is kept, because the parameter does not keep it.
+                node: Any = get_gradient_edge(parameter).node
+                self._edges.append((node, node.register_prehook(begins)))
 
     def parameter_ids(self) -> set[int]:
         """Return the identities of the parameters: a model may get more, or others, at any time."""
@@ -112,6 +143,8 @@ class RootWatch:
             self.graphless += training
             self.evaluations += not training
             return None
+        if not self.is_bound:
+            self.names_in_call = self.names()  # torch.func.functional_call replaces parameters
         step = self._forward_begins(self)
         self.forwards += 1
         self.call = ForwardCall(args, kwargs, *_generators(self.root))
@@ -207,12 +240,15 @@ class RootWatch:
     def close(self) -> None:
         """Remove all hooks."""
         self.running = 0
+        for _, handle in self._edges:
+            handle.remove()
+        self._edges.clear()
         self.rest()
         if self._hooks is not None:
             self._hooks.forget_optimizers()
 
-    def report(self, gradients: StepGradients, training: TrainingInfo) -> Report:
-        """Return the report of a record of this root."""
+    def report(self, model: Model, gradients: StepGradients, training: TrainingInfo) -> Report:
+        """Return the report of a record of this root; `model` has the parameters of the record."""
         hooks = self._hooks
         recording = Recording() if hooks is None else hooks.recording
         if hooks is not None and not recording.events and recording.streamed is None:
@@ -221,10 +257,10 @@ class RootWatch:
         recording = replace(recording, warnings=list(recording.warnings))
         if not gradients.empty:
             gradients.record(recording)
-        take_inventory(self.model, recording, self._before)
+        take_inventory(model, recording, self._before)
         inputs: Inputs | None = None if hooks is None else hooks.inputs
         report = assemble(
-            self.model,
+            model,
             recording,
             command=self._spec.command,
             source=source_of(self.root),
@@ -246,8 +282,8 @@ class _Begins:
     def __init__(self, watch: RootWatch) -> None:
         self._watch = weakref.ref(watch)
 
-    def __call__(self, _gradient: torch.Tensor) -> None:
-        """Tell the root; autograd calls this when backward reaches the output."""
+    def __call__(self, _gradient: Any) -> None:
+        """Tell the root; autograd calls this when backward reaches the output or parameter."""
         watch = self._watch()
         if watch is not None:
             watch.backward_reached()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import Any
 
@@ -16,6 +17,7 @@ from hookcli.models import module_tree
 # DataParallel, torch.compile, FSDP1.
 _INNER = ("module", "_orig_mod", "_fsdp_wrapped_module")
 _COMPILED = "OptimizedModule"
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")  # noqa: PTH118, PTH120
 
 
 def unwrap(module: nn.Module) -> tuple[nn.Module, tuple[str, ...]]:
@@ -53,13 +55,12 @@ def parameter_ids(root: nn.Module) -> set[int]:
     return {id(tensor) for tensor, _, _ in module_tree.tensors(root, "_parameters")}
 
 
-class Holder(nn.Module):
-    """Parameters that belong to no module, under the names of their places in the optimizer."""
+class LooseParameters(nn.Module):
+    """Parameters that belong to no module, under the names that hookcli gives them."""
 
-    def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
         super().__init__()
-        for i, parameter in enumerate(parameters):
-            self._parameters[f"parameter {i}"] = parameter
+        self._parameters.update(parameters)
 
 
 def owner_of(parameters: list[Any]) -> nn.Module | None:
@@ -75,7 +76,7 @@ def owner_of(parameters: list[Any]) -> nn.Module | None:
     best: tuple[int, int, nn.Module] | None = None
     while todo:
         for module in _modules_with(todo.pop()):
-            if id(module) in seen or isinstance(module, Holder):
+            if id(module) in seen or isinstance(module, LooseParameters):
                 continue
             seen.add(id(module))
             chain.append(module)
@@ -103,19 +104,19 @@ def _modules_with(value: Any) -> Iterator[nn.Module]:
                         yield module
 
 
-def name_of(module: nn.Module, frame: FrameType | None) -> str | None:
-    """Return the expression that names a module in the script: a variable or an attribute.
+def name_of(module: Any, frame: FrameType | None) -> str | None:
+    """Return the expression that names a module or tensor in the script: a variable, an attribute.
 
-    The variables of the functions that run now are searched from the innermost outwards, then those
-    of the script's module.
+    The variables of the script's module are searched first, then those of the functions that run
+    now, from the outermost inwards: inner functions have general names for it.
     """
     scopes: list[dict[str, Any]] = []
     while frame is not None:
-        if frame.f_code.co_filename != __file__:
+        if not frame.f_code.co_filename.startswith(_PACKAGE):
             scopes.append(frame.f_locals)
         frame = frame.f_back
     scopes.append(vars(sys.modules["__main__"]))
-    for scope in reversed(scopes):
+    for scope in reversed(scopes):  # the outermost first: a function calls its argument `model`
         for name, value in list(scope.items()):
             if value is module and not name.startswith("_"):
                 return str(name)
@@ -126,7 +127,7 @@ def name_of(module: nn.Module, frame: FrameType | None) -> str | None:
     return None
 
 
-def _below(module: nn.Module, scope: dict[str, Any]) -> str | None:
+def _below(module: Any, scope: dict[str, Any]) -> str | None:
     """Return the path of a module below a module or an object that a variable names."""
     for name, value in list(scope.items()):
         if name.startswith("_"):

@@ -48,7 +48,7 @@ from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
 from hookcli.training.records import Record, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
-from hookcli.training.roots import Holder, owner_of, unwrap
+from hookcli.training.roots import LooseParameters, name_of, owner_of, unwrap
 from hookcli.training.steps import Step
 
 _MOST_PASSES = 10_000  # backward passes without a step that are remembered
@@ -116,11 +116,21 @@ class Watch:
         @functools.wraps(original)
         def compile_(*args: Any, **kwargs: Any) -> Any:
             # With hooks on all modules torch.compile would warn, and trace them.
-            self._compiles = True
-            self._unhook_calls()
+            self._guard(self._note_compiled)(args[0] if args else kwargs.get("model"))
             return original(*args, **kwargs)
 
         torch.compile = compile_
+
+    def _note_compiled(self, compiled: Any) -> None:
+        """Note that the script compiles a module, a function, or a method of a module."""
+        self._compiles = True
+        self._unhook_calls()
+        module = getattr(compiled, "__self__", compiled)
+        if isinstance(module, nn.Module) and next(module.parameters(), None) is not None:
+            root, _ = unwrap(module)
+            watch = self._roots.get(id(root)) or self._add_root(root)
+            watch.compiled = (type(root).__name__,)
+            watch.watch_parameters()
 
     def _hook_calls(self) -> None:
         if self._compiles or self._call_hooks:
@@ -195,6 +205,8 @@ class Watch:
     def _reports(self) -> tuple[Report, ...]:
         records = [*self._records, *(b.record for b in self._by_hand.values())]
         records = [record for record in records if record.steps and self._is_wanted(record.root)]
+        for record in records:
+            record.root.name_again()
         _name(records)
         held = {
             id(p)
@@ -206,7 +218,7 @@ class Watch:
         for record in records:
             unheld = tuple(
                 info.name
-                for info in record.root.model.parameters()
+                for info in record.model.parameters()
                 if info.tensor.requires_grad and id(info.tensor) not in held
             )
             reports.append(record.report(unheld if record.optimizer_type is not None else ()))
@@ -239,7 +251,7 @@ class Watch:
         trained |= {id(b.record.root) for b in self._by_hand.values()}
         rows = []
         for root in self._roots.values():
-            if id(root) not in trained and not isinstance(root.root, Holder):
+            if id(root) not in trained and not isinstance(root.root, LooseParameters):
                 count = sum(p.tensor.numel() for p in root.model.parameters())
                 place = places.of_class(type(root.root))
                 rows.append(
@@ -539,6 +551,9 @@ class Watch:
                 self._merged[id(root)] = record
             for step in self._early.pop(id(root), []):
                 record.steps.add(step)
+            root.is_bound = True
+            if not root.calls or self._compiles:
+                root.watch_parameters()
             self._records.append(record)
             _name(self._records)
             self._last_of[id(root)] = record
@@ -567,7 +582,15 @@ class Watch:
         owner = owner_of(parameters)
         if owner is not None and id(owner) in self._roots:
             return [self._roots[id(owner)]]
-        return [self._add_root(Holder(parameters) if owner is None else owner)]
+        return [self._add_root(_loose(parameters) if owner is None else owner)]
+
+
+def _loose(parameters: list[Any]) -> LooseParameters:
+    """Return parameters of no module under the names of their variables, else their numbers."""
+    names = [name_of(p, sys._getframe(1)) or f"[{i}]" for i, p in enumerate(parameters)]
+    if len(set(names)) < len(names):
+        names = [f"[{i}]" for i in range(len(names))]
+    return LooseParameters(dict(zip(names, parameters, strict=True)))
 
 
 def _print(text: str) -> None:

@@ -565,7 +565,9 @@ class Watch:
         """Return the roots that have these parameters: those that are called, if there are any."""
         wanted = {id(p) for p in parameters}
         covered = [
-            (ids, root) for root in self._roots.values() if (ids := root.parameter_ids() & wanted)
+            (ids, root)
+            for root in self._roots.values()
+            if (ids := {*root.parameter_ids(), *root.names_in_call} & wanted)
         ]
         smallest = [
             root

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Session:
+class ScriptSession:
     """Starts the observation, and finishes it when Python has run the script's functions of atexit.
 
     `boot` is the task as the command wrote it: a dict of strings, lists and bytes.

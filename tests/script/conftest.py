@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hookcli.cli.training import launch
+from hookcli.cli.script_run import launch
 from tests.cli.conftest import line
 
 __all__ = ["line"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from hookcli.cli.errors import reporting
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags
-from hookcli.cli.flags.training import ScriptFlags, TrainingFlags
+from hookcli.cli.flags.script_options import ScriptFlags, TrainingFlags
 from hookcli.cli.help.layout import SectionedCommand
 
 EXAMPLES = (
@@ -74,8 +74,8 @@ def run(
     console = messages.console()
 
     def command() -> int:
-        from hookcli.cli.training.launch import launch
-        from hookcli.cli.training.request import training_request
+        from hookcli.cli.script_run.launch import launch
+        from hookcli.cli.script_run.script_request import training_request
 
         return launch(training_request(script, training, output=output, console=console))
 

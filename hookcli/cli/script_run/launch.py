@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import hookcli
-from hookcli.cli.training.request import TrainingRequest
+from hookcli.cli.script_run.script_request import TrainingRequest
 from hookcli.worker.interpreter.start_failure import cannot_start
 
 _PACKAGE = Path(hookcli.__file__).parent
 _BOOTSTRAP = str(_PACKAGE / "script" / "importlib_bootstrap.py")
-_WATCH = "hookcli.training.watch:start"
+_WATCH = "hookcli.script_run.watch:start"
 # The end runs in hookcli's own interpreter, with the packages that this process has found.
 _END = """\
 import sys
 sys.path[:] = {path!r}
 from hookcli.cli.main import leave
-from hookcli.cli.training.end import end_of_run
+from hookcli.cli.script_run.end_of_run import end_of_run
 leave(end_of_run())
 """
 

@@ -17,7 +17,7 @@ from hookcli.worker.interpreter.start_failure import cannot_start
 
 _PACKAGE = Path(hookcli.__file__).parent
 _BOOTSTRAP = str(_PACKAGE / "script" / "importlib_bootstrap.py")
-_WATCH = "hookcli.script_run.watch:start"
+_WATCH = "hookcli.training.watch:start"
 # The end runs in hookcli's own interpreter, with the packages that this process has found.
 _END = """\
 import sys

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -15,6 +16,16 @@ from hookcli.cli.script_run import launch
 from tests.cli.conftest import line
 
 __all__ = ["line"]
+FAKE = Path(__file__).parent / "fake"  # a package named torch, and a watch of it
+# In place of the end: it writes what it was given to a file, and ends with a status.
+END = """
+import os, sys
+data = sys.stdin.buffer.read()
+size = 8 + int.from_bytes(data[:8], "little")
+open({file!r}, "wb").write(data[size:])
+print("END", os.getcwd(), os.environ.get("CHANGED"), flush=True)
+sys.exit({status})
+"""
 
 CLEAN = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "GITHUB_ACTIONS"}}
 
@@ -113,5 +124,37 @@ def both(tmp_path, monkeypatch, line):
         finally:
             os.close(descriptor)
         return plain, hooked
+
+    return runs
+
+
+@dataclass
+class Observed(Ran):
+    """`report` is what the end got as JSON, or None if there was no end."""
+
+    report: dict | None
+
+
+@pytest.fixture
+def observed(tmp_path, monkeypatch, line):
+    """Return a function of a script's text: how it ends with a fake torch, a fake watch and end."""
+    folder = tmp_path / "work"
+
+    def runs(text, *args, ours=(), status=0, watch="fake_watch:start", **more):
+        folder.mkdir()
+        (folder / "s.py").write_text(text)
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(launch, "_WATCH", watch)
+        file = tmp_path / "end.json"
+        monkeypatch.setattr(launch, "_END", END.format(file=str(file), status=status) + "#{path}")
+        command, _ = commands(monkeypatch, line, *ours, "s.py", *args)
+        descriptor = int(command[command.index(launch._BOOTSTRAP) + 1])
+        env = {**CLEAN, "PYTHONPATH": str(FAKE)}
+        try:
+            ran = run(command, folder, env=env, pass_fds=(descriptor,), **more)
+        finally:
+            os.close(descriptor)
+        report = json.loads(file.read_text()) if file.exists() else None
+        return Observed(ran.status, ran.out, ran.err, ran.files, report)
 
     return runs

@@ -109,7 +109,7 @@ def _write_rank(end: EndRequest, report: TrainingReport, view: View) -> None:
 
 
 def _summary(end: EndRequest, report: TrainingReport, view: View) -> None:
-    view = dataclasses.replace(view, color=end.console.colored(sys.__stderr__))
+    view = dataclasses.replace(view, color=end.console.colored(sys.stderr))
     try:
         render = import_module("hookcli.formats.run.summary").render
     except ImportError:

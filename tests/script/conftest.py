@@ -16,6 +16,8 @@ from hookcli.cli.script_run import launch
 from tests.cli.conftest import line
 
 __all__ = ["line"]
+# Another Python can be tried, which needs no torch: HOOKCLI_TEST_PYTHON=/usr/bin/python3.13
+PYTHON = os.environ.get("HOOKCLI_TEST_PYTHON", sys.executable)
 FAKE = Path(__file__).parent / "fake"  # a package named torch, and a watch of it
 # In place of the end: it writes what it was given to a file, and ends with a status.
 END = """
@@ -54,7 +56,7 @@ def commands(monkeypatch, line, *args, flags=()):
 
     monkeypatch.setattr(launch, "_replace", replace)
     monkeypatch.setattr(launch, "interpreter_flags", lambda: list(flags))
-    status, _, err = line("run", *args)
+    status, _, err = line("run", "--python", PYTHON, *args)
     assert seen, (status, err)
     return seen[0]
 
@@ -106,7 +108,7 @@ def both(tmp_path, monkeypatch, line):
                 path.write_text(text)
         environment = {**CLEAN, **(env or {})}
         shutil.copytree(original, folder, symlinks=True)
-        plain = run([sys.executable, *flags, *args], folder, env=environment, **more)
+        plain = run([PYTHON, *flags, *args], folder, env=environment, **more)
         shutil.rmtree(folder)
         shutil.copytree(original, folder, symlinks=True)
         monkeypatch.chdir(folder)

@@ -131,7 +131,7 @@ import torch.nn
 print(torch.SEEN, "fake_watch" in sys.modules)
 print(type(torch.__spec__) is type(sys.__spec__), torch.__spec__.loader is torch.__loader__)
 print(vars(torch.__loader__).keys(), sorted(vars(torch.__spec__)) == sorted(vars(torch.nn.__spec__)))
-print([type(f).__name__ for f in sys.meta_path], torch.__spec__._initializing)
+print([f for f in sys.meta_path if "hookcli" in str(f)], torch.__spec__._initializing)
 import importlib
 importlib.reload(torch)
 del sys.modules["torch"]
@@ -146,7 +146,7 @@ def test_the_import_of_torch_is_noticed_and_leaves_no_trace(observed):
         "(True, 'SourceFileLoader', 'fractions') True",
         "True True",
         "dict_keys(['name', 'path']) True",
-        "['type', 'type', 'type'] False",
+        "[] False",
     ]
     assert len(ran.report["warnings"]) == 1
 

@@ -30,7 +30,11 @@ def test_the_report_tells_how_the_script_ended(text, observed, tmp_path):
     ended, status, error, place = ENDINGS[text]
     script = ran.report["script"]
     assert (script["ended"], script["status"]) == (ended, status)
-    assert (script["name"], script["arguments"], script["is_module"]) == ("s.py", ["a", "-q"], False)
+    assert (script["name"], script["arguments"], script["is_module"]) == (
+        "s.py",
+        ["a", "-q"],
+        False,
+    )
     assert (script.get("error") or "").startswith(error or "")
     assert script.get("place") == (None if place is None else str(tmp_path / "work" / place))
     assert ran.status % 256 == (254 if ended == "interrupted" else status)

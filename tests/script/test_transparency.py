@@ -222,7 +222,9 @@ def _normal(text):
 def test_the_script_does_what_it_does_without_hookcli(name, both, tmp_path):
     files, args, *more = CASES[name]
     made = {
-        file: tmp_path / "work" / text[5:] if isinstance(text, str) and text.startswith("LINK ") else text
+        file: tmp_path / "work" / text[5:]
+        if isinstance(text, str) and text.startswith("LINK ")
+        else text
         for file, text in files.items()
     }
     plain, hooked = both(made, *args, **(more[0] if more else {}))

@@ -23,7 +23,7 @@ from hookcli.text import counted
 
 if TYPE_CHECKING:
     from hookcli.cli.output import Target
-    from hookcli.cli.script_run.request import EndRequest
+    from hookcli.cli.script_run.script_request import EndRequest
     from hookcli.report.training import TrainingReport
 
 

@@ -96,7 +96,9 @@ def both(tmp_path, monkeypatch, line):
     """Return a function of files, a command line and flags of Python: (plain, hooked) results."""
     folder, original = tmp_path / "work", tmp_path / "original"
 
-    def runs(files, *args, flags=(), ours=("-q",), env=None, **more):
+    def runs(files, *args, flags=(), ours=("-q",), env=None, before=(), **more):
+        first = [PYTHON, "-c", *before] if before else []  # it executes what follows
+        shutil.rmtree(folder, ignore_errors=True)
         for name, text in files.items():
             path = original / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +110,7 @@ def both(tmp_path, monkeypatch, line):
                 path.write_text(text)
         environment = {**CLEAN, **(env or {})}
         shutil.copytree(original, folder, symlinks=True)
-        plain = run([PYTHON, *flags, *args], folder, env=environment, **more)
+        plain = run([*first, PYTHON, *flags, *args], folder, env=environment, **more)
         shutil.rmtree(folder)
         shutil.copytree(original, folder, symlinks=True)
         monkeypatch.chdir(folder)
@@ -117,7 +119,7 @@ def both(tmp_path, monkeypatch, line):
         descriptor = int(command[command.index(launch._BOOTSTRAP) + 1])
         try:
             hooked = run(
-                command,
+                [*first, *command],
                 folder,
                 env={**environment, **changed},
                 pass_fds=(descriptor,),

@@ -12,16 +12,27 @@ ENDINGS = {
     "import sys; sys.exit(-1)": ("exit", 255, None, None),
     "import sys; sys.exit('no')": ("exit", 1, None, None),
     "1 / 0": ("exception", 1, "ZeroDivisionError: division by zero", "s.py:2"),
-    "import json\njson.loads('{')": ("exception", 1, "JSONDecodeError: Expecting property", "s.py:3"),
+    "import json\njson.loads('{')": (
+        "exception",
+        1,
+        "JSONDecodeError: Expecting property",
+        "s.py:3",
+    ),
     "raise KeyboardInterrupt": ("interrupted", 130, "KeyboardInterrupt", "s.py:2"),
     "from hookcli.script.ending import EndOfRun\nraise EndOfRun('max_steps')": (
-        "max_steps", 0, None, None,
+        "max_steps",
+        0,
+        None,
+        None,
     ),
     "from hookcli.script.ending import EndOfRun\n"
     "try:\n    raise EndOfRun('stopped')\nfinally:\n    print('finally')": (
-        "stopped", 0, None, None,
+        "stopped",
+        0,
+        None,
+        None,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", ENDINGS)
@@ -134,7 +145,8 @@ assert "torch" not in sys.modules and spec.origin.endswith("__init__.py")
 import torch.nn
 print(torch.SEEN, "fake_watch" in sys.modules)
 print(type(torch.__spec__) is type(sys.__spec__), torch.__spec__.loader is torch.__loader__)
-print(vars(torch.__loader__).keys(), sorted(vars(torch.__spec__)) == sorted(vars(torch.nn.__spec__)))
+spec, other = vars(torch.__spec__), vars(torch.nn.__spec__)
+print(vars(torch.__loader__).keys(), sorted(spec) == sorted(other))
 print([f for f in sys.meta_path if "hookcli" in str(f)], torch.__spec__._initializing)
 import importlib
 importlib.reload(torch)

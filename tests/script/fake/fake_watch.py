@@ -3,8 +3,9 @@
 import os
 import sys
 
-from hookcli.report.report import Environment
 from hookcli.report.training.training import Tracking, TrainingReport
+
+from hookcli.report.report import Environment
 
 CALLS = []
 

@@ -38,8 +38,8 @@ if __name__ == "__main__":
     sys.modules["hookcli"] = sys.modules["_frozen_importlib"].module_from_spec(_spec)
     _spec.loader.exec_module(sys.modules["hookcli"])
     import hookcli.script.importlib_bootstrap
-    import hookcli.script.prepare  # noqa: F401  # used by its name, as this namespace is emptied
+    import hookcli.script.native_main  # noqa: F401  # used by its name, as this namespace is emptied
 
     sys.modules["hookcli.script.importlib_bootstrap"].run(
-        *sys.modules["hookcli.script.prepare"].prepare()
+        *sys.modules["hookcli.script.native_main"].prepare()
     )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Session:
+class ScriptSession:
     """Starts the observation, and finishes it when Python has run the script's functions of atexit.
 
     `boot` is the task as the command wrote it: a dict of strings, lists and bytes.
@@ -66,20 +66,21 @@ class Session:
     def _finish(self) -> None:
         if os.getpid() != self._pid:
             return
+        status = 0
         try:
             if self._watch is None:
                 self._without_report()
-                return
-            status = self._deliver(self._report())
+            else:
+                status = self._deliver(self._report())
         except Exception as error:  # noqa: BLE001
             self._fail("the report is not written", error)
-            return
         except KeyboardInterrupt:
             self._say("hookcli: interrupted: the report is not written")
-            return
         if status and not ending.status:
             _flush()
             os._exit(status)
+        if ending.ended == "interrupted":
+            _end_by_signal()
 
     def _without_report(self) -> None:
         if self._boot["quiet"] or self._failed or self._boot["rank"]:
@@ -120,6 +121,17 @@ class Session:
             child.kill()
             raise
         return child.returncode
+
+
+def _end_by_signal() -> None:
+    """Let Python end by SIGINT, as it does after a KeyboardInterrupt that nobody caught.
+
+    Python forgets this interrupt when it runs code from a string, as `dataclasses` does.
+    """
+    try:
+        exec("raise KeyboardInterrupt")
+    except KeyboardInterrupt:
+        return
 
 
 def _flush() -> None:

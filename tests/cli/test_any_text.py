@@ -285,7 +285,7 @@ FLAGS = (
     "-c --arg --argv --weights -i --batch-size --device --dtype --tensors --mode --seed --loss "
     "--target --steps --timeout --max-memory --nproc --parallel --fail-on --kinds --stream --phase "
     "--depth --only --columns --sort -f -o --color --baseline --against --tolerance --save "
-    "--preset --what-if --python --rule"
+    "--preset --what-if --python --rule -m --root --max-steps --stop-on"
 ).split()
 
 
@@ -319,6 +319,7 @@ def said(line, monkeypatch):
 
     monkeypatch.setattr("hookcli.worker.attempts.run", stop)
     monkeypatch.setattr("hookcli.worker.diff.compare_pair", stop)
+    monkeypatch.setattr("hookcli.cli.script_run.launch.launch", stop)
 
     def result(*args):
         try:

@@ -33,6 +33,11 @@ FLAGS = {
     | {"--baseline", "--update-baseline", "--against", "--rule"},
     "snapshot": SHARED - {"--only", "--columns", "--sort", "--format", "--fail-on"}
     | {"--force", "--nproc", "--parallel"},
+    "run": {
+        "--config", "--python", "--eager", "--steps", "--preset", "--kinds", "--root",
+        "--max-steps", "--stop-on", "--fail-on", "--stream", "--format", "--output", "--quiet",
+        "--verbose", "--color", "--help",
+    },  # fmt: skip
 }
 
 
@@ -111,6 +116,9 @@ def test_the_examples_run(helped, line, asked, cli, tmp_path, monkeypatch):
     checks = tmp_path / "checks.yaml"
     baseline = {"schema": "hookcli.baseline/1", "findings": []}
     (tmp_path / "known.json").write_text(json.dumps(baseline))
+    (tmp_path / "train.py").write_text("")
+    (tmp_path / "package").mkdir()
+    monkeypatch.setattr("hookcli.cli.script_run.launch.launch", lambda request: 0)
     monkeypatch.chdir(tmp_path)
     assert cli("inspect", "model.py", "-f", "json=report.json").status == 0
     for command in (None, *COMMANDS):

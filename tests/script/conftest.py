@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,10 +12,22 @@ from pathlib import Path
 
 import pytest
 
-from hookcli.cli.training import launch
+from hookcli.cli.script_run import launch
 from tests.cli.conftest import line
 
 __all__ = ["line"]
+# Another Python can be tried, which needs no torch: HOOKCLI_TEST_PYTHON=/usr/bin/python3.13
+PYTHON = os.environ.get("HOOKCLI_TEST_PYTHON", sys.executable)
+FAKE = Path(__file__).parent / "fake"  # a package named torch, and a watch of it
+# In place of the end: it writes what it was given to a file, and ends with a status.
+END = """
+import os, sys
+data = sys.stdin.buffer.read()
+size = 8 + int.from_bytes(data[:8], "little")
+open({file!r}, "wb").write(data[size:])
+print("END", os.getcwd(), os.environ.get("CHANGED"), flush=True)
+sys.exit({status})
+"""
 
 CLEAN = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "GITHUB_ACTIONS"}}
 
@@ -43,7 +56,7 @@ def commands(monkeypatch, line, *args, flags=()):
 
     monkeypatch.setattr(launch, "_replace", replace)
     monkeypatch.setattr(launch, "interpreter_flags", lambda: list(flags))
-    status, _, err = line("run", *args)
+    status, _, err = line("run", "--python", PYTHON, *args)
     assert seen, (status, err)
     return seen[0]
 
@@ -83,7 +96,9 @@ def both(tmp_path, monkeypatch, line):
     """Return a function of files, a command line and flags of Python: (plain, hooked) results."""
     folder, original = tmp_path / "work", tmp_path / "original"
 
-    def runs(files, *args, flags=(), ours=("-q",), env=None, **more):
+    def runs(files, *args, flags=(), ours=("-q",), env=None, before=(), **more):
+        first = [PYTHON, "-c", *before] if before else []  # it executes what follows
+        shutil.rmtree(folder, ignore_errors=True)
         for name, text in files.items():
             path = original / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -95,7 +110,7 @@ def both(tmp_path, monkeypatch, line):
                 path.write_text(text)
         environment = {**CLEAN, **(env or {})}
         shutil.copytree(original, folder, symlinks=True)
-        plain = run([sys.executable, *flags, *args], folder, env=environment, **more)
+        plain = run([*first, PYTHON, *flags, *args], folder, env=environment, **more)
         shutil.rmtree(folder)
         shutil.copytree(original, folder, symlinks=True)
         monkeypatch.chdir(folder)
@@ -104,7 +119,7 @@ def both(tmp_path, monkeypatch, line):
         descriptor = int(command[command.index(launch._BOOTSTRAP) + 1])
         try:
             hooked = run(
-                command,
+                [*first, *command],
                 folder,
                 env={**environment, **changed},
                 pass_fds=(descriptor,),
@@ -113,5 +128,37 @@ def both(tmp_path, monkeypatch, line):
         finally:
             os.close(descriptor)
         return plain, hooked
+
+    return runs
+
+
+@dataclass
+class Observed(Ran):
+    """`report` is what the end got as JSON, or None if there was no end."""
+
+    report: dict | None
+
+
+@pytest.fixture
+def observed(tmp_path, monkeypatch, line):
+    """Return a function of a script's text: how it ends with a fake torch, a fake watch and end."""
+    folder = tmp_path / "work"
+
+    def runs(text, *args, ours=(), status=0, watch="fake_watch:start", **more):
+        folder.mkdir()
+        (folder / "s.py").write_text(text)
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(launch, "_WATCH", watch)
+        file = tmp_path / "end.json"
+        monkeypatch.setattr(launch, "_END", END.format(file=str(file), status=status) + "#{path}")
+        command, _ = commands(monkeypatch, line, *ours, "s.py", *args)
+        descriptor = int(command[command.index(launch._BOOTSTRAP) + 1])
+        env = {**CLEAN, "PYTHONPATH": str(FAKE)}
+        try:
+            ran = run(command, folder, env=env, pass_fds=(descriptor,), **more)
+        finally:
+            os.close(descriptor)
+        report = json.loads(file.read_text()) if file.exists() else None
+        return Observed(ran.status, ran.out, ran.err, ran.files, report)
 
     return runs

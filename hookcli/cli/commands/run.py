@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from hookcli.cli.errors import reporting
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags
-from hookcli.cli.flags.training import ScriptFlags, TrainingFlags
+from hookcli.cli.flags.script_options import ScriptFlags, TrainingFlags
+from hookcli.cli.flags.signatures import changes
 from hookcli.cli.help.layout import SectionedCommand
 
 EXAMPLES = (
@@ -64,7 +65,13 @@ COMMAND_CLASS = ScriptCommand
 
 
 def run(
-    script: ScriptFlags, training: TrainingFlags, output: OutputFlags, messages: ConsoleFlags
+    script: ScriptFlags,
+    training: TrainingFlags,
+    output: Annotated[
+        OutputFlags,
+        changes("output", text="Write the report to FILE: as JSON, or in the one format of -f."),
+    ],
+    messages: ConsoleFlags,
 ) -> int:
     """Run a training script under hooks, without editing it.
 
@@ -74,8 +81,8 @@ def run(
     console = messages.console()
 
     def command() -> int:
-        from hookcli.cli.training.launch import launch
-        from hookcli.cli.training.request import training_request
+        from hookcli.cli.script_run.launch import launch
+        from hookcli.cli.script_run.script_request import training_request
 
         return launch(training_request(script, training, output=output, console=console))
 

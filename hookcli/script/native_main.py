@@ -9,7 +9,7 @@ import marshal
 import os
 import sys
 
-from hookcli.script.session import Session
+from hookcli.script.session import ScriptSession
 from hookcli.script.torch_import import TorchFinder
 
 TYPE_CHECKING = False  # known to type checkers: importing typing is not what plain Python does
@@ -31,7 +31,7 @@ def prepare() -> tuple[Any, ...]:
     """
     modules, importers, own, file = sys.argv[0:4]
     boot = _read(file)
-    session = Session(boot)
+    session = ScriptSession(boot)
     names = sys.modules["__main__"].__dict__
     for name in [name for name in names if name not in _NATIVE]:
         del names[name]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import hookcli
-from hookcli.cli.training.request import TrainingRequest
+from hookcli.cli.script_run.script_request import TrainingRequest
 from hookcli.worker.interpreter.start_failure import cannot_start
 
 _PACKAGE = Path(hookcli.__file__).parent
@@ -23,7 +23,7 @@ _END = """\
 import sys
 sys.path[:] = {path!r}
 from hookcli.cli.main import leave
-from hookcli.cli.training.end import end_of_run
+from hookcli.cli.script_run.end_of_run import end_of_run
 leave(end_of_run())
 """
 

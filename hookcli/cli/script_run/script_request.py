@@ -27,7 +27,7 @@ from hookcli.worker.interpreter.choice import choose, named_by_environment
 
 if TYPE_CHECKING:
     from hookcli.cli.flags.options import OutputFlags
-    from hookcli.cli.flags.training import ScriptFlags, TrainingFlags
+    from hookcli.cli.flags.script_options import ScriptFlags, TrainingFlags
 
 BATCH = "hookcli-batch.pt"
 

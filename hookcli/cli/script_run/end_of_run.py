@@ -23,7 +23,7 @@ from hookcli.text import counted
 
 if TYPE_CHECKING:
     from hookcli.cli.output import Target
-    from hookcli.cli.training.request import EndRequest
+    from hookcli.cli.script_run.script_request import EndRequest
     from hookcli.report.training import TrainingReport
 
 
@@ -109,7 +109,7 @@ def _write_rank(end: EndRequest, report: TrainingReport, view: View) -> None:
 
 
 def _summary(end: EndRequest, report: TrainingReport, view: View) -> None:
-    view = dataclasses.replace(view, color=end.console.colored(sys.__stderr__))
+    view = dataclasses.replace(view, color=end.console.colored(sys.stderr))
     try:
         render = import_module("hookcli.formats.run.summary").render
     except ImportError:

@@ -216,7 +216,8 @@ GAN = training(
     record(
         "netG (Adam)", total=300, root="netG", kind="Generator", optimizer=ADAM,
         parameters=(("main.0.weight", (100, 512, 4, 4), "ConvTranspose2d"),
-                    ("main.1.weight", (512,), "BatchNorm2d"), ("main.1.bias", (512,), "BatchNorm2d"),
+                    ("main.1.weight", (512,), "BatchNorm2d"),
+                    ("main.1.bias", (512,), "BatchNorm2d"),
                     ("aux.weight", (3,), "Linear")),
         statuses={"aux.weight": "none"}, checks=(FINDING, PASSED), unheld=("aux.weight",),
     ),

@@ -239,9 +239,7 @@ def deliver(
     ------
     RequestError : a file cannot be written, or the report does not support a format.
     """
-    judged = merged(report) if isinstance(report, TrainingReport) else report
-    status = exit_status(verdict_of(judged, view.fail_on))
-    view = dataclasses.replace(view, exit_status=int(status))
+    view = dataclasses.replace(view, exit_status=_status(report, view))
     views = [(target, view_for(target, view, console)) for target in targets]
     rendered = [
         (target, _text(report, target, target_view))
@@ -259,6 +257,14 @@ def deliver(
     if any(FORMATS[target.format].has_step_summary for target in targets):
         write_summary(report, view, console)
     print_texts(rendered, console)
+
+
+def _status(report: Report | TrainingReport, view: View) -> int:
+    """Return the exit status: that of a training is the script's, unless it is 0."""
+    if isinstance(report, TrainingReport):
+        verdict = verdict_of(merged(report), view.fail_on)
+        return report.script.status or int(exit_status(verdict))
+    return int(exit_status(verdict_of(report, view.fail_on)))
 
 
 def _text(report: Report | TrainingReport, target: Target, view: View) -> str:

@@ -35,11 +35,13 @@ def training_of(record: Report) -> TrainingInfo:
 
 
 def title(record: Report) -> str:
-    """Return the name of a record with its type and its optimizer, if the name lacks them."""
+    """Return the name of a record with its type and its optimizer: netG (Generator, Adam)."""
     info = training_of(record)
+    name, _, inside = info.record.removesuffix(")").partition(" (")
     kind = "no optimizer" if info.optimizer is None else info.optimizer.type
-    more = [word for word in (info.root_type, kind) if word not in info.record]
-    return ", ".join(cut(escape(word), _WIDEST) for word in (info.record, *more))
+    words = [word for word in (info.root_type, inside, kind) if word]
+    more = [word for i, word in enumerate(words) if word not in (name, *words[:i])]
+    return f"{_short(name)} ({', '.join(map(_short, more))})" if more else _short(name)
 
 
 def figures(record: Report) -> list[str]:

@@ -29,9 +29,8 @@ def render(report: TrainingReport, view: View) -> str:
     style = STATUSES["note"]
     lines += [page.labelled("note", note, view, style) for note in every[:_NOTES]]
     if left := len(every[_NOTES:]):
-        lines.append(
-            page.labelled("note", f"{counted(left, 'more note')} in the report", view, style)
-        )
+        more = f"{counted(left, 'more note')}: `-f table` shows all"
+        lines.append(page.labelled("note", more, view, style))
     return page.plain("\n".join(lines), view) + "\n"
 
 

@@ -11,7 +11,7 @@ from hookcli.console import Console
 if TYPE_CHECKING:
     from hookcli.formats.view import View
     from hookcli.report.report import Report
-    from hookcli.report.training.training import TrainingReport
+    from hookcli.report.training import TrainingReport
 
 _CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE")  # GitHub, GitLab, Jenkins
 _SUMMARY = "GITHUB_STEP_SUMMARY"

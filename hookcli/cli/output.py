@@ -18,8 +18,8 @@ from hookcli.cli.targets.folders import add_files, check_folder_format
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.formats.registry import FORMATS, TRAINING_FORMATS
-from hookcli.report.training.merged import merged
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.merged import merged
+from hookcli.report.training import TrainingReport
 from hookcli.rules.verdict import verdict_of
 from hookcli.sentences import cannot_write, unknown
 from hookcli.text import nearest, try_instead

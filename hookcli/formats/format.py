@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hookcli.comparison.diff import Diff
     from hookcli.formats.view import View
     from hookcli.report.report import Report
-    from hookcli.report.training.training import TrainingReport
+    from hookcli.report.training import TrainingReport
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from hookcli.comparison.diff import Diff
 from hookcli.formats.view import View
 from hookcli.report.encode import diff_to_json, to_json, training_to_json
 from hookcli.report.report import Report
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.training import TrainingReport
 
 
 def render(report: Report, view: View) -> str:

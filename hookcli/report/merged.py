@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import ErrorInfo, ModelInfo, Report, RunInfo, Totals
-from hookcli.report.training.training import ScriptInfo, TrainingReport
+from hookcli.report.training import ScriptInfo, TrainingReport
 
 COMMAND = "run"
 

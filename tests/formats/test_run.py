@@ -16,8 +16,8 @@ from hookcli.formats.run.facts import title
 from hookcli.formats.run.summary import render as summary
 from hookcli.formats.view import View
 from hookcli.report.encode import training_to_json
-from hookcli.report.training.steps import OptimizerInfo
-from hookcli.report.training.training import ScriptInfo, Tracking
+from hookcli.report.steps import OptimizerInfo
+from hookcli.report.training import ScriptInfo, Tracking
 from tests.conftest import run_cli
 from tests.formats.checks import Runner
 from tests.formats.fabricate import event

@@ -14,7 +14,7 @@ from hookcli.cli.output import deliver, parse_targets
 from hookcli.errors import Status
 from hookcli.report.files import read_any_report
 from hookcli.report.report import Report
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.training import TrainingReport
 from hookcli.rules.verdict import FailOn
 
 

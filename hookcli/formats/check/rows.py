@@ -14,8 +14,8 @@ from hookcli.formats.parts.style import Style, status_style
 from hookcli.formats.parts.text import figure, place
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
+from hookcli.report.merged import COMMAND
 from hookcli.report.report import Report
-from hookcli.report.training.merged import COMMAND
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.verdict import FailOn, Verdict, verdict_of
 from hookcli.text import join_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hookcli.formats.ci import github, junit, sarif
 from hookcli.formats.run.selection import shown_checks
 from hookcli.formats.view import View
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.training import TrainingReport
 
 
 def render_junit(report: TrainingReport, view: View) -> str:

@@ -11,8 +11,8 @@ from hookcli.formats.order import measured
 from hookcli.formats.parts.short_names import shortened
 from hookcli.formats.parts.text import cut, figure
 from hookcli.report.report import Report
-from hookcli.report.training.steps import StepRow, TrainingInfo
-from hookcli.report.training.training import ScriptInfo, TrainingReport
+from hookcli.report.steps import StepRow, TrainingInfo
+from hookcli.report.training import ScriptInfo, TrainingReport
 from hookcli.report.values import Number
 from hookcli.text import counted, join_names, shorten
 

@@ -10,7 +10,7 @@ from hookcli.formats.parts.summary import join_alike
 from hookcli.formats.parts.text import figure, place, shape
 from hookcli.formats.run.facts import training_of
 from hookcli.report.report import Report
-from hookcli.report.training.training import FirstNonFinite, OtherModule, TrainingReport
+from hookcli.report.training import FirstNonFinite, OtherModule, TrainingReport
 from hookcli.text import counted, join_names
 
 _MOST = 3  # modules that no optimizer trains, and inputs of an operator

@@ -13,9 +13,9 @@ from hookcli.formats.run.selection import shown_checks, shown_records
 from hookcli.formats.run.steps import columns, select_steps
 from hookcli.formats.trace import events as trace_rows
 from hookcli.formats.view import View
+from hookcli.report.merged import merged
 from hookcli.report.report import Report
-from hookcli.report.training.merged import merged
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.training import TrainingReport
 
 _MOST = 20  # records in a summary
 

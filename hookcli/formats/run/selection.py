@@ -11,9 +11,9 @@ from hookcli.formats.names import columns_of, common, sorts_of
 from hookcli.formats.order import sort_key
 from hookcli.formats.run.facts import training_of
 from hookcli.formats.view import View
+from hookcli.report.merged import COMMAND, merged
 from hookcli.report.report import Report
-from hookcli.report.training.merged import COMMAND, merged
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.training import TrainingReport
 from hookcli.text import listed_hint
 
 

@@ -16,7 +16,7 @@ from hookcli.formats.parts.style import Style
 from hookcli.formats.parts.text import count, figure
 from hookcli.formats.run.facts import finite
 from hookcli.formats.view import View
-from hookcli.report.training.steps import StepRow, TrainingInfo
+from hookcli.report.steps import StepRow, TrainingInfo
 
 _MOST = 16  # rows of a table
 _NOTED = 4  # rows for steps with a problem, beside those

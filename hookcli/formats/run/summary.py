@@ -7,9 +7,9 @@ from hookcli.formats.parts.style import STATUSES, Style, paint_start
 from hookcli.formats.run.facts import command_line, ending, figures, observed, problems, title
 from hookcli.formats.run.findings import FIRST, first_non_finite, notes
 from hookcli.formats.view import View
+from hookcli.report.merged import merged
 from hookcli.report.report import Report
-from hookcli.report.training.merged import merged
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.training import TrainingReport
 from hookcli.text import counted
 
 _RECORDS = 6  # that have a line

@@ -16,9 +16,9 @@ from hookcli.formats.run.selection import shown_records
 from hookcli.formats.run.steps import GIVE_WAY, columns, select_steps
 from hookcli.formats.run.summary import non_finite_lines, record_line
 from hookcli.formats.view import View
+from hookcli.report.merged import merged
 from hookcli.report.report import Report
-from hookcli.report.training.merged import merged
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.training import TrainingReport
 
 
 def head(report: TrainingReport) -> list[tuple[str, str]]:

@@ -14,9 +14,9 @@ from hookcli.formats.run.steps import columns, select_steps
 from hookcli.formats.run.summary import non_finite_lines, record_line
 from hookcli.formats.trace import tree as trace_tree
 from hookcli.formats.view import View
+from hookcli.report.merged import merged
 from hookcli.report.report import Report
-from hookcli.report.training.merged import merged
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.training import TrainingReport
 
 _WIDE = 10_000  # columns: lines are not cut
 _BODIES: Mapping[str, Callable[[Report, View], list[str]]] = {

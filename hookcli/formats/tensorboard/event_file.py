@@ -26,7 +26,7 @@ from hookcli.formats.tensorboard.module_graph import module_graph
 from hookcli.formats.tensorboard.scalars import Scalar, scalars, training_scalars
 from hookcli.formats.view import View
 from hookcli.report.report import Report
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.training import TrainingReport
 
 T = TypeVar("T")
 

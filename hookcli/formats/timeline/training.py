@@ -19,8 +19,8 @@ from hookcli.formats.trace.events import recorded
 from hookcli.formats.view import View
 from hookcli.report.events import EventRow
 from hookcli.report.report import Report
-from hookcli.report.training.steps import StepRow
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.steps import StepRow
+from hookcli.report.training import TrainingReport
 
 _STEP = 1000.0  # microseconds of a step whose times are not known
 _COUNTERS = {"loss": "loss", "gradient norm": "grad_norm", "learning rate": "lr"}

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
-
-from hookcli.report.findings import CheckRow
 from hookcli.report.report import ErrorInfo, ModelInfo, Report, RunInfo, Totals
 from hookcli.report.training import ScriptInfo, TrainingReport
 
@@ -15,8 +11,7 @@ COMMAND = "run"
 def merged(report: TrainingReport) -> Report:
     """Return a report with the checks of the run and of all its records, and without their rows.
 
-    If there are several records, the target of a record's check begins with the record's name. An
-    exception of the script is the report's error.
+    An exception of the script is the report's error.
     """
     script, environment = report.script, report.environment
     first = report.records[0] if report.records else None
@@ -33,23 +28,12 @@ def merged(report: TrainingReport) -> Report:
         run=RunInfo("real", None, "train", "cpu" if first is None else first.run.device, 0),
         inputs=None,
         totals=Totals(0, 0, None),
-        checks=(*report.checks, *_checks(report)),
+        checks=(*report.checks, *(row for record in report.records for row in record.checks)),
         diagnoses=report.diagnoses,
         examined=report.examined,
         warnings=report.warnings,
         error=_error(script),
     )
-
-
-def _checks(report: TrainingReport) -> Iterator[CheckRow]:
-    several = len(report.records) > 1
-    for record in report.records:
-        for row in record.checks:
-            if several and record.training is not None:
-                name = record.training.record
-                target = f"{name}: {row.target}" if row.target else name
-                row = dataclasses.replace(row, target=target)  # the same finding
-            yield row
 
 
 def _error(script: ScriptInfo) -> ErrorInfo | None:

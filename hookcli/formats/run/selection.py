@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from hookcli.console import escape
@@ -11,6 +12,7 @@ from hookcli.formats.names import columns_of, common, sorts_of
 from hookcli.formats.order import sort_key
 from hookcli.formats.run.facts import training_of
 from hookcli.formats.view import View
+from hookcli.report.findings import CheckRow
 from hookcli.report.merged import COMMAND, merged
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
@@ -38,24 +40,22 @@ def _is_named(record: Report, glob: str) -> bool:
 def shown_checks(report: TrainingReport, view: View) -> tuple[Report, View]:
     """Return the checks of a view as one report, and a view that shows all of it."""
     records, inner = shown_records(report, view)
-    glob = inner.only
-    if glob is None:
-        return merged(dataclasses.replace(report, records=records)), inner
-    records = tuple(
-        dataclasses.replace(
-            record,
-            checks=tuple(
-                row
-                for row in record.checks
-                if row.status == "error" or fnmatchcase(row.target, glob)
-            ),
+    if inner.only is not None:
+        records = tuple(
+            dataclasses.replace(record, checks=tuple(_matching(record, inner.only)))
+            for record in records
         )
-        for record in records
-    )
-    return (
-        merged(dataclasses.replace(report, records=records)),
-        dataclasses.replace(inner, only=None),
-    )
+        inner = dataclasses.replace(inner, only=None)
+    return merged(dataclasses.replace(report, records=records)), inner
+
+
+def _matching(record: Report, glob: str) -> Iterator[CheckRow]:
+    """Yield the checks whose target matches, with or without the name of the record before it."""
+    name = f"{training_of(record).record}: "
+    for row in record.checks:
+        targets = (row.target, row.target.removeprefix(name))
+        if row.status == "error" or any(fnmatchcase(target, glob) for target in targets):
+            yield row
 
 
 def check_view(report: TrainingReport, view: View) -> None:

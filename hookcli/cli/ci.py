@@ -11,6 +11,7 @@ from hookcli.console import Console
 if TYPE_CHECKING:
     from hookcli.formats.view import View
     from hookcli.report.report import Report
+    from hookcli.report.training import TrainingReport
 
 _CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE")  # GitHub, GitLab, Jenkins
 _SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -33,15 +34,18 @@ def source_root() -> tuple[str, str]:
     return str(roots[0] if roots else start), str(start)
 
 
-def write_summary(report: Report, view: View, console: Console) -> None:
+def write_summary(report: Report | TrainingReport, view: View, console: Console) -> None:
     """Append the report to the summary of a GitHub Actions step, if there is one."""
     name = os.environ.get(_SUMMARY)
     if not name:
         return
     from hookcli.formats.check.markdown import brief
+    from hookcli.formats.run.markdown import brief as brief_training
+    from hookcli.report.report import Report
 
+    text = brief(report, view) if isinstance(report, Report) else brief_training(report, view)
     try:
         with Path(name).open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(brief(report, view) + "\n")
+            file.write(text + "\n")
     except OSError as error:
         console.note(f"no step summary: cannot write {name}: {error.strerror}")

@@ -17,7 +17,9 @@ from hookcli.cli.errors import exit_status
 from hookcli.cli.targets.folders import add_files, check_folder_format
 from hookcli.console import Console
 from hookcli.errors import RequestError
-from hookcli.formats.registry import FORMATS
+from hookcli.formats.registry import FORMATS, TRAINING_FORMATS
+from hookcli.report.merged import merged
+from hookcli.report.training import TrainingReport
 from hookcli.rules.verdict import verdict_of
 from hookcli.sentences import cannot_write, unknown
 from hookcli.text import nearest, try_instead
@@ -226,21 +228,26 @@ def _umask() -> int:
     return mask
 
 
-def deliver(report: Report, targets: tuple[Target, ...], view: View, console: Console) -> None:
+def deliver(
+    report: Report | TrainingReport, targets: tuple[Target, ...], view: View, console: Console
+) -> None:
     """Render each format and write it: files first, stdout last.
 
     A format with a summary for a CI step also appends that to the file that the CI runner names.
+
+    Raises
+    ------
+    RequestError : a file cannot be written, or the report does not support a format.
     """
-    status = exit_status(verdict_of(report, view.fail_on))
-    view = dataclasses.replace(view, exit_status=int(status))
+    view = dataclasses.replace(view, exit_status=_status(report, view))
     views = [(target, view_for(target, view, console)) for target in targets]
     rendered = [
-        (target, FORMATS[target.format](report, target_view))
+        (target, _text(report, target, target_view))
         for target, target_view in views
         if not FORMATS[target.format].writes_folder
     ]
     folders = [
-        (target.file, FORMATS[target.format].files(report, target_view))
+        (target.file, _files(report, target, target_view))
         for target, target_view in views
         if FORMATS[target.format].writes_folder and target.file is not None
     ]
@@ -250,6 +257,39 @@ def deliver(report: Report, targets: tuple[Target, ...], view: View, console: Co
     if any(FORMATS[target.format].has_step_summary for target in targets):
         write_summary(report, view, console)
     print_texts(rendered, console)
+
+
+def _status(report: Report | TrainingReport, view: View) -> int:
+    """Return the exit status: that of a training is the script's, unless it is 0."""
+    if isinstance(report, TrainingReport):
+        verdict = verdict_of(merged(report), view.fail_on)
+        return report.script.status or int(exit_status(verdict))
+    return int(exit_status(verdict_of(report, view.fail_on)))
+
+
+def _text(report: Report | TrainingReport, target: Target, view: View) -> str:
+    row = FORMATS[target.format]
+    if isinstance(report, TrainingReport):
+        _check_training_format(target)
+        return row.render_training(report, view)
+    return row(report, view)
+
+
+def _files(report: Report | TrainingReport, target: Target, view: View) -> dict[str, bytes]:
+    row = FORMATS[target.format]
+    if isinstance(report, TrainingReport):
+        _check_training_format(target)
+        return row.training_files(report, view)
+    return row.files(report, view)
+
+
+def _check_training_format(target: Target) -> None:
+    if target.format not in TRAINING_FORMATS:
+        raise RequestError(
+            f"the report of a training script does not support the format {target.format}",
+            place=f"-f {target.format}",
+            hint=f"choose from {', '.join(TRAINING_FORMATS)}",
+        )
 
 
 def view_for(target: Target, view: View, console: Console) -> View:

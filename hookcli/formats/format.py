@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from hookcli.comparison.diff import Diff
     from hookcli.formats.view import View
     from hookcli.report.report import Report
+    from hookcli.report.training import TrainingReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Format:
     renderer: str
     by_command: Mapping[str, str] = field(default_factory=dict)
     diff_renderer: str | None = None  # None: diffs do not support the format
+    training_renderer: str | None = None  # None: reports of scripts do not support the format
     notes: tuple[str, ...] = ()
     needs_timings: bool = False  # which require a run with real tensors
     has_step_summary: bool = False  # a check is also appended to the summary of the CI step
@@ -72,6 +74,33 @@ class Format:
         if self.diff_renderer is None:
             raise LookupError(f"a diff does not support the format {self.name}")
         return str(_function(self.diff_renderer)(diff, view))
+
+    def render_training(self, report: TrainingReport, view: View) -> str:
+        """Return the report of a training script as text.
+
+        Raises
+        ------
+        LookupError : such reports do not support the format, or it writes files into a folder.
+        RequestError : the view has a column or sort key that the report does not support.
+        """
+        if self.training_renderer is None or self.writes_folder:
+            raise LookupError(f"the format {self.name} has no text of a training")
+        from hookcli.formats.run.selection import check_view
+
+        check_view(report, view)
+        return str(_function(self.training_renderer)(report, view))
+
+    def training_files(self, report: TrainingReport, view: View) -> dict[str, bytes]:
+        """Return the contents of the files of a format that writes a folder; see `files`.
+
+        Raises
+        ------
+        LookupError : reports of training scripts do not support the format.
+        """
+        if self.training_renderer is None:
+            raise LookupError(f"the format {self.name} has no files of a training")
+        contents: dict[str, bytes] = _function(self.training_renderer)(report, view)
+        return contents
 
     def load(self, command: str) -> None:
         """Import the renderer of a command's reports, which takes time."""

@@ -52,19 +52,23 @@ def _layer(line: LayerLine) -> str:
     return _INDENT * (len(line.guides) // 3) + quote(cut(line.label, _LONGEST))
 
 
-def render(report: Report, view: View) -> str:
-    """Render a heading, the tables, the totals and the notes."""
+def layers(report: Report, view: View) -> str:
+    """Return the calls as a pipe table."""
     names = columns(report, view)
     body = [
         [_layer(line) if name == "layer" else quote(line.cell(name, 60)) for name in names]
         for line in lines(report, view)
     ]
-    drawn = _pipes([COLUMNS[n] for n in names], [n in RIGHT for n in names], body)
+    return _pipes([COLUMNS[n] for n in names], [n in RIGHT for n in names], body)
+
+
+def render(report: Report, view: View) -> str:
+    """Render a heading, the tables, the totals and the notes."""
     training = () if report.memory is None else report.memory.training
     return _page(
         report,
         [
-            drawn,
+            layers(report, view),
             grid(training_columns(), training),
             grid(existing.COLUMNS, existing.first_groups(report, view)),
         ],

@@ -163,6 +163,37 @@ FLOW: dict[str, ColumnFacts] = {
 }  # fmt: skip
 
 
+# The tables of a training: one row per step, and that of the parameters, with one more column.
+STEPS: dict[str, ColumnFacts] = {
+    "step": ColumnFacts("Step", "number of the step of the optimizer, from 0", "", True),
+    "loss": ColumnFacts("Loss", "sum of the values that backward started from", "", True),
+    "loss_bar": ColumnFacts("Loss", "bar of the loss"),
+    "grad_norm": ColumnFacts("Grad norm", "2-norm of all gradients of the optimizer", "", True),
+    "grad_bar": ColumnFacts("Grad norm", "bar of that norm, on a logarithmic scale"),
+    "lr": ColumnFacts("LR", "learning rate of the optimizer's first group", "", True),
+    "update_ratio": ColumnFacts(
+        "Update ratio", "2-norm of the change of all parameters / their 2-norm before", "", True
+    ),
+    "update_norm": ColumnFacts("Update norm", "2-norm of the change of all parameters", "", True),
+    "weight_norm": ColumnFacts("Weight norm", "2-norm of all parameters before it", "", True),
+    "scale": ColumnFacts("Scale", "factor of the GradScaler", "", True),
+    "forwards": ColumnFacts("Forwards", "calls of the root since the previous step", "", True),
+    "backwards": ColumnFacts("Backwards", "backward passes since the previous step", "", True),
+    "missing": ColumnFacts("No grad", "parameters without a gradient", "parameters", True),
+    "zero": ColumnFacts("Zero", "parameters whose gradient is all zero", "parameters", True),
+    "non_finite": ColumnFacts(
+        "Non-finite", "parameters whose gradient has a NaN or infinity", "parameters", True
+    ),
+    "skipped": ColumnFacts("Skipped", "whether the GradScaler skipped the step"),
+}
+TRAINED: dict[str, ColumnFacts] = {
+    **GRADS,
+    "update": ColumnFacts(
+        "Update ratio", "norm of the parameter's change in the step / its norm before", "", True
+    ),
+}
+
+
 def titles(table: Mapping[str, ColumnFacts]) -> dict[str, str]:
     """Return the title of each column of a table."""
     return {name: facts.title for name, facts in table.items()}
@@ -177,6 +208,11 @@ TABLES: dict[str, tuple[tuple[str, Mapping[str, ColumnFacts]], ...]] = {
     "inspect": (("one row per call of a module", INSPECT),),
     "trace": (("one row per event", TRACE),),
     "grads": (("one row per parameter", GRADS), ("one row per call of a module", FLOW)),
+    "run": (
+        ("one row per step", STEPS),
+        ("one row per parameter", TRAINED),
+        ("one row per call of a module", FLOW),
+    ),
 }
 
 # Other names of columns: the keys of the statistics in the JSON.
@@ -186,6 +222,7 @@ _FIRST_SORTS = {
     "trace": ("order", "changed"),
     "grads": ("order", "name", "norm", "ratio", "status", "params"),
     "inspect": ("order", "params", "own", "macs", "flops", *MEMORY_COLUMNS),
+    "run": ("order", "step", "loss", "grad_norm", "name", "norm", "ratio", "update", "status"),
 }
 
 

@@ -26,6 +26,7 @@ _ROWS = (
             "check": "check.table:render",
         },
         diff_renderer="diff.table:render",
+        training_renderer="run.table:render",
         notes=(
             "as wide as the terminal or as the variable COLUMNS; 120 columns in a pipe",
             _VIEW,
@@ -43,6 +44,7 @@ _ROWS = (
             "grads": "grads.tree:render",
             "check": "check.table:render",
         },
+        training_renderer="run.tree:render",
         notes=(_VIEW,),
     ),
     Format(
@@ -52,10 +54,12 @@ _ROWS = (
         example="hookcli check model.py -f table -f json=report.json",
         renderer="report_json:render",
         diff_renderer="report_json:render_diff",
+        training_renderer="report_json:render_training",
         notes=(
             "the whole report, regardless of --only and the like",
             "strict JSON: NaN and infinities are the strings nan, inf and -inf",
             "the same run gives the same bytes, except for environment",
+            "the report of a training script is hookcli.run/1, see `hookcli schema run`",
         ),
         has_rank_files=True,
     ),
@@ -71,6 +75,7 @@ _ROWS = (
             "check": "check.markdown:render",
         },
         diff_renderer="diff.markdown:render",
+        training_renderer="run.markdown:render",
         notes=("names are escaped, so that none becomes a mention, a link or HTML", _VIEW),
     ),
     Format(
@@ -79,6 +84,7 @@ _ROWS = (
         read_by="Jenkins, GitLab, Azure Pipelines, CircleCI, Buildkite, Bamboo, TeamCity",
         example="hookcli check model.py -f table -f junit=hookcli.xml",
         renderer="ci.junit:render",
+        training_renderer="run.checks:render_junit",
         notes=(
             "one test suite per rule and one test per target; the suite named run contains one "
             "test, which fails if the model raised",
@@ -93,6 +99,7 @@ _ROWS = (
         read_by="GitHub code scanning, Azure DevOps, editors with a SARIF viewer",
         example="hookcli check model.py -f table -f sarif=hookcli.sarif",
         renderer="ci.sarif:render",
+        training_renderer="run.checks:render_sarif",
         notes=(
             "version 2.1.0; one result per finding, with the help of the rule, the line in your "
             "source and the fingerprint",
@@ -110,6 +117,7 @@ _ROWS = (
         read_by="GitHub Actions, from the stdout of a step",
         example="hookcli check model.py -f github",
         renderer="ci.github:render",
+        training_renderer="run.checks:render_github",
         notes=(
             "one annotation per finding, on its line, the worst first: GitHub shows ten errors "
             "and ten warnings per step, and the last annotation gives the number of the others",
@@ -124,7 +132,11 @@ _ROWS = (
         read_by="ui.perfetto.dev, chrome://tracing",
         example="hookcli trace model.py -f perfetto=trace.json",
         renderer="timeline.perfetto:render",
-        notes=("requires real tensors, and selects them itself; inspect has no events to show",),
+        training_renderer="timeline.training:render",
+        notes=(
+            "requires real tensors, and selects them itself; inspect has no events to show",
+            "a training without times: each step lasts a millisecond, as `otherData` says",
+        ),
         needs_timings=True,
     ),
     Format(
@@ -133,6 +145,7 @@ _ROWS = (
         read_by="TensorBoard",
         example="hookcli grads model.py --steps 10 -f tensorboard=runs/1",
         renderer="tensorboard.event_file:render",
+        training_renderer="tensorboard.event_file:render_training",
         notes=(
             "requires the package tensorboard: `pip install 'hookcli[tensorboard]'`",
             "writes one new event file; other files in the folder stay. Use a folder for each run",
@@ -140,6 +153,8 @@ _ROWS = (
             "The norm of each weight, and of its gradient divided by it, in the last step",
             "histograms are rebuilt from the minimum, maximum, mean, standard deviation and zeros "
             "of a tensor: the distribution of maximum entropy with these figures",
+            "of a training: the loss, gradient norm, learning rate and update ratio by step; the "
+            "norms of parameters at sampled steps. Several records are told apart by their names",
             "the graph has a node for each call; its edges are the order of the calls, not the "
             "flow of data",
         ),
@@ -149,4 +164,7 @@ _ROWS = (
 )
 
 FORMATS: dict[str, Format] = {row.name: row for row in _ROWS}
+TRAINING_FORMATS: dict[str, Format] = {
+    row.name: row for row in _ROWS if row.training_renderer is not None
+}
 DIFF_FORMATS: dict[str, Format] = {row.name: row for row in _ROWS if row.diff_renderer is not None}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hookcli.comparison.diff import Diff
 from hookcli.formats.view import View
-from hookcli.report.encode import diff_to_json, to_json
+from hookcli.report.encode import diff_to_json, to_json, training_to_json
 from hookcli.report.report import Report
+from hookcli.report.training import TrainingReport
 
 
 def render(report: Report, view: View) -> str:
@@ -16,3 +17,8 @@ def render(report: Report, view: View) -> str:
 def render_diff(diff: Diff, view: View) -> str:
     """Return the diff as a hookcli.diff/1 document."""
     return diff_to_json(diff)
+
+
+def render_training(report: TrainingReport, view: View) -> str:
+    """Return the report of a training script as a hookcli.run/1 document."""
+    return training_to_json(report)

@@ -5,23 +5,15 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from hookcli.report.findings import CheckRow
-from hookcli.report.report import SCHEMA, ErrorInfo, Inputs, LayerRow, Report, RunInfo
-from hookcli.report.steps import StepRow, TrainingInfo
-from hookcli.report.training import (
-    TRAINING_SCHEMA,
-    FirstNonFinite,
-    ScriptInfo,
-    Tracking,
-    TrainingReport,
-)
-from hookcli.report.values import Leaf
+from hookcli.report import report, steps, training
+from hookcli.report.report import SCHEMA, Report
+from hookcli.report.training import TRAINING_SCHEMA, TrainingReport
 
 T = TypeVar("T")
 
@@ -89,11 +81,10 @@ def _read(adapter: TypeAdapter[T], text: str | bytes, *, strict: bool) -> T:
 
 # The fields that are omitted from the JSON instead of written as null, by class.
 _OMITTED = {
-    row.__name__: {field.name for field in fields(row) if field.metadata.get("absent")}
-    for row in (
-        *(Report, RunInfo, Inputs, LayerRow, CheckRow, ErrorInfo, Leaf),
-        *(TrainingReport, ScriptInfo, Tracking, FirstNonFinite, TrainingInfo, StepRow),
-    )
+    name: {field.name for field in fields(row) if field.metadata.get("absent")}
+    for module in (report, steps, training)
+    for name, row in vars(module).items()
+    if isinstance(row, type) and is_dataclass(row)
 }
 
 

@@ -172,8 +172,10 @@ def formats_page() -> str:
     return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
 
 
-def json_page(title: str, command: str, schema: dict[str, Any]) -> str:
-    """A document of ours, key by key."""
+def json_page(
+    title: str, command: str, schema: dict[str, Any], *, base: dict[str, Any] | None = None
+) -> str:
+    """A document of ours, key by key. What it shares with the `base`, a report, is linked."""
     own = {**schema, "title": schema["properties"]["schema"]["const"]}
     parts = [
         f"# {title}\n",
@@ -182,8 +184,15 @@ def json_page(title: str, command: str, schema: dict[str, Any]) -> str:
         "never renamed or removed.\n",
         _object(own),
     ]
-    parts += [_object({**d, "title": name}) for name, d in schema["$defs"].items()]
-    return "\n".join(parts)
+    shared = {} if base is None else {**base["$defs"], "Report": base}
+    parts += [_object({**d, "title": n}) for n, d in schema["$defs"].items() if n not in shared]
+    page = "\n".join(parts)
+    for name in shared:
+        shown, anchor = (name, name.lower())
+        if name == "Report":
+            shown, anchor = "hookcli.report/1", "hookclireport1"
+        page = page.replace(f"[{name}](#{name.lower()})", f"[{shown}](json-report.md#{anchor})")
+    return page
 
 
 def _object(schema: dict[str, Any]) -> str:

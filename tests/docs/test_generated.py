@@ -6,7 +6,7 @@ import pytest
 
 from hookcli.cli.commands import COMMANDS
 from hookcli.comparison.schema import diff_schema
-from hookcli.report.schema import json_schema
+from hookcli.report.schema import json_schema, training_schema
 from tests.docs.generated import check_page, check_parts
 from tests.docs.markdown import DOCS
 from tests.docs.reference import flags_of, flags_page, formats_page, json_page, options
@@ -33,6 +33,11 @@ def test_the_page_of_the_report():
 
 def test_the_page_of_the_diff():
     check_page(REFERENCE / "json-diff.md", json_page("The diff", "diff", diff_schema()))
+
+
+def test_the_page_of_a_training():
+    page = json_page("The report of a training", "run", training_schema(), base=json_schema())
+    check_page(REFERENCE / "json-run.md", page)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -27,6 +27,7 @@ from hookcli.report.training import (
     TrainingReport,
 )
 from hookcli.report.values import Leaf
+from tests.formats.fabricate import event
 
 ENVIRONMENT = Environment("0.1", "2.13", "3.11", "Linux", 4.2)
 IMAGES = Leaf("[0]", (64, 1, 28, 28), "float32")
@@ -208,7 +209,16 @@ PROBLEM = Diagnosis(
     ("c" * 16,),
 )  # fmt: skip
 
-CNN = training(record(), examined=("lr_zero", "loss_finite"), diagnoses=())
+
+def named(name):
+    """The findings with the name of one of several records, as the judge writes them."""
+    return tuple(
+        dataclasses.replace(row, target=f"{name}: {row.target}" if row.target else name)
+        for row in (FINDING, PASSED)
+    )
+
+
+CNN = training(record(), examined=("finite", "grad_exists"), diagnoses=())
 EMPTY = training(
     warnings=("no model: the script called no module with gradients enabled",),
 )
@@ -216,13 +226,14 @@ GAN = training(
     record(
         "netG (Adam)", total=300, root="netG", kind="Generator", optimizer=ADAM,
         parameters=(("main.0.weight", (100, 512, 4, 4), "ConvTranspose2d"),
-                    ("main.1.weight", (512,), "BatchNorm2d"), ("main.1.bias", (512,), "BatchNorm2d"),
+                    ("main.1.weight", (512,), "BatchNorm2d"),
+                    ("main.1.bias", (512,), "BatchNorm2d"),
                     ("aux.weight", (3,), "Linear")),
-        statuses={"aux.weight": "none"}, checks=(FINDING, PASSED), unheld=("aux.weight",),
+        statuses={"aux.weight": "none"}, checks=named("netG (Adam)"), unheld=("aux.weight",),
     ),
     record(
         "netD (Adam)", total=300, root="netD", kind="Discriminator", optimizer=ADAM,
-        wrappers=("DistributedDataParallel",), checks=(PASSED,),
+        wrappers=("DistributedDataParallel",), checks=named("netD (Adam)")[1:],
         parameters=(("main.0.weight", (64, 3, 4, 4), "Conv2d"),
                     ("main.2.weight", (1, 64, 4, 4), "Conv2d")),
     ),
@@ -291,3 +302,20 @@ def hostile(text):
         diagnoses=(Diagnosis(text, "error", text, text, name, text, (text,), (text,)),),
         examined=(), warnings=(text,), checks=(dataclasses.replace(FINDING, message=text),),
     )  # fmt: skip
+
+
+EVENTS = (
+    event(0, "forward", "forward", "conv1", 0, step=0),
+    event(1, "backward", "tensor", "conv1:output", 0, step=4),
+)
+STEPS = tuple(
+    step_row(step, sampled=True, loss=loss, grad_norm=loss, skipped=step == 1 or None, scale=2.0)
+    for step, loss in enumerate((1.5, "inf", "nan", "-inf", None))
+)
+SMALL = training(
+    record("netG (Adam)", total=5, steps=STEPS, events=EVENTS, digests={0: "a", 4: "b"}),
+    record("netD", total=5, optimizer=None, unit="backward", command="trace", events=EVENTS),
+    record("teacher", total=5, command="inspect"),
+    first_non_finite=exploding(20).first_non_finite,
+    others=GAN.others, checks=GAN.records[0].checks, diagnoses=GAN.diagnoses, examined=(),
+)  # fmt: skip

@@ -12,7 +12,10 @@ from hookcli.cli.flags.signatures import argument, option
 from hookcli.cli.flags.values import view_of
 from hookcli.cli.output import deliver, parse_targets
 from hookcli.errors import Status
-from hookcli.report.files import read_report
+from hookcli.report.files import read_any_report
+from hookcli.report.report import Report
+from hookcli.report.training import TrainingReport
+from hookcli.rules.verdict import FailOn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,16 +39,21 @@ EXAMPLES = (
 )
 
 
+def _fail_on(report: Report | TrainingReport) -> FailOn:
+    """Return the default of --fail-on of the command that wrote the report."""
+    return "error" if isinstance(report, Report) and report.command == "check" else "never"
+
+
 def render(saved: SavedFlags, view: ViewFlags, output: OutputFlags, messages: ConsoleFlags) -> int:
     """Show a saved report again, in any format. No model runs."""
     console = messages.console()
 
     def command() -> int:
         targets = parse_targets(output, read=[saved.report])
-        report = read_report(saved.report)
+        report = read_any_report(saved.report)
         shown = dataclasses.replace(
             view_of(None, view, console, kinds=saved.kinds),
-            fail_on="error" if report.command == "check" else "never",  # the default of the command
+            fail_on=_fail_on(report),
         )
         deliver(report, targets, shown, console)
         return Status.FINE

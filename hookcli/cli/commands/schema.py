@@ -1,4 +1,4 @@
-"""`hookcli schema`: the JSON Schemas of configurations, reports and diffs."""
+"""`hookcli schema`: the JSON Schemas of configurations, reports, diffs and reports of trainings."""
 
 from __future__ import annotations
 
@@ -31,10 +31,17 @@ def _diff() -> dict[str, Any]:
     return diff_schema()
 
 
+def _training() -> dict[str, Any]:
+    from hookcli.report.schema import training_schema
+
+    return training_schema()
+
+
 _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "config": _config,
     "report": _report,
     "diff": _diff,
+    "run": _training,
 }
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from hookcli.cli.ci import source_root
 from hookcli.cli.errors import reporting
-from hookcli.cli.output import print_texts, view_for, write_file, write_files
-from hookcli.cli.targets.folders import add_files
+from hookcli.cli.output import deliver, write_file
 from hookcli.errors import Status
 from hookcli.formats.registry import FORMATS
+from hookcli.formats.run.summary import render as summary
 from hookcli.formats.view import View
 from hookcli.report.schema import training_from_json
 from hookcli.rules.verdict import is_counted
@@ -22,7 +22,6 @@ from hookcli.spec.ranks import with_rank
 from hookcli.text import counted
 
 if TYPE_CHECKING:
-    from hookcli.cli.output import Target
     from hookcli.cli.script_run.script_request import EndRequest
     from hookcli.report.training import TrainingReport
 
@@ -54,7 +53,7 @@ def finish(end: EndRequest, text: bytes) -> int:
     if end.rank:
         _write_rank(end, report, view)
         return status
-    _deliver(end.targets, report, view, end)
+    deliver(report, end.targets, view, end.console)
     if not any(target.file is None for target in end.targets) and not end.console.quiet:
         _summary(end, report, view)
     if count:
@@ -78,42 +77,13 @@ def _checks(report: TrainingReport) -> list[Any]:
     return [*report.checks, *(row for record in report.records for row in record.checks)]
 
 
-def _text(target: Target, report: TrainingReport, view: View) -> Any:
-    row: Any = FORMATS[target.format]
-    if not hasattr(row, "render_training"):
-        from hookcli.report.encode import training_to_json
-
-        return training_to_json(report)
-    return row.render_training(report, view)
-
-
-def _deliver(
-    targets: tuple[Target, ...], report: TrainingReport, view: View, end: EndRequest
-) -> None:
-    rendered = [
-        (target, _text(target, report, view_for(target, view, end.console))) for target in targets
-    ]
-    texts = [item for item in rendered if not FORMATS[item[0].format].writes_folder]
-    write_files(texts)
-    for target, contents in rendered:
-        if FORMATS[target.format].writes_folder and target.file is not None:
-            add_files(target.file, contents)
-    print_texts(texts, end.console)
-
-
 def _write_rank(end: EndRequest, report: TrainingReport, view: View) -> None:
     for target in end.targets:
         if FORMATS[target.format].has_rank_files and target.file is not None:
             file = target.file.with_name(with_rank(target.file.name, end.rank))
-            write_file(file, _text(target, report, view))
+            write_file(file, FORMATS[target.format].render_training(report, view))
 
 
 def _summary(end: EndRequest, report: TrainingReport, view: View) -> None:
-    view = dataclasses.replace(view, color=end.console.colored(sys.stderr))
-    try:
-        render = import_module("hookcli.formats.run.summary").render
-    except ImportError:
-        steps = sum(record.training.total for record in report.records if record.training)
-        end.console.note(f"hookcli: {steps} steps")
-        return
-    end.console.err(render(report, view).rstrip("\n"))
+    view = dataclasses.replace(view, color=end.console.colored(sys.__stderr__))
+    end.console.err(summary(report, view).rstrip("\n"))

@@ -14,6 +14,7 @@ from hookcli.formats.parts.style import Style, status_style
 from hookcli.formats.parts.text import figure, place
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
+from hookcli.report.merged import COMMAND
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.verdict import FailOn, Verdict, verdict_of
@@ -112,10 +113,15 @@ def count_outcomes(rows: Iterable[CheckRow]) -> str:
     return ", ".join(f"{counts[key]:,} {text}" for key, text in _OUTCOMES if counts[key])
 
 
+def failure(report: Report) -> str:
+    """Return what failed, if the report has an error: the model, or a training script."""
+    return "the script failed" if report.command == COMMAND else "the model failed"
+
+
 def verdict(report: Report, fail_on: FailOn) -> str:
     """Return the last line: PASSED or FAILED, with counts."""
     outcome = verdict_of(report, fail_on)
-    why = "; the model failed" if outcome is Verdict.MODEL_FAILED else ""
+    why = f"; {failure(report)}" if outcome is Verdict.MODEL_FAILED else ""
     counted = count_outcomes(report.checks) or "nothing was judged"
     return f"{'PASSED' if outcome is Verdict.PASSED else 'FAILED'}: {counted}{why}"
 

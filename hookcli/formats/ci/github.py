@@ -69,7 +69,7 @@ def _raised(report: Report, view: View) -> Iterator[str]:
     layer = f", in {escape(error.layer)}" if error.layer else ""
     message = escape(" ".join(error.message.split()))
     text = f"{escape(error.type)} in {escape(error.phase)}{layer}: {message}"
-    yield _annotation("error", "hookcli: the model failed", text, source)
+    yield _annotation("error", f"hookcli: {check_rows.failure(report)}", text, source)
 
 
 def _more(lines: list[str]) -> Iterator[str]:

@@ -41,7 +41,6 @@ _DESCRIPTIONS = {
     Verdict.PASSED: "no findings that count",
     Verdict.FINDINGS: "findings",
     Verdict.NOT_JUDGED: "a rule could not be judged",
-    Verdict.MODEL_FAILED: "the model failed",
 }
 
 
@@ -142,7 +141,9 @@ def _invocation(
     invocation: dict[str, Any] = {
         "executionSuccessful": verdict in {Verdict.PASSED, Verdict.FINDINGS},
         **({} if view.exit_status is None else {"exitCode": view.exit_status}),
-        "exitCodeDescription": _DESCRIPTIONS[verdict],
+        "exitCodeDescription": check_rows.failure(report)
+        if verdict is Verdict.MODEL_FAILED
+        else _DESCRIPTIONS[verdict],
         "toolExecutionNotifications": _raised(report, view),
         "toolConfigurationNotifications": [
             _unjudged(row, report, view, index[row.rule]) for row in rows if row.status == "error"

@@ -111,13 +111,16 @@ def select_rows(report: Report, view: View) -> Ordered[ParameterRow]:
     return ordered(rows, view.sort or "", value, words=key in {"name", "type"})
 
 
-def status(row: ParameterRow, width: int | None = None) -> str:
-    """Return the status in words, of each step if they differ; a short form if it is too long."""
+def status(row: ParameterRow, width: int | None = None, *, most: int = _STEPS) -> str:
+    """Return the status in words, of each step if they differ; a short form if it is too long.
+
+    With more than `most` steps, it is the number of steps with each status.
+    """
     words = [str(step.get("status")) for step in row.steps]
     words = words if len(set(words)) > 1 else [str(row.status)]
     long = {word: WORDS.get(word, "?") for word in words}
     short = {word: text.partition(":")[0] for word, text in long.items()}
-    if len(words) > _STEPS:
+    if len(words) > most:
         return _within(", ".join(f"{short[w]} ×{n:,}" for w, n in Counter(words).items()), width)
     text = ", ".join(long[word] for word in words)
     if width is None or len(text) <= width:
@@ -143,12 +146,12 @@ def steps_of(rows: Sequence[ParameterRow]) -> int:
     return most if most > 1 else 0
 
 
-def shown_steps(rows: Sequence[ParameterRow]) -> list[tuple[int, int]]:
-    """Return (index, number) of the steps that have columns: the first, the last, some between."""
-    most = steps_of(rows)
+def shown_steps(rows: Sequence[ParameterRow], most: int = _STEPS) -> list[tuple[int, int]]:
+    """Return (index, number) of at most `most` steps that have columns, the first and last too."""
+    count = steps_of(rows)
     longest = max((row.steps for row in rows), key=len, default=())
-    shown = min(most, _STEPS)
-    picked = sorted({i * (most - 1) // max(shown - 1, 1) for i in range(shown)})
+    shown = min(count, most)
+    picked = sorted({i * (count - 1) // max(shown - 1, 1) for i in range(shown)})
     return [(i, longest[i].get("step", i)) for i in picked]
 
 
@@ -215,8 +218,10 @@ _DEFAULT = (
 GIVE_WAY = ("mean", "min", "max", "std", "weight", "inf", "nan", "zeros", "shape", "bar", "ratio")
 
 
-def columns(rows: list[ParameterRow], view: View) -> dict[str, Column[ParameterRow]]:
-    """Return the chosen columns, else the default ones, with a norm for each step."""
+def columns(
+    rows: list[ParameterRow], view: View, *, steps: int = _STEPS
+) -> dict[str, Column[ParameterRow]]:
+    """Return the chosen columns, else the default ones, with a norm for each of `steps` steps."""
     known = _plain()
     known["norm"] = dataclasses.replace(known["norm"], style=norm_style(rows))
     known["bar"] = bar_column(
@@ -231,7 +236,8 @@ def columns(rows: list[ParameterRow], view: View) -> dict[str, Column[ParameterR
         if name in rare and not any(stat(row.grad, rare[name]) for row in rows):
             continue
         if name == "norm" and steps_of(rows):
-            shown.update({f"step {number}": _step(i, number) for i, number in shown_steps(rows)})
+            picked = shown_steps(rows, steps)
+            shown.update({f"step {number}": _step(i, number) for i, number in picked})
         else:
             shown[name] = known[name]
     by = sort_key(view.sort or "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hookcli.console import escape
 from hookcli.formats.grads import flow as grads_flow, parameters as grads_rows
@@ -12,7 +12,7 @@ from hookcli.formats.grads.non_finite import first_non_finite
 from hookcli.formats.names import GRADS_COLUMNS, SHARED_COLUMNS
 from hookcli.formats.order import Ordered, notes as order_notes
 from hookcli.formats.parts import page, summary
-from hookcli.formats.parts.grid import draw
+from hookcli.formats.parts.grid import Column, draw
 from hookcli.formats.parts.text import figure
 from hookcli.formats.view import View
 from hookcli.report.report import LayerRow, ParameterRow, Report
@@ -112,27 +112,42 @@ def notes(
     return summary.run_notes(report, [*more, *summary.neutral(report)])
 
 
+def draw_parameters(
+    columns: Mapping[str, Column[ParameterRow]],
+    rows: list[ParameterRow],
+    view: View,
+    dropped: list[str],
+) -> str:
+    """Return the first table; the columns that do not fit are added to `dropped`."""
+    return draw(
+        columns,
+        rows,
+        width=view.width,
+        give_way=grads_rows.give_way(rows, view),
+        color=view.color,
+        dropped=dropped,
+    )
+
+
+def draw_flow(rows: list[LayerRow], view: View, dropped: list[str]) -> str:
+    """Return the second table; the columns that do not fit are added to `dropped`."""
+    return draw(
+        grads_flow.columns(rows, view),
+        rows,
+        width=view.width,
+        give_way=grads_flow.GIVE_WAY if view.asked is None else (),
+        color=view.color,
+        dropped=dropped,
+    )
+
+
 def render(report: Report, view: View) -> str:
     """Render the model, both tables, the totals, the problems and the notes."""
     order, flow = parameters(report, view), grads_flow.select_rows(report, view)
     dropped: list[str] = []
     tables = [
-        draw(
-            grads_rows.columns(order.rows, view),
-            order.rows,
-            width=view.width,
-            give_way=grads_rows.give_way(order.rows, view),
-            color=view.color,
-            dropped=dropped,
-        ),
-        draw(
-            grads_flow.columns(flow.rows, view),
-            flow.rows,
-            width=view.width,
-            give_way=grads_flow.GIVE_WAY if view.asked is None else (),
-            color=view.color,
-            dropped=dropped,
-        ),
+        draw_parameters(grads_rows.columns(order.rows, view), order.rows, view, dropped),
+        draw_flow(flow.rows, view, dropped),
     ]
     return page.assemble(
         report,

@@ -92,10 +92,11 @@ def _lines(root: Branch, *, unicode: bool) -> Iterator[GradientLine]:
             yield GradientLine(f"{start} {shape(child.shape)}", norm, child, len(guides))
 
 
-def render(report: Report, view: View) -> str:
-    """Render the model, the tree, the totals, the problems and the notes."""
-    order = parameters.select_rows(report, view)
-    rows = order.rows
+def body(report: Report, view: View) -> list[str]:
+    """Return the lines of the tree."""
+    rows = parameters.select_rows(report, view).rows
+    if not rows:
+        return []
     root = Branch()
     types = {row.name: row.type for row in report.layers if row.name is not None}
     for row in rows:
@@ -105,25 +106,30 @@ def render(report: Report, view: View) -> str:
         module = root.find(name.split("."))
         if module is not None:
             module.kind = kind
+    title = escape(report.model.type or report.model.source)
+    drawn = [GradientLine(title, root.norm()), *_lines(root, unicode=view.unicode)]
+    wide = min(max(len(line.label) for line in drawn), _WIDEST)
+    most = max(len(line.norm) for line in drawn)
+    scale = Scale.over((parameters.stat(row.grad, "norm") for row in rows), unicode=view.unicode)
+    norm_style = parameters.norm_style(rows)
+    out = []
+    for line in drawn:
+        label = _painted_label(line, wide, view)
+        style = number_style(line.norm) or (None if line.row is None else norm_style(line.row))
+        norm = paint(f"{line.norm:>{most}}", style, color=view.color)
+        more = "" if line.row is None else _more(line.row, scale, view)
+        out.append(f"{label}  {norm}  {more}".rstrip())
+    return out
+
+
+def render(report: Report, view: View) -> str:
+    """Render the model, the tree, the totals, the problems and the notes."""
+    order = parameters.select_rows(report, view)
     out = page.head_lines(report, view)
     if text := page.verdict(report, view, width=0):
         out += ["", text]
-    if rows:
-        title = escape(report.model.type or report.model.source)
-        drawn = [GradientLine(title, root.norm()), *_lines(root, unicode=view.unicode)]
-        wide = min(max(len(line.label) for line in drawn), _WIDEST)
-        most = max(len(line.norm) for line in drawn)
-        scale = Scale.over(
-            (parameters.stat(row.grad, "norm") for row in rows), unicode=view.unicode
-        )
-        out.append("")
-        norm_style = parameters.norm_style(rows)
-        for line in drawn:
-            label = _painted_label(line, wide, view)
-            style = number_style(line.norm) or (None if line.row is None else norm_style(line.row))
-            norm = paint(f"{line.norm:>{most}}", style, color=view.color)
-            more = "" if line.row is None else _more(line.row, scale, view)
-            out.append(f"{label}  {norm}  {more}".rstrip())
+    if lines := body(report, view):
+        out += ["", *lines]
     out.append("")
     out += [f"{name}: {text}" for name, text in table.totals(report)]
     out += page.long_alarms([*table.alarms(report), *summary.failed(report)], view)

@@ -191,7 +191,8 @@ def notes(report: Report, view: View, dropped: Sequence[str] = ()) -> list[str]:
     return [*summary.notes(report, view.only), *more, *summary.unfit(dropped)]
 
 
-def _draw(report: Report, view: View, dropped: list[str]) -> str:
+def draw_layers(report: Report, view: View, dropped: list[str]) -> str:
+    """Return the table of the calls; the columns that do not fit are added to `dropped`."""
     drawn = lines(report, view)
     names = ShortNames(lambda: [line.label for line in drawn])
     return draw(
@@ -220,7 +221,7 @@ def _draw_existing(report: Report, view: View) -> str:
 def render(report: Report, view: View) -> str:
     """Render the model, the tables, the totals and the notes."""
     dropped: list[str] = []
-    drawn = _draw(report, view, dropped) if report.layers else ""
+    drawn = draw_layers(report, view, dropped) if report.layers else ""
     return page.assemble(
         report,
         view,

@@ -15,11 +15,10 @@ from hookcli.formats.view import View
 from hookcli.report.report import LayerRow, Report
 
 
-def render(report: Report, view: View) -> str:
-    """Render the model, the tree, existing hooks, totals and notes. Lines are not cut."""
+def body(report: Report, view: View) -> list[str]:
+    """Return a line for each call. Lines are not cut."""
     arrow = "→" if view.unicode else "->"
-    out = head_lines(report, view)
-    out.append("")
+    out = []
     for line in lines(report, view):
         row = line.row
         guides = paint(line.guides, Style.FAINT, color=view.color)
@@ -32,7 +31,12 @@ def render(report: Report, view: View) -> str:
             saved, peak, backward = (memory(line.memory, column) for column in MEMORY_COLUMNS)
             text += f"  saved {saved}, peak {peak}, in backward {backward}"
         out.append(text)
-    out.append("")
+    return out
+
+
+def render(report: Report, view: View) -> str:
+    """Render the model, the tree, existing hooks, totals and notes."""
+    out = [*head_lines(report, view), "", *body(report, view), ""]
     if hooks := existing.lines(report, view):
         out += [*hooks, ""]
     out += [f"{name}: {text}" for name, text in summary.totals(report)]

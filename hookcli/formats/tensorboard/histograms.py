@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from hookcli.formats.tensorboard.scalars import last_step, tag
+from hookcli.formats.tensorboard.scalars import first_step, last_step, step_of, tag
 from hookcli.report.report import Report
 
 _CORE = 4.0  # standard deviations around the mean that get narrow buckets
@@ -50,18 +50,19 @@ Labelled: TypeAlias = tuple[str, int, Histogram]
 
 def histograms(report: Report) -> Iterator[Labelled]:
     """Yield (tag, step, histogram) of each tensor whose figures are known."""
-    last = last_step(report)
+    first, last = first_step(report), last_step(report)
     for row in report.parameters:
         steps = row.steps or ({"grad": row.grad},)
-        for step, figures in enumerate(steps):
+        for index, figures in enumerate(steps):
+            step = step_of(figures, index)
             yield from _labelled(tag("gradients", row.name), step, figures.get("grad"))
         yield from _labelled(tag("weights", row.name), last, row.stats)
     for layer in report.layers:
         name = f"({layer.type})" if layer.name is None else layer.name
         for leaf in layer.outputs:
             at = f"{name}{leaf.path}"
-            yield from _labelled(tag("outputs", at, layer.call), 0, leaf.stats)
-            yield from _labelled(tag("output gradients", at, layer.call), 0, leaf.grad)
+            yield from _labelled(tag("outputs", at, layer.call), first, leaf.stats)
+            yield from _labelled(tag("output gradients", at, layer.call), first, leaf.grad)
 
 
 def _labelled(label: str, step: int, figures: Mapping[str, Any] | None) -> Iterator[Labelled]:

@@ -19,7 +19,20 @@ def tag(group: str, name: str, call: int | None = 0) -> str:
 
 def last_step(report: Report) -> int:
     """Return the number of the last step that has gradients; steps count from 0."""
-    return max((len(row.steps) - 1 for row in report.parameters if row.steps), default=0)
+    ends = ((row.steps[-1], len(row.steps) - 1) for row in report.parameters if row.steps)
+    return max((step_of(figures, index) for figures, index in ends), default=0)
+
+
+def step_of(figures: Mapping[str, Any], index: int) -> int:
+    """Return the number of a step: in a training, not all steps have figures."""
+    step: int = figures.get("step", index)
+    return step
+
+
+def first_step(report: Report) -> int:
+    """Return the step in which the layers of a report ran."""
+    info = report.training
+    return info.sampled[0] if info is not None and info.sampled else 0
 
 
 def scalars(report: Report) -> Iterator[Scalar]:
@@ -27,10 +40,12 @@ def scalars(report: Report) -> Iterator[Scalar]:
     for step, loss in enumerate(report.run.losses):
         yield from _scalar("loss", step, loss)
     last = last_step(report)
-    yield from _scalar("gradient_norm", last, report.totals.grad_norm)
+    if report.training is None:  # its steps have their own
+        yield from _scalar("gradient_norm", last, report.totals.grad_norm)
     for row in report.parameters:
         steps = row.steps or ({"grad": row.grad},)
-        for step, figures in enumerate(steps):
+        for index, figures in enumerate(steps):
+            step = step_of(figures, index)
             yield from _scalar(tag("gradient_norm", row.name), step, _norm(figures.get("grad")))
         yield from _scalar(tag("weight_norm", row.name), last, _norm(row.stats))
         yield from _scalar(tag("gradient_to_weight", row.name), last, row.grad_to_weight)
@@ -40,6 +55,7 @@ def scalars(report: Report) -> Iterator[Scalar]:
 
 def _of_layers(report: Report) -> Iterator[Scalar]:
     """Yield the norms at each call of a layer, in the first step."""
+    first = first_step(report)
     for row in report.layers:
         name = f"({row.type})" if row.name is None else row.name
         for group, figures in (
@@ -47,7 +63,7 @@ def _of_layers(report: Report) -> Iterator[Scalar]:
             ("output_gradient_norm", row.output_grad),
             ("input_gradient_norm", row.input_grad),
         ):
-            yield from _scalar(tag(group, name, row.call), 0, _norm(figures))
+            yield from _scalar(tag(group, name, row.call), first, _norm(figures))
 
 
 def _of_events(report: Report) -> Iterator[Scalar]:
@@ -71,3 +87,26 @@ def _scalar(name: str, step: int, value: float | str | None) -> Iterator[Scalar]
     """Yield a value if it is known; in a report NaN and infinities are strings."""
     if value is not None:
         yield name, step, float(value)
+
+
+_STEPS = {
+    "loss": "loss",
+    "gradient_norm": "grad_norm",
+    "learning_rate": "lr",
+    "update_ratio": "update_ratio",
+    "weight_norm": "weight_norm",
+    "scale": "scale",
+}
+
+
+def training_scalars(record: Report) -> Iterator[Scalar]:
+    """Yield the scalars of a record of a training: those of its steps, then of its tensors."""
+    info = record.training
+    if info is not None:
+        for row in info.steps:
+            for group, field in _STEPS.items():
+                yield from _scalar(group, row.step, getattr(row, field))
+        for update in info.updates:
+            for step, ratio in zip(info.sampled, update.ratios, strict=False):
+                yield from _scalar(tag("update_ratio", update.name), step, ratio)
+    yield from scalars(record)

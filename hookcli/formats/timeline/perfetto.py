@@ -7,7 +7,7 @@ track of their phase. An arrow connects the forward of each call with its backwa
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from hookcli.console import escape
 from hookcli.formats.inspect.fold import DEEPEST
@@ -30,7 +30,7 @@ from hookcli.report.report import LayerRow, Report
 from hookcli.report.values import Leaf
 from hookcli.text import shorten
 
-_TIDS = {"phases": 1, "forward": 2, "backward": 3}  # of the main thread; others follow
+_TIDS = {"steps": 0, "phases": 1, "forward": 2, "backward": 3}  # of the main thread; others follow
 _BUCKETS = 1_000_000  # the first id of the tracks of buckets
 _LONGEST = 1000  # characters of a name
 _ARROWS = 1_000_000_000  # the largest number of arrows of a rank
@@ -75,7 +75,7 @@ def _paths(calls: Iterable[tuple[int, int | None]]) -> dict[int, tuple[int, ...]
     return paths
 
 
-class _Tracks:
+class Tracks:
     """The tracks of one process, created on demand."""
 
     def __init__(self, pid: int) -> None:
@@ -121,7 +121,7 @@ def _passes(nodes: list[Span], times: TimedRun) -> Iterator[list[Span]]:
         yield group
 
 
-def _instant(event: EventRow | None, seq: int) -> tuple[str, Event]:
+def instant(event: EventRow | None, seq: int) -> tuple[str, Event]:
     """Return the name of an event, and the details that a click shows."""
     if event is None:
         return f"event {seq}", {"seq": seq}
@@ -153,7 +153,8 @@ def _labels(
     return labels, _paths([(order, parent) for order, parent, _, _ in timeline.layers])
 
 
-def _fill(tracks: _Tracks, report: Report, timeline: OfRank) -> None:
+def fill(tracks: Tracks, report: Report, timeline: OfRank) -> None:
+    """Add the phases, calls, autograd nodes and hooks of a rank to the tracks."""
     labels, paths = _labels(report, timeline)
     times = timeline.times
     arrows = Arrows(timeline.rank * _ARROWS)
@@ -170,7 +171,7 @@ def _fill(tracks: _Tracks, report: Report, timeline: OfRank) -> None:
         row = rows.get(seq)
         phase = row.phase if row is not None else "phases"
         track = tracks.get(phase, thread) if phase in _TIDS else tracks.get("phases")
-        name, args = _instant(row, seq)
+        name, args = instant(row, seq)
         track.add(at, "i", name=name, cat="hook", s="t", args=args)
 
 
@@ -183,9 +184,8 @@ def add_phases(track: Track, phases: tuple[Span, ...], *, several: bool) -> None
         track.end(min(phase.end, after))
 
 
-def _names(tracks: _Tracks, report: Report, rank: int) -> Iterator[Event]:
+def names(tracks: Tracks, name: str, rank: int) -> Iterator[Event]:
     """Yield the events that name a rank's process and its threads."""
-    name = f"{escape(report.model.type or report.model.source)}, rank {rank}"
     yield {"ph": "M", "pid": rank, "name": "process_name", "args": {"name": name}}
     yield {"ph": "M", "pid": rank, "name": "process_sort_index", "args": {"sort_index": rank}}
     for track in tracks.all():
@@ -201,21 +201,27 @@ def render(report: Report, view: View) -> str:  # a view does not change a timel
     ------
     RequestError : the report has no timings.
     """
-    names: list[Event] = []
+    titles: list[Event] = []
     moments: list[TrackMoment] = []
     for timeline in timelines(report):
-        tracks = _Tracks(timeline.rank)
-        _fill(tracks, report, timeline)
-        names += _names(tracks, report, timeline.rank)
+        tracks = Tracks(timeline.rank)
+        fill(tracks, report, timeline)
+        name = f"{escape(report.model.type or report.model.source)}, rank {timeline.rank}"
+        titles += names(tracks, name, timeline.rank)
         moments += [moment for track in tracks.all() for moment in track.moments]
-    moments.sort(key=lambda moment: moment.at)  # stable: the order within a track is kept
-    events = [*names, *(event for moment in moments for event in moment.events)]
     run, environment = report.run, report.environment
     other = {
         "schema": report.schema, "command": escape(report.command),
         "model": escape(report.model.source), "mode": run.mode, "device": escape(run.device),
         "tensors": run.tensors, "hookcli": environment.hookcli, "torch": environment.torch,
     }  # fmt: skip
+    return written(titles, moments, other)
+
+
+def written(titles: Sequence[Event], moments: list[TrackMoment], other: Event) -> str:
+    """Return the trace: the names of tracks, then the events in order of time."""
+    moments.sort(key=lambda moment: moment.at)  # stable: the order within a track is kept
+    events = [*titles, *(event for moment in moments for event in moment.events)]
     lines = ",\n".join(f"  {_encode(event)}" for event in events)
     return (
         f'{{"traceEvents": [\n{lines}\n],\n"displayTimeUnit": "ms",\n'

@@ -162,6 +162,32 @@ def timelines(report: Report) -> list[OfRank]:
     try:
         return _of_ranks(timings)
     except (ValueError, TypeError, LookupError) as error:
-        raise RequestError(
-            f"cannot read the timings of the report: {error}", place=_PLACE, hint=_HINT
-        ) from None
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: Exception) -> RequestError:
+    return RequestError(f"cannot read the timings of the report: {error}", place=_PLACE, hint=_HINT)
+
+
+def step_times(report: Report) -> dict[int, tuple[float, float]]:
+    """Return the start and the end of each step of a training whose times are known.
+
+    Raises
+    ------
+    RequestError : the timings are invalid.
+    """
+    timings = report.timings or {}
+    last = 0.0
+
+    def step(row: Any) -> tuple[int, tuple[float, float]]:
+        nonlocal last
+        number, start, end = row
+        last = max(last, _number(start))  # steps do not overlap
+        span = last, max(last, _number(end))
+        last = span[1]
+        return _whole(number), span
+
+    try:
+        return dict(_read(timings.get("steps", ()), step))
+    except (ValueError, TypeError, LookupError) as error:
+        raise _unreadable(error) from None

@@ -6,6 +6,7 @@ from hookcli.formats.parts import page
 from hookcli.formats.parts.grid import draw
 from hookcli.formats.trace import events as trace_rows
 from hookcli.formats.view import View
+from hookcli.report.events import EventRow
 from hookcli.report.report import Report
 
 _LONG = 60  # events: more than a screen
@@ -16,14 +17,7 @@ def render(report: Report, view: View) -> str:
     order = trace_rows.ordered_events(report, view)
     events = order.rows
     dropped: list[str] = []
-    table = draw(
-        trace_rows.columns(report, view, events),
-        events,
-        width=view.width,
-        give_way=trace_rows.give_way(view, events),
-        color=view.color,
-        dropped=dropped,
-    )
+    table = draw_events(report, view, events, dropped)
     return page.assemble(
         report,
         view,
@@ -33,6 +27,18 @@ def render(report: Report, view: View) -> str:
             *trace_rows.notes(report, view, order, dropped=dropped),
             *_shorter(len(events)),
         ],
+    )
+
+
+def draw_events(report: Report, view: View, events: list[EventRow], dropped: list[str]) -> str:
+    """Return the table of these events; the columns that do not fit are added to `dropped`."""
+    return draw(
+        trace_rows.columns(report, view, events),
+        events,
+        width=view.width,
+        give_way=trace_rows.give_way(view, events),
+        color=view.color,
+        dropped=dropped,
     )
 
 

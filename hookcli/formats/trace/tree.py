@@ -91,22 +91,19 @@ def line(event: EventRow, above: str, wide: int, *, hooks: bool) -> str:
 def _heading(report: Report, event: EventRow) -> str:
     """Return the phase, with the step and the rank if there are several."""
     text = escape(event.phase)
-    if report.run.steps > 1:
+    if report.run.steps > 1 or report.training is not None:
         text += f", step {event.step}"
     return f"{text}, rank {event.rank}" if report.run.world_size > 1 else text
 
 
-def render(report: Report, view: View) -> str:
-    """Render the model, the phases, the totals and the notes. Lines are not cut."""
-    order = trace_rows.ordered_events(report, view)
-    events = order.rows
+def body(report: Report, view: View) -> list[str]:
+    """Return the events by phase, each phase below a heading. Lines are not cut."""
+    events = trace_rows.ordered_events(report, view).rows
     wide = max((len(str(event.seq)) for event in events), default=1)
     glyphs = _UNICODE if view.unicode else _ASCII
-    out = page.head_lines(report, view)
-    if text := page.verdict(report, view, width=0):
-        out += ["", text]
     hooks = trace_rows.several_hooks(events)
     by_rank = sorted(events, key=lambda event: event.rank)  # each rank's own order stays
+    out = []
     for _, group in groupby(by_rank, key=lambda e: (e.rank, e.step, e.phase)):
         phase = list(group)
         heading = _heading(report, phase[0])
@@ -115,8 +112,17 @@ def render(report: Report, view: View) -> str:
             line(event, paint(above, Style.FAINT, color=view.color), wide, hooks=hooks)
             for event, above in guides(phase, glyphs)
         ]
-    out.append("")
-    out += [f"{name}: {text}" for name, text in trace_rows.totals(report, len(events))]
+    return out
+
+
+def render(report: Report, view: View) -> str:
+    """Render the model, the phases, the totals and the notes. Lines are not cut."""
+    order = trace_rows.ordered_events(report, view)
+    out = page.head_lines(report, view)
+    if text := page.verdict(report, view, width=0):
+        out += ["", text]
+    out += [*body(report, view), ""]
+    out += [f"{name}: {text}" for name, text in trace_rows.totals(report, len(order.rows))]
     out += page.long_alarms(summary.failed(report), view)
     out += page.long_notes(trace_rows.notes(report, view, order), view)
     return page.plain("\n".join(out), view) + "\n"

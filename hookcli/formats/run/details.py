@@ -1,0 +1,121 @@
+"""The tables below the steps of a record: those of the preset that observed it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+
+from hookcli.console import escape
+from hookcli.formats.grads import flow as grads_flow, parameters as grads_rows, table as grads
+from hookcli.formats.inspect.table import draw_layers
+from hookcli.formats.names import FLOW, TRAINED, columns_of
+from hookcli.formats.order import Ordered, ordered, sort_key
+from hookcli.formats.parts.grid import Column
+from hookcli.formats.parts.text import figure
+from hookcli.formats.run.facts import training_of
+from hookcli.formats.trace import events as trace_rows
+from hookcli.formats.trace.table import draw_events
+from hookcli.formats.view import View
+from hookcli.report.report import LayerRow, ParameterRow, Report
+from hookcli.report.values import Number
+from hookcli.text import counted
+
+_STEPS = 4  # that have a column with norms of gradients
+
+
+def tables(record: Report, view: View, dropped: list[str]) -> list[str]:
+    """Return the tables; the names of columns that do not fit are added to `dropped`."""
+    if record.command == "trace":
+        events = trace_rows.ordered_events(record, view).rows
+        return [draw_events(record, view, events, dropped)] if has_columns(record, view) else []
+    if record.command == "inspect":
+        shown = record.layers and has_columns(record, view)
+        return [draw_layers(record, view, dropped)] if shown else []
+    order, flow = parameters(record, view), layers(record, view)
+    return [
+        grads.draw_parameters(
+            parameter_columns(record, order.rows, view), order.rows, view, dropped
+        ),
+        grads.draw_flow(flow.rows, view, dropped),
+    ]
+
+
+def has_columns(record: Report, view: View) -> bool:
+    """Return whether the view has a column of the record's preset."""
+    return view.asked is None or any(name in columns_of(record.command) for name in view.asked)
+
+
+def parameters(record: Report, view: View) -> Ordered[ParameterRow]:
+    """Return the parameters of the view; none if it has no column of them."""
+    if view.asked is not None and not any(name in TRAINED for name in view.asked):
+        return Ordered([])
+    order = grads_rows.select_rows(record, view)
+    if sort_key(view.sort or "") != "update":
+        return order
+    ratios = _ratios(record)
+    return ordered(order.rows, view.sort or "", lambda row: ratios.get(row.name))
+
+
+def layers(record: Report, view: View) -> Ordered[LayerRow]:
+    """Return the calls with gradients; none if no column of them was chosen."""
+    if view.asked is not None and not any(
+        name in FLOW and name not in TRAINED for name in view.asked
+    ):
+        return Ordered([])
+    return grads_flow.select_rows(record, view)
+
+
+def _ratios(record: Report) -> dict[str, Number | None]:
+    """Return the update ratio of each parameter in the last sampled step."""
+    return {row.name: row.ratios[-1] for row in training_of(record).updates if row.ratios}
+
+
+def _ratio(row: ParameterRow, ratios: Mapping[str, Number | None]) -> str:
+    return figure(ratios.get(row.name))
+
+
+def parameter_columns(
+    record: Report, rows: list[ParameterRow], view: View
+) -> dict[str, Column[ParameterRow]]:
+    """Return the columns of the parameters: those of `grads`, and the update ratio."""
+    ratios = _ratios(record)
+    update = Column(TRAINED["update"].title, partial(_ratio, ratios=ratios), right=True)
+    known = grads_rows.columns(rows, view, steps=_STEPS)
+    if "status" in known:
+        status = partial(grads_rows.status, most=1)
+        known["status"] = dataclasses.replace(known["status"], text=status, fit=status)
+    if view.asked is not None:
+        both = {**known, "update": update}
+        return {name: both[name] for name in view.asked if name in both}
+    if not ratios:
+        return known
+    shown: dict[str, Column[ParameterRow]] = {}
+    for name, column in known.items():
+        shown |= {"update": update} if name == "status" else {}
+        shown[name] = column
+    return shown
+
+
+def step_notes(record: Report, view: View) -> list[str]:
+    """Return notes about the steps to which the tables of parameters and calls belong."""
+    sampled = training_of(record).sampled
+    if record.command != "grads" or len(sampled) < 2:
+        return []
+    lines = []
+    if view.asked is None and grads_rows.steps_of(record.parameters):
+        lines.append("the Step columns show norms of gradients; the others show the last step")
+    if layers(record, view).rows:
+        lines.append(f"the table of layers shows step {sampled[0]:,}")
+    return lines
+
+
+def event_note(record: Report) -> list[str]:
+    """Return a note about events that no table shows."""
+    events = trace_rows.recorded(record)
+    if record.command == "trace" or not events:
+        return []
+    counts = Counter(event.kind for event in events)
+    kinds = ", ".join(f"{escape(kind)} {count:,}" for kind, count in counts.items())
+    return [f"{counted(len(events), 'event')} of hooks, in `-f json`: {kinds}"]

@@ -1,0 +1,106 @@
+"""What is said below the records of a training: the first non-finite value, and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hookcli.console import escape
+from hookcli.formats.parts.summary import join_alike
+from hookcli.formats.parts.text import figure, place, shape
+from hookcli.formats.run.facts import training_of
+from hookcli.report.report import Report
+from hookcli.report.training import FirstNonFinite, OtherModule, TrainingReport
+from hookcli.text import counted, join_names
+
+_MOST = 3  # modules that no optimizer trains, and inputs of an operator
+
+
+FIRST = "first non-finite"
+DETAILS = frozenset({"inputs", "reason", "batch"})  # labels of what is known of it
+
+
+def first_non_finite(report: TrainingReport) -> list[tuple[str, str]]:
+    """Return (label, text) lines about the first value that is not finite; [] if all are finite.
+
+    The first line has the label `FIRST`; the others are details of it.
+    """
+    first = report.first_non_finite
+    if first is None:
+        return []
+    lines = [(FIRST, _sentence(first, several=len(report.records) > 1))]
+    if first.inputs:
+        inputs = [_input(value) for value in first.inputs]
+        lines.append(("inputs", join_names(inputs, _MOST)))
+    if first.reason:
+        lines.append(("reason", escape(" ".join(first.reason.split()))))
+    if first.batch is not None:
+        lines.append(("batch", escape(first.batch)))
+    return lines
+
+
+def _sentence(first: FirstNonFinite, *, several: bool) -> str:
+    """Return the step, and where the value was made."""
+    parts = [f"the {first.what} of step {first.step:,}"]
+    if several:
+        parts[0] += f" of {escape(first.record)}"
+    made = [f"in {first.phase}"] if first.phase else []
+    made += [f"by {escape(first.operator)}"] if first.operator else []
+    made += [f"in layer '{escape(first.layer)}'"] if first.layer else []
+    made += [f"at {place(first.place)}"] if first.place else []
+    if made:
+        parts.append(f"made {' '.join(made)}")
+    if first.found_by == "gradients":
+        parts.append("as the gradients of parameters show")
+    return ", ".join(parts)
+
+
+def _input(value: Mapping[str, Any]) -> str:
+    """Return an input of the operator: its dtype, shape and finite range, as far as known."""
+    sizes = value.get("shape")
+    words = [escape(str(value[key])) for key in ("name", "dtype") if value.get(key)]
+    if isinstance(sizes, list | tuple):
+        known = tuple(size if isinstance(size, int) else None for size in sizes)
+        words.append(shape(known))
+    low, high = value.get("min"), value.get("max")
+    if low is not None and high is not None:
+        words.append(f"{figure(low)} to {figure(high)}")
+    return " ".join(words) or "a tensor"
+
+
+def notes(report: TrainingReport) -> list[str]:
+    """Return the notes about a training: what was not seen, and what no optimizer trains."""
+    lines = []
+    if report.tracking.detached:
+        reason = escape(" ".join(report.tracking.detached.split()))
+        lines.append(f"hookcli stopped observing: {reason}")
+    lines += [escape(warning) for warning in report.warnings]
+    for record in report.records:
+        name = f"{escape(training_of(record).record)}: " if len(report.records) > 1 else ""
+        lines += [f"{name}{note}" for note in _of_record(record)]
+    lines += _others(report.others)
+    return list(dict.fromkeys(lines))
+
+
+def _of_record(record: Report) -> Iterator[str]:
+    info = training_of(record)
+    yield from (escape(warning) for warning in record.warnings)
+    if info.unheld:
+        yield f"trainable, but in no optimizer: {join_alike(list(info.unheld))}"
+    if info.optimizer is not None and info.optimizer.elsewhere:
+        count = counted(info.optimizer.elsewhere, "tensor")
+        yield f"the optimizer also has {count} that the root does not have"
+    if info.compiled:
+        names = join_alike(list(info.compiled))
+        yield f"compiled, so that only gradients of parameters are seen: {names}"
+    if info.every > 1:
+        yield f"the report has one in {info.every:,} steps, and those in detail"
+
+
+def _others(others: Sequence[OtherModule]) -> Iterator[str]:
+    if others:
+        texts = [
+            f"{escape(other.name)} ({escape(other.type)}, {counted(other.calls, 'call')})"
+            for other in others
+        ]
+        yield f"called, but trained by no optimizer: {join_names(texts, _MOST)}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median
 from typing import Any
 
 from hookcli.report.report import Report
+from hookcli.report.training.steps import TrainingInfo
 from hookcli.rules.rule import (
     Options,
     Rule,
@@ -30,6 +32,9 @@ def _ratio(value: dict[str, Any]) -> float | None:
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each parameter whose ratio is outside the limits."""
+    if report.training is not None:
+        yield from _of_training(report, report.training, options)
+        return
     rows = {m.target: m.value for m in report.measurements if m.probe == PROBE}
     about = rows.pop("", None)
     unusable = without_loss(report)
@@ -59,10 +64,27 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield from _of_parameters(report, selected, about["optimizer"], options)
 
 
+def _of_training(report: Report, training: TrainingInfo, options: Options) -> Iterator[RuleFinding]:
+    """Judge the median ratio of each parameter over the sampled steps that changed it."""
+    ratios: dict[str, float] = {}
+    for row in training.updates:
+        known = [float(x) for x in row.ratios if isinstance(x, int | float) and x > 0]
+        if known and any(matches(glob, row.name) for glob in options["at"]):
+            ratios[row.name] = median(known)
+    name = "the optimizer" if training.optimizer is None else training.optimizer.type
+    yield from _judged(report, ratios, name, options)
+
+
 def _of_parameters(
     report: Report, rows: dict[str, dict[str, Any]], optimizer: str, options: Options
 ) -> Iterator[RuleFinding]:
     ratios = {name: ratio for name, value in rows.items() if (ratio := _ratio(value)) is not None}
+    yield from _judged(report, ratios, optimizer, options)
+
+
+def _judged(
+    report: Report, ratios: dict[str, float], optimizer: str, options: Options
+) -> Iterator[RuleFinding]:
     if not ratios:
         yield skipped("no parameter has a gradient and a norm above 0")
         return
@@ -100,18 +122,21 @@ def _finding(
     )  # fmt: skip
 
 
-_RAISE = "increase the learning rate of run.optimizer"
-_LOWER = "lower the learning rate of run.optimizer"
+_RAISE = "increase the learning rate"
+_LOWER = "lower the learning rate"
 
 RULE = Rule(
     name="update_ratio",
     severity="warning",
     looks_at="updates",
+    of_training=True,
     says="an optimizer step changes each parameter by a sensible share of its norm",
     computes="Takes one step with run.optimizer over all parameters that require grad, and "
     "compares each with its value before. Parameters without a gradient, and those that start "
     "with zeros only, are not judged. It requires run.optimizer and a loss of the model or the "
-    "user, since the default ones say nothing about a training. The model is restored bit by bit.",
+    "user, since the default ones say nothing about a training. The model is restored bit by bit. "
+    "In a training of `hookcli run`, the median ratio over those sampled steps that changed the "
+    "parameter is judged.",
     formula="min <= norm(w after - w) / norm(w) <= max, with 2-norms",
     source="smdebug's WeightUpdateRatio, with its limits; 1e-3 is a good value (Karpathy, CS231n)",
     fails="a learning rate of 100; a learning rate of 0 in the first step of a warm-up; a layer "

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hookcli.report.report import Report
 from hookcli.report.training.steps import TrainingInfo
 from hookcli.rules.rule import Options, Rule, RuleFinding, not_a_training, passed, skipped
-from hookcli.rules.steps.series import statuses
+from hookcli.rules.steps.series import NO_OPTIMIZER, statuses
 from hookcli.text import counted
 
 
@@ -19,7 +19,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         return
     optimizer = training.optimizer
     if optimizer is None or not training.total:
-        yield skipped("no optimizer makes steps")
+        yield skipped(NO_OPTIMIZER)
         return
     place = report.model.place
     if _is_idle(report, training):

@@ -12,6 +12,7 @@ from hookcli.report.training.steps import StepRow, TrainingInfo
 from hookcli.report.values import Number
 
 Figure: TypeAlias = Literal["loss", "grad_norm", "lr", "scale"]
+NO_OPTIMIZER = "no optimizer makes steps"
 Series: TypeAlias = list[tuple[int, float]]
 
 

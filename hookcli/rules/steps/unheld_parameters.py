@@ -15,7 +15,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import matches, owner, places
-from hookcli.rules.steps.series import statuses
+from hookcli.rules.steps.series import NO_OPTIMIZER, statuses
 from hookcli.text import counted, join_names
 
 _ZEROS = {"none", "zero", "frozen"}
@@ -28,7 +28,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield not_a_training()
         return
     if training.optimizer is None:
-        yield skipped("no optimizer makes steps")
+        yield skipped(NO_OPTIMIZER)
         return
     rows = {row.name: row for row in report.parameters}
     names = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from statistics import median
 from typing import Literal, TypeAlias
@@ -62,10 +63,10 @@ def below(later: Series, earlier: Series) -> float:
 
     Equal values count half. It is the statistic of Mann and Whitney by the number of pairs.
     """
+    ordered = sorted(value for _, value in earlier)
     wins = sum(
-        1.0 if late < early else 0.5 if late == early else 0.0
+        len(ordered) - (bisect_left(ordered, late) + bisect_right(ordered, late)) / 2
         for _, late in later
-        for _, early in earlier
     )
     return wins / (len(later) * len(earlier))
 

@@ -53,7 +53,7 @@ class Result:
 def observe(train, seed=0):
     """Run a training with hookcli watching; return its report, judged, with a verdict."""
     torch.manual_seed(seed)
-    spec = spec_of("grads", read_text("{}", "run.yaml"), Flags(model="train.py"))
+    spec = spec_of("grads", read_text("{preset: grads}", "run.yaml"), Flags(model="train.py"))
     with tempfile.TemporaryDirectory() as place:
         script = ScriptSpec("train.py")
         job = RunJob(script, TrainingSpec(parse_steps(DEFAULT_STEPS, "")), spec, f"{place}/r.json")
@@ -95,17 +95,16 @@ def alarms(results):
 
 def missed(results):
     """Return the faulty trainings whose mistake no expected rule found."""
-    return [
-        (one.name, one.seed, one.failed) for one in results if one.expected and not one.is_found
-    ]
+    lost = [one for one in results if one.expected and not one.is_found]
+    return [(one.name, one.seed, one.failed) for one in lost]
 
 
 HEAD = """\
 # Rules over steps
 
 `python -m benchmarks.proof.training_alarms --markdown docs/measurements/training-rules.md` runs
-{healthy} healthy trainings and {faulty} faulty ones, each with {seeds} seeds, as plain PyTorch loops
-that `hookcli run` watches with its default sampling (`--steps {steps}`). They are in
+{healthy} healthy trainings and {faulty} faulty ones, each with {seeds} seeds, as plain PyTorch
+loops that `hookcli run` watches with its default sampling (`--steps {steps}`). They are in
 benchmarks/proof/trainings. All rules that `hookcli run` judges by default are judged, with their
 default options.
 
@@ -140,8 +139,8 @@ def page(results):
         found = sum(rule in one.failed for one in expected)
         rate = f"{wrong / len(judged):.1%}" if judged else ""
         lines.append(
-            f"| [`{rule}`](../reference/rules.md#{rule}) | {len(judged)} | {meant} | {wrong} | {rate}"
-            f" | {len(expected)} | {found} |"
+            f"| [`{rule}`](../reference/rules.md#{rule}) | {len(judged)} | {meant} | {wrong} | "
+            f"{rate} | {len(expected)} | {found} |"
         )
     lines += ["", "A rule that was skipped, for want of figures or of steps, is not counted."]
     lines += ["", "## Findings on healthy trainings", ""]

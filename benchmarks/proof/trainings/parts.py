@@ -98,7 +98,7 @@ def sine(batch=32):
     """Return batches of a regression: the sine of a sum."""
     while True:
         x = torch.rand(batch, 4) * 2 - 1
-        yield x, torch.sin(3 * x.sum(1, keepdim=True))
+        yield x, torch.sin(x.sum(1, keepdim=True))
 
 
 def blobs(batch=32, classes=4, noise=1.0, inputs=8):

@@ -19,6 +19,7 @@ from hookcli.text import counted, join_names
 
 _LEAST = 60  # steps: in a shorter training, batches differ more than the loss falls
 _FALLS = 1.28  # standard deviations: a loss that does not change is above it in 10 % of trainings
+_FALL = 0.95
 _RISES = -3.0
 _RISE = 1.1  # least factor
 _START = 3  # the losses before the training has changed much
@@ -74,6 +75,8 @@ def _fell(losses: Series, early: Series, late: Series) -> bool:
     """Return whether the last losses are below the first ones, by more than chance."""
     if below(late, losses[:_START]) >= _CLEARLY and len(losses) > _START:
         return True
+    if middle(late) < _FALL * middle(early):
+        return True
     return below(late, early) - 0.5 > _FALLS * deviation(len(late), len(early))
 
 
@@ -92,9 +95,10 @@ RULE = Rule(
     computes="Compares the losses of the first third of the known steps with those of the last "
     "third by their ranks, and the first three losses with the last third. The loss fell if a late "
     "loss is below an early one in more than half of the pairs, by 1.28 standard deviations, or "
-    "below the first three in 90 %. It rises if it is above by 3, and by a tenth. Skipped below "
-    "`steps` losses; with a loss below 0, as in policy gradients; and if other models are trained "
-    "in turn, as in a GAN, or are copies of this one, as target networks are.",
+    "below the first three in 90 %, or if the median fell by 5 %. It rises if it is above by 3, "
+    "and by a tenth. Skipped below `steps` losses; with a loss below 0, as in policy gradients; "
+    "and if other models are trained in turn, as in a GAN, or are "
+    "copies of this one, as target networks are.",
     formula="P(late < early) > 1/2 + 1.28 sqrt((n + m + 1) / (12 n m)), of n and m losses",
     source="Mann and Whitney 1947; smdebug LossNotDecreasing, which compares single values",
     fails="labels that were shuffled without their samples; a learning rate of 1e-9, or one that "

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hookcli.report.path_ends.end_rows import is_in
 from hookcli.report.report import Report
 from hookcli.report.training.steps import TrainingInfo
 from hookcli.rules.rule import (
@@ -18,7 +19,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.select import matches, owner, places
+from hookcli.rules.select import matches, modules_above, places
 from hookcli.text import counted, join_names
 
 _SENSITIVE = ("Dropout", "BatchNorm")
@@ -36,6 +37,15 @@ def _in_train_mode(report: Report, training: TrainingInfo) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def _is_frozen(report: Report, module: str) -> bool:
+    """Return whether the innermost part around a module with parameters has only frozen ones."""
+    for part in (module, *modules_above(module)):
+        states = [row.requires_grad for row in report.parameters if is_in(row.name, part)]
+        if states and part:
+            return not any(states)
+    return False
+
+
 def _named(names: list[str]) -> str:
     quoted = join_names([f"'{name}'" for name in names], 2)
     return quoted if len(names) > 1 else f"{quoted}, with dropout or batch normalization,"
@@ -51,10 +61,7 @@ def _eval(report: Report, options: Options) -> Iterator[RuleFinding]:
     if not evaluated and not train:
         yield skipped("no dropout and no batch normalization ran")
         return
-    trained = {row.name for row in report.parameters if row.requires_grad}
-    owners = {owner(row.name) for row in report.parameters}
-    frozen = owners - {owner(name) for name in trained}
-    evaluated = [name for name in evaluated if name not in frozen]
+    evaluated = [name for name in evaluated if not _is_frozen(report, name)]
     switched = [name for name in evaluated if name in train]
     others = [name for name in train if name not in evaluated]
     if not evaluated or (others and not switched):  # a part is in eval mode on purpose

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
 from typing import Literal, TypeAlias
 
-from hookcli.report.report import ParameterRow
+from hookcli.report.report import ParameterRow, Report
 from hookcli.report.training.steps import StepRow, TrainingInfo
 from hookcli.report.values import Number
+from hookcli.rules.select import owner
 
 Figure: TypeAlias = Literal["loss", "grad_norm", "lr", "scale"]
+# The share of a gradient that rounding errors can reach in a sum of thousands of terms, by dtype.
+_ROUNDED: defaultdict[str, float] = defaultdict(lambda: 1e-5, bfloat16=1e-1, float16=1e-2)
 NO_OPTIMIZER = "no optimizer makes steps"
 Series: TypeAlias = list[tuple[int, float]]
 
@@ -81,6 +85,27 @@ def statuses(row: ParameterRow) -> list[tuple[int, str]]:
     if row.steps:
         return [(entry["step"], entry["status"]) for entry in row.steps if entry.get("status")]
     return [] if row.status is None else [(0, row.status)]
+
+
+def cancelled(report: Report) -> set[str]:
+    """Return the parameters whose gradient is a sum that cancels up to rounding, next to others.
+
+    Such are the bias in front of a batch norm and that of the keys of an attention: their gradient
+    is zero, so no step changes them, and none needs to. It lies decades below the gradient of the
+    weight of the same module.
+    """
+    sizes: dict[str, list[tuple[str, float, float]]] = {}
+    for row in report.parameters:
+        norm = real((row.grad or {}).get("norm"))
+        if norm is not None and row.numel:
+            size = norm / math.sqrt(row.numel)
+            sizes.setdefault(owner(row.name), []).append((row.name, size, _ROUNDED[row.dtype]))
+    return {
+        name
+        for rows in sizes.values()
+        for name, size, share in rows
+        if size < share * max(other for _, other, _ in rows)
+    }
 
 
 def skipped_steps(training: TrainingInfo) -> set[int]:

@@ -16,7 +16,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import matches, owner, places
-from hookcli.rules.steps.series import skipped_steps, statuses
+from hookcli.rules.steps.series import cancelled, skipped_steps, statuses
 from hookcli.text import counted, join_names
 
 _LEAST = 2  # steps between which a parameter can change
@@ -68,11 +68,14 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield skipped("no two steps of an optimizer were compared")
         return
     rows = {row.name: row for row in report.parameters}
+    aside = cancelled(report)
     groups: dict[str, list[str]] = {}
     for update in known:
         row = rows.get(update.name)
         frozen = row is not None and not row.requires_grad
         if update.changed or frozen or (row is not None and row.numel == 0):
+            continue
+        if update.name in aside:
             continue
         if any(matches(glob, update.name) for glob in options["at"]):
             groups.setdefault(_reason(row, training), []).append(update.name)
@@ -104,7 +107,8 @@ RULE = Rule(
     computes="Compares the bits of each trainable parameter of the optimizer between the first and "
     "the last sampled step. The finding tells why a parameter does not change: it gets no "
     "gradient, or only zeros; the learning rate is 0; or its dtype has so few bits that adding the "
-    "update gives the same number. Frozen parameters are not judged.",
+    "update gives the same number. Frozen parameters are not judged, nor "
+    "those whose gradients cancel up to rounding, as of a bias in front of a batch norm.",
     formula="bits(p after the last sampled step) != bits(p before the first)",
     source="torcheck; Zamirai et al. 2020, Revisiting BFloat16 Training, for lost updates",
     fails="a model in bfloat16 with Adam and a learning rate of 1e-5; weights that are loaded "

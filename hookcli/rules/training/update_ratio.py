@@ -18,6 +18,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import matches, owner, places
+from hookcli.rules.steps.series import cancelled
 from hookcli.rules.training.losses import without_loss
 from hookcli.text import counted
 
@@ -67,9 +68,14 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
 def _of_training(report: Report, training: TrainingInfo, options: Options) -> Iterator[RuleFinding]:
     """Judge the median ratio of each parameter over the sampled steps that changed it."""
     ratios: dict[str, float] = {}
+    aside = cancelled(report)
     for row in training.updates:
         known = [float(x) for x in row.ratios if isinstance(x, int | float) and x > 0]
-        if known and any(matches(glob, row.name) for glob in options["at"]):
+        if (
+            known
+            and row.name not in aside
+            and any(matches(glob, row.name) for glob in options["at"])
+        ):
             ratios[row.name] = median(known)
     name = "the optimizer" if training.optimizer is None else training.optimizer.type
     yield from _judged(report, ratios, name, options)

@@ -18,27 +18,31 @@ from hookcli.rules.judge import UNUSED
 from hookcli.rules.judge_training import all_checks, judge_training, record_name
 from hookcli.rules.select import in_record, without_record
 from hookcli.rules.steps.reading import reading
+from hookcli.rules.steps.unchanged_parameters import GRADIENT
 from hookcli.spec.checks import CheckSpec
 
 # From a cause to the findings that follow from it; the first that is found explains those of the
 # causes below it.
 _FOLLOW: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("finite", ("finite_steps",)),
+    ("finite", ("grad_norm",)),
     (
         "optimizer_model",
-        ("unheld_parameters", "unchanged_parameters", "grad_exists", "loss_falls"),
+        ("unheld_parameters", "unchanged_parameters", "grad_exists", "uncalled_modules",
+         "grad_norm", "loss_falls"),
     ),
     ("learning_rate_zero", ("unchanged_parameters", "loss_falls", "update_ratio")),
+    ("loss_scale", ("skipped_steps", "optimizer_steps", "unchanged_parameters", "loss_falls")),
+    ("skipped_steps", ("optimizer_steps", "unchanged_parameters", "loss_falls")),
     ("optimizer_steps", ("loss_falls",)),
-    ("loss_scale", ("skipped_steps", "unchanged_parameters", "loss_falls")),
-    ("skipped_steps", ("unchanged_parameters", "loss_falls")),
     (
         "zero_grad_called",
         ("grad_norm_grows", "loss_falls", "loss_spikes", "update_ratio", "exploding_gradient"),
     ),
+    ("vanishing_gradient", ("update_ratio", "unchanged_parameters", "loss_falls")),
     ("grad_norm_grows", ("loss_falls", "loss_spikes", "update_ratio", "grad_norm")),
-    ("update_ratio", ("loss_falls", "loss_spikes")),
-)
+    ("update_ratio", ("unchanged_parameters", "loss_falls", "loss_spikes")),
+    ("loss_spikes", ("loss_falls",)),
+)  # fmt: skip
 _SYMPTOM = "loss_falls"  # its figures are told with the cause
 _ONCE = 1
 
@@ -50,7 +54,7 @@ def consequences(facts: Facts) -> Iterator[Found]:
         rows = [row for row in left if (row.cause or row.rule) == cause]
         if not rows:
             continue
-        rows.sort(key=lambda row: (row.severity, row.rule == "finite_steps"))
+        rows.sort(key=lambda row: (row.severity, not (row.target or row.place)))
         explained = [row for row in left if row.rule in follow and row not in rows]
         left = [row for row in left if row not in rows and row not in explained]
         sentence = with_target(facts, rows[0])
@@ -103,7 +107,7 @@ def with_training_verdict(report: TrainingReport) -> TrainingReport:
         mine = [row for row in of_run if _is_about(row, record, report)]
         of_run = [row for row in of_run if row not in mine]
         bare = [_bare(row, record) for row in (*mine, *record.checks, *again.checks)]
-        causes = explain(reading(record, report), bare, _CAUSES)
+        causes = _explained(reading(record, report), bare)
         found += [(cause, record) for cause in causes]
     found += [
         (Found(row.cause or row.rule, row.message, row.target, (row,)), None)
@@ -114,6 +118,25 @@ def with_training_verdict(report: TrainingReport) -> TrainingReport:
     several = len(report.records) > 1
     diagnoses = tuple(_diagnosis(cause, record, several=several) for cause, record in found)
     return dataclasses.replace(report, diagnoses=diagnoses, examined=examined)
+
+
+def _explained(record: Report, rows: list[CheckRow]) -> list[Found]:
+    """Return the causes of a record's findings.
+
+    That a parameter without a gradient does not change, follows from why it has none.
+    """
+    lost = any(row.rule == GRADIENT and row.status == "fail" for row in rows)
+    follow = [
+        row
+        for row in rows
+        if lost and row.rule != GRADIENT and row.cause == GRADIENT and row.status == "fail"
+    ]
+    found = explain(record, [row for row in rows if row not in follow], _CAUSES)
+    for i, item in enumerate(found):
+        if follow and any(row.rule == GRADIENT for row in item.rows):
+            found[i] = dataclasses.replace(item, rows=(*item.rows, *follow))
+            break
+    return found
 
 
 def _is_about(row: CheckRow, record: Report, report: TrainingReport) -> bool:

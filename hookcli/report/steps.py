@@ -66,11 +66,14 @@ class UpdateRow:
 
     `ratios` are the norms of its updates divided by its norm before, one for each sampled step.
     `changed`: its values differ from those of the first sampled step; None if that is not known.
+    `restored`: a step changed it, and at the beginning of each later sampled step it had its first
+    values again.
     """
 
     name: str
     ratios: tuple[Number | None, ...]
     changed: bool | None
+    restored: bool | None = absent()  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)

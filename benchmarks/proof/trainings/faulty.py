@@ -239,6 +239,7 @@ def validation_in_train_mode():
 @finds("loss_falls")
 def labels_without_their_samples():
     model = mlp(8, 32, 4)
+    nn.init.zeros_(model[2].weight)  # its loss starts at that of a guess
     data = ((x, y[torch.randperm(len(y))]) for x, y in blobs())
     loop(model, optim.SGD(model.parameters(), 0.02), data, cross, steps=300)
 
@@ -266,7 +267,7 @@ def sampled_targets_of_another_batch():
     loop(model, optim.Adam(model.parameters(), 1e-4), wrong(), cross, steps=300)
 
 
-@finds("skipped_steps")
+@finds("skipped_steps", "loss_scale")
 def overflow_in_each_step():
     model, data = mlp(8, 32, 4), blobs()
     optimizer = optim.SGD(model.parameters(), 0.1)
@@ -282,13 +283,13 @@ def overflow_in_each_step():
 @finds("loss_scale")
 def scale_that_collapses():
     model, data = mlp(8, 32, 4), blobs()
-    optimizer = optim.SGD(model.parameters(), 0.1)
-    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16, growth_interval=1000)
-    for _, (x, y) in zip(range(STEPS), data, strict=False):
+    optimizer = optim.SGD(model.parameters(), 1e-7)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**8, growth_interval=1000)
+    for step, (x, y) in zip(range(STEPS), data, strict=False):
         optimizer.zero_grad()
-        scaler.scale(1e4 * cross(model(x), y)).backward()
+        scaler.scale((1e6 if step else 1) * cross(model(x), y)).backward()
         for p in model.parameters():  # as in float16
-            p.grad = torch.where(p.grad.abs() > 300, torch.inf, p.grad)
+            p.grad = torch.where(p.grad.abs() > 65504, torch.inf, p.grad)
         scaler.step(optimizer)
         scaler.update()
 

@@ -25,8 +25,8 @@ _LEAST = 2  # steps: the first step of a warm-up has a rate of 0
 def _weighted(training: TrainingInfo) -> list[tuple[int, float, int]]:
     """Return known steps with their rate, and how many steps until the next known one."""
     rows = [(row.step, rate) for row in training.steps if (rate := real(row.lr)) is not None]
-    ends = [step for step, _ in rows[1:]] + [training.total]
-    return [(step, rate, end - step) for (step, rate), end in zip(rows, ends, strict=True)]
+    ends = [*(step for step, _ in rows[1:]), training.total]
+    return [(step, rate, end - step) for (step, rate), end in zip(rows, ends, strict=False)]
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:

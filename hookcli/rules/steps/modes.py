@@ -70,9 +70,9 @@ def _eval(report: Report, options: Options) -> Iterator[RuleFinding]:
     names = switched or evaluated
     which = f"at step {join_names([f'{step:,}' for step in training.eval_steps[:1]])} "
     since = which if training.eval_steps else ""
-    then = " and is not set back" if switched else ""
     verb = "runs" if len(names) == 1 else "run"
-    message = f"{_named(names)} {verb} in eval mode while training {since}".rstrip() + then
+    message = f"{_named(names)} {verb} in eval mode while training {since}".rstrip()
+    message += ", after train mode" if switched else ""
     where = places(report)
     yield RuleFinding(
         "fail", names[0], "eval", message, len(names), 0, where.get(names[0]),

@@ -19,25 +19,31 @@ from hookcli.rules.select import matches, owner, places
 from hookcli.rules.steps.series import cancelled, skipped_steps, statuses
 from hookcli.text import counted, join_names
 
+GRADIENT = "grad_exists"  # the rule that finds the cause of some of these findings
 _LEAST = 2  # steps between which a parameter can change
 _SHORT = {"bfloat16", "float16"}  # dtypes in which a small update is lost by rounding
-# The reason, what to say, what to try, and the cause if another rule finds it too.
+# The reason: why, what to try, and the cause if another rule finds it too.
 _REASONS = {
-    "none": ("and get no gradient", "use them in the loss, or freeze them", "grad_exists"),
-    "zero": ("and their gradients are zero", "check what multiplies their result", "grad_exists"),
+    "none": ("no gradient reaches {them}", "use {them} in the loss, or freeze {them}", GRADIENT),
+    "zero": ("the gradients of {them} are zero", "check what multiplies the results", GRADIENT),
     "lr": (
-        "as the learning rate is 0",
+        "the learning rate is 0",
         "set a learning rate above 0, and check the scheduler",
         "learning_rate_zero",
     ),
     "rounding": (
-        "although they get gradients: the updates are lost in the rounding of {dtype}",
+        "updates are lost in the rounding of {dtype}",
         "keep the parameters in float32 and use `torch.autocast`, or raise the learning rate",
         "",
     ),
+    "restored": (
+        "the script sets {them} back after each step",
+        "find the code that writes the values, such as load_state_dict or copy_",
+        "",
+    ),
     "other": (
-        "although they get gradients",
-        "check their group of the optimizer, and code that writes them back",
+        "gradients reach {them}, but no update does",
+        "check the learning rate of the group in the optimizer, and code that writes the values",
         "",
     ),
 }
@@ -72,27 +78,24 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     groups: dict[str, list[str]] = {}
     for update in known:
         row = rows.get(update.name)
-        frozen = row is not None and not row.requires_grad
-        if update.changed or frozen or (row is not None and row.numel == 0):
-            continue
-        if update.name in aside:
+        frozen = row is not None and not (row.requires_grad and row.numel)
+        if frozen or update.name in aside or (update.changed and not update.restored):
             continue
         if any(matches(glob, update.name) for glob in options["at"]):
-            groups.setdefault(_reason(row, training), []).append(update.name)
+            reason = "restored" if update.restored else _reason(row, training)
+            groups.setdefault(reason, []).append(update.name)
     where = places(report) if groups else {}
     for reason, names in groups.items():
         why, advice, cause = _REASONS[reason]
         first = rows.get(names[0])
-        why = why.format(dtype="" if first is None else first.dtype)
-        if len(names) == 1:
-            why = why.replace("they get", "it gets").replace("and get ", "and gets ")
-            why = why.replace("their gradients are", "its gradient is")
+        dtype, them = ("" if first is None else first.dtype), "it" if len(names) == 1 else "them"
         who = join_names([f"'{name}'" for name in names], 2)
-        word = "does" if len(names) == 1 else "do"
-        message = f"{who} {word} not change in {counted(made, 'step')}, {why}"
+        verb = "does" if len(names) == 1 else "do"
+        message = f"{who} {verb} not change in {counted(made, 'step')}: "
+        message += why.format(dtype=dtype, them=them)
         yield RuleFinding(
             "fail", names[0], reason, message, len(names), 0, where.get(owner(names[0])),
-            cause=cause, advice=advice,
+            cause=cause, advice=advice.format(them=them),
         )  # fmt: skip
     if not groups:
         yield passed(f"{counted(len(known), 'parameter')} change in {counted(made, 'step')}")

@@ -18,7 +18,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import matches, owner, places
-from hookcli.rules.steps.series import cancelled
+from hookcli.rules.steps.series import cancelled, real
 from hookcli.rules.training.losses import without_loss
 from hookcli.text import counted
 
@@ -78,6 +78,18 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
         ):
             ratios[row.name] = median(known)
     name = "the optimizer" if training.optimizer is None else training.optimizer.type
+    for step in training.steps:
+        whole = real(step.update_ratio)
+        if whole is not None and whole > options["max"]:
+            message = (
+                f"a step of {name} changes all parameters by {whole:.3g} of their norm, above "
+                f"{options['max']:g}"
+            )
+            yield RuleFinding(
+                "fail", "", "above", message, whole, options["max"], report.model.place,
+                advice=_LOWER, step=step.step,
+            )  # fmt: skip
+            return
     yield from _judged(report, ratios, name, options)
 
 
@@ -142,7 +154,7 @@ RULE = Rule(
     "with zeros only, are not judged. It requires run.optimizer and a loss of the model or the "
     "user, since the default ones say nothing about a training. The model is restored bit by bit. "
     "In a training of `hookcli run`, the median ratio over those sampled steps that changed the "
-    "parameter is judged.",
+    "parameter is judged, and the ratio of all parameters together at each sampled step.",
     formula="min <= norm(w after - w) / norm(w) <= max, with 2-norms",
     source="smdebug's WeightUpdateRatio, with its limits; 1e-3 is a good value (Karpathy, CS231n)",
     fails="a learning rate of 100; a learning rate of 0 in the first step of a warm-up; a layer "

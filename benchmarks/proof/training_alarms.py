@@ -20,7 +20,7 @@ from benchmarks.proof.trainings import faulty, healthy
 from hookcli.config.load import read_text
 from hookcli.config.merge import Flags, spec_of
 from hookcli.diagnosis.training import with_training_verdict
-from hookcli.report.training.training import ScriptInfo
+from hookcli.report.training import ScriptInfo
 from hookcli.rules.catalogue import CATALOGUE, with_training_set
 from hookcli.rules.judge_training import all_checks, judge_training
 from hookcli.spec.training import DEFAULT_STEPS, RunJob, ScriptSpec, TrainingSpec, parse_steps

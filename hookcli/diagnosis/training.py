@@ -12,7 +12,7 @@ from hookcli.diagnosis.causes import CAUSES, Cause, Facts, Found, with_target
 from hookcli.diagnosis.diagnose import diagnosis_of, explain, rank
 from hookcli.report.findings import CheckRow, Diagnosis
 from hookcli.report.report import Report
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.training import TrainingReport
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.judge import UNUSED
 from hookcli.rules.judge_training import all_checks, judge_training, record_name

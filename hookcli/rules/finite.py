@@ -8,7 +8,7 @@ from typing import Any
 
 from hookcli.report.findings import Measurement
 from hookcli.report.report import LayerRow, Report
-from hookcli.report.training.training import FirstNonFinite, TrainingReport
+from hookcli.report.training import FirstNonFinite, TrainingReport
 from hookcli.rules.first_operator import advice_for, sentence
 from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import called, in_record, owner, places

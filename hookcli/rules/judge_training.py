@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.training import TrainingReport
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.judge import all_rows, fingerprint, pass_over, row_of
 from hookcli.rules.select import in_record

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hookcli.report.distributed import DifferenceRow, RankRow
 from hookcli.report.report import Report
-from hookcli.report.training.steps import TrainingInfo
+from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import NPROC, Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches, owner, places
 from hookcli.text import counted, join_names

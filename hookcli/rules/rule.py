@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from hookcli.report.report import Report
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.training import TrainingReport
 from hookcli.text import join_names
 
 Severity: TypeAlias = Literal["error", "warning"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from hookcli.report.findings import CheckRow
     from hookcli.report.report import Report
-    from hookcli.report.training.training import TrainingReport
+    from hookcli.report.training import TrainingReport
 
 FailOn: TypeAlias = Literal["error", "warning", "never"]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from hookcli.report.path_ends.end_rows import is_in
 from hookcli.report.report import Report
-from hookcli.report.training.steps import TrainingInfo
+from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import (
     Options,
     Rule,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.training import TrainingReport
 from hookcli.rules.rule import Options, Rule, RuleFinding, not_a_training, passed, skipped
 from hookcli.text import counted
 

@@ -11,8 +11,8 @@ from statistics import median
 from typing import Any, Literal
 
 from hookcli.report.report import LayerRow, ParameterRow, Report
-from hookcli.report.training.steps import TrainingInfo
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.steps import TrainingInfo
+from hookcli.report.training import TrainingReport
 from hookcli.rules.steps.series import first_bad, real, series, skipped_steps
 
 

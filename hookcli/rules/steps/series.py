@@ -10,7 +10,7 @@ from statistics import median
 from typing import Literal, TypeAlias
 
 from hookcli.report.report import ParameterRow, Report
-from hookcli.report.training.steps import StepRow, TrainingInfo
+from hookcli.report.steps import StepRow, TrainingInfo
 from hookcli.report.values import Number
 from hookcli.rules.select import owner
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hookcli.report.report import ParameterRow, Report
-from hookcli.report.training.steps import TrainingInfo
+from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import (
     Options,
     Rule,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from hookcli.report.events import EventRow
 from hookcli.report.report import Report
-from hookcli.report.training.steps import TrainingInfo
+from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.steps.series import series
 from hookcli.rules.training.losses import without_loss

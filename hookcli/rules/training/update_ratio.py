@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from hookcli.report.report import Report
-from hookcli.report.training.steps import TrainingInfo
+from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import (
     Options,
     Rule,

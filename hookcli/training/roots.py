@@ -111,7 +111,7 @@ def name_of(module: nn.Module, frame: FrameType | None) -> str | None:
     """
     scopes: list[dict[str, Any]] = []
     while frame is not None:
-        if frame.f_code.co_filename != __file__:
+        if not str(frame.f_globals.get("__name__")).startswith("hookcli."):
             scopes.append(frame.f_locals)
         frame = frame.f_back
     scopes.append(vars(sys.modules["__main__"]))

@@ -8,6 +8,7 @@ Each finding on a healthy training is a false alarm, unless `MEANT` tells why it
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import tempfile
 from collections import Counter
@@ -52,6 +53,7 @@ class Result:
 
 def observe(train, seed=0):
     """Run a training with hookcli watching; return its report, judged, with a verdict."""
+    gc.collect()  # a GradScaler of an earlier training must not be taken for that of this one
     torch.manual_seed(seed)
     spec = spec_of("grads", read_text("{preset: grads}", "run.yaml"), Flags(model="train.py"))
     with tempfile.TemporaryDirectory() as place:

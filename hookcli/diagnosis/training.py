@@ -54,7 +54,7 @@ def consequences(facts: Facts) -> Iterator[Found]:
         rows = [row for row in left if (row.cause or row.rule) == cause]
         if not rows:
             continue
-        rows.sort(key=lambda row: (row.severity, not (row.target or row.place)))
+        rows.sort(key=_telling)
         explained = [row for row in left if row.rule in follow and row not in rows]
         left = [row for row in left if row not in rows and row not in explained]
         sentence = with_target(facts, rows[0])
@@ -62,6 +62,12 @@ def consequences(facts: Facts) -> Iterator[Found]:
         if symptom is not None:
             sentence += f"; {symptom.message}"
         yield Found(cause, sentence, rows[0].target, (*rows, *explained))
+
+
+def _telling(row: CheckRow) -> tuple[str, int]:
+    """Return a sort key, the most telling row first: what made a value, then at which step."""
+    made = row.rule == "finite" and " at step " in row.message and bool(row.target or row.place)
+    return row.severity, 0 if made else 1 if row.rule == "finite_steps" else 2
 
 
 def without_zero_start(facts: Facts) -> Iterator[Found]:

@@ -12,6 +12,7 @@ from hookcli.report.training import FirstNonFinite, TrainingReport
 from hookcli.rules.first_operator import advice_for, sentence
 from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import called, in_record, owner, places
+from hookcli.rules.steps.series import first_bad
 from hookcli.text import counted
 
 SEEN, FOUND = "values_read", "non_finite"
@@ -232,7 +233,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if operator is not None:
         finding = _with_operator(report, operator, finding, checked=read is not None)
     if finding is not None:
-        yield finding
+        bad = None if report.training is None else first_bad(report.training)
+        yield finding if bad is None else replace(finding, step=bad.step)
         return
     in_steps = report.training is not None and any(row.status for row in report.parameters)
     if read is None and not report.run.losses and not in_steps:

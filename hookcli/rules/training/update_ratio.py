@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from statistics import median
 from typing import Any
 
 from hookcli.report.report import Report
-from hookcli.report.steps import TrainingInfo
+from hookcli.report.steps import StepRow, TrainingInfo
 from hookcli.rules.rule import (
     Options,
     Rule,
@@ -78,9 +79,9 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
         ):
             ratios[row.name] = median(known)
     name = "the optimizer" if training.optimizer is None else training.optimizer.type
-    for step in training.steps:
+    for step, after in zip_longest(training.steps, training.steps[1:]):
         whole = real(step.update_ratio)
-        if whole is not None and whole > options["max"]:
+        if whole is not None and whole > options["max"] and not _helped(step, after):
             message = (
                 f"a step of {name} changes all parameters by {whole:.3g} of their norm, above "
                 f"{options['max']:g}"
@@ -91,6 +92,12 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
             )  # fmt: skip
             return
     yield from _judged(report, ratios, name, options)
+
+
+def _helped(step: StepRow, after: StepRow | None) -> bool:
+    """Return whether the loss is lower after a step: small weights may have to become large."""
+    before, then = real(step.loss), None if after is None else real(after.loss)
+    return before is not None and then is not None and then < before
 
 
 def _of_parameters(

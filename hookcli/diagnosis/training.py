@@ -14,6 +14,7 @@ from hookcli.report.findings import CheckRow, Diagnosis
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
 from hookcli.rules.catalogue import CATALOGUE
+from hookcli.rules.finite import FIRST
 from hookcli.rules.judge import UNUSED
 from hookcli.rules.judge_training import all_checks, judge_training, record_name
 from hookcli.rules.select import in_record, without_record
@@ -66,7 +67,7 @@ def consequences(facts: Facts) -> Iterator[Found]:
 
 def _telling(row: CheckRow) -> tuple[str, int]:
     """Return a sort key, the most telling row first: what made a value, then at which step."""
-    made = row.rule == "finite" and " at step " in row.message and bool(row.target or row.place)
+    made = row.rule == "finite" and row.value in FIRST and bool(row.target or row.place)
     return row.severity, 0 if made else 1 if row.rule == "finite_steps" else 2
 
 

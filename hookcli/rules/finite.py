@@ -246,7 +246,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     yield passed(f"no NaN and no Inf in {what}{aside}", value=0, limit=0)
 
 
-_WHAT = {"loss": "the loss", "gradient": "the gradient"}
+# What was seen first, which is the value of the finding.
+FIRST = {"loss": "the loss", "gradient": "the gradient"}
 
 
 def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
@@ -258,7 +259,7 @@ def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]
     if len(report.records) > 1:
         target = in_record(first.record, target)
     yield RuleFinding(
-        "fail", target, "first", first_sentence(first), None, 0, first.place,
+        "fail", target, "first", first_sentence(first), first.what, 0, first.place,
         step=first.step, advice=None if first.batch is None else _replay(first.batch),
     )  # fmt: skip
 
@@ -276,7 +277,7 @@ def first_sentence(first: FirstNonFinite) -> str:
     reason = f": {first.reason}" if first.reason else ""
     if first.layer:
         return f"NaN or Inf first appears at {step} in {layer}{at}{reason}"
-    return f"{_WHAT[first.what]} is not finite at {step}{at}{reason}"
+    return f"{FIRST[first.what]} is not finite at {step}{at}{reason}"
 
 
 def _replay(batch: str) -> str:

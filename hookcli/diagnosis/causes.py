@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from hookcli.report.findings import CheckRow, Measurement
 from hookcli.report.path_ends.end_rows import is_in
@@ -182,7 +183,7 @@ def wrong_size(facts: Facts) -> Iterator[Found]:
         if "zero" in follow:
             explained += [row for row in facts.of("grad_exists") if IS_ZERO in row.message]
         first = rows[0]
-        sentence = _with_target(facts, first)
+        sentence = with_target(facts, first)
         yield Found(first.cause or rule, sentence, first.target, (*rows, *explained))
         return
 
@@ -235,7 +236,7 @@ def any_other(facts: Facts) -> Iterator[Found]:
     for (cause, _), group in groups.items():
         group.sort(key=lambda row: (row.rule in _SYMPTOMS, row.severity))  # "error" comes first
         first = group[0]
-        sentence = _with_target(facts, first)
+        sentence = with_target(facts, first)
         others = [
             f"'{name}'"
             for name in dict.fromkeys(row.target for row in group if row.rule == first.rule)
@@ -246,7 +247,7 @@ def any_other(facts: Facts) -> Iterator[Found]:
         yield Found(cause, sentence, first.target, tuple(group))
 
 
-def _with_target(facts: Facts, row: CheckRow) -> str:
+def with_target(facts: Facts, row: CheckRow) -> str:
     """Return the message, after the name of its target unless it names a layer itself."""
     named = set(_QUOTED.findall(row.message))
     if not row.target or row.target in row.message or named & facts.names:
@@ -255,7 +256,9 @@ def _with_target(facts: Facts, row: CheckRow) -> str:
     return f"'{row.target}'{between}{row.message}"
 
 
-CAUSES: tuple[Callable[[Facts], Iterator[Found]], ...] = (
+Cause: TypeAlias = Callable[[Facts], Iterator[Found]]
+
+CAUSES: tuple[Cause, ...] = (
     wrong_size,
     lost_gradients,
     zero_initialization,

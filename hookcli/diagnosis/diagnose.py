@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from hookcli.diagnosis.causes import CAUSES, Facts, Found
+from hookcli.diagnosis.causes import CAUSES, Cause, Facts, Found
 from hookcli.report.findings import CheckRow, Diagnosis
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
@@ -19,8 +19,10 @@ from hookcli.spec.checks import CheckSpec
 # The causes that are named first, if several have the same severity. A cause explains those below
 # it more often than the other way round.
 _FIRST = (
-    "finite", "hook_misuse", "hooks_fired", "saturated_activation", "vanishing_gradient",
-    "exploding_gradient", "poor_initialization", "unregistered_parameters",
+    "finite", "hook_misuse", "hooks_fired", "optimizer_model", "learning_rate_zero",
+    "optimizer_steps", "loss_scale", "skipped_steps", "zero_grad_called", "ranks_agree",
+    "eval_while_training", "grad_norm_grows", "update_ratio", "saturated_activation",
+    "vanishing_gradient", "exploding_gradient", "poor_initialization", "unregistered_parameters",
     "dead_units",
 )  # fmt: skip
 _LAST = (
@@ -32,6 +34,10 @@ _LAST = (
     "zero_initialization",
     "batch_independent",
     "grad_norm",
+    "loss_falls",
+    "loss_spikes",
+    "unheld_parameters",
+    "graphless_training",
 )  # often intended, or a consequence
 
 _TRAINING = "overfits_one_batch"
@@ -64,18 +70,21 @@ def with_verdict(report: Report) -> Report:
     examined = tuple(name for name in CATALOGUE if name in judged)
     if not examined:
         return report
-    return dataclasses.replace(report, diagnoses=_diagnoses(report, rows), examined=examined)
+    found = explain(report, rows, CAUSES)
+    diagnoses = tuple(diagnosis_of(item) for item in sorted(found, key=rank))
+    return dataclasses.replace(report, diagnoses=diagnoses, examined=examined)
 
 
-def _diagnoses(report: Report, rows: Sequence[CheckRow]) -> tuple[Diagnosis, ...]:
+def explain(report: Report, rows: Sequence[CheckRow], causes: Sequence[Cause]) -> list[Found]:
+    """Return the causes of the findings among the rows; each finding is explained once."""
     left = [row for row in rows if row.status == "fail" and row.cause != COPY]
     found: list[Found] = []
-    for cause in CAUSES:
+    for cause in causes:
         for item in cause(Facts(report, tuple(left))):
             explained = {id(row) for row in item.rows}
             left = [row for row in left if id(row) not in explained]
             found.append(item)
-    return tuple(_diagnosis(item) for item in sorted(_without_learning(found), key=_rank))
+    return _without_learning(found)
 
 
 def _without_learning(found: list[Found]) -> list[Found]:
@@ -84,13 +93,13 @@ def _without_learning(found: list[Found]) -> list[Found]:
     causes = [item for item in found if not _STOPS.isdisjoint(row.rule for row in item.rows)]
     if not failed or not causes:
         return found
-    first = min(causes, key=_rank)
+    first = min(causes, key=rank)
     rows = (*first.rows, *(row for item in failed for row in item.rows))
     folded = dataclasses.replace(first, rows=rows)
     return [folded if item is first else item for item in found if item not in failed]
 
 
-def _rank(found: Found) -> tuple[int, int]:
+def rank(found: Found) -> tuple[int, int]:
     """Return a sort key, worst first; findings of one rank keep the order of the report."""
     place = len(_FIRST)
     if found.cause in _FIRST:
@@ -104,7 +113,8 @@ def _severity(found: Found) -> str:
     return min(row.severity for row in found.rows)  # "error" comes before "warning"
 
 
-def _diagnosis(found: Found) -> Diagnosis:
+def diagnosis_of(found: Found) -> Diagnosis:
+    """Return what a report says of a cause."""
     first = found.rows[0]
     advice = found.advice or first.advice
     if advice is None:

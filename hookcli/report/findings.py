@@ -24,7 +24,9 @@ class CheckRow:
     """The result of one rule for one target. `fingerprint` identifies a finding across runs.
 
     `passed_over` is present if a finding does not count: `status` is then "skip". `cause` is the
-    kind of the problem's cause, if it is not that of the rule; `advice` tells what to try.
+    kind of the problem's cause, if it is not that of the rule; `advice` tells what to try. `step`
+    is the first step of a training that has the problem. In a training with several records, the
+    target begins with the record's name.
     """
 
     rule: str
@@ -39,6 +41,7 @@ class CheckRow:
     passed_over: PassedOver | None = absent()  # noqa: RUF009  # it is a field()
     cause: str | None = absent()  # it is a field()
     advice: str | None = absent()  # it is a field()
+    step: int | None = absent()  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,8 @@ class Diagnosis:
     `cause` identifies the kind of the problem: the name of a rule, or of a cause that several rules
     find. `sentence` has the cause, the evidence and the layer or parameter, which `target` names;
     `place` is its line in the user's source. `advice` says what to try. `rules` and `fingerprints`
-    are those of the findings that this cause explains.
+    are those of the findings that this cause explains. In a training, `record` is the name of the
+    record, and `step` the first step that has the problem.
     """
 
     cause: str
@@ -59,6 +63,8 @@ class Diagnosis:
     place: str | None
     rules: tuple[str, ...]
     fingerprints: tuple[str, ...]
+    record: str | None = absent()  # it is a field()
+    step: int | None = absent()  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)

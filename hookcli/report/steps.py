@@ -46,8 +46,9 @@ class OptimizerInfo:
     """The optimizer of a record.
 
     `parameters` is the number of its tensors, and `elsewhere` the number of those that are not
-    parameters of the root. `merged` is the number of optimizers that step inside backward and are
-    counted as one. `options` are the numbers of its first group, such as lr and weight_decay.
+    parameters of the root; `elsewhere_idle` counts those of them whose gradient was None at every
+    sampled step. `merged` is the number of optimizers that step inside backward and are counted as
+    one. `options` are the numbers of its first group, such as lr and weight_decay.
     """
 
     type: str
@@ -56,6 +57,7 @@ class OptimizerInfo:
     groups: int
     options: dict[str, Number | bool]
     merged: int = 1
+    elsewhere_idle: int | None = absent()  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +66,14 @@ class UpdateRow:
 
     `ratios` are the norms of its updates divided by its norm before, one for each sampled step.
     `changed`: its values differ from those of the first sampled step; None if that is not known.
+    `restored`: a step changed it, and at the beginning of each later sampled step it had its first
+    values again.
     """
 
     name: str
     ratios: tuple[Number | None, ...]
     changed: bool | None
+    restored: bool | None = absent()  # it is a field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +88,15 @@ class TrainingInfo:
 
     `unheld` are trainable parameters of the root that no optimizer of the script holds. `compiled`
     are the modules inside compiled regions, whose calls are not seen. `eval_modules` are modules
-    with dropout or batch normalization that ran in eval mode in a sampled step. `graphless` counts
-    calls of the root in train mode under no_grad; `evaluations` those in eval mode.
-    `never_zeroed`: at every sampled step after the first, gradients of the previous step were still
-    there when backward began (None if that was not seen).
+    with dropout (p > 0) or batch normalization that ran in eval mode in a sampled step, and
+    `train_modules` those that ran in train mode; `eval_steps` are the sampled steps of the former.
+    `graphless` counts calls of the root in train mode under no_grad; `evaluations` those in eval
+    mode. `never_zeroed`: at every sampled step after the first, gradients of the previous step were
+    still there, unchanged, when backward began (None if that was not seen). `together` are the
+    records that made steps between two steps of this record, as the parts of a GAN do.
+
+    `digests` has a digest of all parameters after each sampled step, and `rank_digests` those of
+    all ranks, by step and then by rank; None for a rank that did not reach the step.
     """
 
     record: str
@@ -108,4 +118,8 @@ class TrainingInfo:
     unheld: tuple[str, ...] = ()
     compiled: tuple[str, ...] = ()
     eval_modules: tuple[str, ...] = ()
-    digests: dict[int, str] | None = absent()  # noqa: RUF009  # of all parameters after sampled steps
+    digests: dict[int, str] | None = absent()  # noqa: RUF009  # it is a field()
+    train_modules: tuple[str, ...] | None = absent()  # it is a field()
+    eval_steps: tuple[int, ...] = ()
+    together: tuple[str, ...] | None = absent()  # it is a field()
+    rank_digests: dict[int, tuple[str | None, ...]] | None = absent()  # noqa: RUF009  # it is a field()

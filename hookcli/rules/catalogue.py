@@ -41,6 +41,20 @@ from hookcli.rules.gradients import (
     norms,
 )
 from hookcli.rules.rule import Rule
+from hookcli.rules.steps import (
+    finite_steps,
+    grad_norm_grows,
+    learning_rate,
+    loss_falls,
+    loss_spikes,
+    modes,
+    optimizer_model,
+    optimizer_steps,
+    scaler,
+    unchanged_parameters,
+    unheld_parameters,
+    zero_grad_called,
+)
 from hookcli.rules.training import (
     batch_norm_single,
     causal,
@@ -106,6 +120,20 @@ CATALOGUE: dict[str, Rule] = {
         tied_weights.RULE,
         unregistered_parameters.RULE,
         neutral.RULE,
+        finite_steps.RULE,
+        loss_falls.RULE,
+        loss_spikes.RULE,
+        grad_norm_grows.RULE,
+        zero_grad_called.RULE,
+        optimizer_steps.RULE,
+        optimizer_model.RULE,
+        unheld_parameters.RULE,
+        unchanged_parameters.RULE,
+        learning_rate.RULE,
+        modes.EVAL,
+        modes.GRAPHLESS,
+        scaler.SKIPPED,
+        scaler.SCALE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(
@@ -120,6 +148,21 @@ DIAGNOSING: tuple[CheckSpec, ...] = tuple(
     for rule in CATALOGUE.values()
     if rule.diagnoses and not rule.safe
 )
+# Judged for each training, if nothing else names them: what the steps alone can tell.
+TRAINING: tuple[CheckSpec, ...] = tuple(
+    CheckSpec(rule.name) for rule in CATALOGUE.values() if rule.of_training
+)
+
+
+def with_training_set(checks: tuple[CheckSpec, ...]) -> tuple[CheckSpec, ...]:
+    """Return the checks of every training, followed by the given ones, which replace them.
+
+    Rules that diagnose a model and are not about trainings follow, as warnings.
+    """
+    named = {check.rule for check in checks}
+    own = {check.rule for check in TRAINING}
+    usual = (*TRAINING, *(check for check in DIAGNOSING if check.rule not in own))
+    return (*(check for check in usual if check.rule not in named), *checks)
 
 
 def with_safe_set(

@@ -8,9 +8,11 @@ from typing import Any
 
 from hookcli.report.findings import Measurement
 from hookcli.report.report import LayerRow, Report
+from hookcli.report.training import FirstNonFinite, TrainingReport
 from hookcli.rules.first_operator import advice_for, sentence
 from hookcli.rules.rule import Options, Rule, RuleFinding, passed, skipped
-from hookcli.rules.select import called, owner, places
+from hookcli.rules.select import called, in_record, owner, places
+from hookcli.rules.steps.series import first_bad
 from hookcli.text import counted
 
 SEEN, FOUND = "values_read", "non_finite"
@@ -231,9 +233,11 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if operator is not None:
         finding = _with_operator(report, operator, finding, checked=read is not None)
     if finding is not None:
-        yield finding
+        bad = None if report.training is None else first_bad(report.training)
+        yield finding if bad is None else replace(finding, step=bad.step)
         return
-    if read is None and not report.run.losses:
+    in_steps = report.training is not None and any(row.status for row in report.parameters)
+    if read is None and not report.run.losses and not in_steps:
         yield skipped("this run did not check any values")
         return
     masks = any(measurement.probe == FOUND for measurement in report.measurements)
@@ -242,11 +246,50 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     yield passed(f"no NaN and no Inf in {what}{aside}", value=0, limit=0)
 
 
+# What was seen first, which is the value of the finding.
+FIRST = {"loss": "the loss", "gradient": "the gradient"}
+
+
+def judge_run(report: TrainingReport, options: Options) -> Iterator[RuleFinding]:
+    """Yield a finding for the first value of a training that is not finite."""
+    first = report.first_non_finite
+    if first is None:
+        return
+    target = first.layer or ""
+    if len(report.records) > 1:
+        target = in_record(first.record, target)
+    yield RuleFinding(
+        "fail", target, "first", first_sentence(first), first.what, 0, first.place,
+        step=first.step, advice=None if first.batch is None else _replay(first.batch),
+    )  # fmt: skip
+
+
+def first_sentence(first: FirstNonFinite) -> str:
+    """Return what made the first value that is not finite, where and at which step."""
+    step = f"step {first.step:,}"
+    at = f" at {first.place}" if first.place else ""
+    layer = f"'{first.layer}'" if first.layer else "the model"
+    if first.operator:
+        phase = "the backward of " if first.phase == "backward" else ""
+        where = "the loss" if first.phase == "loss" else layer
+        text = f"NaN or Inf first appears at {step} in {phase}{where}{at}"
+        return f"{text}: {first.reason or f'`{first.operator}` returned it'}"
+    reason = f": {first.reason}" if first.reason else ""
+    if first.layer:
+        return f"NaN or Inf first appears at {step} in {layer}{at}{reason}"
+    return f"{FIRST[first.what]} is not finite at {step}{at}{reason}"
+
+
+def _replay(batch: str) -> str:
+    return f"run the step again with the batch that was saved in {batch}"
+
+
 RULE = Rule(
     name="finite",
     severity="error",
     safe=True,
     looks_at="values",
+    of_training=True,
     says="no input, parameter, activation, loss or gradient is NaN or infinite",
     computes="Checks every floating-point tensor during the run: the batch, parameters and "
     "buffers, the inputs and outputs of each call, the loss, the gradients of outputs and "
@@ -267,4 +310,5 @@ RULE = Rule(
     watches=lambda options: (OPERATOR,),
     diagnoses=True,
     judge=judge,
+    judge_run=judge_run,
 )

@@ -99,6 +99,7 @@ RULE = Rule(
     safe=True,
     diagnoses=True,
     looks_at="gradients",
+    of_training=True,
     says="every trainable parameter gets a gradient that is not all zeros",
     computes="Each parameter is in one of four states after a backward pass: reached, unreachable "
     "(its .grad is None), zero (every element of its gradient is exactly zero), or frozen "

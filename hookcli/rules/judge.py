@@ -10,7 +10,7 @@ from hookcli.report.findings import CheckRow, PassedOver
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import UNFINISHED, Rule, RuleFinding
-from hookcli.rules.select import matches
+from hookcli.rules.select import matches, without_record
 from hookcli.spec.checks import CheckSpec, Suppression
 
 UNUSED = "unused_suppression"
@@ -33,12 +33,34 @@ def judge_report(
     A finding that is suppressed, or whose fingerprint is in `known`, has the status "skip" and
     the reason.
     """
+    (rows,), unused = pass_over([all_rows(report, checks)], suppressions, known)
+    return dataclasses.replace(report, checks=(*rows, *unused))
+
+
+def all_rows(report: Report, checks: Sequence[CheckSpec]) -> list[CheckRow]:
+    """Return the rows that the run itself made, and those of the checks."""
     run_rules = _OF_THE_RUN - {check.rule for check in checks}
     rows = [row for row in report.checks if row.rule in run_rules]
     for check in checks:
         rows.extend(_rows(report, check))
+    return rows
+
+
+def pass_over(
+    groups: Sequence[Sequence[CheckRow]],
+    suppressions: Sequence[Suppression],
+    known: Collection[str],
+    records: Sequence[str] = (),
+) -> tuple[list[list[CheckRow]], list[CheckRow]]:
+    """Return groups of rows with the findings that do not count, and the unused suppressions.
+
+    A suppression matches a target with or without the name of one of the records.
+    """
     used: set[Suppression] = set()
-    rows = [_passed_over(row, suppressions, known, used) for row in rows]
+    settled = [
+        [_passed_over(row, suppressions, known, used, records) for row in rows] for rows in groups
+    ]
+    rows: list[CheckRow] = []
     for meta in (False, True):  # an unused suppression can be suppressed too
         idle = [
             suppression
@@ -47,7 +69,7 @@ def judge_report(
         ]
         over = () if meta else suppressions  # a suppression cannot suppress itself
         rows += [_passed_over(_unused(suppression), over, known, used) for suppression in idle]
-    return dataclasses.replace(report, checks=tuple(rows))
+    return settled, rows
 
 
 def _rows(report: Report, check: CheckSpec) -> Iterator[CheckRow]:
@@ -57,7 +79,7 @@ def _rows(report: Report, check: CheckSpec) -> Iterator[CheckRow]:
         findings = [RuleFinding("skip", "", "", UNFINISHED)]
     for finding in findings:
         if finding.status == "fail" or not check.only_failures:
-            yield _row(rule, check, finding)
+            yield row_of(rule, check, finding)
 
 
 def _target(check: CheckSpec, finding: RuleFinding) -> str:
@@ -68,7 +90,8 @@ def _target(check: CheckSpec, finding: RuleFinding) -> str:
     return at if isinstance(at, str) else ", ".join(at)
 
 
-def _row(rule: Rule, check: CheckSpec, finding: RuleFinding) -> CheckRow:
+def row_of(rule: Rule, check: CheckSpec, finding: RuleFinding) -> CheckRow:
+    """Return the row of a finding of a check."""
     return CheckRow(
         rule=rule.name,
         target=_target(check, finding),
@@ -81,6 +104,7 @@ def _row(rule: Rule, check: CheckSpec, finding: RuleFinding) -> CheckRow:
         fingerprint=finding.fingerprint or fingerprint(rule.name, finding.target, finding.kind),
         cause=finding.cause or None,
         advice=finding.advice,
+        step=finding.step,
     )
 
 
@@ -89,11 +113,13 @@ def _passed_over(
     suppressions: Sequence[Suppression],
     known: Collection[str],
     used: set[Suppression],
+    records: Sequence[str] = (),
 ) -> CheckRow:
     if row.status != "fail":
         return row
     for suppression in suppressions:
-        if suppression.rule == row.rule and matches(suppression.at, row.target):
+        names = (row.target, *(without_record(record, row.target) for record in records))
+        if suppression.rule == row.rule and matches(suppression.at, row.target, names):
             used.add(suppression)
             message = f"suppressed, {suppression.reason}: {row.message}"
             why = PassedOver("suppression", suppression.reason, suppression.place)

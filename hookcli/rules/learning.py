@@ -55,6 +55,8 @@ def _judged(report: Report, options: Options, *, frozen: bool) -> Iterator[RuleF
         for measurement in report.measurements
         if measurement.probe == PROBE
     }
+    if report.training is not None:
+        step.update({row.name: row.changed for row in report.training.updates})
     if "" in step:  # not a parameter: the error that the step raised
         message = f"the optimizer step failed: {step['']['error']}"
         yield RuleFinding("error", "", "no step", message, place=step[""]["place"])

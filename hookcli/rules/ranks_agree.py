@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from hookcli.report.distributed import DifferenceRow, RankRow
 from hookcli.report.report import Report
+from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import NPROC, Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches, owner, places
 from hookcli.text import counted, join_names
@@ -46,6 +47,9 @@ def _of_rank(rank: RankRow, options: Options, where: dict[str, str]) -> Iterator
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield findings for the gradients and values of each rank, and for uneven use."""
+    if report.training is not None:
+        yield _of_training(report, report.training)
+        return
     distributed = report.distributed
     if distributed is None or distributed.world_size < 2:
         yield skipped(f"only one rank ran: {NPROC}")
@@ -73,14 +77,47 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield passed(message, value=0, limit=0)
 
 
+def _of_training(report: Report, training: TrainingInfo) -> RuleFinding:
+    """Return whether the ranks of a training had the same parameters after each sampled step."""
+    digests = sorted((training.rank_digests or {}).items())
+    compared = {step: ranks for step, ranks in digests if sum(map(bool, ranks)) > 1}
+    if not compared:
+        return skipped("the parameters of several ranks were not compared")
+    for step, of_ranks in compared.items():
+        known = [(rank, digest) for rank, digest in enumerate(of_ranks) if digest is not None]
+        (rank, digest), *others = known
+        apart = [str(other) for other, its in others if its != digest]
+        if not apart:
+            continue
+        with_ddp = "DistributedDataParallel" in training.wrappers
+        message = (
+            f"the parameters of rank {join_names(apart)} differ from those of rank {rank} after "
+            f"step {step:,}"
+        )
+        message += "" if with_ddp else ": nothing averages their gradients"
+        return RuleFinding(
+            "fail", "", "ranks part", message, len(apart), 0, report.model.place, step=step,
+            severity="error" if with_ddp else "warning",
+            advice=_SAME if with_ddp else "wrap the model in `DistributedDataParallel`",
+        )  # fmt: skip
+    ranks = max(len(of_ranks) for of_ranks in compared.values())
+    steps = counted(len(compared), "step")
+    return passed(f"the parameters of {ranks} ranks are the same after {steps}")
+
+
+_SAME = "find the code that changes parameters or gradients on some ranks, such as `if rank == 0`"
+
 RULE = Rule(
     name="ranks_agree",
     severity="error",
     ranks=True,
+    of_training=True,
     says="all ranks have the same gradients and parameters after backward",
     computes="Each rank hashes the bits of every parameter and of its gradient after the last "
     "backward and optimizer step. A difference from rank 0 is an error. A parameter that the loss "
-    "reaches on some ranks only is a warning. With `rtol`, norms are compared instead of bits.",
+    "reaches on some ranks only is a warning. With `rtol`, norms are compared instead of bits. In "
+    "a training, digests of all parameters after each sampled step are compared; FSDP gives each "
+    "rank a part of them, so there are none.",
     formula="bits(grad on rank r) = bits(grad on rank 0), for every r",
     source="msprobe; DistributedDataParallel promises this but does not check it",
     fails="a communication hook that returns the rank's own gradients (noop); a parameter that is "

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from hookcli.report.report import Report
+from hookcli.report.training import TrainingReport
 from hookcli.text import join_names
 
 Severity: TypeAlias = Literal["error", "warning"]
@@ -70,7 +71,8 @@ class RuleFinding:
 
     `severity` overrides the severity of the rule; `fingerprint` overrides the computed one.
     `cause` is the id of what caused the problem, if several rules can find it; "" is the name of
-    the rule. `advice` tells what to try, as a sentence that begins with an imperative verb.
+    the rule. `advice` tells what to try, as a sentence that begins with an imperative verb. `step`
+    is the first step of a training that has the problem.
     """
 
     status: Status
@@ -84,6 +86,7 @@ class RuleFinding:
     fingerprint: str | None = None
     cause: str = ""
     advice: str | None = None
+    step: int | None = None
 
 
 def never_ran(module: str) -> str:
@@ -99,6 +102,11 @@ def passed(message: str, *, value: Any = None, limit: Any = None) -> RuleFinding
 def skipped(message: str) -> RuleFinding:
     """Return the finding of a rule that has nothing to judge; the message is the reason."""
     return RuleFinding("skip", "", "", message)
+
+
+def not_a_training() -> RuleFinding:
+    """Return the finding of a rule over steps for a report that is not a record of a training."""
+    return skipped("only `hookcli run` observes the steps of a training")
 
 
 def no_match(what: str, globs: str | Sequence[str]) -> RuleFinding:
@@ -127,6 +135,9 @@ class Rule:
     findings only those that fail count. `looks_at` names in a list what it judges, such as
     "gradients". `watches` returns the probes that it needs during the run; they need no further
     forward.
+
+    A rule `of_training` is always judged for a training of `hookcli run`: by `judge` for each
+    record, and by `judge_run`, if there is one, for the training as a whole.
     """
 
     name: str
@@ -143,8 +154,10 @@ class Rule:
     safe: bool = False
     ranks: bool = False
     diagnoses: bool = False
+    of_training: bool = False
     looks_at: str = ""
     watches: Callable[[Options], tuple[str, ...]] = lambda _options: ()
+    judge_run: Callable[[TrainingReport, Options], Iterable[RuleFinding]] | None = None
     options: tuple[RuleOption, ...] = field(default=())
 
     def filled(self, given: Options) -> dict[str, Any]:

@@ -29,6 +29,19 @@ def _matcher(glob: str) -> Callable[[str], object]:
     return re.compile(fnmatch.translate(glob)).match
 
 
+_RECORD = ": "  # between the record and the target
+
+
+def in_record(record: str, target: str) -> str:
+    """Return a target of one of several records of a training: "netG: conv1.weight"."""
+    return f"{record}{_RECORD}{target}" if target else record
+
+
+def without_record(record: str, target: str) -> str:
+    """Return the target that `in_record` got; others are returned as they are."""
+    return "" if target == record else target.removeprefix(f"{record}{_RECORD}")
+
+
 def calls_at(report: Report, glob: str) -> Iterator[LayerRow]:
     """Yield the calls of the modules that a glob matches."""
     return (row for row in report.layers if matches(glob, row.name, row.aliases))

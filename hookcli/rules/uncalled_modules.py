@@ -87,6 +87,7 @@ RULE = Rule(
     safe=True,
     diagnoses=True,
     looks_at="modules",
+    of_training=True,
     says="every module with parameters runs, and each BatchNorm at most once",
     computes="Compares the registered modules with those that were called. A module whose "
     "parameters got a gradient without a call counts as called. Modules without parameters are "

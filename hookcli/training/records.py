@@ -69,6 +69,8 @@ class Record:
         self.merged: set[int] = set()  # ids of optimizers that step inside backward
         self.own: list[torch.Tensor] = []  # its parameters that are the root's
         self.elsewhere = 0
+        self._others: list[torch.Tensor] = []  # its parameters that are not the root's
+        self._reached: set[int] = set()  # ids of those of them that had a gradient
         self.groups = 0
         self.options: dict[str, Number | bool] = {}
         self.parameters = 0
@@ -82,6 +84,8 @@ class Record:
         self._ratios: dict[str, list[float | None]] = {}
         self._changed: dict[str, bool] = {}
         self._first: dict[str, dict[str, Any] | None] = {}
+        self._differs: dict[str, bool] = {}  # from its first values, when a sampled step begins
+        self.together: dict[int, Record] = {}  # with steps between two steps of this record
         self._not_zeroed: list[bool] = []
         self._digests: dict[int, str] = {}
         self.sampled: list[int] = []
@@ -108,6 +112,7 @@ class Record:
         held = [p for group in optimizer.param_groups for p in group["params"]]
         ids = {id(info.tensor) for info in self.model.parameters()}
         own = [p for p in held if id(p) in ids]
+        self._others = [p for p in held if id(p) not in ids]
         if self.merged:
             known = {id(p) for p in self.own}
             self.own += [p for p in own if id(p) not in known]
@@ -144,6 +149,7 @@ class Record:
         )
         if sampled:
             self.sampled.append(step.step)
+            self._reached.update(id(p) for p in self._others if p.grad is not None)
             if not partly:
                 self.gradients.note(step.step)
             notes = self.gradients.latest
@@ -185,9 +191,10 @@ class Record:
                 note = notes.get(keys[name])
                 weight = None if note is None else note.weight
                 if name in self._first:
-                    self._changed[name] = self._changed.get(name, False) or (
-                        weight != self._first[name]
-                    )
+                    differs = weight != self._first[name]
+                    if self._changed.get(name):
+                        self._differs[name] = self._differs.get(name, False) or differs
+                    self._changed[name] = self._changed.get(name, False) or differs
                 else:
                     self._first[name] = weight
                 if parameter.layout is not torch.strided:
@@ -252,6 +259,9 @@ class Record:
                 groups=self.groups,
                 options=self.options,
                 merged=max(1, len(self.merged)),
+                elsewhere_idle=sum(id(p) not in self._reached for p in self._others)
+                if self.sampled and not self.merged
+                else None,
             )
         count = len(self.sampled)
         return TrainingInfo(
@@ -271,6 +281,7 @@ class Record:
                     name,
                     tuple(None if r is None else number(r) for r in _padded(ratios, count)),
                     self._changed.get(name) if count else None,
+                    restored=not self._differs[name] if name in self._differs else None,
                 )
                 for name, ratios in self._ratios.items()
             ),
@@ -281,6 +292,9 @@ class Record:
             unheld=unheld,
             compiled=root.compiled,
             eval_modules=tuple(sorted(root.eval_modules)),
+            train_modules=tuple(sorted(root.train_modules)),
+            eval_steps=tuple(sorted(root.eval_steps)),
+            together=tuple(other.name for other in self.together.values()),
             digests=self._digests or None,
         )
 

@@ -99,6 +99,8 @@ class RootWatch:
         self.eval_modules: set[str] = set()
         self.is_bound = False  # whether an optimizer trains it
         self.names_in_call: dict[int, str] = {}  # of the parameters during a call
+        self.train_modules: set[str] = set()
+        self.eval_steps: set[int] = set()
         self._layers_with_modes: list[tuple[str, nn.Module]] = [
             (names[0], module)
             for module, names in module_tree.modules(self.root)
@@ -153,11 +155,20 @@ class RootWatch:
             replaced = self._observe(step, args, kwargs)
         elif step is not None and self._hooks is not None and self._hooks.clock.step != step:
             self._hooks.start_step(step)
-        if self.is_observed:
-            self.eval_modules.update(
-                name for name, layer in self._layers_with_modes if not layer.training
-            )
+        if self.is_observed and step is not None:
+            self._note_modes(step)
         return replaced
+
+    def _note_modes(self, step: int) -> None:
+        """Note the modes of dropout that drops something, and of batch normalization."""
+        for name, layer in self._layers_with_modes:
+            if getattr(layer, "p", 1) == 0:
+                continue
+            if layer.training:
+                self.train_modules.add(name)
+            else:
+                self.eval_modules.add(name)
+                self.eval_steps.add(step)
 
     def watch_backward(self, output: Any) -> None:
         """Be called when a backward pass reaches an output."""
@@ -193,11 +204,11 @@ class RootWatch:
         if self.is_observed and self._hooks is not None:
             self._hooks.follow(optimizer)
 
-    def holds_gradients(self) -> bool:
-        """Return whether a parameter has a gradient that is not zero."""
+    def holds_gradients(self, held: set[int]) -> bool:
+        """Return whether one of these parameters, by identity, has a gradient that is not zero."""
         with torch.no_grad(), disable_current_modes():
             for info in self.model.parameters():
-                grad = info.tensor.grad
+                grad = info.tensor.grad if id(info.tensor) in held else None
                 if grad is not None and bool(local(grad).count_nonzero()):
                     return True
         return False

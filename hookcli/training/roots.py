@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from types import FrameType
@@ -17,7 +16,6 @@ from hookcli.models import module_tree
 # DataParallel, torch.compile, FSDP1.
 _INNER = ("module", "_orig_mod", "_fsdp_wrapped_module")
 _COMPILED = "OptimizedModule"
-_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")  # noqa: PTH118, PTH120
 
 
 def unwrap(module: nn.Module) -> tuple[nn.Module, tuple[str, ...]]:
@@ -112,7 +110,7 @@ def name_of(module: Any, frame: FrameType | None) -> str | None:
     """
     scopes: list[dict[str, Any]] = []
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(_PACKAGE):
+        if not str(frame.f_globals.get("__name__")).startswith("hookcli."):
             scopes.append(frame.f_locals)
         frame = frame.f_back
     scopes.append(vars(sys.modules["__main__"]))

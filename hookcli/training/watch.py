@@ -88,6 +88,7 @@ class Watch:
         self._scale: float | None = None
         self._by_hand: dict[int, ByHand] = {}  # of roots without an optimizer so far
         self._last_of: dict[int, Record] = {}  # the record of a root that stepped last
+        self._between: dict[int, dict[int, Record]] = {}  # steps of others, by the id of a record
         self._early: dict[int, list[Step]] = {}  # skipped before the first step, by root
         self._merging: tuple[int, list[Record]] | None = None  # in this backward pass
         self._merged: dict[int, Record] = {}  # of optimizers that step inside backward, by root
@@ -208,12 +209,7 @@ class Watch:
         for record in records:
             record.root.name_again()
         _name(records)
-        held = {
-            id(p)
-            for optimizer in self._optimizers.values()
-            for group in optimizer.param_groups
-            for p in group["params"]
-        }
+        held = self._held_ids()
         reports = []
         for record in records:
             unheld = tuple(
@@ -223,6 +219,15 @@ class Watch:
             )
             reports.append(record.report(unheld if record.optimizer_type is not None else ()))
         return tuple(reports)
+
+    def _held_ids(self) -> set[int]:
+        """Return the identities of the parameters of all optimizers."""
+        return {
+            id(p)
+            for optimizer in self._optimizers.values()
+            for group in optimizer.param_groups
+            for p in group["params"]
+        }
 
     def _warnings(self, records: Sequence[Report]) -> list[str]:
         notes = list(self._notes)
@@ -357,7 +362,7 @@ class Watch:
         current = self._pending[-1]
         if id(root) not in current.roots:
             current.roots.add(id(root))
-            if root.is_observed and root.holds_gradients():
+            if root.is_observed and root.holds_gradients(self._held_ids()):
                 current.held.add(id(root))
 
     def _begin_backward(self, task: int) -> None:
@@ -453,9 +458,23 @@ class Watch:
     def _end_step(self, record: Record, inside: Sequence[BackwardPass] = ()) -> None:
         record.end(inside)
         root = record.root
+        if len(self._records) > 1:
+            self._note_order(record)
         self._last_of[id(root)] = record
         root.rest()
         root.ended_step()
+
+    def _note_order(self, record: Record) -> None:
+        """Note the records of other roots and optimizers that stepped since this one did."""
+        before = self._between.get(id(record))
+        if before is not None:
+            record.together.update(before)
+        self._between[id(record)] = {}
+        mine = next((group for group in self._of.values() if record in group), [])
+        for other in self._records:
+            between = self._between.get(id(other))
+            if between is not None and other.root is not record.root and other not in mine:
+                between[id(record)] = record
 
     def _after_steps(self, records: Sequence[Record]) -> None:
         """Decide whether the script ends."""

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from hookcli.report.events import EventRow
 from hookcli.report.report import Report
+from hookcli.report.steps import TrainingInfo
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
+from hookcli.rules.steps.series import series
 from hookcli.rules.training.losses import without_loss
 from hookcli.text import counted
 
@@ -29,6 +31,9 @@ def total_norms(report: Report) -> list[float]:
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for the limit of the options, else for each hook that always clips."""
+    if report.training is not None:
+        yield _of_training(report, report.training, options)
+        return
     if options["limit"] is not None:
         yield _of_limit(report, options["limit"], options["least"])
         return
@@ -80,6 +85,26 @@ def _of_limit(report: Report, limit: float, least: int) -> RuleFinding:
     )
 
 
+def _of_training(report: Report, training: TrainingInfo, options: Options) -> RuleFinding:
+    """Return whether all norms of a training, after clipping, are at its limit."""
+    norms = [value for _, value in series(training, "grad_norm")]
+    if len(norms) < options["least"]:
+        return skipped(f"the gradient norms of {counted(len(norms), 'step')} are known")
+    limit = max(norms) if options["limit"] is None else options["limit"]
+    clipped = sum(norm >= limit * (1 - _EQUAL) for norm in norms)
+    if clipped < len(norms):
+        return passed(f"{clipped} of {len(norms)} steps are clipped", value=min(norms), limit=limit)
+    message = (
+        f"the norm of all gradients is {limit:.4g} at each of {len(norms)} steps: every step is "
+        "clipped"
+    )
+    return RuleFinding(
+        "fail", "", "limit", message, min(norms), limit, report.model.place, advice=_RAISE
+    )
+
+
+_EQUAL = 1e-3  # clip_grad_norm_ divides by the norm plus 1e-6
+
 RULE = Rule(
     name="gradient_clipping",
     severity="warning",
@@ -88,7 +113,9 @@ RULE = Rule(
     computes="With `limit`, compares the norm of all gradients of each step with it, as "
     "clip_grad_norm_ does; the run requires a loss of the model or the user, and several steps. "
     "Without it, looks at the hooks of the configuration whose action clips (clip_norm, clamp): "
-    "for each target, at least one firing must leave the gradient unchanged.",
+    "for each target, at least one firing must leave the gradient unchanged. In a training of "
+    "`hookcli run` the norms are those after clipping: they are all at the limit if every step is "
+    "clipped.",
     formula="min over steps of norm(all gradients) <= limit; or change(gradient) = 0 in a firing",
     source="torch.nn.utils.clip_grad_norm_; Pascanu et al., On the difficulty of training "
     "recurrent neural networks: a limit of five to ten times the mean norm",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
+from statistics import median
 from typing import Any
 
 from hookcli.report.report import Report
+from hookcli.report.steps import StepRow, TrainingInfo
 from hookcli.rules.rule import (
     Options,
     Rule,
@@ -16,6 +19,7 @@ from hookcli.rules.rule import (
     skipped,
 )
 from hookcli.rules.select import matches, owner, places
+from hookcli.rules.steps.series import cancelled, real
 from hookcli.rules.training.losses import without_loss
 from hookcli.text import counted
 
@@ -30,6 +34,9 @@ def _ratio(value: dict[str, Any]) -> float | None:
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     """Yield a finding for each parameter whose ratio is outside the limits."""
+    if report.training is not None:
+        yield from _of_training(report, report.training, options)
+        return
     rows = {m.target: m.value for m in report.measurements if m.probe == PROBE}
     about = rows.pop("", None)
     unusable = without_loss(report)
@@ -59,10 +66,50 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         yield from _of_parameters(report, selected, about["optimizer"], options)
 
 
+def _of_training(report: Report, training: TrainingInfo, options: Options) -> Iterator[RuleFinding]:
+    """Judge the median ratio of each parameter over the sampled steps that changed it."""
+    ratios: dict[str, float] = {}
+    aside = cancelled(report)
+    for row in training.updates:
+        known = [float(x) for x in row.ratios if isinstance(x, int | float) and x > 0]
+        if (
+            known
+            and row.name not in aside
+            and any(matches(glob, row.name) for glob in options["at"])
+        ):
+            ratios[row.name] = median(known)
+    name = "the optimizer" if training.optimizer is None else training.optimizer.type
+    for step, after in zip_longest(training.steps, training.steps[1:]):
+        whole = real(step.update_ratio)
+        if whole is not None and whole > options["max"] and not _helped(step, after):
+            message = (
+                f"a step of {name} changes all parameters by {whole:.3g} of their norm, above "
+                f"{options['max']:g}"
+            )
+            yield RuleFinding(
+                "fail", "", "above", message, whole, options["max"], report.model.place,
+                advice=_LOWER, step=step.step,
+            )  # fmt: skip
+            return
+    yield from _judged(report, ratios, name, options)
+
+
+def _helped(step: StepRow, after: StepRow | None) -> bool:
+    """Return whether the loss is lower after a step: small weights may have to become large."""
+    before, then = real(step.loss), None if after is None else real(after.loss)
+    return before is not None and then is not None and then < before
+
+
 def _of_parameters(
     report: Report, rows: dict[str, dict[str, Any]], optimizer: str, options: Options
 ) -> Iterator[RuleFinding]:
     ratios = {name: ratio for name, value in rows.items() if (ratio := _ratio(value)) is not None}
+    yield from _judged(report, ratios, optimizer, options)
+
+
+def _judged(
+    report: Report, ratios: dict[str, float], optimizer: str, options: Options
+) -> Iterator[RuleFinding]:
     if not ratios:
         yield skipped("no parameter has a gradient and a norm above 0")
         return
@@ -100,18 +147,21 @@ def _finding(
     )  # fmt: skip
 
 
-_RAISE = "increase the learning rate of run.optimizer"
-_LOWER = "lower the learning rate of run.optimizer"
+_RAISE = "increase the learning rate"
+_LOWER = "lower the learning rate"
 
 RULE = Rule(
     name="update_ratio",
     severity="warning",
     looks_at="updates",
+    of_training=True,
     says="an optimizer step changes each parameter by a sensible share of its norm",
     computes="Takes one step with run.optimizer over all parameters that require grad, and "
     "compares each with its value before. Parameters without a gradient, and those that start "
     "with zeros only, are not judged. It requires run.optimizer and a loss of the model or the "
-    "user, since the default ones say nothing about a training. The model is restored bit by bit.",
+    "user, since the default ones say nothing about a training. The model is restored bit by bit. "
+    "In a training of `hookcli run`, the median ratio over those sampled steps that changed the "
+    "parameter is judged, and the ratio of all parameters together at each sampled step.",
     formula="min <= norm(w after - w) / norm(w) <= max, with 2-norms",
     source="smdebug's WeightUpdateRatio, with its limits; 1e-3 is a good value (Karpathy, CS231n)",
     fails="a learning rate of 100; a learning rate of 0 in the first step of a warm-up; a layer "

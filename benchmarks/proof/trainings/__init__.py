@@ -1,0 +1,1 @@
+"""Small trainings, healthy and faulty, as plain PyTorch loops."""

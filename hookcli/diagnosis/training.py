@@ -1,0 +1,174 @@
+"""The verdict on a training: the causes of all records, the worst first.
+
+Pure: this runs no model and reads no file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from hookcli.diagnosis.causes import CAUSES, Cause, Facts, Found, with_target
+from hookcli.diagnosis.diagnose import diagnosis_of, explain, rank
+from hookcli.report.findings import CheckRow, Diagnosis
+from hookcli.report.report import Report
+from hookcli.report.training import TrainingReport
+from hookcli.rules.catalogue import CATALOGUE
+from hookcli.rules.finite import FIRST
+from hookcli.rules.judge import UNUSED
+from hookcli.rules.judge_training import all_checks, judge_training, record_name
+from hookcli.rules.select import in_record, without_record
+from hookcli.rules.steps.reading import reading
+from hookcli.rules.steps.unchanged_parameters import GRADIENT
+from hookcli.spec.checks import CheckSpec
+
+# From a cause to the findings that follow from it; the first that is found explains those of the
+# causes below it.
+_FOLLOW: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("finite", ("grad_norm",)),
+    (
+        "optimizer_model",
+        ("unheld_parameters", "unchanged_parameters", "grad_exists", "uncalled_modules",
+         "grad_norm", "loss_falls"),
+    ),
+    ("learning_rate_zero", ("unchanged_parameters", "loss_falls", "update_ratio")),
+    ("loss_scale", ("skipped_steps", "optimizer_steps", "unchanged_parameters", "loss_falls")),
+    ("skipped_steps", ("optimizer_steps", "unchanged_parameters", "loss_falls")),
+    ("optimizer_steps", ("loss_falls",)),
+    (
+        "zero_grad_called",
+        ("grad_norm_grows", "loss_falls", "loss_spikes", "update_ratio", "exploding_gradient"),
+    ),
+    ("vanishing_gradient", ("update_ratio", "unchanged_parameters", "loss_falls")),
+    ("grad_norm_grows", ("loss_falls", "loss_spikes", "update_ratio", "grad_norm")),
+    ("update_ratio", ("unchanged_parameters", "loss_falls", "loss_spikes")),
+    ("loss_spikes", ("loss_falls",)),
+)  # fmt: skip
+_SYMPTOM = "loss_falls"  # its figures are told with the cause
+_ONCE = 1
+
+
+def consequences(facts: Facts) -> Iterator[Found]:
+    """Yield the mistakes of a training that other findings follow from."""
+    left = list(facts.rows)
+    for cause, follow in _FOLLOW:
+        rows = [row for row in left if (row.cause or row.rule) == cause]
+        if not rows:
+            continue
+        rows.sort(key=_telling)
+        explained = [row for row in left if row.rule in follow and row not in rows]
+        left = [row for row in left if row not in rows and row not in explained]
+        sentence = with_target(facts, rows[0])
+        symptom = next((row for row in explained if row.rule == _SYMPTOM), None)
+        if symptom is not None:
+            sentence += f"; {symptom.message}"
+        yield Found(cause, sentence, rows[0].target, (*rows, *explained))
+
+
+def _telling(row: CheckRow) -> tuple[str, int]:
+    """Return a sort key, the most telling row first: what made a value, then at which step."""
+    made = row.rule == "finite" and row.value in FIRST and bool(row.target or row.place)
+    return row.severity, 0 if made else 1 if row.rule == "finite_steps" else 2
+
+
+def without_zero_start(facts: Facts) -> Iterator[Found]:
+    """Yield zero weights that no step changes; at a later step others have passed the gradient."""
+    from_start = next(cause for cause in CAUSES if cause.__name__ == "zero_initialization")
+    training = facts.report.training
+    for found in from_start(facts):
+        if training is not None and len(training.sampled) > _ONCE:
+            advice = "initialize the weights with random numbers, or let the optimizer change them"
+            yield dataclasses.replace(found, advice=advice)
+        else:
+            yield found
+
+
+_CAUSES: tuple[Cause, ...] = (
+    consequences,
+    *(without_zero_start if cause.__name__ == "zero_initialization" else cause for cause in CAUSES),
+)
+
+
+def with_training_verdict(report: TrainingReport) -> TrainingReport:
+    """Return the report with its diagnoses, and the names of the rules that looked for problems.
+
+    Rows of checks count; rules that are judged for each training, or that diagnose, and have no row
+    there are judged. A diagnosis names its record if there are several.
+    """
+    named = {row.rule for row in all_checks(report)}
+    more = tuple(
+        CheckSpec(rule.name)
+        for rule in CATALOGUE.values()
+        if (rule.of_training or rule.diagnoses) and rule.name not in named
+    )
+    empty = tuple(dataclasses.replace(record, checks=()) for record in report.records)
+    judged = judge_training(dataclasses.replace(report, records=empty, checks=()), more)
+    rows = [*all_checks(report), *all_checks(judged)]
+    looked = {row.rule for row in rows if row.status in {"pass", "fail"}}
+    examined = tuple(name for name in CATALOGUE if name in looked)
+    if not examined:
+        return report
+    found: list[tuple[Found, Report | None]] = []
+    of_run = [row for row in (*report.checks, *judged.checks) if row.rule != UNUSED]
+    for record, again in zip(report.records, judged.records, strict=True):
+        mine = [row for row in of_run if _is_about(row, record, report)]
+        of_run = [row for row in of_run if row not in mine]
+        bare = [_bare(row, record) for row in (*mine, *record.checks, *again.checks)]
+        causes = _explained(reading(record, report), bare)
+        found += [(cause, record) for cause in causes]
+    found += [
+        (Found(row.cause or row.rule, row.message, row.target, (row,)), None)
+        for row in of_run
+        if row.status == "fail"
+    ]
+    found.sort(key=lambda pair: rank(pair[0]))
+    several = len(report.records) > 1
+    diagnoses = tuple(_diagnosis(cause, record, several=several) for cause, record in found)
+    return dataclasses.replace(report, diagnoses=diagnoses, examined=examined)
+
+
+def _explained(record: Report, rows: list[CheckRow]) -> list[Found]:
+    """Return the causes of a record's findings.
+
+    That a parameter without a gradient does not change, follows from why it has none.
+    """
+    lost = any(row.rule == GRADIENT and row.status == "fail" for row in rows)
+    follow = [
+        row
+        for row in rows
+        if lost and row.rule != GRADIENT and row.cause == GRADIENT and row.status == "fail"
+    ]
+    found = explain(record, [row for row in rows if row not in follow], _CAUSES)
+    for i, item in enumerate(found):
+        if follow and any(row.rule == GRADIENT for row in item.rows):
+            found[i] = dataclasses.replace(item, rows=(*item.rows, *follow))
+            break
+    return found
+
+
+def _is_about(row: CheckRow, record: Report, report: TrainingReport) -> bool:
+    """Return whether a row of the whole training is about a record."""
+    first, name = report.first_non_finite, record_name(record)
+    if row.rule == "finite" and first is not None:
+        return first.record == name
+    return row.target == name or without_record(name, row.target) != row.target
+
+
+def _bare(row: CheckRow, record: Report) -> CheckRow:
+    return dataclasses.replace(row, target=without_record(record_name(record), row.target))
+
+
+def _diagnosis(found: Found, record: Report | None, *, several: bool) -> Diagnosis:
+    diagnosis = diagnosis_of(found)
+    steps = [row.step for row in found.rows if row.step is not None]
+    name = None if record is None else record_name(record)
+    target, sentence = diagnosis.target, diagnosis.sentence
+    if name and several:
+        target, sentence = in_record(name, target), f"{name}: {sentence}"
+    return dataclasses.replace(
+        diagnosis,
+        target=target,
+        sentence=sentence,
+        record=name,
+        step=found.rows[0].step if found.rows[0].step is not None else min(steps, default=None),
+    )

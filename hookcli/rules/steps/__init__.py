@@ -1,0 +1,1 @@
+"""Rules over the steps of a training that `hookcli run` observed."""

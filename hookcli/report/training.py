@@ -67,8 +67,8 @@ class FirstNonFinite:
     it was made, as far as that could be found; `found_by` tells how: "replay" of the step, "graph"
     from the nodes of autograd between the outputs and the loss, "parameters" whose values were not
     finite before the step, or "gradients" of parameters that are not finite. The layer is "" if it
-    is the root. `phase` is the phase in which it was made. `inputs` are the operator's, each with its finite range. `reason` is a
-    sentence. `batch` is the file with the batch of the step.
+    is the root. `phase` is the phase in which it was made. `inputs` are the operator's, each with
+    its finite range. `reason` is a sentence. `batch` is the file with the batch of the step.
     """
 
     record: str

@@ -90,7 +90,7 @@ class ForwardCall:
 class Found:
     """Where the first value that is not finite was made; see `FirstNonFinite`.
 
-    `target` is the parameter that is named, if one is. `notes` are sentences about what limits it.
+    `call` is the index of the forward that made it. `notes` are sentences about what limits it.
     """
 
     phase: Literal["forward", "loss", "backward"] | None = None
@@ -102,6 +102,7 @@ class Found:
     found_by: FoundBy | None = None
     notes: tuple[str, ...] = ()
     leaves: tuple[Leaf, ...] = ()
+    call: int = 0
 
     def as_first(
         self, record: str, step: int, what: Literal["loss", "gradient"], batch: str | None

@@ -7,6 +7,7 @@ for a copy of the process.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -15,13 +16,13 @@ import torch
 from torch import nn
 
 from hookcli.hooks.context import Context
-from hookcli.models.batch import Batch
+from hookcli.models.batch import Batch, forward_signature
 from hookcli.models.converted.compiled import run_eagerly
 from hookcli.models.eager import EagerModel
 from hookcli.models.model import Call
 from hookcli.models.nested import argument_leaves, leaves
-from hookcli.operators.finite import counts_of
-from hookcli.rules.first_operator import explanation
+from hookcli.operators.finite import counts_of, described
+from hookcli.rules.first_operator import explanation, kind_of
 from hookcli.run.first_non_finite.birth import Birth
 from hookcli.run.first_non_finite.second_run import TensorNames, measurement_of
 from hookcli.run.first_non_finite.tracker import Tracker
@@ -30,6 +31,7 @@ from hookcli.run.neutrality.model_state import room_for_hooks
 from hookcli.run.probes.rerun import copied
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.non_finite.forward_call import ForwardCall, Found
+from hookcli.training.non_finite.plain_rows import facts_row
 
 _MADE_UP = "the gradients of the outputs were not kept: the replay used random ones"
 _CHANGED = "the batch was changed in place after the forward"
@@ -44,9 +46,10 @@ class Replay:
 
     def find(self, calls: Sequence[ForwardCall]) -> Found | None:
         """Return where the first value that is not finite was made; None if all were finite."""
-        for call in calls:
+        for number, call in enumerate(calls):
             found = _Once(self._root, call, self._loss_is_finite).find()
             if found is not None:
+                found.call = number
                 return found
         return None
 
@@ -183,6 +186,8 @@ class _Once:
         if row is None:
             return None
         value = row.value
+        if value["reason"] in {"input", "buffer", "parameter"}:
+            return self._given(value)
         return Found(
             value["phase"] if value["phase"] in {"forward", "backward"} else None,
             row.target if value["layer"] is None else value["layer"],
@@ -194,17 +199,55 @@ class _Once:
             tuple(self._notes),
         )
 
+    def _given(self, value: dict[str, Any]) -> Found:
+        """Return what is found if a value was not computed, but is in the batch or the model."""
+        kind, name = value["reason"], value["facts"]["name"]
+        if kind == "input":
+            tensors = {path: t for path, t, _ in argument_leaves(*self._arguments)}
+            where = f"the argument {self._argument(name)} of the batch"
+        else:
+            infos = self._model.buffers() if kind == "buffer" else self._model.parameters()
+            tensors = {info.name: info.tensor for info in infos}
+            where = f"the {kind} {name}"
+        tensor = tensors.get(name)
+        with disable_current_modes():
+            rows = () if tensor is None else (facts_row(described(name, tensor)),)
+        return Found(
+            "forward",
+            name.rpartition(".")[0] if kind != "input" else "",
+            inputs=rows,
+            reason=f"{where} contains {kind_of(value)}",
+            found_by="replay",
+            notes=tuple(self._notes),
+        )
+
+    @property
+    def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return self._batch.args, self._batch.kwargs
+
+    def _argument(self, path: str) -> str:
+        """Return the name of an argument of forward: x for [0]."""
+        position = re.match(r"\[(\d+)\]", path)
+        signature = forward_signature(self._model.root)
+        if position is None or signature is None:
+            return path.removeprefix(".")
+        names = list(signature.parameters)
+        number = int(position[1])
+        return (names[number] if number < len(names) else position[0]) + path[position.end() :]
+
 
 def _nothing(*_: torch.Tensor) -> None:
     return None
+
+
+_NAMES = ("phase", "layer", "operator", "place", "inputs", "reason", "found_by", "notes", "call")
 
 
 def encode(found: Found | None) -> bytes:
     """Return what was found as JSON."""
     if found is None:
         return b"null"
-    names = ("phase", "layer", "operator", "place", "inputs", "reason", "found_by", "notes")
-    return json.dumps({name: getattr(found, name) for name in names}).encode()
+    return json.dumps({name: getattr(found, name) for name in _NAMES}).encode()
 
 
 def decode(text: bytes) -> Found | None:

@@ -12,9 +12,10 @@ from torch import nn
 
 from hookcli.models import module_tree
 from hookcli.operators.finite import counts_of, described
-from hookcli.text import counted
+from hookcli.text import counted, join_names
 from hookcli.training.non_finite.forward_call import ForwardCall, Found
 from hookcli.training.non_finite.isolated import obstacle, run_isolated
+from hookcli.training.non_finite.loss_graph import LossGraph
 from hookcli.training.non_finite.plain_rows import facts_row
 
 PATIENCE = 60.0  # seconds for a replay, while training waits
@@ -27,7 +28,7 @@ def find(
     what: Literal["loss", "gradient"],
     loss: float | None,
     gradients: Mapping[str, str],
-    of_loss: Found | None = None,
+    of_loss: LossGraph | None = None,
     may_change: bool = False,
     patience: float = PATIENCE,
 ) -> Found:
@@ -35,25 +36,26 @@ def find(
 
     It is called before the optimizer's step, so that the weights are those of the forward. `calls`
     are the forwards since the previous step. `gradients` are the statuses of the parameters'
-    gradients by name. `of_loss` is what `operator_of_loss` found when backward began. The training
+    gradients by name. `of_loss` is the graph of the loss, if that was not finite. The training
     does not change, unless it `may_change` because it ends now: then a root that is not on the CPU
     is replayed in this process.
     """
     found = _parameter(root)
     if found is not None:
         return found
-    if of_loss is not None:
-        return of_loss
+    if of_loss is not None and of_loss.found is not None:
+        return of_loss.found
     finite = None if loss is None else math.isfinite(loss)
     why = _obstacle(root, calls)
     note = None if why is None else f"the step was not replayed: {why}"
     if why is None:
         result = run_isolated(
-            lambda: _replayed(root, calls, finite=finite, isolated=True), patience=patience
+            lambda: _replayed(root, calls, of_loss, finite=finite, isolated=True),
+            patience=patience,
         )
         note = "the replay of the step did not end" if result is None else None
     elif may_change and _may_run_here(root):
-        result = _replayed(root, calls, finite=finite, isolated=False)
+        result = _replayed(root, calls, of_loss, finite=finite, isolated=False)
     else:
         result = None
     if result is not None:
@@ -64,18 +66,23 @@ def find(
             return found
         note = None
     return _from_gradients(
-        root, calls, what, finite, gradients, note=note, replayed=result is not None
+        root, calls, what, finite, gradients, of_loss, note=note, replayed=result is not None
     )
 
 
 def _replayed(
-    root: nn.Module, calls: Sequence[ForwardCall], *, finite: bool | None, isolated: bool
+    root: nn.Module,
+    calls: Sequence[ForwardCall],
+    graph: LossGraph | None,
+    *,
+    finite: bool | None,
+    isolated: bool,
 ) -> bytes:
     from hookcli.training.non_finite.replay import Replay, encode, unshare
 
     if isolated:
         unshare(root)
-    return encode(Replay(root, loss_is_finite=finite).find(calls))
+    return encode(Replay(root, loss_is_finite=finite, graph=graph).find(calls))
 
 
 def _parameter(root: nn.Module) -> Found | None:
@@ -139,6 +146,7 @@ def _from_gradients(
     what: str,
     finite: bool | None,
     gradients: Mapping[str, str],
+    of_loss: LossGraph | None,
     *,
     note: str | None,
     replayed: bool,
@@ -147,11 +155,7 @@ def _from_gradients(
     place = next((call.backward_place for call in calls if call.backward_place), None)
     notes = () if note is None else (note,)
     if replayed and what == "loss":
-        reason = (
-            "the outputs of the model are finite, but the loss that the script computes from them "
-            "is not"
-        )
-        return Found("loss", place=place, reason=reason, found_by="replay")
+        return _of_script(of_loss, place)
     if replayed and finite is not None:
         reason = (
             "a replay of the step was finite: the gradient that the script's loss gives to the "
@@ -170,3 +174,16 @@ def _from_gradients(
     phase: Literal["backward"] | None = "backward" if finite else None
     layer = last.rpartition(".")[0]
     return Found(phase, layer, None, place, (), reason, "gradients", notes)
+
+
+def _of_script(graph: LossGraph | None, place: str | None) -> Found:
+    """Return what is known of a loss that is not finite although the outputs are."""
+    reason = "the outputs of the model are finite, but the loss that the script computes is not"
+    operators = () if graph is None else graph.operators
+    suspects = () if graph is None else graph.suspects
+    if operators:
+        reason += f"; its operators are {join_names(operators)}"
+    if len(suspects) == 1 and len(operators) > 1:
+        reason += f", of which {suspects[0]} is the likely one"
+    operator = suspects[0] if len(suspects) == 1 else None
+    return Found("loss", None, operator, place, (), reason, "graph" if operator else "replay")

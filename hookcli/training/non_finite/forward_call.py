@@ -60,14 +60,21 @@ class ForwardCall:
     first_node: int = field(init=False)  # the numbers of autograd's nodes: the first of the call,
     next_node: int | None = field(init=False, default=None)  # and the first after it
     versions: tuple[int, ...] = field(init=False)
+    made_by: dict[tuple[int, int], int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.first_node = next_sequence_nr()
         self.versions = self._versions()
 
-    def end(self) -> None:
-        """Note that the call has ended."""
+    def end(self, outputs: Sequence[torch.Tensor]) -> None:
+        """Note that the call has ended, and which nodes of autograd made the tensors it returned.
+
+        `made_by` has the number of a node, and which of its outputs it is.
+        """
         self.next_node = next_sequence_nr()
+        for i, tensor in enumerate(outputs):
+            if tensor.grad_fn is not None:
+                self.made_by[tensor.grad_fn._sequence_nr(), tensor.output_nr] = i
 
     def made(self, node: Any) -> bool:
         """Whether the call made a node of autograd."""

@@ -1,12 +1,14 @@
 """Finds the operator between the output of a root and the loss that made the loss not finite.
 
-Autograd's nodes save inputs or the result of their operators. They are read before backward frees
-them, and only if the loss is already known to be not finite.
+Autograd's nodes save inputs or the result of their operators. They are read if backward has not
+freed them. Otherwise the names and the structure of the nodes are kept, as plain data, and the
+operators run again in a replay, on its outputs, as far as they need nothing else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,6 +19,7 @@ from hookcli.operators.names import written
 from hookcli.operators.node_lines import node_name
 from hookcli.operators.reasons import Operation, why
 from hookcli.rules.first_operator import explanation
+from hookcli.torch_private import disable_current_modes
 from hookcli.training.non_finite.forward_call import ForwardCall, Found
 from hookcli.training.non_finite.plain_rows import facts_row
 
@@ -53,9 +56,11 @@ _AGAIN: dict[str, tuple[Any, tuple[str, ...]]] = {
         ("self", "target", "weight", "pos_weight", "reduction"),
     ),
 }  # fmt: skip
-# The operators of nodes that save their result.
-_RESULTS: dict[str, Any] = {
+# The operators of nodes that save their result, or that can run again without saved tensors.
+_FUNCTIONS: dict[str, Any] = {
+    **{name: func for name, (func, _) in _AGAIN.items()},
     "Exp": _aten.exp.default,
+    "Expm1": _aten.expm1.default,
     "Sqrt": _aten.sqrt.default,
     "Rsqrt": _aten.rsqrt.default,
     "Reciprocal": _aten.reciprocal.default,
@@ -63,29 +68,174 @@ _RESULTS: dict[str, Any] = {
     "Softmax": _aten._softmax.default,
     "Logsumexp": _aten.logsumexp.default,
     "LinalgVectorNorm": _aten.linalg_vector_norm.default,
-    "Pow": _aten.pow.Tensor_Tensor,
     "Prod": _aten.prod.default,
-    "Expm1": _aten.expm1.default,
     "Sinh": _aten.sinh.default,
+    "Neg": _aten.neg.default,
+    "Abs": _aten.abs.default,
+    "Sigmoid": _aten.sigmoid.default,
+    "Tanh": _aten.tanh.default,
+    "Relu": _aten.relu.default,
+    "Softplus": _aten.softplus.default,
+    "Clamp": _aten.clamp.default,
+    "Add": _aten.add.Tensor,
+    "Sub": _aten.sub.Tensor,
+    "Sum": _aten.sum.dim_IntList,
+    "Mean": _aten.mean.dim,
+    "BinaryCrossEntropy": _aten.binary_cross_entropy.default,
 }
+# What they need besides their inputs, by position.
+_ARGUMENTS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("Log", "Log2", "Log10", "Log1P", "Acos", "Asin", "Acosh", "Atanh", "Exp", "Expm1", "Sqrt",
+         "Rsqrt", "Reciprocal", "Sinh", "Neg", "Abs", "Sigmoid", "Tanh", "Relu", "Mul", "Div",
+         "Xlogy", "Mm", "Bmm"),
+        (),
+    ),
+    "LogSoftmax": ("dim",),
+    "Softmax": ("dim",),
+    "Logsumexp": ("dim", "keepdim"),
+    "Sum": ("dim", "keepdim"),
+    "Mean": ("dim", "keepdim"),
+    "Softplus": ("beta", "threshold"),
+    "Clamp": ("min", "max"),
+    "Pow": ("exponent",),
+    "Add": ("alpha",),
+    "Sub": ("alpha",),
+}  # fmt: skip
+_SUSPECTS = {
+    "Log", "Log2", "Log10", "Log1P", "Acos", "Asin", "Acosh", "Atanh", "Exp", "Expm1", "Sqrt",
+    "Rsqrt", "Reciprocal", "Div", "Pow", "Sinh", "Std", "Var", "NllLoss", "NllLoss2D", "Xlogy",
+}  # fmt: skip
 
 
-def operator_of_loss(node: Any, calls: Sequence[ForwardCall]) -> Found | None:
-    """Return the operator that made the loss not finite; None if no saved tensor shows it.
+@dataclass(slots=True)
+class LossNode:
+    """A node without its tensors. `inputs` are indices of nodes, outputs of a call, or unknown."""
 
-    `node` is the node of the loss, whose graph backward has not freed yet. The nodes that a call of
-    a root made are not read.
+    name: str
+    inputs: tuple[int | tuple[int, int] | None, ...]
+    saved: dict[str, Any]
+
+
+@dataclass(slots=True)
+class LossGraph:
+    """The nodes from the outputs of roots to a loss, each after those of its inputs.
+
+    `found` is the operator that made the loss not finite, if tensors that nodes saved show it.
     """
-    with torch.no_grad():
-        nodes = _after_root(node, calls)
+
+    nodes: list[LossNode]
+    place: str | None
+    found: Found | None = None
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The names of the operators, in the order in which they first ran."""
+        named = (_FUNCTIONS.get(node.name) for node in self.nodes)
+        return tuple(dict.fromkeys(written(func) for func in named if func is not None))
+
+    @property
+    def suspects(self) -> tuple[str, ...]:
+        """The operators that can return NaN or Inf for inputs of any size."""
+        names = dict.fromkeys(node.name for node in self.nodes if node.name in _SUSPECTS)
+        return tuple(written(_FUNCTIONS[name]) for name in names)
+
+
+def graph_of_loss(start: Any, calls: Sequence[ForwardCall]) -> LossGraph:
+    """Return the graph of a loss that is not finite; `start` is its node.
+
+    It references no tensor and no node. The nodes that a call of a root made are not in it.
+    """
+    place = next((c.backward_place for c in calls if c.backward_place), None)
+    with torch.no_grad(), disable_current_modes():
+        nodes = _after_root(start, calls)
         values = _values(nodes)
-        for current in nodes:
-            found = _judge(current, values)
-            if found is not None:
-                place = next((c.backward_place for c in calls if c.backward_place), None)
-                found.place = place
-                return found
+        numbers = {node: i for i, node in enumerate(nodes)}
+        graph = LossGraph([_plain(node, numbers, calls) for node in nodes], place)
+        for node in nodes:
+            graph.found = _judge(node, values)
+            if graph.found is not None:
+                graph.found.place = place
+                break
+    return graph
+
+
+def _plain(node: Any, numbers: dict[Any, int], calls: Sequence[ForwardCall]) -> LossNode:
+    inputs: list[int | tuple[int, int] | None] = []
+    for other, which in node.next_functions:
+        if other is None or other in numbers:
+            # A node with several outputs stands for its first.
+            inputs.append(None if other is None or which else numbers[other])
+            continue
+        key = (other._sequence_nr(), which)
+        made = ((i, call.made_by[key]) for i, call in enumerate(calls) if key in call.made_by)
+        inputs.append(next(made, None))
+    saved = {
+        name: _signed(value)
+        for name in ("dim", "keepdim", "exponent", "alpha", "beta", "threshold", "min", "max")
+        if not isinstance(value := _saved(node, name), torch.Tensor)
+    }
+    return LossNode(forward_name(node_name(node)), tuple(inputs), saved)
+
+
+def run_again(graph: LossGraph, outputs: Sequence[Sequence[torch.Tensor]]) -> Found | None:
+    """Return the operator that returns NaN or Inf for finite inputs, computed from these outputs.
+
+    `outputs` are the tensors that each call returned.
+    """
+    values: list[torch.Tensor | None] = []
+    for node in graph.nodes:
+        given = [_given(source, values, outputs) for source in node.inputs]
+        operation = _operation(node, given)
+        if operation is None:
+            values.append(None)
+            continue
+        counts = counts_of(operation.output)
+        if counts is not None and all(
+            counts_of(value) is None for value in given if value is not None
+        ):
+            known = dict(zip(("self", "other"), given, strict=False))
+            found = _found(operation.func, known, why(operation), counts)
+            found.place, found.found_by = graph.place, "replay"
+            return found
+        values.append(operation.output)
     return None
+
+
+def _given(
+    source: int | tuple[int, int] | None,
+    values: list[torch.Tensor | None],
+    outputs: Sequence[Sequence[torch.Tensor]],
+) -> torch.Tensor | None:
+    if isinstance(source, int):
+        return values[source]
+    if source is None or source[0] >= len(outputs) or source[1] >= len(outputs[source[0]]):
+        return None
+    return outputs[source[0]][source[1]]
+
+
+def _operation(node: LossNode, given: list[torch.Tensor | None]) -> Operation | None:
+    func = _FUNCTIONS.get(node.name)
+    names = _ARGUMENTS.get(node.name)
+    if func is None or names is None or any(value is None for value in given):
+        return None
+    saved = [
+        list(value) if isinstance(value := node.saved[name], tuple) else value for name in names
+    ]
+    if isinstance(saved[0] if saved else None, list):
+        saved[0] = [_signed(item) for item in saved[0]]
+    if node.name in {"LogSoftmax", "Softmax"}:
+        saved.append(False)
+    keywords = {}
+    if node.name in {"Add", "Sub"}:
+        keywords, saved = {"alpha": saved[0]}, []
+    args = (*given, *saved)
+    try:
+        with torch.no_grad():
+            out = func(*args, **keywords)
+    except (RuntimeError, TypeError, IndexError):
+        return None
+    return Operation(func, args, keywords, out)
 
 
 def _after_root(start: Any, calls: Sequence[ForwardCall]) -> list[Any]:
@@ -152,7 +302,7 @@ def _judge(node: Any, values: dict[Any, torch.Tensor]) -> Found | None:
         return None
     if operation is not None:
         return _found(operation.func, known, why(operation), counts)
-    func = _RESULTS.get(name)
+    func = _FUNCTIONS.get(name)
     if func is None:
         return Found("loss", operator=f"{name}", inputs=_rows(known), found_by="graph")
     reason = None

@@ -31,6 +31,7 @@ from hookcli.run.neutrality.model_state import room_for_hooks
 from hookcli.run.probes.rerun import copied
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.non_finite.forward_call import ForwardCall, Found
+from hookcli.training.non_finite.loss_graph import LossGraph, run_again
 from hookcli.training.non_finite.plain_rows import facts_row
 
 _MADE_UP = "the gradients of the outputs were not kept: the replay used random ones"
@@ -40,18 +41,29 @@ _CHANGED = "the batch was changed in place after the forward"
 class Replay:
     """Repeats calls of one root; `loss` is the value that training had, None if not known."""
 
-    def __init__(self, root: nn.Module, *, loss_is_finite: bool | None) -> None:
+    def __init__(
+        self, root: nn.Module, *, loss_is_finite: bool | None, graph: LossGraph | None = None
+    ) -> None:
         self._root = root
         self._loss_is_finite = loss_is_finite
+        self._graph = graph
 
     def find(self, calls: Sequence[ForwardCall]) -> Found | None:
         """Return where the first value that is not finite was made; None if all were finite."""
+        outputs: list[list[torch.Tensor]] = []
+        inner: Found | None = None
         for number, call in enumerate(calls):
-            found = _Once(self._root, call, self._loss_is_finite).find()
+            once = _Once(self._root, call, self._loss_is_finite)
+            found = once.find()
             if found is not None:
                 found.call = number
                 return found
-        return None
+            outputs.append(once.outputs)
+            inner = inner or once.inner
+        found = None
+        if self._graph is not None and self._loss_is_finite is False:
+            found = run_again(self._graph, outputs)
+        return found or inner
 
 
 class _Once:
@@ -66,6 +78,7 @@ class _Once:
         names = TensorNames(self._model, self._batch)
         self._tracker = Tracker(self._context, names.of)
         self._inner: Trigger | None = None  # the first value that is not finite inside the root
+        self.outputs: list[torch.Tensor] = []
         self._notes = [_CHANGED] if call.is_changed() else []
 
     def find(self) -> Found | None:
@@ -124,7 +137,8 @@ class _Once:
             return None
         births: list[Birth] = []
         masks: list[Birth] = []
-        for _, tensor, _ in leaves(output):
+        self.outputs = [tensor.detach() for _, tensor, _ in leaves(output)]
+        for tensor in self.outputs:
             counts = self._counts(tensor)
             if counts is not None:
                 worse = bool(counts["nans"] or counts["infs"])
@@ -133,9 +147,14 @@ class _Once:
             masks = []
         if births or masks:
             return self._found(Trigger("output", "", tuple(births or masks)))
-        if self._finite is False and self._inner is not None:
-            return self._found(self._inner)  # the loss may use a value that the root keeps
         return None
+
+    @property
+    def inner(self) -> Found | None:
+        """The first value inside the root that is not finite: the loss may use it as well."""
+        if self._finite is not False or self._inner is None:
+            return None
+        return self._found(self._inner)
 
     def _in_backward(self, output: Any) -> Found | None:
         """Return what made gradients of parameters not finite."""

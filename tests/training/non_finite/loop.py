@@ -10,7 +10,7 @@ import torch
 from hookcli.training.non_finite.find import find
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
-from hookcli.training.non_finite.loss_graph import operator_of_loss
+from hookcli.training.non_finite.loss_graph import graph_of_loss
 
 
 def statuses(model):
@@ -25,7 +25,7 @@ def statuses(model):
     }
 
 
-def train(model, batches, loss_of, *, lr=0.1, ask=True, keep=False, autocast=None):
+def train(model, batches, loss_of, *, lr=0.1, ask=True, keep=False, freed=False, autocast=None):
     """Train, and return what `find` returned at the first bad step, with its number."""
     optimizer = torch.optim.SGD(model.parameters(), lr=lr)
     keeper = GeneratorKeeper(model)
@@ -36,7 +36,7 @@ def train(model, batches, loss_of, *, lr=0.1, ask=True, keep=False, autocast=Non
             call = ForwardCall((x,), {}, keeper.keep(), Autocast.now()) if ask else None
             output = model(x)
             if ask:
-                call.end()
+                call.end([output] if isinstance(output, torch.Tensor) else output)
             if keep:
                 output.register_hook(
                     lambda grad, call=call: setattr(call, "output_gradients", [grad])
@@ -45,8 +45,12 @@ def train(model, batches, loss_of, *, lr=0.1, ask=True, keep=False, autocast=Non
         found = None
         if ask and not math.isfinite(loss.item()):
             call.backward_place = "train.py:7"
-            found = operator_of_loss(loss.grad_fn, [call])
+            if not freed:
+                found = graph_of_loss(loss.grad_fn, [call])
+        node = loss.grad_fn
         loss.backward()
+        if ask and freed and not math.isfinite(loss.item()):
+            found = graph_of_loss(node, [call])
         bad = "non_finite" in statuses(model).values()
         if ask and answer is None and (bad or not math.isfinite(loss.item())):
             answer = (

@@ -154,6 +154,41 @@ def test_a_fault_of_the_loss_is_named_from_the_graph(name):
     assert reason is None or shapes
 
 
+def zeros(x):
+    return x * 0
+
+
+PROBABILITIES = {
+    "log": (lambda out: -(out + out).log().mean(), "torch.log", "log_of_zero"),
+    "reciprocal": (lambda out: out.abs().sum(1).reciprocal().sum(), "torch.reciprocal", "by_zero"),
+    "div": (lambda out: (out.sum() / out.sum(1)).sum(), "torch.div", "zero_by_zero"),
+    "log of softmax": (
+        lambda out: (out.softmax(-1).sum(-1) - out.sigmoid().sum(-1).sum()).sqrt().sum(),
+        "torch.sqrt",
+        "root_of_negative",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROBABILITIES)
+def test_a_freed_graph_runs_again_on_the_outputs_of_the_replay(name):
+    loss_of, operator, reason = PROBABILITIES[name]
+    net = nn.Sequential(Net(torch.relu), faults.Part(zeros))
+    found = asked_at(net, batch(), loss_of, freed=True)
+    assert (found.phase, found.layer, found.found_by) == ("loss", None, "replay")
+    assert (found.operator, found.place) == (operator, "train.py:7")
+    assert says(found.reason, reason)
+    assert all(row["finite"] for row in found.inputs)
+
+
+def test_a_freed_graph_with_unknown_values_names_the_likely_operator():
+    """The 2.0 of the script is not kept by autograd, so that the log cannot be repeated."""
+    loss_of = lambda out: (out * 0 - 2.0).log().sum()  # noqa: E731
+    found = asked_at(Net(torch.relu), batch(), loss_of, freed=True)
+    assert (found.phase, found.operator, found.inputs) == ("loss", "torch.log", ())
+    assert "of which torch.log is the likely one" in found.reason
+
+
 def test_a_loss_that_no_saved_tensor_explains_is_said_to_be_the_scripts():
     found = asked_at(Net(torch.relu), batch(), lambda out: out.sum() + math.inf)
     assert (found.phase, found.layer, found.place) == ("loss", None, "train.py:7")

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import torch
 
-from hookcli.report.training.training import FirstNonFinite
+from hookcli.report.training import FirstNonFinite
 from hookcli.report.values import Leaf
 from hookcli.torch_private import next_sequence_nr
 from hookcli.training.non_finite.generators import Generators

@@ -17,6 +17,7 @@ from torch import nn
 
 from hookcli.models import places
 from hookcli.models.batch import forward_signature
+from hookcli.spec.training import ScriptSpec
 from hookcli.training.non_finite.forward_call import ForwardCall
 
 _ATOMS = (bool, int, float, complex, str, type(None))
@@ -44,12 +45,11 @@ class _NotPlain(Exception):  # noqa: N818  # it never leaves this module
     """A batch contains a value that opening a file cannot restore safely."""
 
 
-def save_step(root: nn.Module, call: ForwardCall, *, batch: str, model: str | None) -> SavedStep:
+def save_step(root: nn.Module, call: ForwardCall, *, batch: str, script: ScriptSpec) -> SavedStep:
     """Write the batch of a call and the state dict of the root; see `SavedStep`.
 
     `batch` is the path of the file to write; the weights get its name with ".weights" before the
-    suffix. `model` is the path of the script as typed, or its module after -m; None if it is not
-    known.
+    suffix. `script` is the script that runs.
 
     Raises
     ------
@@ -67,8 +67,9 @@ def save_step(root: nn.Module, call: ForwardCall, *, batch: str, model: str | No
         if isinstance(value, torch.Tensor)
     }
     torch.save(state, weights)
-    command, missing = _command(root, str(path), str(weights), model)
-    return SavedStep(str(path), str(weights), command, missing)
+    shown = places.show(str(path)), places.show(str(weights))
+    command, missing = _command(root, *shown, script)
+    return SavedStep(*shown, command, missing)
 
 
 def _arguments(root: nn.Module, call: ForwardCall) -> Any:
@@ -122,10 +123,10 @@ def _copy(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _command(
-    root: nn.Module, batch: str, weights: str, model: str | None
+    root: nn.Module, batch: str, weights: str, script: ScriptSpec
 ) -> tuple[str, tuple[str, ...]]:
     """Return the command, and the constructor's arguments that are not known."""
-    source = _source(root, model)
+    source = _source(root, script.name)
     words = ["hookcli", "grads", source, "-i", batch, "--weights", weights]
     values, missing = ({}, ()) if _is_object(source, root) else constructor_arguments(root)
     for name, value in values.items():
@@ -140,11 +141,10 @@ def _command(
     return shlex.join(words), missing
 
 
-def _source(root: nn.Module, model: str | None) -> str:
+def _source(root: nn.Module, script: str) -> str:
     """Return the class of a root as MODEL names it; its variable if the class is torch's own."""
     kind = type(root)
     main = vars(sys.modules["__main__"])
-    script = model or "SCRIPT.py"
     if kind.__module__.partition(".")[0] == "torch" or "<locals>" in kind.__qualname__:
         name = next((key for key, value in list(main.items()) if value is root), "NAME")
         return f"{script}:{name}"

@@ -40,6 +40,7 @@ from hookcli.training.norms import local
 from hookcli.training.roots import LooseParameters, is_compiled, name_of, parameter_ids, unwrap
 
 _RECENT = 8  # forwards whose batches are kept until the step, if gradients are accumulated
+_MOST_BYTES = 1 << 24  # of the batches of several forwards
 _OUTPUTS = 64  # tensors of an output that tell when backward begins
 _PARAMETERS = 16  # those that tell it, if the outputs are not seen
 
@@ -138,7 +139,7 @@ class RootWatch:
         self.forwards += 1
         if self._generators is None:
             self._generators = GeneratorKeeper(self.root)
-        self.recent.append(ForwardCall(args, kwargs, self._generators.keep(), Autocast.now()))
+        self._keep(ForwardCall(args, kwargs, self._generators.keep(), Autocast.now()))
         replaced = None
         if step is not None and self._sees_calls and not self.is_observed:
             replaced = self._observe(step, args, kwargs)
@@ -149,6 +150,14 @@ class RootWatch:
                 name for name, layer in self._layers_with_modes if not layer.training
             )
         return replaced
+
+    def _keep(self, call: ForwardCall) -> None:
+        """Keep a forward until the step, and earlier ones if their batches are small."""
+        recent = self.recent
+        recent.append(call)
+        if len(recent) > 1 and sum(one.size() for one in recent) > _MOST_BYTES:
+            recent.clear()
+            recent.append(call)
 
     def watch_backward(self, output: Any) -> None:
         """Be called when a backward pass reaches an output."""

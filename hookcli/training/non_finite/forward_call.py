@@ -88,6 +88,20 @@ class ForwardCall:
             if type(value) is torch.Tensor and not value.is_inference()
         )
 
+    def size(self) -> int:
+        """Return the bytes of the tensors of the batch, and of those in its containers."""
+        total = 0
+        todo: list[Any] = [*self.args, *self.kwargs.values()]
+        while todo:
+            value = todo.pop()
+            if isinstance(value, torch.Tensor):
+                total += value.nbytes
+            elif type(value) in {list, tuple}:
+                todo += value
+            elif type(value) is dict:
+                todo += value.values()
+        return total
+
     def is_changed(self) -> bool:
         """Whether a tensor of the batch was written to since the call began."""
         return self.versions != self._versions()

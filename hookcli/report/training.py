@@ -64,10 +64,11 @@ class FirstNonFinite:
     """The first value of a training that is not finite.
 
     `what` is what was seen first: "loss" or "gradient". `layer`, `operator` and `place` name where
-    it was made, as far as that could be found; `found_by` tells how: "replay" in a copy of the
-    process, or "gradients" from the parameters whose gradients are not finite. `phase` is the phase
-    in which it was made. `inputs` are the operator's, each with its finite range. `reason` is a
-    sentence. `batch` is the file with the batch of the step.
+    it was made, as far as that could be found; `found_by` tells how: "replay" of the step, "graph"
+    from the nodes of autograd between the outputs and the loss, "parameters" whose values were not
+    finite before the step, or "gradients" of parameters that are not finite. The layer is "" if it
+    is the root. `phase` is the phase in which it was made. `inputs` are the operator's, each with
+    its finite range. `reason` is a sentence. `batch` is the file with the batch of the step.
     """
 
     record: str
@@ -79,7 +80,7 @@ class FirstNonFinite:
     place: str | None
     inputs: tuple[dict[str, Any], ...]
     reason: str | None
-    found_by: Literal["replay", "gradients"] | None
+    found_by: Literal["replay", "graph", "parameters", "gradients"] | None
     batch: str | None = absent()  # it is a field()
     leaves: tuple[Leaf, ...] = ()
 

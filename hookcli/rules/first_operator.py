@@ -27,12 +27,17 @@ def sentence(value: Value, steps: int) -> str:
     backward = "the backward of " if value["node"] else ""
     place = f" at {value['place']}" if value["place"] else ""
     text = f"{kind_of(value)} first appears in {backward}{_layer(value)}{place}{step}: "
-    text += _why(value)
+    return text + explanation(value, inputs=True)
+
+
+def explanation(value: Value, *, inputs: bool) -> str:
+    """Return why the operator returned it, and what became of it; with its `inputs` if asked."""
+    text = _why(value)
     if value["from"] is not None:
         given = value["from"]
         line = f" at {given['place']}" if given["place"] and given["written"] else ""
         text += f"; the {kind_of(given)} comes from {_operator(given)}{line}"
-    elif not value["node"] and value["reason"] not in _GIVEN:
+    elif inputs and not value["node"] and value["reason"] not in _GIVEN:
         text += _inputs(value)
     then = value["becomes_nan"]
     if then is not None:

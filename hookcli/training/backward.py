@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ import torch
 
 from hookcli.models import places
 from hookcli.torch_private import disable_current_modes
+from hookcli.training.non_finite.loss_graph import LossGraph
 
 _CODES = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
 
@@ -23,7 +25,8 @@ class BackwardPass:
     `start` is the tensor that it started from, if there is one; it is released when the step ends.
     `loss` is its value if it has one element, `scale` the factor of a GradScaler in it. `place` is
     the line of the script that called backward. `roots` are the ids of the roots that the pass
-    reached; `held` are those of them whose parameters had gradients before.
+    reached; `held` are those of them whose parameters had gradients before. `graph` is that of a
+    loss that is not finite.
     """
 
     task: int
@@ -33,6 +36,12 @@ class BackwardPass:
     scale: float | None = None
     roots: set[int] = field(default_factory=set)
     held: set[int] = field(default_factory=set)
+    graph: LossGraph | None = None
+
+    def is_bad(self) -> bool:
+        """Whether the loss is known to be not finite; one on a GPU is not read."""
+        loss = self.loss
+        return loss is not None and loss.device.type == "cpu" and not math.isfinite(float(loss))
 
 
 def running_backward(task: int) -> BackwardPass:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import random
 import sys
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -34,26 +34,15 @@ from hookcli.run.observe.inventory import note_buffers, take_inventory
 from hookcli.spec.plan import unjudged
 from hookcli.spec.request import Spec
 from hookcli.torch_private import disable_current_modes
+from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
+from hookcli.training.non_finite.generators import GeneratorKeeper
 from hookcli.training.norms import local
 from hookcli.training.roots import LooseParameters, is_compiled, name_of, parameter_ids, unwrap
 
+_RECENT = 8  # forwards whose batches are kept until the step, if gradients are accumulated
+_MOST_BYTES = 1 << 24  # of the batches of several forwards
 _OUTPUTS = 64  # tensors of an output that tell when backward begins
 _PARAMETERS = 16  # those that tell it, if the outputs are not seen
-
-
-@dataclass(slots=True)
-class ForwardCall:
-    """A forward of a root with gradients: its batch, and the random generators before it.
-
-    It is kept until the optimizer steps. `numpy_state` and `python_state` are None if nothing can
-    have used them.
-    """
-
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    torch_state: torch.Tensor | None
-    python_state: Any = None
-    numpy_state: Any = None
 
 
 class RootWatch:
@@ -95,7 +84,8 @@ class RootWatch:
         self._started = time.perf_counter()
         self.calls = self.evaluations = self.graphless = 0
         self.forwards = 0  # with gradients, since the last step
-        self.call: ForwardCall | None = None
+        self.recent: deque[ForwardCall] = deque(maxlen=_RECENT)  # since the last step
+        self._generators: GeneratorKeeper | None = None
         self.eval_modules: set[str] = set()
         self.is_bound = False  # whether an optimizer trains it
         self.names_in_call: dict[int, str] = {}  # of the parameters during a call
@@ -149,7 +139,9 @@ class RootWatch:
             self.names_in_call = self.names()  # torch.func.functional_call replaces parameters
         step = self._forward_begins(self)
         self.forwards += 1
-        self.call = ForwardCall(args, kwargs, *_generators(self.root))
+        if self._generators is None:
+            self._generators = GeneratorKeeper(self.root)
+        self._keep(ForwardCall(args, kwargs, self._generators.keep(), Autocast.now()))
         replaced = None
         if step is not None and self._sees_calls and not self.is_observed:
             replaced = self._observe(step, args, kwargs)
@@ -170,10 +162,21 @@ class RootWatch:
                 self.eval_modules.add(name)
                 self.eval_steps.add(step)
 
+    def _keep(self, call: ForwardCall) -> None:
+        """Keep a forward until the step, and earlier ones if their batches are small."""
+        recent = self.recent
+        recent.append(call)
+        if len(recent) > 1 and sum(one.size() for one in recent) > _MOST_BYTES:
+            recent.clear()
+            recent.append(call)
+
     def watch_backward(self, output: Any) -> None:
         """Be called when a backward pass reaches an output."""
         begins = self._guarded(_Begins(self))
-        for _, tensor, _ in leaves(output)[:_OUTPUTS]:
+        outputs = [tensor for _, tensor, _ in leaves(output)[:_OUTPUTS]]
+        if self.recent:
+            self.recent[-1].end(outputs)
+        for tensor in outputs:
             if tensor.requires_grad and tensor.grad_fn is not None:
                 tensor.register_hook(begins)  # type: ignore[no-untyped-call]
 
@@ -246,7 +249,7 @@ class RootWatch:
     def ended_step(self) -> None:
         """Forget what belongs to the step that ended."""
         self.forwards = 0
-        self.call = None
+        self.recent.clear()
 
     def close(self) -> None:
         """Remove all hooks."""
@@ -298,13 +301,3 @@ class _Begins:
         watch = self._watch()
         if watch is not None:
             watch.backward_reached()
-
-
-def _generators(root: nn.Module) -> tuple[torch.Tensor | None, Any, Any]:
-    """Return the states of the generators, which a second forward must begin with."""
-    numpy = sys.modules.get("numpy.random")
-    return (
-        torch.get_rng_state(),
-        random.getstate() if root.training else None,
-        None if numpy is None or not root.training else numpy.get_state(),
-    )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
 import os
 import sys
 import threading
@@ -44,8 +43,10 @@ from hookcli.script.ending import EndOfRun
 from hookcli.spec.training import RunJob
 from hookcli.torch_private import current_graph_task_id, execution_engine
 from hookcli.training.backward import BackwardPass, Scaler, running_backward
+from hookcli.training.bad_step import first_non_finite
 from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
+from hookcli.training.non_finite.loss_graph import graph_of_loss
 from hookcli.training.records import Record, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, unwrap
@@ -93,7 +94,6 @@ class Watch:
         self._merging: tuple[int, list[Record]] | None = None  # in this backward pass
         self._merged: dict[int, Record] = {}  # of optimizers that step inside backward, by root
         self._stepping: list[int] = []  # of each running step, the number of passes before it
-        self._bad_record: Record | None = None
         self._first_bad: FirstNonFinite | None = None
         self._detached: str | None = None
         self._sink: Sink | None = None
@@ -358,16 +358,20 @@ class Watch:
         task = current_graph_task_id()
         if task != self._last_task:
             self._last_task = task
-            self._begin_backward(task)
+            self._begin_backward(task, root)
         current = self._pending[-1]
         if id(root) not in current.roots:
             current.roots.add(id(root))
             if root.is_observed and root.holds_gradients(self._held_ids()):
                 current.held.add(id(root))
 
-    def _begin_backward(self, task: int) -> None:
+    def _begin_backward(self, task: int, root: RootWatch) -> None:
         found = running_backward(task)
+        for call in root.recent:
+            call.backward_place = call.backward_place or found.place
         if found.start is not None:
+            if self._first_bad is None and found.start.grad_fn is not None and found.is_bad():
+                found.graph = graph_of_loss(found.start.grad_fn, root.recent)
             found.scale = self._scale = self._scaler.of(found.start)
             found.start = None  # it would keep the graph
         self._pending.append(found)
@@ -424,7 +428,6 @@ class Watch:
         if most is not None and any(record.steps.total >= most for record in records):
             raise EndOfRun("max_steps")
         self._stepping.append(len(self._pending))
-        passes = self._pending or self._recent
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         norm = norm_now(parameters)
         rate = learning_rate(optimizer)
@@ -434,7 +437,7 @@ class Watch:
                 record.hold(optimizer)
                 record.root.follow(optimizer)
                 record.root.optimizing(now=True)
-            own = [one for one in passes if id(record.root) in one.roots] or passes
+            own = self._passes(record)
             step = record.begin(
                 own, forwards=record.root.forwards, norm=norm, lr=rate, sampled=sampled
             )
@@ -496,22 +499,21 @@ class Watch:
         """Note the first value that is not finite, before the parameters are updated."""
         if self._first_bad is not None:
             return
-        finite = step.loss is None or math.isfinite(step.loss)
-        self._first_bad = FirstNonFinite(
-            record=record.name,
-            step=step.step,
-            what="gradient" if finite else "loss",
-            phase=None,
-            layer=None,
-            operator=None,
-            place=None,
-            inputs=(),
-            reason=None,
-            found_by=None,
-        )
-        self._bad_record = record
-        if self._job.training.stop_on is not None:
+        stop = self._job.training.stop_on
+        guard = self._guard
+        guard.open = stop is None  # a replay in this process calls the hooks
+        try:
+            self._first_bad, notes = first_non_finite(record, step, self._passes(record), self._job)
+        finally:
+            guard.open = True
+        self._notes += notes
+        if stop is not None:
             self._ending = EndOfRun("stopped")
+
+    def _passes(self, record: Record) -> list[BackwardPass]:
+        """Return the backward passes of the step that runs now."""
+        passes = self._pending or self._recent
+        return [one for one in passes if id(record.root) in one.roots] or passes
 
     def _merge(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Count all optimizers that step inside of one backward pass as one step."""

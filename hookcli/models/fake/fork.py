@@ -29,14 +29,14 @@ def in_fork(work: Callable[[], bytes], *, patience: float) -> bytes | None:
         _work_and_exit(work, write)
     os.close(write)
     try:
-        return _receive(read, time.monotonic() + patience)
+        return receive(read, time.monotonic() + patience)
     finally:
         os.close(read)
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
 
 
-def _receive(fd: int, deadline: float) -> bytes | None:
+def receive(fd: int, deadline: float) -> bytes | None:
     """Read until the other side closes; return the bytes if they begin with the mark of success."""
     parts: list[bytes] = []
     while (left := deadline - time.monotonic()) > 0:

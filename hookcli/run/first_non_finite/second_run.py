@@ -72,7 +72,7 @@ class SecondRun:
         batch = copied(self._batch)
         if self._spec.run.device != "cpu":
             batch = map_batch(batch, lambda t: t.to(self._spec.run.device))
-        tracker = Tracker(engine.context, _Names(model, batch).of)
+        tracker = Tracker(engine.context, TensorNames(model, batch).of)
         triggers = Triggers(tracker, engine.context)
         recording = Recording()
         options = RunOptions(lambda *_: None, recording, loss=self._loss, observers=(triggers,))
@@ -83,7 +83,7 @@ class SecondRun:
             return _unknown(f"a second run raised {recording.failure.type}")
         if triggers.first is None:
             return _unknown("a second run of the step was finite: the model is not deterministic")
-        return _row(triggers.first) or _unknown("the operator is not known")
+        return measurement_of(triggers.first) or _unknown("the operator is not known")
 
 
 def _remove_gradients(model: Model) -> None:
@@ -91,8 +91,8 @@ def _remove_gradients(model: Model) -> None:
         info.tensor.grad = None
 
 
-class _Names:
-    """The names of tensors that exist before a run."""
+class TensorNames:
+    """The names of tensors that exist before a run: of a model and its batch."""
 
     def __init__(self, model: Model, batch: Batch) -> None:
         self._names: dict[int, tuple[str, str]] = {}
@@ -140,8 +140,8 @@ def _unknown(why: str) -> Measurement:
     return Measurement(OPERATOR, "", None, {"why": why}, None)
 
 
-def _row(trigger: Trigger) -> Measurement | None:
-    """Return the measurement of the birth that led to the value."""
+def measurement_of(trigger: Trigger) -> Measurement | None:
+    """Return the measurement of the birth that led to the value; None if it is not known."""
     found = first_of(trigger.births)
     if found is None:
         return None

@@ -1,0 +1,75 @@
+"""What the report says of the first step of a training that is not finite."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+
+from hookcli.operators.finite import counts_of
+from hookcli.report.training import FirstNonFinite
+from hookcli.spec.training import RunJob
+from hookcli.text import join_names
+from hookcli.training.backward import BackwardPass
+from hookcli.training.non_finite.find import find
+from hookcli.training.non_finite.forward_call import ForwardCall
+from hookcli.training.non_finite.save_step import save_step
+from hookcli.training.records import Record
+from hookcli.training.root_watch import RootWatch
+from hookcli.training.steps import Step
+
+
+def first_non_finite(
+    record: Record, step: Step, passes: Sequence[BackwardPass], job: RunJob
+) -> tuple[FirstNonFinite, list[str]]:
+    """Return the row of the report and its notes; save the batch if the script ends here.
+
+    It is called before the optimizer's step, while the weights are those of the forward.
+    """
+    ends = job.training.stop_on is not None
+    loss = None if step.loss is None else float(step.loss)
+    what: Literal["loss", "gradient"] = "gradient"
+    if loss is not None and not math.isfinite(loss):
+        what = "loss"
+    root, calls = record.root, tuple(record.root.recent)
+    statuses = {info.name: _status(info.tensor.grad) for info in root.model.parameters()}
+    found = find(
+        root.root,
+        calls,
+        what=what,
+        loss=loss,
+        gradients=statuses,
+        of_loss=next((one.graph for one in passes if one.graph is not None), None),
+        may_change=ends,
+    )
+    batch, notes = None, list(found.notes)
+    if ends and calls:
+        batch, saved = _save(root, calls[found.call], job)
+        notes += saved
+    return found.as_first(record.name, step.step, what, batch), notes
+
+
+def _status(gradient: torch.Tensor | None) -> str:
+    if gradient is None:
+        return "none"
+    return "ok" if counts_of(gradient) is None else "non_finite"
+
+
+def _save(root: RootWatch, call: ForwardCall, job: RunJob) -> tuple[str | None, list[str]]:
+    """Write the batch and the weights; return the path as typed by a user, and notes."""
+    if job.batch is None:
+        return None, []
+    try:
+        saved = save_step(root.root, call, batch=job.batch, script=job.script)
+    except OSError as error:
+        return None, [f"the batch of the step was not saved: {error.strerror or error}"]
+    if saved.batch is None:
+        return None, [f"the batch of the step was not saved: {saved.why}"]
+    notes = [f"run `{saved.command}` to repeat the step"]
+    if saved.missing:
+        notes.append(
+            f"set the arguments of the constructor in that command: {join_names(saved.missing)}"
+        )
+    return saved.batch, notes

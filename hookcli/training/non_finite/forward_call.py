@@ -1,0 +1,145 @@
+"""What is kept of a forward of a root until the optimizer's step, and what is found in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import torch
+
+from hookcli.report.training import FirstNonFinite
+from hookcli.report.values import Leaf
+from hookcli.torch_private import next_sequence_nr
+from hookcli.training.non_finite.generators import Generators
+
+FoundBy: TypeAlias = Literal["replay", "graph", "parameters", "gradients"]
+
+
+@dataclass(slots=True)
+class Autocast:
+    """The autocast contexts that were active: pairs of a device type and a dtype."""
+
+    active: tuple[tuple[str, torch.dtype], ...] = ()
+
+    @classmethod
+    def now(cls, *devices: str) -> Autocast:
+        """Return those of the CPU and of other types of devices."""
+        return cls(
+            tuple(
+                (device, torch.get_autocast_dtype(device))
+                for device in ("cpu", *devices)
+                if torch.is_autocast_enabled(device)
+            )
+        )
+
+    @contextmanager
+    def again(self) -> Iterator[None]:
+        """Enter the same contexts."""
+        with ExitStack() as stack:
+            for device, dtype in self.active:
+                stack.enter_context(torch.autocast(device, dtype))
+            yield
+
+
+@dataclass(slots=True)
+class ForwardCall:
+    """One call of a root with gradients enabled. It references the batch, and copies nothing.
+
+    `output_gradients` are those of the output's floating-point tensors, in the order of the
+    output, if they were kept. `backward_place` is the line of the script that called backward.
+    """
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    generators: Generators
+    autocast: Autocast = field(default_factory=Autocast)
+    output_gradients: Sequence[torch.Tensor | None] | None = None
+    backward_place: str | None = None
+    first_node: int = field(init=False)  # the numbers of autograd's nodes: the first of the call,
+    next_node: int | None = field(init=False, default=None)  # and the first after it
+    versions: tuple[int, ...] = field(init=False)
+    made_by: dict[tuple[int, int], int] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.first_node = next_sequence_nr()
+        self.versions = self._versions()
+
+    def end(self, outputs: Sequence[torch.Tensor]) -> None:
+        """Note that the call has ended, and which nodes of autograd made the tensors it returned.
+
+        `made_by` has the number of a node, and which of its outputs it is.
+        """
+        self.next_node = next_sequence_nr()
+        for i, tensor in enumerate(outputs):
+            if tensor.grad_fn is not None:
+                self.made_by[tensor.grad_fn._sequence_nr(), tensor.output_nr] = i
+
+    def made(self, node: Any) -> bool:
+        """Whether the call made a node of autograd."""
+        number: int = node._sequence_nr()
+        return self.first_node <= number and (self.next_node is None or number < self.next_node)
+
+    def _versions(self) -> tuple[int, ...]:
+        return tuple(
+            value._version
+            for value in (*self.args, *self.kwargs.values())
+            if type(value) is torch.Tensor and not value.is_inference()
+        )
+
+    def size(self) -> int:
+        """Return the bytes of the tensors of the batch, and of those in its containers."""
+        total = 0
+        todo: list[Any] = [*self.args, *self.kwargs.values()]
+        while todo:
+            value = todo.pop()
+            if isinstance(value, torch.Tensor):
+                total += value.nbytes
+            elif type(value) in {list, tuple}:
+                todo += value
+            elif type(value) is dict:
+                todo += value.values()
+        return total
+
+    def is_changed(self) -> bool:
+        """Whether a tensor of the batch was written to since the call began."""
+        return self.versions != self._versions()
+
+
+@dataclass(slots=True)
+class Found:
+    """Where the first value that is not finite was made; see `FirstNonFinite`.
+
+    `call` is the index of the forward that made it. `notes` are sentences about what limits it.
+    """
+
+    phase: Literal["forward", "loss", "backward"] | None = None
+    layer: str | None = None
+    operator: str | None = None
+    place: str | None = None
+    inputs: tuple[dict[str, Any], ...] = ()
+    reason: str | None = None
+    found_by: FoundBy | None = None
+    notes: tuple[str, ...] = ()
+    leaves: tuple[Leaf, ...] = ()
+    call: int = 0
+
+    def as_first(
+        self, record: str, step: int, what: Literal["loss", "gradient"], batch: str | None
+    ) -> FirstNonFinite:
+        """Return the row of the report."""
+        return FirstNonFinite(
+            record=record,
+            step=step,
+            what=what,
+            phase=self.phase,
+            layer=self.layer,
+            operator=self.operator,
+            place=self.place,
+            inputs=self.inputs,
+            reason=self.reason,
+            found_by=self.found_by,
+            batch=batch,
+            leaves=self.leaves,
+        )

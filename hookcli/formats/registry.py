@@ -26,6 +26,7 @@ _ROWS = (
             "check": "check.table:render",
         },
         diff_renderer="diff.table:render",
+        run_diff_renderer="rundiff.table:render",
         notes=(
             "as wide as the terminal or as the variable COLUMNS; 120 columns in a pipe",
             _VIEW,
@@ -52,6 +53,7 @@ _ROWS = (
         example="hookcli check model.py -f table -f json=report.json",
         renderer="report_json:render",
         diff_renderer="report_json:render_diff",
+        run_diff_renderer="report_json:render_run_diff",
         notes=(
             "the whole report, regardless of --only and the like",
             "strict JSON: NaN and infinities are the strings nan, inf and -inf",
@@ -71,6 +73,7 @@ _ROWS = (
             "check": "check.markdown:render",
         },
         diff_renderer="diff.markdown:render",
+        run_diff_renderer="rundiff.markdown:render",
         notes=("names are escaped, so that none becomes a mention, a link or HTML", _VIEW),
     ),
     Format(

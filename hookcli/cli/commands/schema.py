@@ -31,10 +31,17 @@ def _diff() -> dict[str, Any]:
     return diff_schema()
 
 
+def _run_diff() -> dict[str, Any]:
+    from hookcli.comparison.schema import run_diff_schema
+
+    return run_diff_schema()
+
+
 _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "config": _config,
     "report": _report,
     "diff": _diff,
+    "rundiff": _run_diff,
 }
 
 

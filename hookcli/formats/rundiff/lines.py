@@ -19,7 +19,7 @@ def _side(side: TrainingSide, steps: list[int | None]) -> str:
     script = side.script
     command = shlex.join([*(["-m"] if script.is_module else []), script.name, *script.arguments])
     records = [
-        f"{escape(name)} {counted(count, 'step')}"
+        f"{counted(count, 'step')} of {escape(name)}"
         for name, count in zip(side.records, steps, strict=True)
         if count is not None
     ]

@@ -76,7 +76,7 @@ def test_a_difference_within_the_limit_is_not_one_and_is_told_as_where_it_began(
 def test_a_given_tolerance_replaces_the_default_by_name():
     pair = record(LOSSES, norms()), record(losses(at1=1.505), norms(head={2: 0.501}))
     assert compared(*pair).verdict == "same"
-    assert compared(*pair, **{"loss": 1e-3}).first.figure.kind == "loss"
+    assert compared(*pair, loss=1e-3).first.figure.kind == "loss"
     assert compared(*pair, **{"head.*": 1e-3}).first.figure.name == "head.weight"
     assert compared(*pair, **{"*": 0.0}).first.figure.step == 1
 

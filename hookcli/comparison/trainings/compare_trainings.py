@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from hookcli.comparison.diff import RowStatus, Status
 from hookcli.comparison.tolerance import Tolerances
 from hookcli.comparison.trainings.observed import Observed, observe
-from hookcli.comparison.trainings.parting import parting
+from hookcli.comparison.trainings.parting import SideNames, parting
 from hookcli.comparison.trainings.record_pairs import RecordPair, pair_records
 from hookcli.comparison.trainings.run_settings import settings_of
 from hookcli.comparison.trainings.step_pairs import StepPairs
@@ -17,7 +17,6 @@ from hookcli.comparison.trainings.training_diff import (
     GradientDiff,
     Parting,
     RecordDiff,
-    SettingDiff,
     StepDiff,
     TrainingDiff,
     TrainingSide,
@@ -31,20 +30,24 @@ _GRADIENTS = ("gradient", "output_gradient", "event")
 
 
 def compare_trainings(
-    a: TrainingReport, b: TrainingReport, tolerances: Tolerances | None = None
+    a: TrainingReport,
+    b: TrainingReport,
+    tolerances: Tolerances | None = None,
+    names: SideNames | None = None,
 ) -> TrainingDiff:
     """Return the differences of two trainings, with records, steps and parameters in A's order.
 
     Records are matched by name or types, steps by number. Only steps and figures that both contain
-    are compared; other steps do not make the trainings different.
+    are compared; other steps do not make the trainings different. `names` are those of the two in
+    sentences.
     """
-    limits = tolerances or Tolerances()
+    limits, sides = tolerances or Tolerances(), names or SideNames()
     pairs = pair_records(a.records, b.records)
     compared = [_record(pair, limits) for pair in pairs]
     rows = tuple(row for row, _ in compared)
-    first = _first(compared)
+    first = _first(compared, sides)
     settings = tuple(settings_of(a, b, pairs))
-    reasons = tuple(_reasons(a, b, rows, settings))
+    reasons = tuple(_reasons(a, b, rows, sides))
     return TrainingDiff(
         schema=RUN_DIFF,
         verdict="different" if reasons else "same",
@@ -54,7 +57,7 @@ def compare_trainings(
         settings=settings,
         first=first,
         records=rows,
-        warnings=tuple(_warnings(a, b, rows)),
+        warnings=tuple(_warnings(a, b, rows, sides)),
     )
 
 
@@ -212,7 +215,7 @@ def _parameter(ours: ParameterRow, theirs: ParameterRow, figures: list[FigureDif
     )
 
 
-def _first(compared: list[tuple[RecordDiff, StepPairs | None]]) -> Parting | None:
+def _first(compared: list[tuple[RecordDiff, StepPairs | None]], names: SideNames) -> Parting | None:
     """Return where the trainings part: the record with the earliest step, A's order in a tie."""
     apart = [
         (row.first.step, i, row, steps)
@@ -223,14 +226,14 @@ def _first(compared: list[tuple[RecordDiff, StepPairs | None]]) -> Parting | Non
         return None
     _, _, row, steps = min(apart, key=lambda item: item[:2])
     several = sum(row.a is not None for row, _ in compared) > 1
-    return parting(row, steps, several=several)
+    return parting(row, steps, names, several=several)
 
 
 def _reasons(
     a: TrainingReport,
     b: TrainingReport,
     records: tuple[RecordDiff, ...],
-    settings: tuple[SettingDiff, ...],
+    names: SideNames,
 ) -> Iterator[str]:
     """Yield why the trainings are not the same, the most important first."""
     several = len(records) > 1
@@ -241,7 +244,7 @@ def _reasons(
             yield f"{apart:,} of {counted(row.compared, 'step')}{of}"
     for row in records:
         if row.status in {"only_a", "only_b"}:
-            side = "A" if row.status == "only_a" else "B"
+            side = names.a if row.status == "only_a" else names.b
             yield f"record {row.a or row.b} only in {side}"
     for row in records:
         shapes = [p for p in row.parameters if p.status in {"only_a", "only_b"} or _reshaped(p)]
@@ -249,7 +252,7 @@ def _reasons(
             yield f"{counted(len(shapes), 'parameter')} without a counterpart of the same shape"
     failed = [report.script.ended == "exception" for report in (a, b)]
     if failed[0] != failed[1]:
-        yield f"{'A' if failed[0] else 'B'} ended by an exception"
+        yield f"{names.a if failed[0] else names.b} ended by an exception"
 
 
 def _reshaped(row: GradientDiff) -> bool:
@@ -258,7 +261,7 @@ def _reshaped(row: GradientDiff) -> bool:
 
 
 def _warnings(
-    a: TrainingReport, b: TrainingReport, records: tuple[RecordDiff, ...]
+    a: TrainingReport, b: TrainingReport, records: tuple[RecordDiff, ...], names: SideNames
 ) -> Iterator[str]:
     if not a.records and not b.records:
         yield "neither run has a record of a training: there is nothing to compare"
@@ -269,13 +272,11 @@ def _warnings(
             yield f"{row.a}: the two runs have no step in common"
         elif None not in row.steps and row.steps[0] != row.steps[1]:
             first, second = row.steps
-            yield (
-                f"{row.a} has {counted(first or 0, 'step')} in A and {second or 0:,} in B: "
-                "only steps of both are compared"
-            )
+            counts = f"{counted(first or 0, 'step')} in {names.a} and {second or 0:,} in {names.b}"
+            yield f"{row.a} has {counts}: only steps of both are compared"
         if row.compared and not row.sampled:
             yield f"{row.a}: no step is sampled in both runs, so layers are not compared"
         if row.matched in {"root", "rest"}:
-            yield f"record {row.a} of A is compared with {row.b} of B"
-    for side, report in (("A", a), ("B", b)):
+            yield f"record {row.a} of {names.a} is compared with {row.b} of {names.b}"
+    for side, report in ((names.a, a), (names.b, b)):
         yield from (f"{side}: {warning}" for warning in report.warnings)

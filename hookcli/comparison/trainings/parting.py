@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from hookcli.comparison.trainings.figure_limits import EXACT
 from hookcli.comparison.trainings.step_pairs import StepPairs
 from hookcli.comparison.trainings.training_diff import FigureDiff, Parting, RecordDiff, Value
 from hookcli.report.report import LayerRow
@@ -28,10 +31,20 @@ _NAMED = {
     "gradient": "the gradient of {}",
     "update_ratio": "the update of {}",
 }
-_LEAD = 0.1  # of the limit: a difference that was larger one step before has grown to the limit
+_DIGITS = (4, 6, 9, 17)
+_TINY = 1e-5  # a difference that a loss in float32 may not show
+_NEAR = 0.1  # of the limit: differences that were larger before have grown to the limit
 
 
-def parting(row: RecordDiff, steps: StepPairs, *, several: bool) -> Parting:
+@dataclass(frozen=True, slots=True)
+class SideNames:
+    """What sentences call the two trainings."""
+
+    a: str = "A"
+    b: str = "B"
+
+
+def parting(row: RecordDiff, steps: StepPairs, names: SideNames, *, several: bool) -> Parting:
     """Return the first difference of a record. `several`: the sentence names the record.
 
     Raises
@@ -45,7 +58,7 @@ def parting(row: RecordDiff, steps: StepPairs, *, several: bool) -> Parting:
     whose = f" of {row.a}" if several else ""
     sentence = (
         f"the trainings part at step {figure.step:,}{whose}: {subject(figure)} differs first "
-        f"({how_much(figure)})"
+        f"({how_much(figure, names)})"
     )
     sentence += _followed(row, figure)
     return Parting(
@@ -66,21 +79,23 @@ def subject(figure: FigureDiff) -> str:
     return _NAMED.get(figure.kind, "{}").format(figure.name or "the model")
 
 
-def how_much(figure: FigureDiff) -> str:
+def how_much(figure: FigureDiff, names: SideNames) -> str:
     """Return both values and the difference: "0.41 in A and 0.57 in B, 39 % > 1 %"."""
-    text = f"{value(figure.a)} in A and {value(figure.b)} in B"
+    digits = next((d for d in _DIGITS if value(figure.a, d) != value(figure.b, d)), _DIGITS[-1])
+    a, b = value(figure.a, digits), value(figure.b, digits)
+    text = f"{a} in {names.a} and {b} in {names.b}"
     relative, limit = figure.relative, figure.limit
-    if isinstance(relative, float) and limit:
+    if isinstance(relative, float) and limit is not None and limit > EXACT:
         text += f", {percent(relative)} > {percent(limit)}"
     return text
 
 
-def value(item: Value) -> str:
-    """Return a value in a sentence, with the digits that tell figures apart."""
+def value(item: Value, digits: int = _DIGITS[0]) -> str:
+    """Return a value in a sentence."""
     if isinstance(item, bool):
         return "yes" if item else "no"
     if isinstance(item, float):
-        return f"{item:.4g}"
+        return f"{item:.{digits}g}"
     return "unknown" if item is None else str(item)
 
 
@@ -121,37 +136,49 @@ def _when(follow: FigureDiff, figure: FigureDiff) -> str:
 
 
 def _meaning(row: RecordDiff, figure: FigureDiff, steps: StepPairs) -> str | None:
-    before = row.first_inexact
-    if before is not None and before.step < figure.step and before is not figure:
-        largest = row.largest_before
-        size = "" if largest is None else f" of at most {percent(largest)}"
-        small = f"smaller differences{size} begin at step {before.step:,} with {subject(before)}"
-        limit = figure.limit
-        if isinstance(figure.relative, float) and limit and isinstance(largest, float):
-            grown = largest > _LEAD * limit and figure.relative < limit / _LEAD
-            return f"{small}, and grow from step to step" if grown else small
-        return small
-    if figure.phase == "weights":
+    """Return what follows from the figures that are equal, and from the first that is not."""
+    start = row.first_inexact or figure
+    cause = _cause(start, row, steps)
+    if start is figure:
+        return cause
+    size = "" if row.largest_before is None else f" of at most {percent(row.largest_before)}"
+    begin = f"smaller differences{size} begin at step {start.step:,} with {subject(start)}"
+    grown = "" if start.step == figure.step or not _has_grown(row, figure) else ", and grow slowly"
+    return f"{begin}{grown}" + ("" if cause is None else f"; {cause}")
+
+
+def _has_grown(row: RecordDiff, figure: FigureDiff) -> bool:
+    """Return whether the differences came near the limit before one was over it."""
+    largest, limit, relative = row.largest_before, figure.limit, figure.relative
+    if not limit or not isinstance(largest, float) or not isinstance(relative, float):
+        return False
+    return largest > _NEAR * limit and relative < limit / _NEAR
+
+
+def _cause(start: FigureDiff, row: RecordDiff, steps: StepPairs) -> str | None:
+    """Return what can make a figure differ if all figures before it are equal."""
+    if start.phase == "weights":
         return (
             "the models start with different weights: the seed, the initialization or a loaded "
             "file differs"
-            if figure.step == 0
+            if start.step == 0
             else "the weights changed differently after the step before: the optimizer or code "
             "that writes weights differs"
         )
-    if figure.phase in {"forward", "loss"}:
-        return f"all figures before are equal: {_cause_of_loss(steps, figure.step)} differ"
-    if figure.kind == "lr":
+    if start.phase in {"forward", "loss"}:
+        return f"all figures before are equal: {_causes_of_loss(steps, start.step)} differ"
+    if start.kind == "lr":
         return "the learning rate or its schedule differs"
-    seen = next(step for step in row.rows if step.step == figure.step)
-    if figure.phase == "backward" and None not in seen.loss:
+    seen = next(step for step in row.rows if step.step == start.step)
+    tiny = isinstance(start.relative, float) and start.relative < _TINY
+    if start.phase == "backward" and None not in seen.loss and not tiny:
         return "the loss is equal: the difference arises in backward, or between it and the step"
-    if figure.phase == "optimizer" and None not in seen.grad_norm:
+    if start.phase == "optimizer" and None not in seen.grad_norm:
         return "the gradients are equal: the optimizer or its options differ"
     return None
 
 
-def _cause_of_loss(steps: StepPairs, step: int) -> str:
+def _causes_of_loss(steps: StepPairs, step: int) -> str:
     """Return what can make a forward differ, if nothing before it does."""
     rows = steps.a.steps[step], steps.b.steps[step]
     if all(row.weight_norm is not None for row in rows):
@@ -164,8 +191,8 @@ def _advice(row: RecordDiff, figure: FigureDiff) -> str | None:
     """Return how to see the layer, if the step was not observed in detail."""
     if figure.step in row.sampled or figure.phase == "optimizer":
         return None
-    first = max(figure.step - 1, 0)
-    return f"run both scripts with `hookcli run --steps {first}-{figure.step}` to see the layer"
+    steps = f"{figure.step - 1}-{figure.step}" if figure.step else "0"
+    return f"run both scripts with `hookcli run --steps {steps}` to see the layer"
 
 
 def summary_of(row: RecordDiff) -> str:

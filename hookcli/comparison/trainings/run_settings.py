@@ -30,7 +30,7 @@ def settings_of(
         if ours is None or theirs is None:
             continue
         yield from _differing(ours.record, _of_record(ours), _of_record(theirs))
-        layers = _layers(pair.a, pair.b)
+        layers = dict.fromkeys(_layers(pair.a, pair.b))  # a layer may have several calls
         for name, first, second in itertools.islice(layers, _MOST):
             yield SettingDiff(name, ours.record, first, second)
 

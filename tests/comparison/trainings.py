@@ -15,8 +15,8 @@ from hookcli.report.report import (
     RunInfo,
     Totals,
 )
-from hookcli.report.training.steps import OptimizerInfo, StepRow, TrainingInfo
-from hookcli.report.training.training import (
+from hookcli.report.steps import OptimizerInfo, StepRow, TrainingInfo
+from hookcli.report.training import (
     TRAINING_SCHEMA,
     ScriptInfo,
     Tracking,

@@ -198,7 +198,7 @@ def _of_reports(
     from hookcli.comparison.compare import Settings, compare
     from hookcli.comparison.trainings.compare_trainings import compare_trainings
     from hookcli.report.files import read_any_report
-    from hookcli.report.training.training import TrainingReport
+    from hookcli.report.training import TrainingReport
 
     for side in sides:
         if not side.is_report or side.settings:

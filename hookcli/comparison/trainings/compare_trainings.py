@@ -22,7 +22,7 @@ from hookcli.comparison.trainings.training_diff import (
     TrainingSide,
 )
 from hookcli.report.report import ParameterRow
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.training import TrainingReport
 from hookcli.report.values import Number
 from hookcli.text import counted
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.path_ends.end_rows import backward_order
 from hookcli.report.report import LayerRow, ParameterRow, Report
-from hookcli.report.training.steps import StepRow, TrainingInfo
+from hookcli.report.steps import StepRow, TrainingInfo
 from hookcli.report.values import Leaf, Number
 
 EventKey: TypeAlias = tuple[str, str, str, str, int]  # phase, kind, target, path, occurrence

@@ -10,8 +10,8 @@ from hookcli.comparison.matching import alignment, paired_calls
 from hookcli.comparison.trainings.record_pairs import RecordPair
 from hookcli.comparison.trainings.training_diff import SettingDiff
 from hookcli.report.report import Report
-from hookcli.report.training.steps import TrainingInfo
-from hookcli.report.training.training import TrainingReport
+from hookcli.report.steps import TrainingInfo
+from hookcli.report.training import TrainingReport
 from hookcli.report.values import Shape
 from hookcli.text import counted, join_names
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from hookcli.comparison.diff import RowStatus, Status
 from hookcli.report.report import Environment
-from hookcli.report.training.training import ScriptInfo, Tracking
+from hookcli.report.training import ScriptInfo, Tracking
 from hookcli.report.values import Number, Shape
 
 RUN_DIFF: Literal["hookcli.rundiff/1"] = "hookcli.rundiff/1"

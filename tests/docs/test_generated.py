@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hookcli.cli.commands import COMMANDS
-from hookcli.comparison.schema import diff_schema
+from hookcli.comparison.schema import diff_schema, run_diff_schema
 from hookcli.report.schema import json_schema
 from tests.docs.generated import check_page, check_parts
 from tests.docs.markdown import DOCS
@@ -33,6 +33,11 @@ def test_the_page_of_the_report():
 
 def test_the_page_of_the_diff():
     check_page(REFERENCE / "json-diff.md", json_page("The diff", "diff", diff_schema()))
+
+
+def test_the_page_of_the_diff_of_trainings():
+    page = json_page("The diff of two trainings", "rundiff", run_diff_schema())
+    check_page(REFERENCE / "json-rundiff.md", page)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -84,6 +84,7 @@ def test_importing_the_files_beside_the_folders_loads_no_torch():
         (["schema", "config"], 0),
         (["schema", "report"], 0),
         (["schema", "diff"], 0),
+        (["schema", "rundiff"], 0),
         (["diff", "--help"], 0),
         (["check", "--help"], 0),
         (["check"], 2),

@@ -1,4 +1,4 @@
-"""The JSON Schema of a diff. Imports pydantic."""
+"""The JSON Schemas of diffs. Imports pydantic."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from hookcli.comparison.diff import SCHEMA, Diff
+from hookcli.comparison.trainings.training_diff import RUN_DIFF, TrainingDiff
 from hookcli.report.schema import closed
 
 
 def diff_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) that every diff satisfies."""
     return closed(TypeAdapter(Diff).json_schema(mode="serialization"), SCHEMA, "hookcli diff")
+
+
+def run_diff_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of every comparison of two trainings."""
+    made = TypeAdapter(TrainingDiff).json_schema(mode="serialization")
+    return closed(made, RUN_DIFF, "hookcli diff of two trainings")

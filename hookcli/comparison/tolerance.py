@@ -35,10 +35,15 @@ class Tolerances:
 
     def limit(self, name: str | None, dtype: str | None, inexact: int) -> float:
         """Return the limit for a tensor of a call or parameter, after `inexact` unequal calls."""
+        given = self.given_for(name)
+        return RTOL.get(dtype or "", 0.0) * math.sqrt(1 + inexact) if given is None else given
+
+    def given_for(self, name: str | None) -> float | None:
+        """Return the user's limit for a name; None if no glob matches."""
         for glob, rtol in reversed(self.given):
             if fnmatch.fnmatchcase(name or "", glob):
                 return rtol
-        return RTOL.get(dtype or "", 0.0) * math.sqrt(1 + inexact)
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hookcli.comparison.diff import Diff
+    from hookcli.comparison.trainings.training_diff import TrainingDiff
     from hookcli.formats.view import View
     from hookcli.report.report import Report
     from hookcli.report.training import TrainingReport
@@ -32,6 +33,7 @@ class Format:
     by_command: Mapping[str, str] = field(default_factory=dict)
     diff_renderer: str | None = None  # None: diffs do not support the format
     training_renderer: str | None = None  # None: reports of scripts do not support the format
+    run_diff_renderer: str | None = None  # of a diff of two trainings
     notes: tuple[str, ...] = ()
     needs_timings: bool = False  # which require a run with real tensors
     has_step_summary: bool = False  # a check is also appended to the summary of the CI step
@@ -101,6 +103,16 @@ class Format:
             raise LookupError(f"the format {self.name} has no files of a training")
         contents: dict[str, bytes] = _function(self.training_renderer)(report, view)
         return contents
+    def render_run_diff(self, diff: TrainingDiff, view: View) -> str:
+        """Return the comparison of two trainings as text.
+
+        Raises
+        ------
+        LookupError : diffs do not support the format.
+        """
+        if self.run_diff_renderer is None:
+            raise LookupError(f"a diff does not support the format {self.name}")
+        return str(_function(self.run_diff_renderer)(diff, view))
 
     def load(self, command: str) -> None:
         """Import the renderer of a command's reports, which takes time."""

@@ -27,6 +27,7 @@ _ROWS = (
         },
         diff_renderer="diff.table:render",
         training_renderer="run.table:render",
+        run_diff_renderer="rundiff.table:render",
         notes=(
             "as wide as the terminal or as the variable COLUMNS; 120 columns in a pipe",
             _VIEW,
@@ -55,6 +56,7 @@ _ROWS = (
         renderer="report_json:render",
         diff_renderer="report_json:render_diff",
         training_renderer="report_json:render_training",
+        run_diff_renderer="report_json:render_run_diff",
         notes=(
             "the whole report, regardless of --only and the like",
             "strict JSON: NaN and infinities are the strings nan, inf and -inf",
@@ -76,6 +78,7 @@ _ROWS = (
         },
         diff_renderer="diff.markdown:render",
         training_renderer="run.markdown:render",
+        run_diff_renderer="rundiff.markdown:render",
         notes=("names are escaped, so that none becomes a mention, a link or HTML", _VIEW),
     ),
     Format(

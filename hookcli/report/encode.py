@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from hookcli.report.steps import TrainingInfo
 
 if TYPE_CHECKING:
     from hookcli.comparison.diff import Diff
+    from hookcli.comparison.trainings.training_diff import TrainingDiff
     from hookcli.report.training import TrainingReport
 
 
@@ -52,7 +53,12 @@ _NESTED: dict[type, Sequence[str]] = {
 }
 
 
-def _lines(document: Any, order: Sequence[str], margin: str = "") -> Iterator[str]:
+def _lines(
+    document: Any,
+    order: Sequence[str],
+    margin: str = "",
+    nested: Mapping[type, Sequence[str]] = _NESTED,
+) -> Iterator[str]:
     """Yield the lines of a document between its braces: a line for each key, or for each row."""
     top = _shallow(document)
     keys = [key for key in order if key in top]
@@ -64,24 +70,24 @@ def _lines(document: Any, order: Sequence[str], margin: str = "") -> Iterator[st
             yield f"{start}["
             last = len(value) - 1
             for i, row in enumerate(value):
-                yield from _item(row, "" if i == last else ",", f"{margin}    ")
+                yield from _item(row, "" if i == last else ",", f"{margin}    ", nested)
             yield f"{margin}  ]{end}"
-        elif type(value) in _NESTED:
+        elif type(value) in nested:
             yield f"{start}{{"
-            yield from _lines(value, _NESTED[type(value)], f"{margin}  ")
+            yield from _lines(value, nested[type(value)], f"{margin}  ", nested)
             yield f"{margin}  }}{end}"
         else:
             yield f"{start}{_dumps(value)}{end}"
 
 
-def _item(row: Any, end: str, margin: str) -> Iterator[str]:
+def _item(row: Any, end: str, margin: str, nested: Mapping[type, Sequence[str]]) -> Iterator[str]:
     """Yield the line of a row, or the lines of a document in a list."""
-    order = _NESTED.get(type(row))
+    order = nested.get(type(row))
     if order is None:
         yield f"{margin}{_dumps(row)}{end}"
         return
     yield f"{margin}{{"
-    yield from _lines(row, order, margin)
+    yield from _lines(row, order, margin, nested)
     yield f"{margin}}}{end}"
 
 
@@ -107,6 +113,16 @@ def training_to_json(report: TrainingReport) -> str:
     A record is written as `to_json` writes it, indented; each step has a line.
     """
     return "\n".join(["{", *_lines(report, [field.name for field in fields(report)]), "}", ""])
+
+
+def run_diff_to_json(diff: TrainingDiff) -> str:
+    """Return the comparison of two trainings as strict JSON that ends in a newline.
+
+    Each step and each parameter of a record has a line.
+    """
+    order = [field.name for field in fields(diff)]
+    nested = {type(row): [field.name for field in fields(row)] for row in diff.records}
+    return "\n".join(["{", *_lines(diff, order, nested=nested), "}", ""])
 
 
 # A lone surrogate in JSON with ASCII escapes, whose backslash is not escaped.

@@ -1,4 +1,4 @@
-"""`hookcli diff`: two models compared, with the same batch and weights."""
+"""`hookcli diff`: two models compared, with the same batch and weights, or two trainings."""
 
 from __future__ import annotations
 
@@ -34,12 +34,14 @@ from hookcli.cli.output import (
 )
 from hookcli.console import Console
 from hookcli.errors import HookcliError, RequestError, Status
+from hookcli.formats.format import Format
 from hookcli.formats.registry import DIFF_FORMATS
 from hookcli.spec.request import Command
 
 if TYPE_CHECKING:
     from hookcli.comparison.diff import Diff
     from hookcli.comparison.tolerance import Tolerances
+    from hookcli.comparison.trainings.training_diff import TrainingDiff
     from hookcli.formats.view import View
 
 
@@ -149,6 +151,7 @@ def diff(
 def _run(flags: _Flags, console: Console) -> int:
     tolerances = parse_tolerances(flags.compare.tolerance)
     sides = (parse_side(flags.sides.a), parse_side(flags.sides.b))
+    result: Diff | TrainingDiff
     if any(side.is_report for side in sides):
         result, targets, view = _of_reports(sides, tolerances, flags, console)
     else:
@@ -190,10 +193,12 @@ def _of_reports(
     tolerances: Tolerances,
     flags: _Flags,
     console: Console,
-) -> tuple[Diff, tuple[Target, ...], View]:
-    """Compare two saved reports. No model runs."""
+) -> tuple[Diff | TrainingDiff, tuple[Target, ...], View]:
+    """Compare two saved reports, or two of training scripts. No model and no script runs."""
     from hookcli.comparison.compare import Settings, compare
-    from hookcli.report.files import read_report
+    from hookcli.comparison.trainings.compare_trainings import compare_trainings
+    from hookcli.report.files import read_any_report
+    from hookcli.report.training import TrainingReport
 
     for side in sides:
         if not side.is_report or side.settings:
@@ -210,7 +215,16 @@ def _of_reports(
         )
     targets = _targets(flags.output, tuple(side.source for side in sides))
     view = view_of("inspect", flags.view, console)
-    a, b = (read_report(side.source) for side in sides)
+    a, b = (read_any_report(side.source) for side in sides)
+    if isinstance(a, TrainingReport) and isinstance(b, TrainingReport):
+        return compare_trainings(a, b, tolerances), targets, view
+    if isinstance(a, TrainingReport) or isinstance(b, TrainingReport):
+        training = sides[0] if isinstance(a, TrainingReport) else sides[1]
+        raise RequestError(
+            "the report of a training script can only be compared with another one",
+            place=training.source,
+            hint="give two files that `hookcli run -f json=FILE` wrote",
+        )
     for name, report, side in (("A", a, sides[0]), ("B", b, sides[1])):
         if report.error is not None:
             raise RequestError(
@@ -299,11 +313,21 @@ def _targets(flags: OutputFlags, read: tuple[str, ...]) -> tuple[Target, ...]:
     return targets
 
 
-def deliver_diff(result: Diff, targets: tuple[Target, ...], view: View, console: Console) -> None:
+def deliver_diff(
+    result: Diff | TrainingDiff, targets: tuple[Target, ...], view: View, console: Console
+) -> None:
     """Render each format and write it: files first, stdout last."""
     rendered = [
-        (target, DIFF_FORMATS[target.format].render_diff(result, view_for(target, view, console)))
+        (target, _rendered(DIFF_FORMATS[target.format], result, view_for(target, view, console)))
         for target in targets
     ]
     write_files(rendered)
     print_texts(rendered, console)
+
+
+def _rendered(row: Format, result: Diff | TrainingDiff, view: View) -> str:
+    from hookcli.comparison.diff import Diff
+
+    if isinstance(result, Diff):
+        return row.render_diff(result, view)
+    return row.render_run_diff(result, view)

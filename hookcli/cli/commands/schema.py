@@ -35,6 +35,10 @@ def _training() -> dict[str, Any]:
     from hookcli.report.schema import training_schema
 
     return training_schema()
+def _run_diff() -> dict[str, Any]:
+    from hookcli.comparison.schema import run_diff_schema
+
+    return run_diff_schema()
 
 
 _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
@@ -42,6 +46,7 @@ _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "report": _report,
     "diff": _diff,
     "run": _training,
+    "rundiff": _run_diff,
 }
 
 

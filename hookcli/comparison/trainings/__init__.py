@@ -1,0 +1,1 @@
+"""Compare two trainings: hookcli.rundiff/1."""

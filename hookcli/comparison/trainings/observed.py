@@ -1,0 +1,152 @@
+"""The figures of a record by step, and the order in which backward computes them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from hookcli.report.events import EventRow, Streamed
+from hookcli.report.path_ends.end_rows import backward_order
+from hookcli.report.report import LayerRow, ParameterRow, Report
+from hookcli.report.steps import StepRow, TrainingInfo
+from hookcli.report.values import Leaf, Number
+
+EventKey: TypeAlias = tuple[str, str, str, str, int]  # phase, kind, target, path, occurrence
+Rank: TypeAlias = tuple[int, int, int]  # in the order of backward
+_PARTS = {"output": 0, "input": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A record, indexed by step.
+
+    `notes` are the figures of parameters in sampled steps, by step and name; `ratios` their update
+    ratios. `layers` are those of the step `layers_step`.
+    """
+
+    report: Report
+    info: TrainingInfo
+    steps: dict[int, StepRow]
+    parameters: dict[str, ParameterRow]
+    notes: dict[int, dict[str, Mapping[str, Any]]]
+    ratios: dict[int, dict[str, Number]]
+    events: dict[int, list[EventRow]]
+    layers_step: int | None
+
+    @property
+    def record(self) -> str:
+        """The name of the record."""
+        return self.info.record
+
+
+def observe(report: Report) -> Observed:
+    """Index a record.
+
+    Raises
+    ------
+    ValueError : the report is not a record of a training.
+    """
+    info = report.training
+    if info is None:
+        raise ValueError("the report is not a record of a training")
+    notes: dict[int, dict[str, Mapping[str, Any]]] = {}
+    for parameter in report.parameters:
+        for note in _notes(parameter, info):
+            notes.setdefault(note["step"], {})[parameter.name] = note
+    ratios: dict[int, dict[str, Number]] = {}
+    for update in info.updates:
+        for step, ratio in zip(info.sampled, update.ratios, strict=False):
+            if ratio is not None:
+                ratios.setdefault(step, {})[update.name] = ratio
+    events: dict[int, list[EventRow]] = {}
+    if not isinstance(report.events, Streamed):
+        for event in report.events:
+            events.setdefault(event.step, []).append(event)
+    return Observed(
+        report=report,
+        info=info,
+        steps={row.step: row for row in info.steps},
+        parameters={row.name: row for row in report.parameters},
+        notes=notes,
+        ratios=ratios,
+        events=events,
+        layers_step=min(info.sampled, default=None) if report.layers else None,
+    )
+
+
+def _notes(parameter: ParameterRow, info: TrainingInfo) -> tuple[Mapping[str, Any], ...]:
+    """Return the figures of a parameter by step; with one sampled step, they are in its row."""
+    if parameter.steps or len(info.sampled) != 1 or parameter.status is None:
+        return tuple(note for note in parameter.steps if isinstance(note.get("step"), int))
+    return ({"step": info.sampled[0], "grad": parameter.grad, "status": parameter.status},)
+
+
+def norm_of(stats: object) -> Number | None:
+    """Return the norm among statistics; None if it is not known."""
+    norm: Number | None = stats.get("norm") if isinstance(stats, Mapping) else None
+    return norm
+
+
+def gradient_of(note: Mapping[str, Any]) -> Number | str | None:
+    """Return the norm of a gradient, or "none" or "frozen" if the parameter has none."""
+    status = note.get("status")
+    return status if status in {"none", "frozen"} else norm_of(note.get("grad"))
+
+
+def weight_of(note: Mapping[str, Any]) -> Number | None:
+    """Return the norm of a parameter before the step, if it was measured."""
+    return norm_of(note.get("weight"))
+
+
+def event_values(events: list[EventRow]) -> Iterator[tuple[EventKey, EventRow, Leaf]]:
+    """Yield each tensor of the events of a step, with a key that is unique in the step."""
+    seen: Counter[tuple[str, str, str, str]] = Counter()
+    for event in events:
+        for leaf in event.values:
+            key = (event.phase, event.kind, event.target, leaf.path)
+            yield (*key, seen[key]), event, leaf
+            seen[key] += 1
+
+
+class BackwardRanks:
+    """Ranks figures in the order in which backward computes them, the nearest to the loss first."""
+
+    def __init__(self, report: Report) -> None:
+        self._orders: dict[str, int] = {}
+        for row in report.layers:
+            if not row.recomputed and row.name is not None:
+                for name in (row.name, *row.aliases):
+                    self._orders[name] = row.order
+        self._parameters: dict[str, Rank] = {}
+        self._calls: dict[str, LayerRow] = {}
+        for i, (parameter, call) in enumerate(backward_order(report)):
+            self._parameters[parameter.name] = (1 if call is None else -call.order, 1, i)
+            if call is not None:
+                self._calls[parameter.name] = call
+
+    def parameter(self, name: str) -> Rank:
+        """Return the rank of a parameter's gradient."""
+        return self._parameters.get(name, (1, 1, 0))
+
+    def layer(self, name: str) -> Rank:
+        """Return the rank of the gradient of a layer's output: before those of its parameters."""
+        return -self._order(name), 0, 0
+
+    def target(self, target: str, seq: int) -> Rank:
+        """Return the rank of an event in backward, by the target of its hook."""
+        name, _, part = target.rpartition(":")
+        if target in self._parameters:
+            order, _, index = self._parameters[target]
+            return order, 1, index
+        return -self._order(name or target), _PARTS.get(part.partition("[")[0], 1), seq
+
+    def call(self, parameter: str) -> LayerRow | None:
+        """Return the call of a parameter's layer."""
+        return self._calls.get(parameter)
+
+    def _order(self, name: str) -> int:
+        while name and name not in self._orders:
+            name = name.rpartition(".")[0]
+        return self._orders.get(name, -1)

@@ -1,0 +1,1 @@
+"""Comparisons of two trainings as a table and as Markdown."""

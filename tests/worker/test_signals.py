@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from tests.worker.running import HOOKCLI, model
+from tests.worker.running import HOOKCLI, LONG, model
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -41,7 +41,7 @@ def test_a_closed_stdout_ends_all_silently(lab, phase):
     running = lab.start(model(**PHASES[phase][0]), *REAL)
     running.reached()
     running.process.stdout.close()
-    _, err = running.process.communicate(timeout=60)
+    _, err = running.process.communicate(timeout=LONG)
     assert running.process.returncode == 141
     assert err == b""
     assert running.all_gone()

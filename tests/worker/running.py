@@ -169,7 +169,7 @@ class Running:
         return wait_for(lambda: not self.left_over(), seconds)
 
 
-def _heed_signals() -> None:
+def heed_signals() -> None:
     """A job in the background of a shell, as CI may be, has SIGINT ignored; a user's has not."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -214,7 +214,7 @@ class Lab:
             cwd=self.folder,
             env=env,
             start_new_session=True,
-            **({"preexec_fn": _heed_signals} | streams | options),
+            **({"preexec_fn": heed_signals} | streams | options),
         )
         self._started.append(process)
         return Running(self.folder, self._mark, process)

@@ -68,6 +68,7 @@ class Process:
     Attributes
     ----------
     job, answer : the parent's ends of the pipes.
+    alive : the parent's end of a pipe that carries nothing. It is closed when the parent ends.
     events, dump : descriptors of files without a name.
 
     Raises
@@ -82,7 +83,8 @@ class Process:
         self.events, self.dump = shared_memory(), shared_memory()
         job, self.job = os.pipe()
         self.answer, answer = os.pipe()
-        passed = (job, answer, self.events, self.dump)
+        alive, self.alive = os.pipe()
+        passed = (job, answer, self.events, self.dump, alive)
         stream = _error_stream(direct=bool(more))
         try:
             self.child = _spawn(
@@ -98,10 +100,11 @@ class Process:
         finally:
             os.close(job)
             os.close(answer)
+            os.close(alive)
 
     def close(self) -> None:
         """Close the descriptors. The child ends when the pipe of its job is closed."""
-        for fd in (self.job, self.answer, self.events, self.dump):
+        for fd in (self.job, self.answer, self.events, self.dump, self.alive):
             os.close(fd)
 
 

@@ -209,9 +209,9 @@ def test_a_model_and_a_scripted_copy_of_it_agree(cli, net, tmp_path):
         (["net.py", "two.py"], 2, "B: Two.forward does not accept the batch", "two.py"),
         (["net.py", "broken.py"], 3, "B: broken.py is not valid Python", "broken.py"),
         (
-            ["net.py", "slow.py", "--timeout", "6"],
+            ["net.py", "slow.py", "--timeout", "2"],
             3,
-            "B: the run took longer than 6 s (--timeout)",
+            "B: the run took longer than ",
             "slow.py",
         ),
         (["net.py", "gone.py"], 3, "B: the process exited with status 7", "gone.py"),
@@ -222,9 +222,11 @@ def test_a_failure_names_its_side(cli, model_file, net, arguments, status, messa
     forward = "class {}(nn.Module):\n    def forward(self, x{}):\n        {}\n"
     model_file("import os, time\n\n" + forward.format("Bad", "", "raise ValueError(1)"), "bad.py")
     model_file(forward.format("Two", ", y", "return x + y"), "two.py")
-    model_file("import time\n" + forward.format("Slow", "", "time.sleep(60)"), "slow.py")
+    model_file("import time\n" + forward.format("Slow", "", "time.sleep(600)"), "slow.py")
     model_file("import os\n" + forward.format("Gone", "", "os._exit(7)"), "gone.py")
     done = cli("diff", *arguments)
+    if "--timeout" in arguments and "A: " in done.err:  # the machine is busy
+        done = cli("diff", *arguments[:-1], "60")
     assert done.status == status, done.err
     assert done.out == ""
     said, where, _ = done.error()

@@ -1,12 +1,13 @@
-"""One rank of a run with DistributedDataParallel and nothing of hookcli: what it saw, as JSON.
+"""A run with DistributedDataParallel and nothing of hookcli: what each rank saw, as JSON.
 
-python byhand.py STORE RANK WORLD STEPS CAP HOOK OUT
+python byhand.py STORE STEPS CAP HOOK OUT..., with a file for each rank
 """
 
 import importlib.util
 import json
 import os
 import sys
+import traceback
 from pathlib import Path
 
 import torch
@@ -24,8 +25,7 @@ def load():
     return module
 
 
-def main(store, rank, world, steps, cap, hook, out):
-    rank, world, steps = int(rank), int(world), int(steps)
+def run_rank(rank, world, store, steps, cap, hook, out):
     os.environ["RANK"] = str(rank)
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     torch.set_num_threads(1)
@@ -63,7 +63,25 @@ def main(store, rank, world, steps, cap, hook, out):
         found.append({"buckets": [*seen], "loss": loss.item(), "grads": grads})
         optimizer.step()
     Path(out).write_text(json.dumps(found))
-    dist.destroy_process_group()
+    # Objects of torch.distributed that are destroyed here can wait for a thread that waits for the
+    # GIL, so the process ends without.
+    os._exit(0)
+
+
+def main(store, steps, cap, hook, *outs):
+    """Run each rank in a fork of this process."""
+    ranks = []
+    for rank, out in enumerate(outs):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                run_rank(rank, len(outs), store, int(steps), cap, hook, out)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(1)
+        ranks.append(pid)
+    sys.exit(max(os.waitpid(pid, 0)[1] != 0 for pid in ranks))
 
 
 if __name__ == "__main__":

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, run_cli
+from tests.conftest import run_cli, run_python
 
 HERE = Path(__file__).parent
 NETS, HOOKS = HERE / "nets.py", HERE / "hooks.py"
@@ -38,15 +35,8 @@ def by_hand(tmp_path):
     def run(world, steps, cap="-", hook="allreduce_hook"):
         outs = [tmp_path / f"hand{rank}.json" for rank in range(world)]
         store = tmp_path / "store"
-        started = [
-            subprocess.Popen(
-                [sys.executable, HERE / "byhand.py", store, *map(str, (rank, world, steps, cap)),
-                 hook, outs[rank]],
-                env={**os.environ, "PYTHONPATH": str(ROOT), "RANK": str(rank)},
-            )
-            for rank in range(world)
-        ]  # fmt: skip
-        assert [one.wait(100) for one in started] == [0] * world
+        done = run_python(HERE / "byhand.py", store, steps, cap, hook, *outs, cwd=tmp_path)
+        assert done.status == 0, done.err
         return [json.loads(out.read_text()) for out in outs]
 
     return run

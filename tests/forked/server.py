@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import gc
 import json
 import os
@@ -20,6 +21,7 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import time
 import traceback
 import weakref
@@ -31,7 +33,7 @@ import hookcli.run.attempt
 import hookcli.run.hook_engine.attached
 import hookcli.worker.child.main
 from hookcli.models import places
-from hookcli.worker import last_event
+from hookcli.worker import last_event, processes
 from hookcli.worker.process import set_spawn, spawn_python
 
 if sys.path[0] == os.path.dirname(__file__):  # noqa: PTH120
@@ -41,6 +43,7 @@ _PATH = list(sys.path)  # as PYTHONPATH and the installation make it
 
 def main(fd: int) -> None:
     """Serve until the other end closes."""
+    processes.adopt_orphans()  # what a command leaves behind becomes a child of this process
     _warm()
     gc.collect()
     gc.freeze()
@@ -50,14 +53,31 @@ def main(fd: int) -> None:
             text, fds, _, _ = socket.recv_fds(server, 1 << 20, 3)
             if not text:
                 return
+            request = json.loads(text)
+            if request["program"] == "left over":
+                server.send(json.dumps(_left_over()).encode())
+                continue
             pid = os.fork()
             if pid == 0:
-                _never_return(lambda: _command(json.loads(text), fds))
+                _never_return(lambda: _command(request, fds))
             for one in fds:
                 os.close(one)
             server.send(str(pid).encode())
             _, status = os.waitpid(pid, 0)
+            _reap()
             server.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def _left_over() -> list[int]:
+    """The living processes below this one, which has no command at the moment."""
+    _reap()
+    return processes.tree(os.getpid())[1:]
+
+
+def _reap() -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _warm() -> None:
@@ -80,8 +100,13 @@ def _warm() -> None:
 
 def _command(request: dict, fds: list[int]) -> None:
     """`python -m hookcli`, or `python FILE`, in the folder and the environment asked for."""
+    if request["session"] != "inherited":
+        os.setsid()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     _streams(*fds)
     _close_all_but(())
+    if request["session"] == "terminal":
+        fcntl.ioctl(2, termios.TIOCSCTTY, 0)
     os.chdir(request["cwd"])
     places.START = last_event._CWD = places._cwd()  # read when they were imported, as is proper
     _environment(request["env"])

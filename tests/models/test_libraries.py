@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,7 +17,7 @@ from tests.conftest import run_cli
 
 SOURCE = """
 #include <cstdio>
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <torch/library.h>
 
 at::Tensor clip(const at::Tensor& grad) { return grad.clamp(-0.5, 0.5); }
@@ -80,9 +82,24 @@ def compiled(folder, name, *flags):
 def built(tmp_path_factory):
     """A folder with libmine.so, libsame.so of the same namespace, and libmore.so, a fragment."""
     folder = tmp_path_factory.mktemp("libraries")
-    shutil.copy(compiled(folder, "mine"), folder / "libsame.so")
-    compiled(folder, "more", "-DMORE")
+    libraries = compiled_once(tmp_path_factory)
+    for name, source in (("mine", "mine"), ("same", "mine"), ("more", "more")):
+        shutil.copy(libraries / f"lib{source}.so", folder / f"lib{name}.so")
     (folder / "model.py").write_text(MODEL)
+    return folder
+
+
+def compiled_once(tmp_path_factory):
+    """The folder of the libraries, which the test processes of one session share."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiled"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "complete").exists():
+            folder.mkdir(exist_ok=True)
+            compiled(folder, "mine")
+            compiled(folder, "more", "-DMORE")
+            (folder / "complete").touch()
     return folder
 
 

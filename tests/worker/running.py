@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import selectors
 import signal
 import subprocess
 import sys
@@ -14,8 +15,10 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.conftest import ROOT, forks
+
 HOOKCLI = str(Path(sys.executable).with_name("hookcli"))
-GONE = 3.0  # seconds in which processes must be gone
+GONE = 60.0  # seconds after which a process is left over: those of tests sleep 600
 LONG = 90.0  # seconds after which a command hangs
 MARK = "HOOKCLI_TEST_MARK"  # inherited by every process that a command starts
 
@@ -103,11 +106,54 @@ class Result:
         return error[7:], place[6:], hint[6:]
 
 
+class Forked:
+    """A command under way in a fork that has torch already, with pipes and the methods of Popen."""
+
+    def __init__(self, args: list[str], folder: Path, env: dict[str, str]) -> None:
+        (given, stdin), (stdout, out), (stderr, err) = (os.pipe() for _ in range(3))
+        self._command = forks().start((given, out, err), args, folder, env, session="own")
+        for fd in (given, out, err):
+            os.close(fd)
+        self.stdin = os.fdopen(stdin, "wb", 0)
+        self.stdout, self.stderr = os.fdopen(stdout, "rb", 0), os.fdopen(stderr, "rb", 0)
+        self.poll, self.wait = self._command.poll, self._command.wait
+        self.send_signal, self.kill = self._command.send_signal, self._command.kill
+
+    @property
+    def returncode(self) -> int | None:
+        return self._command.returncode
+
+    def communicate(self, timeout: float = LONG) -> tuple[bytes, bytes]:
+        until = time.monotonic() + timeout
+        self.stdin.close()
+        said = {self.stdout: b"", self.stderr: b""}
+        with selectors.DefaultSelector() as selector:
+            for stream in (stream for stream in said if not stream.closed):
+                selector.register(stream, selectors.EVENT_READ)
+            while selector.get_map():
+                if time.monotonic() > until:
+                    raise subprocess.TimeoutExpired("hookcli", timeout, *said.values())
+                for key, _ in selector.select(1):
+                    data = os.read(key.fd, 1 << 16)
+                    said[key.fileobj] += data
+                    if not data:
+                        selector.unregister(key.fileobj)
+        self.wait(max(until - time.monotonic(), 1))
+        return said[self.stdout], said[self.stderr]
+
+
 class Running:
     """A command under way."""
 
-    def __init__(self, folder: Path, mark: str, process: subprocess.Popen) -> None:
+    def __init__(self, folder: Path, mark: str, process: subprocess.Popen | Forked) -> None:
         self.folder, self._mark, self.process = folder, mark, process
+
+    def left_over(self) -> list[int]:
+        """The processes of an ended command that still run."""
+        if isinstance(self.process, Forked):
+            self.process.wait(LONG)
+            return forks().left_over()
+        return marked(self._mark)
 
     def reached(self) -> None:
         """Wait until the model touches `reached`."""
@@ -120,10 +166,10 @@ class Running:
         return Result(self.process.returncode, out.decode(), err.decode())
 
     def all_gone(self, seconds: float = GONE) -> bool:
-        return wait_for(lambda: not marked(self._mark), seconds)
+        return wait_for(lambda: not self.left_over(), seconds)
 
 
-def _heed_signals() -> None:
+def heed_signals() -> None:
     """A job in the background of a shell, as CI may be, has SIGINT ignored; a user's has not."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -136,25 +182,39 @@ class Lab:
         self.folder.mkdir()
         self._mark = f"{uuid.uuid4()}"
         self._files: set[str] = set()
-        self._started: list[subprocess.Popen] = []
+        self._started: list[subprocess.Popen | Forked] = []
 
     def write(self, name: str, text: str) -> None:
         self._files.add(name)
         (self.folder / name).write_text(text, encoding="utf-8")
 
-    def start(self, source: str, *arguments: str, name: str = "model.py", **options) -> Running:
+    def start(
+        self,
+        source: str,
+        *arguments: str,
+        name: str = "model.py",
+        real: bool = False,
+        **options,
+    ) -> Running:
+        """Start the command in a fork; with `real` or options of Popen, as a user does."""
         self.write(name, source)
+        args = ["inspect", name, *(arguments or ("-i", "2x4", "--tensors", "real"))]
         command = options.pop("command", [HOOKCLI])
+        real = real or bool(options) or command != [HOOKCLI]
         env = {k: v for k, v in os.environ.items() if k not in {"GITHUB_ACTIONS", "COLUMNS"}}
         env |= {MARK: self._mark, "REACHED": str(self.folder.parent / "reached")}
         env |= options.pop("env", {})
+        if not real:
+            process = Forked(args, self.folder, {**env, "PYTHONPATH": str(ROOT)})
+            self._started.append(process)
+            return Running(self.folder, self._mark, process)
         streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         process = subprocess.Popen(
-            [*command, "inspect", name, *(arguments or ("-i", "2x4", "--tensors", "real"))],
+            [*command, *args],
             cwd=self.folder,
             env=env,
             start_new_session=True,
-            **({"preexec_fn": _heed_signals} | streams | options),
+            **({"preexec_fn": heed_signals} | streams | options),
         )
         self._started.append(process)
         return Running(self.folder, self._mark, process)
@@ -163,7 +223,7 @@ class Lab:
         """Start, wait, and hold that nothing is left over: no process, no file."""
         running = self.start(source, *arguments, **options)
         result = running.result()
-        assert running.all_gone(), marked(self._mark)
+        assert running.all_gone(), running.left_over()
         assert self.files() == self._files
         return result
 
@@ -172,8 +232,12 @@ class Lab:
 
     def close(self) -> None:
         """Let nothing outlive a test, however it failed."""
+        for process in self._started:
+            process.kill()
+            process.wait()
+        forked = any(isinstance(process, Forked) for process in self._started)
         for _ in range(100):
-            left = marked(self._mark)
+            left = [*marked(self._mark), *(forks().left_over() if forked else ())]
             if not left:
                 break
             for pid in left:
@@ -181,8 +245,6 @@ class Lab:
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.02)
         for process in self._started:
-            process.kill()
-            process.wait()
             for stream in (process.stdin, process.stdout, process.stderr):
                 if stream is not None:
                     stream.close()

@@ -10,7 +10,7 @@ import uuid
 
 import pytest
 
-from tests.worker.running import GONE, HOOKCLI, MARK, marked, wait_for
+from tests.worker.running import GONE, HOOKCLI, LONG, MARK, marked, wait_for
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def start(mark, *arguments, **how):
 )
 def test_a_request_that_cannot_be_leaves_no_process(mark, arguments, tmp_path):
     process = start(mark, *arguments, cwd=tmp_path)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=LONG)
     assert (process.returncode, out) == (2, "")
     assert err.startswith("error: ")
     assert marked(mark) == []
@@ -54,8 +54,8 @@ def test_nothing_outlives_a_command_that_is_ended_early(mark, signum, after, tmp
     process = start(mark, "inspect", "model.py", cwd=tmp_path)
     time.sleep(after)
     process.send_signal(signum)
-    process.communicate(timeout=60)
-    assert wait_for(lambda: marked(mark) == [], GONE + 10)
+    process.communicate(timeout=LONG)
+    assert wait_for(lambda: marked(mark) == [], GONE)
 
 
 def test_help_starts_no_process(mark):

@@ -34,7 +34,7 @@ SUDDEN = {
 def test_a_sudden_end_in_forward_names_phase_layer_and_line(lab, name):
     top, forward, said = SUDDEN[name]
     source = model(top=top, forward=forward)
-    result = lab.run(source, *JSON)
+    result = lab.run(source, *JSON, real=name == "segmentation fault")
     # os._exit leaves no trace but the last event, whose line is that of the call
     line = line_of(source, "# HERE" if "# HERE" in source else "# CALL")
     error, place, _ = result.last_three
@@ -102,7 +102,7 @@ ENDLESS = {
 def test_a_forward_without_end_is_ended_at_the_timeout(lab, name):
     top, forward = ENDLESS[name]
     source = model(top=top, forward=forward)
-    for seconds in ("6", "60"):  # on a busy machine torch may need the six by itself
+    for seconds in ("2", "60"):  # on a busy machine the forward may begin after two
         result = lab.run(source, *JSON, "--timeout", seconds)
         error, place, hint = result.last_three
         if "in forward" in error:
@@ -124,11 +124,11 @@ def test_memory_is_taken_away_at_the_limit(lab):
         time.sleep(600)
         """
     )
-    result = lab.run(source, *JSON, "--max-memory", "2")
+    result = lab.run(source, *JSON, "--max-memory", "1")
     error, place, _ = result.last_three
     assert result.status == 3
-    assert "over --max-memory 2 GB, in forward, in 'bad'" in error
-    assert place in {f"model.py:{line_of(source)}", f"model.py:{line_of(source) - 1}"}
+    assert "over --max-memory 1 GB, in forward, in 'bad'" in error
+    assert place in {f"model.py:{line_of(source) - back}" for back in range(3)}  # of the loop
     assert result.report["error"]["type"] == "memory"
 
 

@@ -15,6 +15,7 @@ from hookcli.worker.process import shared_memory
 from hookcli.worker.progress.line import Running, line
 from hookcli.worker.progress.screen import Screen
 from hookcli.worker.protocol import Job
+from tests.worker.running import LONG
 from tests.worker.terminal import LINE, Terminal, seen
 
 FAKE, REAL = Attempt("fake"), Attempt("real")
@@ -124,7 +125,7 @@ def test_every_byte_of_the_model_arrives_and_the_line_is_never_in_its_way(termin
             os.write(screen.slave, piece)
             time.sleep(0.002)
             terminal.read()
-        until = time.monotonic() + 30
+        until = time.monotonic() + LONG
         while b"".join(printed)[-1:] in b"\n" and not terminal.read().endswith(b"\x1b[K"):
             assert time.monotonic() < until
             time.sleep(0.001)

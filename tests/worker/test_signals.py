@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import signal
+import sys
 
 import pytest
 
-from tests.worker.running import HOOKCLI, model
+from tests.worker.running import HOOKCLI, LONG, model
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -27,7 +28,7 @@ REAL = ("-i", "2x4", "--tensors", "real")
 )
 def test_a_signal_ends_all_and_says_where(lab, phase, signum, status, word):
     parts, where = PHASES[phase]
-    running = lab.start(model(**parts), *REAL)
+    running = lab.start(model(**parts), *REAL, real=phase == "forward")
     running.reached()
     running.process.send_signal(signum)
     result = running.result()
@@ -38,10 +39,10 @@ def test_a_signal_ends_all_and_says_where(lab, phase, signum, status, word):
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_closed_stdout_ends_all_silently(lab, phase):
-    running = lab.start(model(**PHASES[phase][0]), *REAL)
+    running = lab.start(model(**PHASES[phase][0]), *REAL, real=phase == "import")
     running.reached()
     running.process.stdout.close()
-    _, err = running.process.communicate(timeout=60)
+    _, err = running.process.communicate(timeout=LONG)
     assert running.process.returncode == 141
     assert err == b""
     assert running.all_gone()
@@ -63,7 +64,7 @@ HOLDS_THE_LOCK = SLEEP.replace(
     ids=["import", "forward", "in C with the lock", "all descriptors closed"],
 )
 def test_the_death_of_the_parent_is_the_death_of_all(lab, parts):
-    running = lab.start(model(**parts), *REAL)
+    running = lab.start(model(**parts), *REAL, real=HOLDS_THE_LOCK in parts.get("forward", ""))
     running.reached()
     running.process.kill()
     assert running.all_gone()
@@ -82,7 +83,9 @@ def test_a_signal_while_the_exit_handlers_hang_leaves_nothing(lab):
             os._exit(0)
         {SLEEP}
     """
-    running = lab.start(model(top=top), *REAL)
+    patient = "from hookcli.worker import worker; worker._GRACE = 90.0; "  # the handlers' time
+    patient += "from hookcli.__main__ import main; main()"
+    running = lab.start(model(top=top), *REAL, command=[sys.executable, "-c", patient])
     running.reached()
     running.process.send_signal(signal.SIGTERM)
     result = running.result()

@@ -39,17 +39,20 @@ def move_high(fd: int) -> int:
     return moved
 
 
-def end_with_parent(job_fd: int) -> None:
+def end_with_parent(alive_fd: int) -> None:
     """End the process group when the parent has ended.
 
-    The parent has the other end of the job's pipe, which is closed then.
+    The parent has the other end of this pipe, which is closed then. It writes nothing to it.
     """
-    if not _kernel_kills_group(job_fd):
-        threading.Thread(target=_wait_for_end, args=(job_fd,), daemon=True).start()
+    if not _kernel_kills_group(alive_fd):
+        threading.Thread(target=_wait_for_end, args=(alive_fd,), daemon=True).start()
 
 
-def _kernel_kills_group(job_fd: int) -> bool:
+def _kernel_kills_group(alive_fd: int) -> bool:
     """Ask Linux to kill the group when the pipe is closed; return whether it will.
+
+    Linux signals what is written to the pipe too, and does so after the reader was woken. The job's
+    pipe is therefore not suitable: the child may have read the whole job before that signal.
 
     This works even while C code holds the GIL, and needs no thread: Python warns a model that
     forks while a thread runs.
@@ -59,20 +62,20 @@ def _kernel_kills_group(job_fd: int) -> bool:
     import fcntl  # not on Windows
 
     try:
-        fcntl.fcntl(job_fd, fcntl.F_SETOWN, -_getpgrp())
-        fcntl.fcntl(job_fd, _F_SETSIG, signal.SIGKILL)
-        flags = fcntl.fcntl(job_fd, fcntl.F_GETFL)
-        fcntl.fcntl(job_fd, fcntl.F_SETFL, flags | os.O_ASYNC)
+        fcntl.fcntl(alive_fd, fcntl.F_SETOWN, -_getpgrp())
+        fcntl.fcntl(alive_fd, _F_SETSIG, signal.SIGKILL)
+        flags = fcntl.fcntl(alive_fd, fcntl.F_GETFL)
+        fcntl.fcntl(alive_fd, fcntl.F_SETFL, flags | os.O_ASYNC)
     except OSError:  # a sandbox that does not support it
         return False
     poll = select.poll()
-    poll.register(job_fd, select.POLLHUP)
+    poll.register(alive_fd, select.POLLHUP)
     return not poll.poll(0)  # otherwise the pipe was closed before O_ASYNC was set
 
 
-def _wait_for_end(job_fd: int) -> None:
+def _wait_for_end(alive_fd: int) -> None:
     try:
-        while read(job_fd, 1):
+        while read(alive_fd, 1):
             pass
     except OSError:  # the model closed the descriptor, so the end of the parent cannot be seen
         return

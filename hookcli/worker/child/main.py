@@ -103,14 +103,14 @@ def _run_job(job: Job, progress: _Progress) -> ReportMessage:
     )
 
 
-def main(job_fd: int, answer_fd: int, event_fd: int, dump_fd: int) -> NoReturn:
+def main(job_fd: int, answer_fd: int, event_fd: int, dump_fd: int, alive_fd: int) -> NoReturn:
     """Run one job and end the process.
 
     The arguments are descriptors: the pipe of the job, the pipe of the answer, the memory of the
-    last event, and the file for faulthandler's dump.
+    last event, the file for faulthandler's dump, and the pipe that the parent closes as it ends.
     """
-    job_fd, answer_fd, event_fd, dump_fd = map(
-        guard.move_high, (job_fd, answer_fd, event_fd, dump_fd)
+    job_fd, answer_fd, event_fd, dump_fd, alive_fd = map(
+        guard.move_high, (job_fd, answer_fd, event_fd, dump_fd, alive_fd)
     )
     guard.collect_garbage_rarely()
     faulthandler.enable(file=dump_fd, all_threads=False)
@@ -124,7 +124,8 @@ def main(job_fd: int, answer_fd: int, event_fd: int, dump_fd: int) -> NoReturn:
         job = receive_job(job_fd)
     except EOFError:  # the parent has ended already
         guard.exit_now(0)
-    guard.end_with_parent(job_fd)
+    os.close(job_fd)
+    guard.end_with_parent(alive_fd)
     job = _with_terminal_moved(job)
     sys.argv = script_argv(job.spec.model)
     progress = _Progress(LastEventWriter(event_fd), answer_pipe)

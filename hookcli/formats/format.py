@@ -103,6 +103,7 @@ class Format:
             raise LookupError(f"the format {self.name} has no files of a training")
         contents: dict[str, bytes] = _function(self.training_renderer)(report, view)
         return contents
+
     def render_run_diff(self, diff: TrainingDiff, view: View) -> str:
         """Return the comparison of two trainings as text.
 

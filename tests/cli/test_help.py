@@ -34,9 +34,23 @@ FLAGS = {
     "snapshot": SHARED - {"--only", "--columns", "--sort", "--format", "--fail-on"}
     | {"--force", "--nproc", "--parallel"},
     "run": {
-        "--config", "--python", "--eager", "--steps", "--preset", "--kinds", "--root",
-        "--max-steps", "--stop-on", "--fail-on", "--stream", "--format", "--output", "--quiet",
-        "--verbose", "--color", "--help",
+        "--config",
+        "--python",
+        "--eager",
+        "--steps",
+        "--preset",
+        "--kinds",
+        "--root",
+        "--max-steps",
+        "--stop-on",
+        "--fail-on",
+        "--stream",
+        "--format",
+        "--output",
+        "--quiet",
+        "--verbose",
+        "--color",
+        "--help",
     },  # fmt: skip
 }
 

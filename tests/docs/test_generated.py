@@ -5,13 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hookcli.cli.commands import COMMANDS
-<<<<<<< HEAD
-from hookcli.comparison.schema import diff_schema
-from hookcli.report.schema import json_schema, training_schema
-=======
 from hookcli.comparison.schema import diff_schema, run_diff_schema
-from hookcli.report.schema import json_schema
->>>>>>> rundiff
+from hookcli.report.schema import json_schema, training_schema
 from tests.docs.generated import check_page, check_parts
 from tests.docs.markdown import DOCS
 from tests.docs.reference import flags_of, flags_page, formats_page, json_page, options
@@ -40,15 +35,14 @@ def test_the_page_of_the_diff():
     check_page(REFERENCE / "json-diff.md", json_page("The diff", "diff", diff_schema()))
 
 
-<<<<<<< HEAD
 def test_the_page_of_a_training():
     page = json_page("The report of a training", "run", training_schema(), base=json_schema())
     check_page(REFERENCE / "json-run.md", page)
-=======
+
+
 def test_the_page_of_the_diff_of_trainings():
     page = json_page("The diff of two trainings", "rundiff", run_diff_schema())
     check_page(REFERENCE / "json-rundiff.md", page)
->>>>>>> rundiff
 
 
 @pytest.mark.parametrize("command", COMMANDS)

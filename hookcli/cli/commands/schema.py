@@ -35,6 +35,8 @@ def _training() -> dict[str, Any]:
     from hookcli.report.schema import training_schema
 
     return training_schema()
+
+
 def _run_diff() -> dict[str, Any]:
     from hookcli.comparison.schema import run_diff_schema
 

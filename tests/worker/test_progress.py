@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
-from tests.forked.client import server
+from tests.conftest import ROOT, forks
 from tests.worker.running import LONG, wait_for
 from tests.worker.terminal import Terminal, seen
 
@@ -86,9 +85,8 @@ def run(folder: Path, streams: tuple, args: tuple[str, ...], env: dict[str, str]
     """A command in a fork that has torch already, with these as stdout and stderr: its status."""
     off = {"COLUMNS", "CI", "RANK", "GITHUB_ACTIONS", "PYTEST_CURRENT_TEST"}
     clean = {**{k: v for k, v in os.environ.items() if k not in off}, "PYTHONPATH": str(ROOT)}
-    forks = server(*sorted(clean.items()))
     with Path(os.devnull).open("rb") as nothing:
-        return forks.run_with((nothing, *streams), list(args), folder, {**clean, **env}, 120)
+        return forks().run_with((nothing, *streams), list(args), folder, {**clean, **env}, 120)
 
 
 def piped(folder: Path, *args: str) -> tuple[bytes, bytes]:

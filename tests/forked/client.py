@@ -61,7 +61,7 @@ class Server:
                 stdin=subprocess.DEVNULL,
             )
         self._free = threading.Lock()
-        self._socket.settimeout(120)
+        self._socket.settimeout(240)  # torch is imported, perhaps on a busy machine
         assert self._socket.recv(16) == b"ready"
 
     def run(

@@ -160,9 +160,9 @@ b = [a]
     "a thread that goes on": (
         {
             "s.py": """
-import threading, time
+import threading
 def f():
-    time.sleep(0.05); print('late'); 1 / 0
+    threading.main_thread().join(); print('late'); 1 / 0
 threading.Thread(target=f, name='t').start()
 print('end')
 """

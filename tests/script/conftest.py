@@ -14,6 +14,7 @@ import pytest
 
 from hookcli.cli.script_run import launch
 from tests.cli.conftest import line
+from tests.worker.running import heed_signals
 
 __all__ = ["line"]
 # Another Python can be tried, which needs no torch: HOOKCLI_TEST_PYTHON=/usr/bin/python3.13
@@ -69,7 +70,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-def run(command, folder, *, env, stdin="", pass_fds=(), timeout=60, act=None):
+def run(command, folder, *, env, stdin="", pass_fds=(), timeout=120, act=None):
     """Run a process, in a session of its own; `act` gets it while it runs."""
     process = subprocess.Popen(
         command,
@@ -81,6 +82,7 @@ def run(command, folder, *, env, stdin="", pass_fds=(), timeout=60, act=None):
         text=True,
         pass_fds=pass_fds,
         start_new_session=True,
+        preexec_fn=heed_signals,
     )
     try:
         if act is not None:

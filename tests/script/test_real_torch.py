@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 
 from tests.conftest import ROOT
@@ -80,4 +79,4 @@ def test_hookcli_run_0_is_plain_python(tmp_path):
         [sys.executable, "-m", "hookcli", "run", "--max-steps", "3", "s.py"], tmp_path, env=env
     )
     assert (ran.status, ran.out, ran.err) == (0, "['s.py'] False\n", "")
-    assert os.listdir(tmp_path) == ["s.py"]
+    assert [path.name for path in tmp_path.iterdir()] == ["s.py"]

@@ -51,7 +51,7 @@ FLAGS = {
         "--verbose",
         "--color",
         "--help",
-    },  # fmt: skip
+    },
 }
 
 

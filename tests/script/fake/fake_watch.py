@@ -3,7 +3,7 @@
 import os
 import sys
 
-from hookcli.report.training.training import Tracking, TrainingReport
+from hookcli.report.training import Tracking, TrainingReport
 
 from hookcli.report.report import Environment
 

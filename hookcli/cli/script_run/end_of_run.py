@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hookcli.cli.ci import source_root
 from hookcli.cli.errors import reporting
+from hookcli.cli.execute import note_findings
 from hookcli.cli.output import deliver, has_stdout, write_file
 from hookcli.diagnosis.training import with_training_verdict
 from hookcli.errors import Status
@@ -24,7 +25,6 @@ from hookcli.rules.judge_training import all_checks, judge_training
 from hookcli.rules.verdict import is_counted
 from hookcli.script.session import FOUND
 from hookcli.spec.ranks import with_rank
-from hookcli.text import counted
 
 if TYPE_CHECKING:
     from hookcli.cli.script_run.script_request import EndRequest
@@ -71,7 +71,7 @@ def finish(end: EndRequest, text: bytes) -> int:
         view = dataclasses.replace(view, color=end.console.colored(sys.__stderr__))
         end.console.err(summary(report, view).rstrip("\n"))
     if count and not report.script.status:
-        end.console.note(f"exit status 1: {counted(count, 'finding')} with --fail-on {end.fail_on}")
+        note_findings(count, end.fail_on, end.console)
     return FOUND if count else Status.FINE
 
 

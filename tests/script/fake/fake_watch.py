@@ -3,9 +3,8 @@
 import os
 import sys
 
-from hookcli.report.training import Tracking, TrainingReport
-
 from hookcli.report.report import Environment
+from hookcli.report.training import Tracking, TrainingReport
 
 CALLS = []
 

@@ -146,9 +146,13 @@ def _status(report: Report, fail_on: FailOn, console: Console) -> int:
     """Return the exit status of a run, and print why it is 1."""
     status = report_status(report, fail_on, console)
     if status is Status.FINDINGS:
-        count = sum(is_counted(row, fail_on) for row in report.checks)
-        console.note(f"exit status 1: {counted(count, 'finding')} with --fail-on {fail_on}")
+        note_findings(sum(is_counted(row, fail_on) for row in report.checks), fail_on, console)
     return status
+
+
+def note_findings(count: int, fail_on: FailOn, console: Console) -> None:
+    """Print why the exit status is 1: so many findings count."""
+    console.note(f"exit status 1: {counted(count, 'finding')} with --fail-on {fail_on}")
 
 
 def report_status(report: Report, fail_on: FailOn, console: Console) -> Status:

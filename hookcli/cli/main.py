@@ -30,7 +30,8 @@ def _stop(signum: int, _frame: FrameType | None) -> None:
 def guarded(arguments: list[str]) -> int:
     """Return the command's exit status, whatever ends it."""
     _fill_standard_streams()
-    if hasattr(signal, "SIGCHLD"):  # if it is ignored, children have no status
+    # If it is ignored, children have no status. A script gets it as it is.
+    if hasattr(signal, "SIGCHLD") and arguments[:1] != ["run"]:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for signal_number in _STATUS:
         if (

@@ -17,8 +17,8 @@ from hookcli.cli.errors import exit_status
 from hookcli.cli.targets.folders import add_files, check_folder_format
 from hookcli.console import Console
 from hookcli.errors import RequestError
+from hookcli.formats.check.merged import merged
 from hookcli.formats.registry import FORMATS, TRAINING_FORMATS
-from hookcli.report.merged import merged
 from hookcli.report.training import TrainingReport
 from hookcli.rules.verdict import verdict_of
 from hookcli.sentences import cannot_write, unknown

@@ -29,6 +29,7 @@ _WORDS = (
 )
 
 
+_AFTER_SCRIPT = "write the options of the script after its name"
 _UNKNOWN = re.compile(r"unknown option '(\S+)'")
 _OTHER_WAY = {  # options of similar tools, and where hookcli has what they do
     "--rule": "name rules in a configuration, as in `checks: [no_hooks]`, and pass it with `-c`",
@@ -45,6 +46,8 @@ def usage_error(error: Any, arguments: list[str]) -> RequestError:
     unknown = _UNKNOWN.match(message)
     if command and unknown is not None:
         hint = _OTHER_WAY.get(unknown[1]) or _of_others(unknown[1], command[0]) or hint
+    if command == ["run"] and unknown is not None:
+        hint = try_instead(nearest(unknown[1], _options("run"), cutoff=0.7), _AFTER_SCRIPT)
     if not command and hint is None and (option := getattr(error, "option_name", None)):
         hint = _with_inspect(option, arguments)
         if hint is not None:
@@ -99,6 +102,15 @@ def _with_inspect(option: str, arguments: list[str]) -> str | None:
         if any(option in parameter.opts for parameter in command.params):
             return run_hint([command_line([name, *arguments])])
     return None
+
+
+def _options(command: str) -> list[str]:
+    from typer.main import get_command
+
+    from hookcli.cli.application import application
+
+    root: Any = get_command(application([command], called=[command]))
+    return [name for parameter in root.commands[command].params for name in parameter.opts]
 
 
 def _of_others(option: str, command: str) -> str | None:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+FOUND = 17  # the status of the end if --fail-on counts a finding; a program that fails has others
+
+
 class ScriptSession:
     """Starts the observation, and finishes it when Python has run the script's functions of atexit.
 
@@ -76,9 +79,9 @@ class ScriptSession:
             self._fail("the report is not written", error)
         except KeyboardInterrupt:
             self._say("hookcli: interrupted: the report is not written")
-        if status and not ending.status:
+        if status == FOUND and not ending.status:
             _flush()
-            os._exit(status)
+            os._exit(1)
         if ending.ended == "interrupted":
             _end_by_signal()
 

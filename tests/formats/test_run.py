@@ -11,6 +11,7 @@ import pytest
 
 from hookcli.cli.targets.folders import add_files
 from hookcli.errors import RequestError
+from hookcli.formats.names import columns_of, sorts_of
 from hookcli.formats.registry import FORMATS, TRAINING_FORMATS
 from hookcli.formats.run.facts import title
 from hookcli.formats.run.summary import render as summary
@@ -197,6 +198,15 @@ def test_an_unknown_column_is_refused():
     assert draw(SMALL, columns=("kind",))  # one of its records is a trace
 
 
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_every_column_and_sort_is_drawn(form):
+    for column in columns_of("run"):
+        assert len(draw(CNN, form, columns=(column,)).splitlines()) > 8, column
+    for sort in sorts_of("run"):
+        assert draw(CNN, form, sort=sort) and draw(CNN, form, sort=f"-{sort}")
+    assert draw(SMALL, form, columns=tuple(columns_of("run")), width=400)
+
+
 def test_only_selects_a_record_or_the_parameters_of_all():
     text = draw(GAN, only="netD*")
     assert "netD (Discriminator" in text
@@ -250,6 +260,13 @@ def test_junit_has_the_checks_of_all_records_and_the_script():
         "ValueError",
         "ValueError in t.py, at t.py:3: no way",
     )
+
+
+def test_only_selects_findings_with_or_without_the_name_of_their_record():
+    for only in ("aux.*", "netG (Adam): aux.*"):
+        (case,) = ET.fromstring(draw(GAN, "junit", only=only).encode())[1]
+        assert case.get("name") == "netG (Adam): aux.weight"
+    assert "netG" not in draw(GAN, "junit", only="netD*")
 
 
 def test_sarif_has_a_result_for_each_finding():

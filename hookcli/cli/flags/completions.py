@@ -140,17 +140,3 @@ def _listed(incomplete: str, names: Iterable[str]) -> list[str]:
     front, comma, _ = incomplete.rpartition(",")
     typed = {name.strip() for name in front.split(",")}
     return [f"{front}{comma}{name}" for name in names if name not in typed]
-
-
-def scripts(incomplete: str) -> list[str]:
-    """Return the Python files and the folders that complete a path."""
-    folder = Path(incomplete) if incomplete.endswith("/") else Path(incomplete).parent
-    try:
-        found = sorted(folder.iterdir())
-    except OSError:
-        return []
-    return [
-        f"{path.as_posix()}/" if path.is_dir() else path.as_posix()
-        for path in found
-        if path.is_dir() or path.suffix in {".py", ".pyz"}
-    ]

@@ -23,7 +23,6 @@ class ScriptFlags:
         text="A Python script, a folder or a zip file with __main__.py, and its arguments.",
         metavar="SCRIPT [ARGS]...",
         unset=(),
-        complete=completions.scripts,
     )
     module: str | None = option(
         "-m",

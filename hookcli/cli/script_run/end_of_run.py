@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import os
 import pickle
 import sys
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import tempfile
+from typing import TYPE_CHECKING
 
 from hookcli.cli.ci import source_root
 from hookcli.cli.errors import reporting
-from hookcli.cli.output import deliver, write_file
+from hookcli.cli.execute import note_findings
+from hookcli.cli.output import deliver, has_stdout, write_file
+from hookcli.diagnosis.training import with_training_verdict
 from hookcli.errors import Status
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.run.summary import render as summary
 from hookcli.formats.view import View
 from hookcli.report.schema import training_from_json
+from hookcli.rules.catalogue import with_training_set
+from hookcli.rules.judge_training import all_checks, judge_training
 from hookcli.rules.verdict import is_counted
+from hookcli.script.session import FOUND
 from hookcli.spec.ranks import with_rank
-from hookcli.text import counted
 
 if TYPE_CHECKING:
     from hookcli.cli.script_run.script_request import EndRequest
@@ -27,54 +32,47 @@ if TYPE_CHECKING:
 
 
 def end_of_run() -> int:
-    """Read the request and the report from stdin, and return the status for --fail-on."""
+    """Read the request and the report from stdin. Return `FOUND` if --fail-on counts a finding."""
     gc.disable()  # the process is short
     stream = sys.stdin.buffer
     end: EndRequest = pickle.loads(stream.read(int.from_bytes(stream.read(8), "little")))
     text = stream.read()
-    return reporting(end.console, lambda: finish(end, text))
+    status = reporting(end.console, lambda: finish(end, text))
+    if status not in {Status.FINE, FOUND} and not end.rank:
+        reporting(end.console, lambda: _keep(end, text))
+    return status
 
 
 def finish(end: EndRequest, text: bytes) -> int:
-    """Judge and show a report. Return the exit status."""
-    report = _judged(training_from_json(text), end)
-    count = sum(is_counted(row, end.fail_on) for row in _checks(report))
-    status = Status.FINDINGS if count else Status.FINE
+    """Judge and show a report.
+
+    Raises
+    ------
+    HookcliError : a file cannot be written, or the report does not support a format.
+    """
+    checks = with_training_set(end.spec.checks)
+    judged = judge_training(training_from_json(text), checks, end.spec.suppressions)
+    report = with_training_verdict(judged)
     root, start = source_root()
     view = View(
         width=end.console.width(),
         unicode=end.console.unicode(),
         color=end.console.colored(),
         fail_on=end.fail_on,
-        exit_status=int(status),
         root=root,
         start=start,
     )
+    count = sum(is_counted(row, end.fail_on) for row in all_checks(report))
     if end.rank:
         _write_rank(end, report, view)
-        return status
+        return FOUND if count else Status.FINE
     deliver(report, end.targets, view, end.console)
-    if not any(target.file is None for target in end.targets) and not end.console.quiet:
-        _summary(end, report, view)
-    if count:
-        end.console.note(f"exit status 1: {counted(count, 'finding')} with --fail-on {end.fail_on}")
-    return status
-
-
-def _judged(report: TrainingReport, end: EndRequest) -> TrainingReport:
-    try:
-        judge = import_module("hookcli.rules.judge_training").judge_training
-        verdict = import_module("hookcli.diagnosis.training").with_training_verdict
-    except ImportError:
-        return report
-    judged: TrainingReport = verdict(
-        judge(report, end.spec.checks, end.spec.suppressions, frozenset())
-    )
-    return judged
-
-
-def _checks(report: TrainingReport) -> list[Any]:
-    return [*report.checks, *(row for record in report.records for row in record.checks)]
+    if not has_stdout(end.targets) and not end.console.quiet:
+        view = dataclasses.replace(view, color=end.console.colored(sys.__stderr__))
+        end.console.err(summary(report, view).rstrip("\n"))
+    if count and not report.script.status:
+        note_findings(count, end.fail_on, end.console)
+    return FOUND if count else Status.FINE
 
 
 def _write_rank(end: EndRequest, report: TrainingReport, view: View) -> None:
@@ -84,6 +82,10 @@ def _write_rank(end: EndRequest, report: TrainingReport, view: View) -> None:
             write_file(file, FORMATS[target.format].render_training(report, view))
 
 
-def _summary(end: EndRequest, report: TrainingReport, view: View) -> None:
-    view = dataclasses.replace(view, color=end.console.colored(sys.__stderr__))
-    end.console.err(summary(report, view).rstrip("\n"))
+def _keep(end: EndRequest, text: bytes) -> int:
+    """Write the report of a long training somewhere, if it cannot be written where it should be."""
+    handle, name = tempfile.mkstemp(prefix="hookcli-run-", suffix=".json")
+    with os.fdopen(handle, "wb") as file:
+        file.write(text)
+    end.console.note(f"the report is in {name}: show it with `hookcli render`")
+    return Status.FINE

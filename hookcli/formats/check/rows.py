@@ -10,11 +10,11 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from hookcli.console import escape
+from hookcli.formats.check.merged import COMMAND
 from hookcli.formats.parts.style import Style, status_style
 from hookcli.formats.parts.text import figure, place
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
-from hookcli.report.merged import COMMAND
 from hookcli.report.report import Report
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.verdict import FailOn, Verdict, verdict_of

@@ -10,7 +10,7 @@ from functools import partial
 from hookcli.console import escape
 from hookcli.formats.grads import flow as grads_flow, parameters as grads_rows, table as grads
 from hookcli.formats.inspect.table import draw_layers
-from hookcli.formats.names import FLOW, TRAINED, columns_of
+from hookcli.formats.names import FLOW, TRAINED, columns_of, sorts_of
 from hookcli.formats.order import Ordered, ordered, sort_key
 from hookcli.formats.parts.grid import Column
 from hookcli.formats.parts.text import figure
@@ -27,12 +27,13 @@ _STEPS = 4  # that have a column with norms of gradients
 
 def tables(record: Report, view: View, dropped: list[str]) -> list[str]:
     """Return the tables; the names of columns that do not fit are added to `dropped`."""
-    if record.command == "trace":
-        events = trace_rows.ordered_events(record, view).rows
-        return [draw_events(record, view, events, dropped)] if has_columns(record, view) else []
-    if record.command == "inspect":
-        shown = record.layers and has_columns(record, view)
-        return [draw_layers(record, view, dropped)] if shown else []
+    if record.command in {"trace", "inspect"}:
+        own = own_view(record, view)
+        if not has_columns(record, view):
+            return []
+        if record.command == "inspect":
+            return [draw_layers(record, own, dropped)] if record.layers else []
+        return [draw_events(record, own, trace_rows.ordered_events(record, own).rows, dropped)]
     order, flow = parameters(record, view), layers(record, view)
     return [
         grads.draw_parameters(
@@ -40,6 +41,16 @@ def tables(record: Report, view: View, dropped: list[str]) -> list[str]:
         ),
         grads.draw_flow(flow.rows, view, dropped),
     ]
+
+
+def own_view(record: Report, view: View) -> View:
+    """Return the view with the columns and the sort key that the record's preset has."""
+    known = columns_of(record.command)
+    sort = view.sort if sort_key(view.sort or "") in sorts_of(record.command) else None
+    if view.asked is None:
+        return dataclasses.replace(view, sort=sort)
+    columns = tuple(name for name in view.asked if name in known)
+    return dataclasses.replace(view, columns=columns, sort=sort)
 
 
 def has_columns(record: Report, view: View) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from hookcli.formats import markdown
 from hookcli.formats.check.markdown import brief as brief_checks
+from hookcli.formats.check.merged import merged
 from hookcli.formats.grads import flow as grads_flow
 from hookcli.formats.markdown import grid, quote
 from hookcli.formats.run import details, facts, findings, table
@@ -13,7 +14,6 @@ from hookcli.formats.run.selection import shown_checks, shown_records
 from hookcli.formats.run.steps import columns, select_steps
 from hookcli.formats.trace import events as trace_rows
 from hookcli.formats.view import View
-from hookcli.report.merged import merged
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
 
@@ -80,12 +80,14 @@ def _record(record: Report, view: View) -> list[str]:
 
 
 def _tables(record: Report, view: View) -> list[str]:
-    if record.command == "trace":
-        events = trace_rows.ordered_events(record, view).rows
-        shown = trace_rows.columns(record, view, events)
-        return [grid(shown, events)] if details.has_columns(record, view) else []
-    if record.command == "inspect":
-        return [markdown.layers(record, view)] if details.has_columns(record, view) else []
+    if record.command in {"trace", "inspect"}:
+        own = details.own_view(record, view)
+        if not details.has_columns(record, view):
+            return []
+        if record.command == "inspect":
+            return [markdown.layers(record, own)]
+        events = trace_rows.ordered_events(record, own).rows
+        return [grid(trace_rows.columns(record, own, events), events)]
     order, flow = details.parameters(record, view), details.layers(record, view)
     return [
         grid(details.parameter_columns(record, order.rows, view), order.rows),

@@ -8,12 +8,12 @@ from fnmatch import fnmatchcase
 
 from hookcli.console import escape
 from hookcli.errors import RequestError
+from hookcli.formats.check.merged import COMMAND, merged
 from hookcli.formats.names import columns_of, common, sorts_of
 from hookcli.formats.order import sort_key
 from hookcli.formats.run.facts import training_of
 from hookcli.formats.view import View
 from hookcli.report.findings import CheckRow
-from hookcli.report.merged import COMMAND, merged
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
 from hookcli.text import listed_hint

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from hookcli.formats.check.merged import merged
 from hookcli.formats.parts import page
 from hookcli.formats.parts.style import STATUSES, Style, paint_start
 from hookcli.formats.run.facts import command_line, ending, figures, observed, problems, title
 from hookcli.formats.run.findings import FIRST, first_non_finite, notes
 from hookcli.formats.view import View
-from hookcli.report.merged import merged
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
 from hookcli.text import counted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 
+from hookcli.formats.check.merged import merged
 from hookcli.formats.order import notes as order_notes
 from hookcli.formats.parts import page, summary
 from hookcli.formats.parts.grid import draw
@@ -16,7 +17,6 @@ from hookcli.formats.run.selection import shown_records
 from hookcli.formats.run.steps import GIVE_WAY, columns, select_steps
 from hookcli.formats.run.summary import non_finite_lines, record_line
 from hookcli.formats.view import View
-from hookcli.report.merged import merged
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
 

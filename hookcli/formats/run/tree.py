@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from hookcli.formats.check.merged import merged
 from hookcli.formats.grads import tree as grads_tree
 from hookcli.formats.inspect import tree as inspect_tree
 from hookcli.formats.parts import page
 from hookcli.formats.parts.grid import draw
-from hookcli.formats.run import facts, findings, table
+from hookcli.formats.run import details, facts, findings, table
 from hookcli.formats.run.selection import shown_records
 from hookcli.formats.run.steps import columns, select_steps
 from hookcli.formats.run.summary import non_finite_lines, record_line
 from hookcli.formats.trace import tree as trace_tree
 from hookcli.formats.view import View
-from hookcli.report.merged import merged
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
 
@@ -45,6 +45,6 @@ def render(report: TrainingReport, view: View) -> str:
 def _record(record: Report, view: View) -> list[str]:
     rows = select_steps(facts.training_of(record), view, every=True).rows
     steps = draw(columns(rows, view), rows, width=_WIDE, color=view.color)
-    body = _BODIES.get(record.command, grads_tree.body)(record, view)
+    body = _BODIES.get(record.command, grads_tree.body)(record, details.own_view(record, view))
     parts = [record_line(record, view, width=_WIDE), steps, "\n".join(body).strip("\n")]
     return "\n\n".join(part for part in parts if part).split("\n")

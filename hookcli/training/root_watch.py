@@ -172,13 +172,21 @@ class RootWatch:
 
     def watch_backward(self, output: Any) -> None:
         """Be called when a backward pass reaches an output."""
-        begins = self._guarded(_Begins(self))
         outputs = [tensor for _, tensor, _ in leaves(output)[:_OUTPUTS]]
+        number = -1
         if self.recent:
             self.recent[-1].end(outputs)
-        for tensor in outputs:
+            number = self.recent[-1].first_node
+        for i, tensor in enumerate(outputs):
             if tensor.requires_grad and tensor.grad_fn is not None:
+                begins = self._guarded(_BeginsAt(self, number, i))
                 tensor.register_hook(begins)  # type: ignore[no-untyped-call]
+
+    def gradient_came(self, number: int, index: int, gradient: torch.Tensor) -> None:
+        """Keep the gradient of an output of the call whose first node has this number."""
+        for call in self.recent:
+            if call.first_node == number:
+                call.keep_gradient(index, gradient)
 
     def backward_reached(self) -> None:
         """Tell that a backward pass reached an output of this root."""
@@ -301,3 +309,18 @@ class _Begins:
         watch = self._watch()
         if watch is not None:
             watch.backward_reached()
+
+
+class _BeginsAt(_Begins):
+    """The hook on one output of one call."""
+
+    def __init__(self, watch: RootWatch, number: int, index: int) -> None:
+        super().__init__(watch)
+        self._number, self._index = number, index
+
+    def __call__(self, gradient: Any) -> None:
+        """Tell the root, and give it the gradient."""
+        super().__call__(gradient)
+        watch = self._watch()
+        if watch is not None:
+            watch.gradient_came(self._number, self._index, gradient)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import os
 import sys
 import threading
@@ -410,10 +411,14 @@ class Watch:
             self._early.setdefault(id(root), []).append(step)
         else:
             record.steps.add(step)
+            if _is_bad(step):
+                self._note_non_finite(record, step)
         self._scale = now
         self._pending.clear()
         root.pause()
         root.ended_step()
+        if self._ending is not None:
+            raise self._ending
 
     # Optimizer steps.
 
@@ -441,7 +446,7 @@ class Watch:
             step = record.begin(
                 own, forwards=record.root.forwards, norm=norm, lr=rate, sampled=sampled
             )
-            if not step.is_finite():
+            if not step.is_finite() and not _skips(optimizer, step):
                 self._note_non_finite(record, step)
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
@@ -614,6 +619,26 @@ def _loose(parameters: list[Any]) -> LooseParameters:
     if len(set(names)) < len(names):
         names = [f"[{i}]" for i in range(len(names))]
     return LooseParameters(dict(zip(names, parameters, strict=True)))
+
+
+def _skips(optimizer: Any, step: Step) -> bool:
+    """Return whether a GradScaler lets a fused optimizer skip this step, and nothing is wrong.
+
+    Such an optimizer is called, and reads itself whether gradients are not finite.
+    """
+    found = getattr(optimizer, "found_inf", None)
+    return isinstance(found, torch.Tensor) and bool(found) and not _is_bad(step)
+
+
+def _is_bad(step: Step) -> bool:
+    """Return whether the loss of a skipped step is not finite: not only its product with the scale.
+
+    An infinite product may have overflowed; the scale falls with each skipped step.
+    """
+    loss = step.loss
+    if not isinstance(loss, float) or math.isfinite(loss):
+        return False
+    return math.isnan(loss) or step.scale is None or step.scale <= 1
 
 
 def _print(text: str) -> None:

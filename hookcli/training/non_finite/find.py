@@ -46,6 +46,9 @@ def find(
     if of_loss is not None and of_loss.found is not None:
         return of_loss.found
     finite = None if loss is None else math.isfinite(loss)
+    given = _given_gradient(calls) if finite else None
+    if given is not None:
+        return given
     why = _obstacle(root, calls)
     note = None if why is None else f"the step was not replayed: {why}"
     if why is None:
@@ -107,6 +110,31 @@ def _parameter(root: nn.Module) -> Found | None:
     )
 
 
+def _given_gradient(calls: Sequence[ForwardCall]) -> Found | None:
+    """Return the first gradient that the script's loss gave to an output and that is not finite."""
+    for number, call in enumerate(calls):
+        for gradient in call.gradients.values():
+            counts = counts_of(gradient)
+            if counts is None:
+                continue
+            kind = "NaN" if counts["nans"] else "Inf"
+            return Found(
+                "backward",
+                place=call.backward_place,
+                inputs=(facts_row(described("gradient of the output", gradient)),),
+                reason=f"the gradient that the script's loss gives to the output contains {kind}",
+                found_by="gradients",
+                call=number,
+            )
+    return None
+
+
+def _is_one_of_many() -> bool:
+    distributed = torch.distributed
+    together = distributed.is_available() and distributed.is_initialized()
+    return together and distributed.get_world_size() > 1
+
+
 def _tensors(root: nn.Module, calls: Sequence[ForwardCall]) -> list[torch.Tensor]:
     values = [value for call in calls for value in (*call.args, *call.kwargs.values())]
     given = [value for value in values if isinstance(value, torch.Tensor)]
@@ -157,9 +185,14 @@ def _from_gradients(
     if replayed and what == "loss":
         return _of_script(of_loss, place)
     if replayed and finite is not None:
-        reason = (
-            "a replay of the step was finite: the gradient that the script's loss gives to the "
-            "outputs is not finite, or too large"
+        reason = "a replay of the step was finite: "
+        if _is_one_of_many():
+            reason += "the step of another rank was not, or "
+        known = all(call.gradients and call.has_all_gradients for call in calls)
+        reason += (
+            "its forward or backward differs each time"
+            if known
+            else "the gradient that the script's loss gives to the outputs is not finite, or large"
         )
         return Found("backward", place=place, reason=reason, found_by="replay")
     bad = [name for name, status in gradients.items() if status == "non_finite"]

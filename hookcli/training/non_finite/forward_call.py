@@ -11,9 +11,10 @@ import torch
 
 from hookcli.report.training import FirstNonFinite
 from hookcli.report.values import Leaf
-from hookcli.torch_private import next_sequence_nr
+from hookcli.torch_private import disable_current_modes, next_sequence_nr
 from hookcli.training.non_finite.generators import Generators
 
+_MOST_ELEMENTS = 1 << 16  # of the gradient of an output that is kept
 FoundBy: TypeAlias = Literal["replay", "graph", "parameters", "gradients"]
 
 
@@ -47,19 +48,20 @@ class Autocast:
 class ForwardCall:
     """One call of a root with gradients enabled. It references the batch, and copies nothing.
 
-    `output_gradients` are those of the output's floating-point tensors, in the order of the
-    output, if they were kept. `backward_place` is the line of the script that called backward.
+    `backward_place` is the line of the script that called backward. `gradients` are those of the
+    tensors of the output by their number, as far as they are small.
     """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     generators: Generators
     autocast: Autocast = field(default_factory=Autocast)
-    output_gradients: Sequence[torch.Tensor | None] | None = None
     backward_place: str | None = None
     first_node: int = field(init=False)  # the numbers of autograd's nodes: the first of the call,
     next_node: int | None = field(init=False, default=None)  # and the first after it
     versions: tuple[int, ...] = field(init=False)
+    gradients: dict[int, torch.Tensor] = field(init=False, default_factory=dict)
+    has_all_gradients: bool = field(init=False, default=True)
     made_by: dict[tuple[int, int], int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -75,6 +77,18 @@ class ForwardCall:
         for i, tensor in enumerate(outputs):
             if tensor.grad_fn is not None:
                 self.made_by[tensor.grad_fn._sequence_nr(), tensor.output_nr] = i
+
+    def keep_gradient(self, index: int, gradient: torch.Tensor) -> None:
+        """Keep a reference to the gradient of an output, and the sum if backward runs again."""
+        if gradient.numel() > _MOST_ELEMENTS or not self.has_all_gradients:
+            self.has_all_gradients = False
+            self.gradients.clear()
+            return
+        earlier = self.gradients.get(index)
+        if earlier is not None:
+            with torch.no_grad(), disable_current_modes():
+                gradient = earlier + gradient
+        self.gradients[index] = gradient
 
     def made(self, node: Any) -> bool:
         """Whether the call made a node of autograd."""

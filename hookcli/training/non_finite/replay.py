@@ -158,11 +158,11 @@ class _Once:
 
     def _in_backward(self, output: Any) -> Found | None:
         """Return what made gradients of parameters not finite."""
-        graded = [
-            tensor
-            for _, tensor, _ in leaves(output)
+        graded = {
+            i: tensor
+            for i, (_, tensor, _) in enumerate(leaves(output))
             if tensor.requires_grad and (tensor.is_floating_point() or tensor.is_complex())
-        ]
+        }
         infos = [info for info in self._model.parameters() if info.tensor.requires_grad]
         if not graded or not infos:
             return None
@@ -170,7 +170,7 @@ class _Once:
             start = self._start(graded)
         self._context.phase = "backward"
         gradients = torch.autograd.grad(
-            graded, [info.tensor for info in infos], start, allow_unused=True
+            list(graded.values()), [info.tensor for info in infos], start, allow_unused=True
         )
         births: list[Birth] = []
         target = ""
@@ -182,22 +182,26 @@ class _Once:
             return None
         return self._found(Trigger("parameter_gradient", target, tuple(births)))
 
-    def _start(self, graded: list[torch.Tensor]) -> list[torch.Tensor | None]:
+    def _start(self, graded: dict[int, torch.Tensor]) -> list[torch.Tensor]:
         """Return the gradients of the outputs: those of training, or random ones.
 
         A single number among the outputs is taken for the loss, whose gradient is 1.
         """
-        kept = self._call.output_gradients
-        if kept is not None and len(kept) == len(graded):
-            return list(kept)
-        scalars = [tensor for tensor in graded if tensor.numel() == 1]
-        if len(scalars) == 1 and (len(graded) == 1 or self._finite is not None):
-            return [torch.ones_like(t) if t is scalars[0] else torch.zeros_like(t) for t in graded]
+        kept = self._call.gradients
+        if kept and self._call.has_all_gradients and kept.keys() <= graded.keys():
+            zeros = {i: torch.zeros_like(t) for i, t in graded.items() if i not in kept}
+            return [kept[i].detach() if i in kept else zeros[i] for i in graded]
+        scalars = [i for i, tensor in graded.items() if tensor.numel() == 1]
+        if len(scalars) == 1:
+            return [
+                torch.ones_like(t) if i == scalars[0] else torch.zeros_like(t)
+                for i, t in graded.items()
+            ]
         self._notes.append(_MADE_UP)
         generator = torch.Generator().manual_seed(0)
         return [
             torch.randn(t.shape, generator=generator).to(t.device, t.dtype) / max(1, t.numel())
-            for t in graded
+            for t in graded.values()
         ]
 
     def _found(self, trigger: Trigger) -> Found | None:

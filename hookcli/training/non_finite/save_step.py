@@ -75,7 +75,7 @@ def save_step(root: nn.Module, call: ForwardCall, *, batch: str, script: ScriptS
 def _arguments(root: nn.Module, call: ForwardCall) -> Any:
     """Return the arguments by name, so that none is taken for a target; else a tuple of them."""
     signature = forward_signature(root)
-    if signature is not None and not (root._forward_pre_hooks and call.args):
+    if signature is not None and not (call.args and _has_hooks(root)):
         try:
             bound = signature.bind(*call.args, **call.kwargs)
         except TypeError:
@@ -91,6 +91,12 @@ def _arguments(root: nn.Module, call: ForwardCall) -> Any:
                 by_name[name] = value
         return by_name
     return _by_position(call)
+
+
+def _has_hooks(root: nn.Module) -> bool:
+    """Whether hooks of the script may change the positional arguments."""
+    hooks = root._forward_pre_hooks.values()
+    return any(not str(getattr(hook, "__module__", "")).startswith("hookcli.") for hook in hooks)
 
 
 def _by_position(call: ForwardCall) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 
@@ -38,13 +39,12 @@ def train(model, batches, loss_of, *, lr=0.1, ask=True, keep=False, freed=False,
             if ask:
                 call.end([output] if isinstance(output, torch.Tensor) else output)
             if keep:
-                output.register_hook(
-                    lambda grad, call=call: setattr(call, "output_gradients", [grad])
-                )
+                output.register_hook(functools.partial(call.keep_gradient, 0))
         loss = loss_of(output)
         found = None
-        if ask and not math.isfinite(loss.item()):
+        if ask:
             call.backward_place = "train.py:7"
+        if ask and not math.isfinite(loss.item()):
             if not freed:
                 found = graph_of_loss(loss.grad_fn, [call])
         node = loss.grad_fn

@@ -195,10 +195,12 @@ def test_a_loss_that_no_saved_tensor_explains_is_said_to_be_the_scripts():
     assert "the outputs of the model are finite" in found.reason
 
 
-def test_a_gradient_that_the_loss_makes_is_said_to_be_the_scripts():
-    found = asked_at(Net(torch.relu), batch(), lambda out: (out * 0).sqrt().sum())
-    assert (found.phase, found.layer) == ("backward", None)
-    assert "the gradient that the script's loss gives" in found.reason
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_gradient_that_the_loss_makes_is_said_to_be_the_scripts(keep):
+    found = asked_at(Net(torch.relu), batch(), lambda out: (out * 0).sqrt().sum(), keep=keep)
+    assert (found.phase, found.layer, found.place) == ("backward", None, "train.py:7")
+    said = "the gradient that the script's loss gives to the output"
+    assert f"{said} contains NaN" in found.reason if keep else f"{said}s is not" in found.reason
 
 
 @pytest.mark.parametrize("keep", [True, False])

@@ -164,7 +164,8 @@ RULE = Rule(
     "with zeros only, are not judged. It requires run.optimizer and a loss of the model or the "
     "user, since the default ones say nothing about a training. The model is restored bit by bit. "
     "In a training of `hookcli run`, the ratios of the sampled steps that changed a parameter are "
-    "judged: their largest and their median must be within the limits, and so must the ratio of all parameters together at each sampled step.",
+    "judged: the largest must not be below `min`, nor the median above `max`. The ratio of all "
+    "parameters together must not be above `max` at any sampled step, unless the loss falls there.",
     formula="min <= norm(w after - w) / norm(w) <= max, with 2-norms",
     source="smdebug's WeightUpdateRatio, with its limits; 1e-3 is a good value (Karpathy, CS231n)",
     fails="a learning rate of 100; a learning rate of 0 in the first step of a warm-up; a layer "

@@ -114,9 +114,9 @@ RULE = Rule(
     "loss is below an early one in more than half of the pairs, by 1.28 standard deviations, or "
     "below the first three in 90 %, or if the median fell by 5 %. It rises if it is above by 3, "
     "and by a tenth. Skipped below `steps` losses; if batches differ so much that a fall "
-    "of 5 % could not be seen; with a loss below 0, as in policy gradients; and if other models are "
-    "trained in turn, as in a GAN, or are copies of this one, as target networks are. A loss that "
-    "only falls to that of a guess, passes.",
+    "of 5 % could not be seen; with a loss below 0, as in policy gradients; and if other models "
+    "are trained in turn, as in a GAN, or are copies of this one, as target networks are. A loss "
+    "that only falls to that of a guess, passes.",
     formula="P(late < early) > 1/2 + 1.28 sqrt((n + m + 1) / (12 n m)), of n and m losses",
     source="Mann and Whitney 1947; smdebug LossNotDecreasing, which compares single values",
     fails="labels that were shuffled without their samples; a learning rate of 1e-9, or one that "

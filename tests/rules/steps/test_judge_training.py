@@ -16,6 +16,7 @@ from tests.formats import training_reports as built
 from tests.rules.steps.test_step_rules import FLAT, UP, record
 
 CHECKS = with_training_set(())
+LOST = {"fc1.bias": "none"}
 
 
 def verdict(*records, checks=CHECKS, **more):
@@ -36,8 +37,8 @@ def test_a_healthy_training_has_no_finding():
 
 
 def test_targets_name_the_record_if_there_are_several():
-    generator = record(name="netG", statuses={"fc1.bias": "none"})
-    critic = record(name="netD", statuses={"fc1.bias": "none"})
+    generator = record(name="netG", statuses=LOST, updates=())
+    critic = record(name="netD", statuses=LOST, updates=())
     report = verdict(generator, critic)
     assert failed(report) == [("grad_exists", "netG: fc1"), ("grad_exists", "netD: fc1")]
     one, other = (row.fingerprint for row in all_checks(report) if row.status == "fail")
@@ -52,7 +53,7 @@ def test_targets_name_the_record_if_there_are_several():
 
 @pytest.mark.parametrize("at", ["fc1", "netG: fc1", "netG*"])
 def test_a_suppression_matches_with_and_without_the_record(at):
-    records = record(name="netG", statuses={"fc1.bias": "none"}), record(name="netD")
+    records = record(name="netG", statuses=LOST, updates=()), record(name="netD")
     suppression = Suppression("grad_exists", at, "an old head", "run.yaml:3")
     report = judge_training(built.training(*records), CHECKS, (suppression,))
     assert failed(report) == []
@@ -62,7 +63,7 @@ def test_a_suppression_matches_with_and_without_the_record(at):
 
 
 def test_the_baseline_knows_findings_of_records():
-    report = verdict(record(name="netG", statuses={"fc1.bias": "none"}), record(name="netD"))
+    report = verdict(record(name="netG", statuses=LOST, updates=()), record(name="netD"))
     known = [row.fingerprint for row in all_checks(report) if row.status == "fail"]
     assert failed(judge_training(report, CHECKS, known=known)) == []
 

@@ -31,7 +31,9 @@ def rows(total=120, **figures):
 
 def record(total=120, figures=None, **more):
     more.setdefault("optimizer", ADAM)
-    changes = {"updates": more.pop("updates")} if "updates" in more else {}
+    lost = more.get("statuses") or {}
+    plain = tuple(UpdateRow(name, (0.001, 0.001), name not in lost) for name in NAMES)
+    changes = {"updates": more.pop("updates", plain)}
     report = built.record(total=total, steps=rows(total, **(figures or {})), **more)
     parameters = tuple(even(row) for row in report.parameters)
     changed = dataclasses.replace(report.training, **changes)
@@ -199,7 +201,10 @@ def test_a_target_network_moves_the_loss():
 
 
 def with_statuses(report: Report, name, *statuses) -> Report:
-    """The record with other statuses of a parameter at its sampled steps."""
+    """The record with other statuses of a parameter at its sampled steps, which do not change it.
+
+    A parameter that changed is one that got a gradient between sampled steps.
+    """
     parameters = []
     for row in report.parameters:
         if row.name == name:
@@ -209,7 +214,12 @@ def with_statuses(report: Report, name, *statuses) -> Report:
             )
             row = dataclasses.replace(row, steps=steps, status=statuses[-1])
         parameters.append(row)
-    return dataclasses.replace(report, parameters=tuple(parameters))
+    still = tuple(
+        dataclasses.replace(row, changed=row.changed and row.name != name)
+        for row in report.training.updates
+    )
+    training = dataclasses.replace(report.training, updates=still)
+    return dataclasses.replace(report, parameters=tuple(parameters), training=training)
 
 
 @pytest.mark.parametrize(
@@ -227,6 +237,15 @@ def test_a_gradient_at_one_sampled_step_is_enough(statuses, message):
     target, _, part = message.rpartition(": ")
     assert row.target == target
     assert part in row.message
+
+
+def test_a_parameter_that_changed_got_a_gradient_between_sampled_steps():
+    unseen = with_statuses(record(), "fc1.bias", "none", "none", "none")
+    updates = record().training.updates
+    changed = dataclasses.replace(
+        unseen, training=dataclasses.replace(unseen.training, updates=updates)
+    )
+    assert [row.status for row in judged("grad_exists", changed)] == ["pass"]
 
 
 def test_micro_steps_are_not_calls_of_one_forward():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from statistics import median
 
 from hookcli.report.report import Report
 from hookcli.rules.rule import (
@@ -22,6 +24,7 @@ _FALLS = 1.28  # standard deviations: a loss that does not change is above it in
 _FALL = 0.95
 _RISES = -3.0
 _RISE = 1.1  # least factor
+NORMAL = 1.4826  # standard deviation of a normal distribution, by its median absolute deviation
 _START = 3  # the losses before the training has changed much
 _CLEARLY = 0.9  # a training that reaches its floor within a third
 
@@ -67,8 +70,22 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
         message = f"the loss is {first:.4g} at each of {counted(len(losses), 'step')}"
         yield RuleFinding("fail", "", "constant", message, last, first, place, advice=_CHECK)
         return
+    if not _is_clear(early, late):
+        yield skipped("the losses of batches differ too much to see a fall of 5%")
+        return
     message = f"the loss does not fall: {what}, {last:.4g} in the last"
     yield RuleFinding("fail", "", "flat", message, last, first, place, advice=_CHECK)
+
+
+def _is_clear(early: Series, late: Series) -> bool:
+    """Return whether a fall of 5 % could be told from chance.
+
+    The standard error of a median of n normal values is sqrt(pi / 2) times that of the mean.
+    """
+    usual = middle(late)
+    spread = NORMAL * median(abs(value - usual) for _, value in late)
+    error = math.sqrt(math.pi / 2 * (1 / len(early) + 1 / len(late))) * spread
+    return _FALLS * error < (1 - _FALL) * middle(early)
 
 
 def _fell(losses: Series, early: Series, late: Series) -> bool:
@@ -96,9 +113,10 @@ RULE = Rule(
     "third by their ranks, and the first three losses with the last third. The loss fell if a late "
     "loss is below an early one in more than half of the pairs, by 1.28 standard deviations, or "
     "below the first three in 90 %, or if the median fell by 5 %. It rises if it is above by 3, "
-    "and by a tenth. Skipped below `steps` losses; with a loss below 0, as in policy gradients; "
-    "and if other models are trained in turn, as in a GAN, or are "
-    "copies of this one, as target networks are.",
+    "and by a tenth. Skipped below `steps` losses; if batches differ so much that a fall "
+    "of 5 % could not be seen; with a loss below 0, as in policy gradients; and if other models "
+    "are trained in turn, as in a GAN, or are copies of this one, as target networks are. A loss "
+    "that only falls to that of a guess, passes.",
     formula="P(late < early) > 1/2 + 1.28 sqrt((n + m + 1) / (12 n m)), of n and m losses",
     source="Mann and Whitney 1947; smdebug LossNotDecreasing, which compares single values",
     fails="labels that were shuffled without their samples; a learning rate of 1e-9, or one that "

@@ -16,7 +16,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.steps.loss_falls import unfit
+from hookcli.rules.steps.loss_falls import NORMAL, unfit
 from hookcli.rules.steps.series import Series, series
 from hookcli.text import counted
 
@@ -25,7 +25,6 @@ _DEVIATIONS = 10.0
 _FACTOR = 3.0
 _LASTS = 2  # losses in a row: one batch with wrong labels is no spike
 _START = 0.5  # of the first losses
-_NORMAL = 1.4826  # standard deviation of a normal distribution, by its median absolute deviation
 
 
 def _spike(losses: Series, options: Options) -> tuple[int, float, float] | None:
@@ -36,7 +35,7 @@ def _spike(losses: Series, options: Options) -> tuple[int, float, float] | None:
         if len(before) < _BEFORE:
             continue
         usual = median(before)
-        spread = _NORMAL * median(abs(value - usual) for value in before)
+        spread = NORMAL * median(abs(value - usual) for value in before)
         rise = max(math.log(options["factor"]), options["deviations"] * spread)
         least = max(math.exp(usual + rise), _START * start)
         if all(value > least for _, value in losses[i : i + _LASTS]):

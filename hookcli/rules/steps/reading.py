@@ -19,7 +19,8 @@ from hookcli.rules.steps.series import first_bad, real, series, skipped_steps
 def reading(record: Report, run: TrainingReport) -> Report:
     """Return the record with parameters, layers and norms that stand for all sampled steps.
 
-    A parameter is reached if it got a gradient at any sampled step; its gradient is that of the
+    A parameter is reached if it got a gradient at any sampled step, or changed between two of them,
+    as an expert does that is used now and then; its gradient is that of the
     step with the median norm. Layers are those of the first call of the root. The norm over all
     gradients is the largest.
     """
@@ -28,6 +29,7 @@ def reading(record: Report, run: TrainingReport) -> Report:
         return record
     training = dataclasses.replace(training, together=_together(training, run))
     norms = [value for _, value in series(training, "grad_norm")]
+    between = _reached_between(training)
     totals = dataclasses.replace(
         record.totals, grad_norm=max(norms) if norms else record.totals.grad_norm
     )
@@ -35,7 +37,7 @@ def reading(record: Report, run: TrainingReport) -> Report:
         record,
         training=training,
         totals=totals,
-        parameters=tuple(_parameter(row, training) for row in record.parameters),
+        parameters=tuple(_parameter(row, training, between) for row in record.parameters),
         layers=_first_call(record.layers),
         error=None,  # a script that ended early has steps to judge
     )
@@ -59,7 +61,19 @@ _WORST_FIRST: tuple[Literal["non_finite", "ok", "zero", "none", "frozen"], ...] 
 )  # fmt: skip
 
 
-def _parameter(row: ParameterRow, training: TrainingInfo) -> ParameterRow:
+def _reached_between(training: TrainingInfo) -> set[str]:
+    """Return parameters that changed, as far as that tells of a gradient between sampled steps.
+
+    Optimizers change no parameter whose gradient is None; with weight decay they change those
+    whose gradient is zero.
+    """
+    optimizer = training.optimizer
+    if optimizer is None or optimizer.options.get("weight_decay"):
+        return set()
+    return {row.name for row in training.updates if row.changed}
+
+
+def _parameter(row: ParameterRow, training: TrainingInfo, between: set[str]) -> ParameterRow:
     if not row.steps:
         return row
     aside, bad = skipped_steps(training), first_bad(training)
@@ -71,6 +85,8 @@ def _parameter(row: ParameterRow, training: TrainingInfo) -> ParameterRow:
         if bad is None or entry["step"] <= bad.step or entry["status"] != "non_finite"
     }
     status = next((name for name in _WORST_FIRST if name in states), row.status)
+    if status in {"none", "zero"} and row.name in between:
+        status = "ok"
     return dataclasses.replace(row, status=status, grad=_median(known) or row.grad)
 
 

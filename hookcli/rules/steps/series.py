@@ -104,7 +104,7 @@ def cancelled(report: Report) -> set[str]:
         name
         for rows in sizes.values()
         for name, size, share in rows
-        if size < share * max(other for _, other, _ in rows)
+        if 0 < size < share * max(other for _, other, _ in rows)
     }
 
 

@@ -67,17 +67,15 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
 
 
 def _of_training(report: Report, training: TrainingInfo, options: Options) -> Iterator[RuleFinding]:
-    """Judge the median ratio of each parameter over the sampled steps that changed it."""
-    ratios: dict[str, float] = {}
+    """Judge the ratios of the sampled steps: a parameter that has converged changes little."""
+    largest: dict[str, float] = {}
+    usual: dict[str, float] = {}
     aside = cancelled(report)
     for row in training.updates:
         known = [float(x) for x in row.ratios if isinstance(x, int | float) and x > 0]
-        if (
-            known
-            and row.name not in aside
-            and any(matches(glob, row.name) for glob in options["at"])
-        ):
-            ratios[row.name] = median(known)
+        chosen = any(matches(glob, row.name) for glob in options["at"])
+        if known and chosen and row.name not in aside:
+            largest[row.name], usual[row.name] = max(known), median(known)
     name = "the optimizer" if training.optimizer is None else training.optimizer.type
     for step, after in zip_longest(training.steps, training.steps[1:]):
         whole = real(step.update_ratio)
@@ -91,7 +89,7 @@ def _of_training(report: Report, training: TrainingInfo, options: Options) -> It
                 advice=_LOWER, step=step.step,
             )  # fmt: skip
             return
-    yield from _judged(report, ratios, name, options)
+    yield from _judged(report, largest, usual, name, options)
 
 
 def _helped(step: StepRow, after: StepRow | None) -> bool:
@@ -104,17 +102,22 @@ def _of_parameters(
     report: Report, rows: dict[str, dict[str, Any]], optimizer: str, options: Options
 ) -> Iterator[RuleFinding]:
     ratios = {name: ratio for name, value in rows.items() if (ratio := _ratio(value)) is not None}
-    yield from _judged(report, ratios, optimizer, options)
+    yield from _judged(report, ratios, ratios, optimizer, options)
 
 
 def _judged(
-    report: Report, ratios: dict[str, float], optimizer: str, options: Options
+    report: Report,
+    largest: dict[str, float],
+    usual: dict[str, float],
+    optimizer: str,
+    options: Options,
 ) -> Iterator[RuleFinding]:
-    if not ratios:
+    """Judge the largest ratios, which must not be too small, and the usual ones."""
+    if not usual:
         yield skipped("no parameter has a gradient and a norm above 0")
         return
-    small = {name: ratio for name, ratio in ratios.items() if ratio < options["min"]}
-    large = {name: ratio for name, ratio in ratios.items() if not ratio <= options["max"]}
+    small = {name: ratio for name, ratio in largest.items() if ratio < options["min"]}
+    large = {name: ratio for name, ratio in usual.items() if not ratio <= options["max"]}
     if small:
         worst = min(small, key=small.__getitem__)
         yield _finding(report, small, worst, ("below", optimizer, options["min"], _RAISE))
@@ -122,8 +125,8 @@ def _judged(
         worst = max(large, key=large.__getitem__)
         yield _finding(report, large, worst, ("above", optimizer, options["max"], _LOWER))
     if not small and not large:
-        count = counted(len(ratios), "parameter")
-        spread = f"{min(ratios.values()):.3g} to {max(ratios.values()):.3g}"
+        count = counted(len(usual), "parameter")
+        spread = f"{min(usual.values()):.3g} to {max(usual.values()):.3g}"
         yield passed(f"a step changes {count} by {spread} of the norm")
 
 
@@ -160,8 +163,9 @@ RULE = Rule(
     "compares each with its value before. Parameters without a gradient, and those that start "
     "with zeros only, are not judged. It requires run.optimizer and a loss of the model or the "
     "user, since the default ones say nothing about a training. The model is restored bit by bit. "
-    "In a training of `hookcli run`, the median ratio over those sampled steps that changed the "
-    "parameter is judged, and the ratio of all parameters together at each sampled step.",
+    "In a training of `hookcli run`, the ratios of the sampled steps that changed a parameter are "
+    "judged: the largest must not be below `min`, nor the median above `max`. The ratio of all "
+    "parameters together must not be above `max` at any sampled step, unless the loss falls there.",
     formula="min <= norm(w after - w) / norm(w) <= max, with 2-norms",
     source="smdebug's WeightUpdateRatio, with its limits; 1e-3 is a good value (Karpathy, CS231n)",
     fails="a learning rate of 100; a learning rate of 0 in the first step of a warm-up; a layer "

@@ -72,10 +72,8 @@ def test_the_summary_tells_the_problem_first_and_how_to_see_it_again():
         "Net (Adadelta): 413 steps, loss 2.3 → nan, gradient norm 0.1856 to 4 (not finite in 3",
         "  steps), lr 0.01, update ratio 0.001, 2 steps skipped, scale 65536",
         "  non-finite in 2 of 8 parameters: fc2.weight, fc2.bias",
-        "first non-finite: the loss of step 412, made in forward by aten.log in layer 'fc2' at",
-        "      train.py:21",
-        "  inputs: float32 [64, 10] -0.5 to 3.1",
-        "  reason: the logarithm of a negative number is NaN",
+        "first non-finite: the loss of step 412",
+        "  inputs: float32 [64, 10] -0.5 to 3.1 with 2 Inf",
         "  batch: hookcli-batch.pt",
     ]  # fmt: skip
 
@@ -93,6 +91,24 @@ def test_the_summary_tells_how_the_script_ended(script, words):
     report = dataclasses.replace(EMPTY, script=script, tracking=tracking)
     first = summary(report, View(width=200)).splitlines()[0]
     assert first == f"hookcli run {words} no training was seen"
+
+
+def test_the_first_value_that_is_not_finite_is_told_without_a_verdict_too():
+    text = summary(dataclasses.replace(exploding(), diagnoses=None), View(width=120))
+    assert text.splitlines()[-4:] == [
+        "first non-finite: the loss of step 412, made in forward by aten.log in layer 'fc2' at "
+        "train.py:21",
+        "  inputs: float32 [64, 10] -0.5 to 3.1 with 2 Inf",
+        "  reason: the logarithm of a negative number is NaN",
+        "  batch: hookcli-batch.pt",
+    ]
+
+
+def test_a_command_to_copy_is_on_one_line():
+    note = "run `hookcli grads train.py:Net -i batch.pt --weights weights.pt` to repeat the step"
+    report = dataclasses.replace(CNN, warnings=(note,))
+    for text in (summary(report, View(width=60)), draw(report, width=60)):
+        assert f"note: {note}" in text.splitlines()
 
 
 def test_the_summary_of_two_records_names_each_with_its_own_figures():

@@ -205,7 +205,7 @@ PASSED = CheckRow("lr_zero", "", "pass", "error", None, None, "the learning rate
                   None, "b" * 16)  # fmt: skip
 PROBLEM = Diagnosis(
     "loss_not_finite", "error", "the loss became NaN at step 412: it was made in fc2 (Linear)",
-    "lower the learning rate, or clip gradients", "fc2", "train.py:21", ("loss_not_finite",),
+    "lower the learning rate, or clip gradients", "fc2", "train.py:21", ("finite",),
     ("c" * 16,),
 )  # fmt: skip
 
@@ -268,10 +268,10 @@ def exploding(total=413, batch="hookcli-batch.pt"):
         first_non_finite=FirstNonFinite(
             record="Net", step=last, what="loss", phase="forward", layer="fc2",
             operator="aten.log", place="train.py:21",
-            inputs=({"shape": [64, 10], "dtype": "float32", "min": -0.5, "max": 3.1},),
+            inputs=({"shape": [64, 10], "dtype": "float32", "min": -0.5, "max": 3.1, "infs": 2},),
             reason="the logarithm of a negative number is NaN", found_by="replay", batch=batch,
         ),
-        diagnoses=(PROBLEM,), examined=("loss_finite",),
+        diagnoses=(PROBLEM,), examined=("finite",),
     )  # fmt: skip
 
 

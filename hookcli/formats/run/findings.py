@@ -7,7 +7,7 @@ from typing import Any
 
 from hookcli.console import escape
 from hookcli.formats.parts.summary import join_alike
-from hookcli.formats.parts.text import figure, place, shape
+from hookcli.formats.parts.text import count, figure, place, shape
 from hookcli.formats.run.facts import training_of
 from hookcli.report.report import Report
 from hookcli.report.training import FirstNonFinite, OtherModule, TrainingReport
@@ -17,42 +17,49 @@ _MOST = 3  # modules that no optimizer trains, and inputs of an operator
 
 
 FIRST = "first non-finite"
+FINITE = "finite"  # the rule whose diagnosis tells where the value was made
 DETAILS = frozenset({"inputs", "reason", "batch"})  # labels of what is known of it
 
 
 def first_non_finite(report: TrainingReport) -> list[tuple[str, str]]:
     """Return (label, text) lines about the first value that is not finite; [] if all are finite.
 
-    The first line has the label `FIRST`; the others are details of it.
+    The first line has the label `FIRST`; the others are details of it. What the verdict tells is
+    not repeated.
     """
     first = report.first_non_finite
     if first is None:
         return []
-    lines = [(FIRST, _sentence(first, several=len(report.records) > 1))]
+    told = any(FINITE in diagnosis.rules for diagnosis in report.diagnoses or ())
+    what = f"the {first.what} of step {first.step:,}"
+    if len(report.records) > 1:
+        what += f" of {escape(first.record)}"
+    lines = [(FIRST, what if told else f"{what}{_made(first)}")]
     if first.inputs:
         inputs = [_input(value) for value in first.inputs]
         lines.append(("inputs", join_names(inputs, _MOST)))
-    if first.reason:
+    if first.reason and not told:
         lines.append(("reason", escape(" ".join(first.reason.split()))))
     if first.batch is not None:
         lines.append(("batch", escape(first.batch)))
     return lines
 
 
-def _sentence(first: FirstNonFinite, *, several: bool) -> str:
-    """Return the step, and where the value was made."""
-    parts = [f"the {first.what} of step {first.step:,}"]
-    if several:
-        parts[0] += f" of {escape(first.record)}"
-    made = [f"in {first.phase}"] if first.phase else []
-    made += [f"by {escape(first.operator)}"] if first.operator else []
-    made += [f"in layer '{escape(first.layer)}'"] if first.layer else []
-    made += [f"at {place(first.place)}"] if first.place else []
-    if made:
-        parts.append(f"made {' '.join(made)}")
-    if first.found_by == "gradients":
-        parts.append("as the gradients of parameters show")
-    return ", ".join(parts)
+_FOUND_BY = {
+    "gradients": ", as the gradients of parameters show",
+    "parameters": ", as values of parameters were not finite before the step",
+}
+
+
+def _made(first: FirstNonFinite) -> str:
+    """Return where the value was made, as far as that is known."""
+    parts = [f"in {first.phase}"] if first.phase else []
+    parts += [f"by {escape(first.operator)}"] if first.operator else []
+    if first.layer is not None:
+        parts += [f"in layer '{escape(first.layer)}'" if first.layer else "in the root"]
+    parts += [f"at {place(first.place)}"] if first.place else []
+    made = f", made {' '.join(parts)}" if parts else ""
+    return made + _FOUND_BY.get(first.found_by or "", "")
 
 
 def _input(value: Mapping[str, Any]) -> str:
@@ -65,7 +72,11 @@ def _input(value: Mapping[str, Any]) -> str:
     low, high = value.get("min"), value.get("max")
     if low is not None and high is not None:
         words.append(f"{figure(low)} to {figure(high)}")
-    return " ".join(words) or "a tensor"
+    bad = [f"{count(value[key])} {word}" for key, word in _BAD.items() if value.get(key)]
+    return " ".join(words + (["with", " and ".join(bad)] if bad else [])) or "a tensor"
+
+
+_BAD = {"nans": "NaN", "infs": "Inf"}
 
 
 def notes(report: TrainingReport) -> list[str]:

@@ -26,11 +26,10 @@ def render(report: TrainingReport, view: View) -> str:
         lines.append(f"{counted(left, 'more record')}: `-f table` shows all")
     lines += non_finite_lines(report, view)
     every = notes(report)
-    style = STATUSES["note"]
-    lines += [page.labelled("note", note, view, style) for note in every[:_NOTES]]
+    lines += [note_line(note, view) for note in every[:_NOTES]]
     if left := len(every[_NOTES:]):
         more = f"{counted(left, 'more note')}: `-f table` shows all"
-        lines.append(page.labelled("note", more, view, style))
+        lines.append(note_line(more, view))
     return page.plain("\n".join(lines), view) + "\n"
 
 
@@ -45,6 +44,12 @@ def _bold_start(text: str, start: str, view: View) -> str:
     if not text.startswith(start):
         return text
     return paint_start(text, len(start), Style.TITLE, color=view.color)
+
+
+def note_line(note: str, view: View) -> str:
+    """Return a note, wrapped unless it begins with a command, which is copied as a whole."""
+    width = 0 if note.startswith("run `") else None
+    return page.labelled("note", note, view, STATUSES["note"], width=width)
 
 
 def non_finite_lines(report: TrainingReport, view: View, *, width: int | None = None) -> list[str]:

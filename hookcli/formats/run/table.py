@@ -9,13 +9,13 @@ from hookcli.formats.check.merged import merged
 from hookcli.formats.order import notes as order_notes
 from hookcli.formats.parts import page, summary
 from hookcli.formats.parts.grid import draw
-from hookcli.formats.parts.style import STATUSES, Style, paint
+from hookcli.formats.parts.style import Style, paint
 from hookcli.formats.parts.text import place
 from hookcli.formats.parts.verdict import shown
 from hookcli.formats.run import details, facts, findings
 from hookcli.formats.run.selection import shown_records
 from hookcli.formats.run.steps import GIVE_WAY, columns, select_steps
-from hookcli.formats.run.summary import non_finite_lines, record_line
+from hookcli.formats.run.summary import non_finite_lines, note_line, record_line
 from hookcli.formats.view import View
 from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
@@ -58,7 +58,8 @@ def _record_notes(record: Report, view: View, *, every: bool) -> list[str]:
             lines += summary.hidden_rows(len(rows.rows), len(record.parameters), "parameter")
         elif not flow.rows:
             lines.append(summary.no_match("name", "--only", view.only))
-    return [*lines, *order_notes(view.sort, steps, rows, flow), *details.event_note(record)]
+    lines += order_notes(view.sort, steps, rows, flow)
+    return [*lines, *details.event_note(record)] if every else lines
 
 
 def failed(report: TrainingReport) -> list[tuple[str, str]]:
@@ -81,8 +82,7 @@ def render(report: TrainingReport, view: View) -> str:
     notes = [
         *findings.notes(report), *view_notes(records, inner), *summary.unfit(dropped)
     ]  # fmt: skip
-    style = STATUSES["note"]
-    parts.append("\n".join(page.labelled("note", note, view, style) for note in notes))
+    parts.append("\n".join(note_line(note, view) for note in notes))
     return page.plain("\n\n".join(part for part in parts if part), view) + "\n"
 
 

@@ -66,11 +66,20 @@ def _judged(report: TrainingReport, end: EndRequest) -> TrainingReport:
         judge = import_module("hookcli.rules.judge_training").judge_training
         verdict = import_module("hookcli.diagnosis.training").with_training_verdict
     except ImportError:
+        return _compared(report, end)
+    judged = judge(report, end.spec.checks, end.spec.suppressions, frozenset())
+    shown: TrainingReport = verdict(_compared(judged, end))
+    return shown
+
+
+def _compared(report: TrainingReport, end: EndRequest) -> TrainingReport:
+    """Return the report with the comparisons with earlier trainings."""
+    if not end.earlier:
         return report
-    judged: TrainingReport = verdict(
-        judge(report, end.spec.checks, end.spec.suppressions, frozenset())
-    )
-    return judged
+    from hookcli.cli.script_run.against import compared_rows
+
+    rows = compared_rows(report, end.earlier, end.rank)
+    return dataclasses.replace(report, checks=(*report.checks, *rows))
 
 
 def _checks(report: TrainingReport) -> list[Any]:

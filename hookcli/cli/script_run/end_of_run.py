@@ -6,23 +6,25 @@ import dataclasses
 import gc
 import pickle
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hookcli.cli.ci import source_root
 from hookcli.cli.errors import reporting
 from hookcli.cli.output import deliver, write_file
+from hookcli.diagnosis.training import with_training_verdict
 from hookcli.errors import Status
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.run.summary import render as summary
 from hookcli.formats.view import View
 from hookcli.report.schema import training_from_json
+from hookcli.rules.judge_training import judge_training
 from hookcli.rules.verdict import is_counted
 from hookcli.spec.ranks import with_rank
 from hookcli.text import counted
 
 if TYPE_CHECKING:
     from hookcli.cli.script_run.script_request import EndRequest
+    from hookcli.report.findings import CheckRow
     from hookcli.report.training import TrainingReport
 
 
@@ -62,24 +64,14 @@ def finish(end: EndRequest, text: bytes) -> int:
 
 
 def _judged(report: TrainingReport, end: EndRequest) -> TrainingReport:
-    try:
-        judge = import_module("hookcli.rules.judge_training").judge_training
-        verdict = import_module("hookcli.diagnosis.training").with_training_verdict
-    except ImportError:
-        return _compared(report, end)
-    judged = judge(report, end.spec.checks, end.spec.suppressions, frozenset())
-    shown: TrainingReport = verdict(_compared(judged, end))
-    return shown
+    """Return the report with the findings of rules and comparisons, and their causes."""
+    compared: tuple[CheckRow, ...] = ()
+    if end.earlier:
+        from hookcli.cli.script_run.against import compared_rows
 
-
-def _compared(report: TrainingReport, end: EndRequest) -> TrainingReport:
-    """Return the report with the comparisons with earlier trainings."""
-    if not end.earlier:
-        return report
-    from hookcli.cli.script_run.against import compared_rows
-
-    rows = compared_rows(report, end.earlier, end.rank)
-    return dataclasses.replace(report, checks=(*report.checks, *rows))
+        compared = compared_rows(report, end.earlier, end.rank)
+    checks, suppressions = end.spec.checks, end.spec.suppressions
+    return with_training_verdict(judge_training(report, checks, suppressions, compared=compared))
 
 
 def _checks(report: TrainingReport) -> list[Any]:

@@ -20,17 +20,20 @@ def judge_training(
     checks: Sequence[CheckSpec],
     suppressions: Sequence[Suppression] = (),
     known: Collection[str] = (),
+    *,
+    compared: Sequence[CheckRow] = (),
 ) -> TrainingReport:
     """Return the report with rows for each record, and for the training as a whole.
 
     Rules that are made for one run judge a record over all of its sampled steps. If there are
     several records, targets begin with the record's name: "netG: conv1.weight". A suppression
-    matches a target with or without it.
+    matches a target with or without it. `compared` are findings of comparisons with other
+    trainings, which can be suppressed too.
     """
     several = len(report.records) > 1
     names = [record_name(record) for record in report.records] if several else []
     groups = [_of_record(record, report, checks) for record in report.records]
-    whole = list(_of_run(report, checks))
+    whole = [*_of_run(report, checks), *compared]
     (*settled, of_run), unused = pass_over([*groups, whole], suppressions, known, names)
     records = tuple(
         dataclasses.replace(record, checks=tuple(rows))

@@ -105,6 +105,12 @@ class TrainingFlags:
         section="Checks",
         default="never",
     )
+    against: str | None = option(
+        "--against",
+        metavar="RUN.json",
+        text="Compare the training with an earlier one, whose report is RUN.json (rule same_as).",
+        section="Checks",
+    )
     stream: str | None = option(
         "--stream",
         metavar="FILE",

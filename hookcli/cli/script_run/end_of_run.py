@@ -28,6 +28,7 @@ from hookcli.spec.ranks import with_rank
 
 if TYPE_CHECKING:
     from hookcli.cli.script_run.script_request import EndRequest
+    from hookcli.report.findings import CheckRow
     from hookcli.report.training import TrainingReport
 
 
@@ -50,9 +51,7 @@ def finish(end: EndRequest, text: bytes) -> int:
     ------
     HookcliError : a file cannot be written, or the report does not support a format.
     """
-    checks = with_training_set(end.spec.checks)
-    judged = judge_training(training_from_json(text), checks, end.spec.suppressions)
-    report = with_training_verdict(judged)
+    report = _judged(training_from_json(text), end)
     root, start = source_root()
     view = View(
         width=end.console.width(),
@@ -73,6 +72,18 @@ def finish(end: EndRequest, text: bytes) -> int:
     if count and not report.script.status:
         note_findings(count, end.fail_on, end.console)
     return FOUND if count else Status.FINE
+
+
+def _judged(report: TrainingReport, end: EndRequest) -> TrainingReport:
+    """Return the report with the findings of rules and comparisons, and their causes."""
+    compared: tuple[CheckRow, ...] = ()
+    if end.earlier:
+        from hookcli.cli.script_run.against import compared_rows
+
+        compared = compared_rows(report, end.earlier, end.rank)
+    checks = with_training_set(end.spec.checks)
+    judged = judge_training(report, checks, end.spec.suppressions, compared=compared)
+    return with_training_verdict(judged)
 
 
 def _write_rank(end: EndRequest, report: TrainingReport, view: View) -> None:

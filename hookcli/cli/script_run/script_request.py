@@ -28,6 +28,7 @@ from hookcli.worker.interpreter.choice import choose, named_by_environment
 if TYPE_CHECKING:
     from hookcli.cli.flags.options import OutputFlags
     from hookcli.cli.flags.script_options import ScriptFlags, TrainingFlags
+    from hookcli.cli.script_run.against import Earlier
 
 BATCH = "hookcli-batch.pt"
 
@@ -36,7 +37,8 @@ BATCH = "hookcli-batch.pt"
 class EndRequest:
     """What happens with the report at the end: it is judged, rendered and written.
 
-    `rank` is the number of this process in torchrun. Without a target on stdout, a summary is
+    `rank` is the number of this process in torchrun. The training is compared with `earlier` ones.
+    Without a target on stdout, a summary is
     printed on stderr.
     """
 
@@ -45,6 +47,7 @@ class EndRequest:
     fail_on: FailOn
     console: Console
     rank: int
+    earlier: tuple[Earlier, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,14 @@ def training_request(
     python = choose(spec.run.python)
     if spec_of_script.is_module:
         _check_module(spec_of_script.name, python)
-    read = [name for name in (training.config, *_read(spec_of_script)) if name]
+    earlier: tuple[Earlier, ...] = ()
+    if training.against is not None or any(check.rule == "same_as" for check in spec.checks):
+        from hookcli.cli.script_run.against import earlier_trainings
+
+        earlier, checks = earlier_trainings(training.against, spec.checks)
+        spec = dataclasses.replace(spec, checks=checks)
+    compared = [item.file for item in earlier]
+    read = [name for name in (training.config, *_read(spec_of_script), *compared) if name]
     summary = not output.formats and output.output is None
     if not summary and not output.formats:
         output = dataclasses.replace(output, formats=("json",))
@@ -109,6 +119,7 @@ def training_request(
         fail_on=training.fail_on or config.fail_on or "never",
         console=console,
         rank=number,
+        earlier=earlier,
     )
     return TrainingRequest(python, job, end)
 

@@ -66,6 +66,7 @@ def parting(row: RecordDiff, steps: StepPairs, names: SideNames, *, several: boo
         figure=figure,
         layer=None if call is None else call.name,
         place=None if call is None else call.place,
+        other_place=None if call is None else steps.other_place(call),
         sentence=sentence,
         meaning=_meaning(row, figure, steps),
         advice=_advice(row, figure),

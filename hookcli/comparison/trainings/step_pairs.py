@@ -49,6 +49,12 @@ class StepPairs:
         """Return the steps that both observed in detail."""
         return tuple(sorted(set(self.a.info.sampled) & set(self.b.info.sampled)))
 
+    def other_place(self, call: LayerRow) -> str | None:
+        """Return the line in B of the layer of a call in A."""
+        partner = self._modules.get(call.name or "")
+        rows = self.b.report.layers
+        return next((row.place for row in rows if row.name == partner and row.place), None)
+
     def figures(self, step: int) -> Iterator[FigureDiff]:
         """Yield the comparison of each figure that both know."""
         for figure in self._all(step):

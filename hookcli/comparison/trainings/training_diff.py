@@ -128,14 +128,16 @@ class RecordDiff:
 class Parting:
     """Where two trainings part: the first figure that differs, in the order of the computation.
 
-    `record` is its record in A. `layer` is the module of the figure in A, and `place` its line.
-    `meaning` tells what follows from the figures before, and `advice` how to see more.
+    `record` is its record in A. `layer` is the module of the figure in A, and `place` its line;
+    `other_place` is the line in B. `meaning` tells what follows from the figures before, and
+    `advice` how to see more.
     """
 
     record: str
     figure: FigureDiff
     layer: str | None
     place: str | None
+    other_place: str | None
     sentence: str
     meaning: str | None
     advice: str | None

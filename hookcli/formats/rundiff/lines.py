@@ -44,8 +44,9 @@ def first(diff: TrainingDiff) -> list[tuple[str, str]]:
     if found is None:
         return []
     lines = [("First difference", escape(found.sentence))]
-    if found.place is not None:
-        lines.append(("in A", place(found.place)))
+    for label, line in (("in A", found.place), ("in B", found.other_place)):
+        if line is not None:
+            lines.append((label, place(line)))
     if found.meaning is not None:
         lines.append(("meaning", escape(found.meaning)))
     if found.advice is not None:

@@ -103,6 +103,12 @@ class Record:
             self.model = backend_of(LooseParameters(lent))
 
     @property
+    def ended_sampled(self) -> bool:
+        """Whether the last step that ended was a sampled one."""
+        last = self.steps.last
+        return last is not None and last.sampled
+
+    @property
     def is_running(self) -> bool:
         """Whether a step has begun and not ended."""
         return self._current is not None
@@ -298,9 +304,9 @@ class Record:
             digests=self._digests or None,
         )
 
-    def report(self, unheld: tuple[str, ...]) -> Report:
-        """Return the record as a report."""
-        return self.root.report(self.model, self.gradients, self.info(unheld))
+    def report(self, unheld: tuple[str, ...], *, final: bool = True) -> Report:
+        """Return the record as a report; while the script runs, it is not `final`."""
+        return self.root.report(self.model, self.gradients, self.info(unheld), final=final)
 
 
 def _padded(ratios: list[float | None], count: int) -> list[float | None]:

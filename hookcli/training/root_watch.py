@@ -34,6 +34,7 @@ from hookcli.run.observe.inventory import note_buffers, take_inventory
 from hookcli.spec.plan import unjudged
 from hookcli.spec.request import Spec
 from hookcli.torch_private import disable_current_modes
+from hookcli.training.hooks_of_root import UnmatchedHooks, hooks_of_root
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
 from hookcli.training.norms import local
@@ -61,12 +62,14 @@ class RootWatch:
         forward_begins: Callable[[RootWatch], int | None],
         backward_begins: Callable[[RootWatch], None],
         guarded: Callable[[Callable[..., Any]], Callable[..., Any]],
+        unmatched: UnmatchedHooks,
         sink: Sink | None = None,
     ) -> None:
         self.root, self.wrappers = unwrap(called)
         self._spec = spec
         self._forward_begins, self._backward_begins = forward_begins, backward_begins
         self._guarded = guarded
+        self._unmatched = unmatched
         self.name = self._found_name(sys._getframe(1))
         compiled = is_compiled(called)
         self.compiled: tuple[str, ...] = (type(self.root).__name__,) if compiled else ()
@@ -77,6 +80,7 @@ class RootWatch:
         self._hooks: LoopHooks | None = None
         self.is_observed = False  # in a sampled step
         self._is_attached = False  # whether the hooks on modules are there
+        self._is_closed = False  # whether the events are in the recording
         self.running = 0  # calls of the root
         self._edges: list[tuple[Any, Any]] = []  # nodes of parameters, with handles of hooks
         self.model = backend_of(self.root)
@@ -199,7 +203,9 @@ class RootWatch:
     ) -> tuple[Any, ...] | None:
         """Attach the hooks of a sampled step; return new arguments of the call that begins now."""
         if self._hooks is None:
-            self._hooks = LoopHooks(self.root, self._spec, self._sink, first=step, inside_only=True)
+            chosen = hooks_of_root(self._spec.hooks, self.model, self.name, self._unmatched)
+            spec = replace(self._spec, hooks=chosen)
+            self._hooks = LoopHooks(self.root, spec, self._sink, first=step, inside_only=True)
         hooks = self._hooks
         hooks.forget_optimizers()
         hooks.start_step(step)
@@ -269,11 +275,17 @@ class RootWatch:
         if self._hooks is not None:
             self._hooks.forget_optimizers()
 
-    def report(self, model: Model, gradients: StepGradients, training: TrainingInfo) -> Report:
-        """Return the report of a record of this root; `model` has the parameters of the record."""
+    def report(
+        self, model: Model, gradients: StepGradients, training: TrainingInfo, *, final: bool
+    ) -> Report:
+        """Return the report of a record of this root; `model` has the parameters of the record.
+
+        One that is not `final` has no events, and none of the findings about hooks.
+        """
         hooks = self._hooks
         recording = Recording() if hooks is None else hooks.recording
-        if hooks is not None and not recording.events and recording.streamed is None:
+        if hooks is not None and final and not self._is_closed:
+            self._is_closed = True
             self._sink.close(recording)
             hooks.engine.judge(recording, None)
         recording = replace(recording, warnings=list(recording.warnings))

@@ -47,6 +47,7 @@ from hookcli.training.backward import BackwardPass, Scaler, running_backward
 from hookcli.training.bad_step import first_non_finite
 from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
+from hookcli.training.hooks_of_root import UnmatchedHooks
 from hookcli.training.non_finite.loss_graph import graph_of_loss
 from hookcli.training.records import Record, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
@@ -100,6 +101,7 @@ class Watch:
         self._sink: Sink | None = None
         if job.spec.stream is not None:
             self._sink = StreamedSink(job.spec.stream)
+        self._unmatched = UnmatchedHooks()
         self._notes: list[str] = []
         self._ending: BaseException | None = None
 
@@ -174,11 +176,11 @@ class Watch:
             self._guard(self._end_merged)()
         self.abandon()
         self._guard.open = True
-        records: tuple[Report, ...] = ()
         found = self._guard(self._reports)()
-        if found is not None:
-            records = found
         self._guard.open = False
+        return self._report_with(() if found is None else found, script)
+
+    def _report_with(self, records: tuple[Report, ...], script: ScriptInfo) -> TrainingReport:
         job = self._job
         return TrainingReport(
             schema=TRAINING_SCHEMA,
@@ -204,7 +206,7 @@ class Watch:
         python = self._job.spec.run.python
         return "own" if python is None else python.source
 
-    def _reports(self) -> tuple[Report, ...]:
+    def _reports(self, *, final: bool = True) -> tuple[Report, ...]:
         records = [*self._records, *(b.record for b in self._by_hand.values())]
         records = [record for record in records if record.steps and self._is_wanted(record.root)]
         for record in records:
@@ -218,7 +220,9 @@ class Watch:
                 for info in record.model.parameters()
                 if info.tensor.requires_grad and id(info.tensor) not in held
             )
-            reports.append(record.report(unheld if record.optimizer_type is not None else ()))
+            if record.optimizer_type is None:
+                unheld = ()
+            reports.append(record.report(unheld, final=final))
         return tuple(reports)
 
     def _held_ids(self) -> set[int]:
@@ -231,7 +235,7 @@ class Watch:
         }
 
     def _warnings(self, records: Sequence[Report]) -> list[str]:
-        notes = list(self._notes)
+        notes = [*self._notes, *self._unmatched.warnings()]
         for report in records:
             info = report.training
             if info is None:
@@ -324,6 +328,7 @@ class Watch:
             forward_begins=self._forward_begins,
             backward_begins=self._backward_begins,
             guarded=self._guard,
+            unmatched=self._unmatched,
             sink=self._sink,
         )
         self._roots[id(watch.root)] = watch
@@ -486,12 +491,31 @@ class Watch:
 
     def _after_steps(self, records: Sequence[Record]) -> None:
         """Decide whether the script ends."""
+        if self._ending is None and self._job.training.stop_on == "finding":
+            sampled = [record for record in records if record.ended_sampled]
+            if sampled and self._has_findings():
+                self._ending = EndOfRun("stopped")
         if self._ending is not None:
             raise self._ending
         most = self._job.training.max_steps
         alone = len(self._of) == 1 and len(self._trainable()) <= 1
         if most is not None and alone and all(r.steps.total >= most for r in records):
             raise EndOfRun("max_steps")
+
+    def _has_findings(self) -> bool:
+        """Return whether a rule has a finding that --fail-on counts, or else a diagnosis."""
+        from hookcli.diagnosis.training import with_training_verdict
+        from hookcli.rules.catalogue import with_training_set
+        from hookcli.rules.judge_training import judge_training
+
+        job = self._job
+        script = ScriptInfo(
+            job.script.name, job.script.arguments, job.script.is_module, "completed", 0
+        )
+        report = self._report_with(self._reports(final=False), script)
+        spec = job.spec
+        judged = judge_training(report, with_training_set(spec.checks), spec.suppressions)
+        return bool(with_training_verdict(judged).diagnoses)
 
     def _trainable(self) -> list[RootWatch]:
         return [

@@ -66,6 +66,7 @@ class Record:
     def __init__(self, root: RootWatch, optimizer: Any | None, *, ranks: bool) -> None:
         self.root = root
         self.optimizer_type = None if optimizer is None else type(optimizer).__name__
+        self._optimizer = optimizer
         self.merged: set[int] = set()  # ids of optimizers that step inside backward
         self.own: list[torch.Tensor] = []  # its parameters that are the root's
         self.elsewhere = 0
@@ -101,6 +102,11 @@ class Record:
         lent = {name: held[key] for key, name in self.root.names_in_call.items() if key in held}
         if lent and not self.root.parameter_ids() & held.keys():
             self.model = backend_of(LooseParameters(lent))
+
+    @property
+    def rate(self) -> float | None:
+        """The learning rate now."""
+        return None if self._optimizer is None else learning_rate(self._optimizer)
 
     @property
     def ended_sampled(self) -> bool:

@@ -110,13 +110,13 @@ def name_of(module: Any, frame: FrameType | None) -> str | None:
     """
     scopes: list[dict[str, Any]] = []
     while frame is not None:
-        if not str(frame.f_globals.get("__name__")).startswith("hookcli."):
+        if not str(frame.f_globals.get("__name__")).startswith(("hookcli.", "torch.")):
             scopes.append(frame.f_locals)
         frame = frame.f_back
     scopes.append(vars(sys.modules["__main__"]))
     for scope in reversed(scopes):  # the outermost first: a function calls its argument `model`
         for name, value in list(scope.items()):
-            if value is module and not name.startswith("_"):
+            if value is module and name != "self" and not name.startswith("_"):
                 return str(name)
     for scope in reversed(scopes):
         found = _below(module, scope)

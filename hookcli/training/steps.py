@@ -38,9 +38,11 @@ class Step:
     non_finite: int | None = None
 
     @classmethod
-    def skipped_one(cls, forwards: int, passes: Sequence[BackwardPass], scale: float) -> Step:
+    def skipped_one(
+        cls, forwards: int, passes: Sequence[BackwardPass], scale: float, lr: float | None
+    ) -> Step:
         """Return a step that a GradScaler skipped. Its number is set when it is added."""
-        return cls(-1, forwards, len(passes), sum_of(passes), None, None, skipped=True, scale=scale)
+        return cls(-1, forwards, len(passes), sum_of(passes), None, lr, skipped=True, scale=scale)
 
     def is_finite(self) -> bool:
         """Return whether the loss and the gradients are finite, as far as they are known."""

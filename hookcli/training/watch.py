@@ -134,6 +134,8 @@ class Watch:
             root, _ = unwrap(module)
             watch = self._roots.get(id(root)) or self._add_root(root)
             watch.compiled = (type(root).__name__,)
+            if module is compiled and not watch.wrappers:
+                watch.wrappers = ("OptimizedModule",)
             watch.watch_parameters()
 
     def _hook_calls(self) -> None:
@@ -411,7 +413,8 @@ class Watch:
         if not passes:
             return
         record = self._last_of.get(id(root))
-        step = Step.skipped_one(root.forwards, passes, self._scale)
+        rate = None if record is None else record.rate
+        step = Step.skipped_one(root.forwards, passes, self._scale, rate)
         if record is None:
             self._early.setdefault(id(root), []).append(step)
         else:

@@ -98,7 +98,8 @@ def _with_inspect(option: str, arguments: list[str]) -> str | None:
     from hookcli.cli.application import application
 
     root: Any = get_command(application(COMMANDS, called=COMMANDS))
-    for name, command in root.commands.items():
+    commands = sorted(root.commands.items(), key=lambda item: item[0] == "run")  # of a model first
+    for name, command in commands:
         if any(option in parameter.opts for parameter in command.params):
             return run_hint([command_line([name, *arguments])])
     return None

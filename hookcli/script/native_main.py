@@ -80,6 +80,8 @@ def _is_safe() -> bool:
 
 def _absolute(name: str) -> str:
     """Return the path as Python has it in `__file__`: it is not normalized."""
+    if os.path.isabs(name):  # noqa: PTH117
+        return name
     if os.name == "nt":
         return os.path.abspath(name)  # noqa: PTH100
     return os.path.join(os.getcwd(), name)  # noqa: PTH109, PTH118

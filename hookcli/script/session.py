@@ -24,7 +24,7 @@ class ScriptSession:
     def __init__(self, boot: dict[str, Any]) -> None:
         self._boot = boot
         self._pid = os.getpid()
-        self._folder = os.getcwd()  # noqa: PTH109  # the script may change it
+        self._folder = _folder()  # the script may change it
         self._environment = dict(os.environ)
         self._watch: Any = None
         self._failed = False
@@ -49,7 +49,8 @@ class ScriptSession:
             job = pickle.loads(self._boot["job"])
             module, _, name = self._boot["watch"].partition(":")
             self._watch = getattr(importlib.import_module(module), name)(job)
-            os.register_at_fork(after_in_child=self._watch.abandon)
+            if hasattr(os, "register_at_fork"):  # not on Windows
+                os.register_at_fork(after_in_child=self._watch.abandon)
         except Exception as error:  # noqa: BLE001
             self._fail("cannot observe the training", error)
 
@@ -124,6 +125,13 @@ class ScriptSession:
             child.kill()
             raise
         return child.returncode
+
+
+def _folder() -> str | None:
+    try:
+        return os.getcwd()  # noqa: PTH109
+    except OSError:  # it was deleted
+        return None
 
 
 def _end_by_signal() -> None:

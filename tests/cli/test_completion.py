@@ -69,11 +69,15 @@ def test_what_a_shell_offers(shell, completed):
     assert after("diff", "a.py", "b.py", "-f", "") == list(DIFF_FORMATS)
     assert after("list", "") == ["hooks", "actions", "rules", "formats"]
     assert after("list", "hooks", "-f", "") == ["table", "json"]
-    assert after("schema", "r") == ["report"]
+    assert after("schema", "r") == ["report", "run", "rundiff"]
     assert after("grads", "--loss", "") == [*OWN_LOSSES, *NAMES, "output:"]
     assert after("inspect", "--device", "") == list(DEVICES)
     assert after("inspect", "--dtype", "") == list(FLOATING)
-    assert after("explain", "fini") == ["finite"]
+    assert after("explain", "overf") == ["overfits_one_batch"]
+    assert after("run", "--st") == ["--steps", "--stop-on", "--stream"]
+    assert after("run", "--preset", "") == ["grads", "trace", "inspect"]
+    assert after("run", "tr") == after("run", "train.py", "--st") == []  # the script's own
+    assert after("run", "-m", "pkg.train", "--st") == []
     assert after("explain", "full_") == ["full_backward_pre", "full_backward"]
     assert after("inspect", "net") == after("inspect", "-c", "") == []  # files
     assert after("inspekt", "") == []
@@ -83,14 +87,14 @@ def test_what_a_shell_offers(shell, completed):
 def test_words_with_a_colon_or_an_equals_sign(shell, completed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "zoo.py").write_text(HEAD + "class Aa(nn.ReLU): pass\nclass B(nn.ReLU): pass\n")
-    assert completed(shell, "hookcli", "explain", "rule:fin") == ["rule:finite"]
+    assert completed(shell, "hookcli", "explain", "rule:overf") == ["rule:overfits_one_batch"]
     assert len(completed(shell, "hookcli", "explain", "rule:")) == len(RULES)
     assert completed(shell, "hookcli", "inspect", "zoo.py:A") == ["zoo.py:Aa"]
     assert completed(shell, "hookcli", "grads", "--loss=su") == ["--loss=sum"]
 
 
 def test_bash_replaces_only_the_word_after_a_colon_or_an_equals_sign(completed):
-    assert completed("bash", "hookcli", "explain", "rule", ":", "fin") == ["finite"]
+    assert completed("bash", "hookcli", "explain", "rule", ":", "overf") == ["overfits_one_batch"]
     assert len(completed("bash", "hookcli", "explain", "rule", ":")) == len(RULES)
     assert completed("bash", "hookcli", "grads", "--loss", "=", "su") == ["sum"]
     assert completed("bash", "hookcli", "grads", "p.q", ":", "Net", "--loss", "su") == ["sum"]
@@ -221,7 +225,7 @@ try() {
     echo "${COMPREPLY[*]}"
 }
 try hookcli sn
-try hookcli explain rule : fin
+try hookcli explain rule : overf
 try hookcli list hooks -f ""
 complete -p hookcli
 """
@@ -232,6 +236,6 @@ complete -p hookcli
         text=True,
     )
     assert done.stdout.splitlines() == [
-        "snapshot", "finite", "table json", "complete -o default -F _hookcli_completion hookcli",
+        "snapshot", "overfits_one_batch", "table json", "complete -o default -F _hookcli_completion hookcli",
     ]  # fmt: skip
     assert done.stderr == ""

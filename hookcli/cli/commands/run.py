@@ -33,6 +33,12 @@ class ScriptCommand(SectionedCommand):
         rest: list[str] = super().parse_args(ctx, self._fenced(ctx, args))
         return rest
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Return options that begin so, or nothing after the script, whose options are unknown."""
+        if ctx.params.get("command") or ctx.params.get("module"):
+            return []
+        return list(super().shell_complete(ctx, incomplete))
+
     def _fenced(self, ctx: Any, args: list[str]) -> list[str]:
         """Return the arguments with `--` after `-m MODULE`, where the script's own begin."""
         takes = {

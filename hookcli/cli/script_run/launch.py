@@ -36,7 +36,8 @@ def launch(request: TrainingRequest) -> int:
     RequestError : the interpreter cannot be started.
     """
     script = request.job.script
-    command = [*(("-m",) if script.is_module else ()), script.name, *script.arguments]
+    before = ["-m"] if script.is_module else ["--"] if script.name.startswith("-") else []
+    command = [*before, script.name, *script.arguments]
     python = [request.python.path, *interpreter_flags()]
     environment = dict(os.environ)
     if request.job.training.eager:

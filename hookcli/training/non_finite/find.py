@@ -17,6 +17,7 @@ from hookcli.training.non_finite.forward_call import ForwardCall, Found
 from hookcli.training.non_finite.isolated import obstacle, run_isolated
 from hookcli.training.non_finite.loss_graph import LossGraph
 from hookcli.training.non_finite.plain_rows import facts_row
+from hookcli.training.norms import local
 
 PATIENCE = 60.0  # seconds for a replay, while training waits
 
@@ -56,7 +57,7 @@ def find(
             lambda: _replayed(root, calls, of_loss, finite=finite, isolated=True),
             patience=patience,
         )
-        note = "the replay of the step did not end" if result is None else None
+        note = "the replay of the step failed, or took too long" if result is None else None
     elif may_change and _may_run_here(root):
         result = _replayed(root, calls, of_loss, finite=finite, isolated=False)
     else:
@@ -92,8 +93,9 @@ def _parameter(root: nn.Module) -> Found | None:
     """Return the first trainable parameter that contains NaN or Inf before the step."""
     bad: list[tuple[str, torch.Tensor]] = []
     for tensor, names, _ in module_tree.tensors(root, "_parameters"):
-        if tensor.requires_grad and counts_of(tensor) is not None:
-            bad.append((names[0], tensor))
+        own = local(tensor.detach())  # reading all of a sharded one would wait for other ranks
+        if tensor.requires_grad and counts_of(own) is not None:
+            bad.append((names[0], own))
     if not bad:
         return None
     name, tensor = bad[0]

@@ -15,7 +15,7 @@ from hookcli.spec.training import RunJob
 from hookcli.text import join_names
 from hookcli.training.backward import BackwardPass
 from hookcli.training.non_finite.find import find
-from hookcli.training.non_finite.forward_call import ForwardCall, Found
+from hookcli.training.non_finite.forward_call import ForwardCall, NonFiniteValue
 from hookcli.training.non_finite.save_step import save_step
 from hookcli.training.norms import local
 from hookcli.training.records import Record
@@ -65,9 +65,9 @@ def first_in_rows(records: Sequence[Report]) -> FirstNonFinite | None:
             if info is None or row.skipped or scaled:
                 continue
             if isinstance(row.loss, str):
-                return Found().as_first(info.record, row.step, "loss", None)
+                return NonFiniteValue().as_first(info.record, row.step, "loss", None)
             if isinstance(row.grad_norm, str):
-                return Found().as_first(info.record, row.step, "gradient", None)
+                return NonFiniteValue().as_first(info.record, row.step, "gradient", None)
     return None
 
 

@@ -47,7 +47,7 @@ from hookcli.training.backward import BackwardPass, Scaler, running_backward
 from hookcli.training.bad_step import first_in_rows, first_non_finite
 from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
-from hookcli.training.non_finite.loss_graph import graph_of_loss
+from hookcli.training.non_finite.script_loss import graph_of_loss
 from hookcli.training.records import Record, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, unwrap

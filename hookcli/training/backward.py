@@ -13,7 +13,7 @@ import torch
 
 from hookcli.models import places
 from hookcli.torch_private import disable_current_modes
-from hookcli.training.non_finite.loss_graph import LossGraph
+from hookcli.training.non_finite.script_loss import ScriptLossGraph
 
 _CODES = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
 
@@ -36,7 +36,7 @@ class BackwardPass:
     scale: float | None = None
     roots: set[int] = field(default_factory=set)
     held: set[int] = field(default_factory=set)
-    graph: LossGraph | None = None
+    graph: ScriptLossGraph | None = None
 
     def is_bad(self) -> bool:
         """Whether the loss is known to be not finite; one on a GPU is not read."""

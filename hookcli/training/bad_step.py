@@ -9,13 +9,15 @@ from typing import Literal
 import torch
 
 from hookcli.operators.finite import counts_of
+from hookcli.report.report import Report
 from hookcli.report.training import FirstNonFinite
 from hookcli.spec.training import RunJob
 from hookcli.text import join_names
 from hookcli.training.backward import BackwardPass
 from hookcli.training.non_finite.find import find
-from hookcli.training.non_finite.forward_call import ForwardCall
+from hookcli.training.non_finite.forward_call import ForwardCall, NonFiniteValue
 from hookcli.training.non_finite.save_step import save_step
+from hookcli.training.norms import local
 from hookcli.training.records import Record
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.steps import Step
@@ -51,10 +53,28 @@ def first_non_finite(
     return found.as_first(record.name, step.step, what, batch), notes
 
 
+def first_in_rows(records: Sequence[Report]) -> FirstNonFinite | None:
+    """Return the first step that is not finite, if its values were read when it had ended.
+
+    Values on a GPU are, since reading them at once would make training wait.
+    """
+    for report in records:
+        info = report.training
+        for row in () if info is None else info.steps:
+            scaled = row.scale is not None and row.loss != "nan"  # the product may overflow
+            if info is None or row.skipped or scaled:
+                continue
+            if isinstance(row.loss, str):
+                return NonFiniteValue().as_first(info.record, row.step, "loss", None)
+            if isinstance(row.grad_norm, str):
+                return NonFiniteValue().as_first(info.record, row.step, "gradient", None)
+    return None
+
+
 def _status(gradient: torch.Tensor | None) -> str:
     if gradient is None:
         return "none"
-    return "ok" if counts_of(gradient) is None else "non_finite"
+    return "ok" if counts_of(local(gradient)) is None else "non_finite"
 
 
 def _save(root: RootWatch, call: ForwardCall, job: RunJob) -> tuple[str | None, list[str]]:

@@ -44,6 +44,13 @@ class Step:
         """Return a step that a GradScaler skipped. Its number is set when it is added."""
         return cls(-1, forwards, len(passes), sum_of(passes), None, lr, skipped=True, scale=scale)
 
+    def read(self) -> None:
+        """Read the values that are on a GPU, which waits for it."""
+        if isinstance(self.loss, torch.Tensor):
+            self.loss = float(self.loss)
+        if isinstance(self.grad_norm, torch.Tensor):
+            self.grad_norm = float(self.grad_norm)
+
     def is_finite(self) -> bool:
         """Return whether the loss and the gradients are finite, as far as they are known."""
         return all(

@@ -44,11 +44,11 @@ from hookcli.script.ending import EndOfRun
 from hookcli.spec.training import RunJob
 from hookcli.torch_private import current_graph_task_id, execution_engine
 from hookcli.training.backward import BackwardPass, Scaler, running_backward
-from hookcli.training.bad_step import first_non_finite
+from hookcli.training.bad_step import first_in_rows, first_non_finite
 from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
 from hookcli.training.hooks_of_root import UnmatchedHooks
-from hookcli.training.non_finite.loss_graph import graph_of_loss
+from hookcli.training.non_finite.script_loss import graph_of_loss
 from hookcli.training.records import Record, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, unwrap
@@ -200,7 +200,7 @@ class Watch:
             ),
             records=records,
             others=tuple(self._others()),
-            first_non_finite=self._first_bad,
+            first_non_finite=self._first_bad or first_in_rows(records),
             warnings=tuple(self._warnings(records)),
         )
 
@@ -454,6 +454,8 @@ class Watch:
             step = record.begin(
                 own, forwards=record.root.forwards, norm=norm, lr=rate, sampled=sampled
             )
+            if self._job.training.stop_on is not None:
+                step.read()
             if not step.is_finite() and not _skips(optimizer, step):
                 self._note_non_finite(record, step)
 

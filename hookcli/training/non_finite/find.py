@@ -13,10 +13,11 @@ from torch import nn
 from hookcli.models import module_tree
 from hookcli.operators.finite import counts_of, described
 from hookcli.text import counted, join_names
-from hookcli.training.non_finite.forward_call import ForwardCall, Found
+from hookcli.training.non_finite.forward_call import ForwardCall, NonFiniteValue
 from hookcli.training.non_finite.isolated import obstacle, run_isolated
-from hookcli.training.non_finite.loss_graph import LossGraph
 from hookcli.training.non_finite.plain_rows import facts_row
+from hookcli.training.non_finite.script_loss import ScriptLossGraph
+from hookcli.training.norms import local
 
 PATIENCE = 60.0  # seconds for a replay, while training waits
 
@@ -28,10 +29,10 @@ def find(
     what: Literal["loss", "gradient"],
     loss: float | None,
     gradients: Mapping[str, str],
-    of_loss: LossGraph | None = None,
+    of_loss: ScriptLossGraph | None = None,
     may_change: bool = False,
     patience: float = PATIENCE,
-) -> Found:
+) -> NonFiniteValue:
     """Return where the first value that is not finite was made, and why.
 
     It is called before the optimizer's step, so that the weights are those of the forward. `calls`
@@ -56,7 +57,7 @@ def find(
             lambda: _replayed(root, calls, of_loss, finite=finite, isolated=True),
             patience=patience,
         )
-        note = "the replay of the step did not end" if result is None else None
+        note = "the replay of the step failed, or took too long" if result is None else None
     elif may_change and _may_run_here(root):
         result = _replayed(root, calls, of_loss, finite=finite, isolated=False)
     else:
@@ -76,7 +77,7 @@ def find(
 def _replayed(
     root: nn.Module,
     calls: Sequence[ForwardCall],
-    graph: LossGraph | None,
+    graph: ScriptLossGraph | None,
     *,
     finite: bool | None,
     isolated: bool,
@@ -88,12 +89,13 @@ def _replayed(
     return encode(Replay(root, loss_is_finite=finite, graph=graph).find(calls))
 
 
-def _parameter(root: nn.Module) -> Found | None:
+def _parameter(root: nn.Module) -> NonFiniteValue | None:
     """Return the first trainable parameter that contains NaN or Inf before the step."""
     bad: list[tuple[str, torch.Tensor]] = []
     for tensor, names, _ in module_tree.tensors(root, "_parameters"):
-        if tensor.requires_grad and counts_of(tensor) is not None:
-            bad.append((names[0], tensor))
+        own = local(tensor.detach())  # reading all of a sharded one would wait for other ranks
+        if tensor.requires_grad and counts_of(own) is not None:
+            bad.append((names[0], own))
     if not bad:
         return None
     name, tensor = bad[0]
@@ -101,7 +103,7 @@ def _parameter(root: nn.Module) -> Found | None:
     kind = "NaN" if counts["nans"] else "Inf"
     others = len(bad) - 1
     also = f", and {counted(others, 'other parameter')} too" if others else ""
-    return Found(
+    return NonFiniteValue(
         layer=name.rpartition(".")[0],
         inputs=(facts_row(described(name, tensor)),),
         reason=f"the parameter {name} contained {kind} before the step{also}: the previous update "
@@ -110,7 +112,7 @@ def _parameter(root: nn.Module) -> Found | None:
     )
 
 
-def _given_gradient(calls: Sequence[ForwardCall]) -> Found | None:
+def _given_gradient(calls: Sequence[ForwardCall]) -> NonFiniteValue | None:
     """Return the first gradient that the script's loss gave to an output and that is not finite."""
     for number, call in enumerate(calls):
         for gradient in call.gradients.values():
@@ -118,7 +120,7 @@ def _given_gradient(calls: Sequence[ForwardCall]) -> Found | None:
             if counts is None:
                 continue
             kind = "NaN" if counts["nans"] else "Inf"
-            return Found(
+            return NonFiniteValue(
                 "backward",
                 place=call.backward_place,
                 inputs=(facts_row(described("gradient of the output", gradient)),),
@@ -174,11 +176,11 @@ def _from_gradients(
     what: str,
     finite: bool | None,
     gradients: Mapping[str, str],
-    of_loss: LossGraph | None,
+    of_loss: ScriptLossGraph | None,
     *,
     note: str | None,
     replayed: bool,
-) -> Found:
+) -> NonFiniteValue:
     """Return what the gradients of the parameters tell; backward computes the last ones first."""
     place = next((call.backward_place for call in calls if call.backward_place), None)
     notes = () if note is None else (note,)
@@ -194,10 +196,10 @@ def _from_gradients(
             if known
             else "the gradient that the script's loss gives to the outputs is not finite, or large"
         )
-        return Found("backward", place=place, reason=reason, found_by="replay")
+        return NonFiniteValue("backward", place=place, reason=reason, found_by="replay")
     bad = [name for name, status in gradients.items() if status == "non_finite"]
     if not bad:
-        return Found(place=place, reason=None, notes=notes)
+        return NonFiniteValue(place=place, reason=None, notes=notes)
     order = list(gradients)
     last = bad[-1]
     after = [name for name in order[order.index(last) + 1 :] if gradients[name] in {"ok", "zero"}]
@@ -206,10 +208,10 @@ def _from_gradients(
         reason += f", but those of {counted(len(after), 'later parameter')} are"
     phase: Literal["backward"] | None = "backward" if finite else None
     layer = last.rpartition(".")[0]
-    return Found(phase, layer, None, place, (), reason, "gradients", notes)
+    return NonFiniteValue(phase, layer, None, place, (), reason, "gradients", notes)
 
 
-def _of_script(graph: LossGraph | None, place: str | None) -> Found:
+def _of_script(graph: ScriptLossGraph | None, place: str | None) -> NonFiniteValue:
     """Return what is known of a loss that is not finite although the outputs are."""
     reason = "the outputs of the model are finite, but the loss that the script computes is not"
     operators = () if graph is None else graph.operators
@@ -219,4 +221,6 @@ def _of_script(graph: LossGraph | None, place: str | None) -> Found:
     if len(suspects) == 1 and len(operators) > 1:
         reason += f", of which {suspects[0]} is the likely one"
     operator = suspects[0] if len(suspects) == 1 else None
-    return Found("loss", None, operator, place, (), reason, "graph" if operator else "replay")
+    return NonFiniteValue(
+        "loss", None, operator, place, (), reason, "graph" if operator else "replay"
+    )

@@ -122,7 +122,7 @@ class ForwardCall:
 
 
 @dataclass(slots=True)
-class Found:
+class NonFiniteValue:
     """Where the first value that is not finite was made; see `FirstNonFinite`.
 
     `call` is the index of the forward that made it. `notes` are sentences about what limits it.

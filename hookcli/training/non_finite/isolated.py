@@ -99,7 +99,7 @@ def _work_and_exit(
         gc.disable()  # a finalizer of the script's own objects may delete files
         _default_signals(mask, patience)
         _close_outside(write)
-        _limit_memory()
+        _limit_resources()
         import torch
 
         torch.set_num_threads(1)
@@ -137,13 +137,14 @@ def _close_outside(write: int) -> None:
             os.dup2(nothing, number)
 
 
-def _limit_memory() -> None:
+def _limit_resources() -> None:
     """Let the copy fail, rather than the process, if there is not enough memory for both."""
     with contextlib.suppress(OSError, ValueError, ImportError):
         Path("/proc/self/oom_score_adj").write_text("1000")
     with contextlib.suppress(OSError, ValueError, ImportError):
         import resource
 
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash writes no file
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         free = available()
         if free is not None:

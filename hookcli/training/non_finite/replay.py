@@ -30,9 +30,9 @@ from hookcli.run.first_non_finite.triggers import Trigger
 from hookcli.run.neutrality.model_state import room_for_hooks
 from hookcli.run.probes.rerun import copied
 from hookcli.torch_private import disable_current_modes
-from hookcli.training.non_finite.forward_call import ForwardCall, Found
-from hookcli.training.non_finite.loss_graph import LossGraph, run_again
+from hookcli.training.non_finite.forward_call import ForwardCall, NonFiniteValue
 from hookcli.training.non_finite.plain_rows import facts_row
+from hookcli.training.non_finite.script_loss import ScriptLossGraph, run_again
 
 _MADE_UP = "the gradients of the outputs were not kept: the replay used random ones"
 _CHANGED = "the batch was changed in place after the forward"
@@ -42,16 +42,16 @@ class Replay:
     """Repeats calls of one root; `loss` is the value that training had, None if not known."""
 
     def __init__(
-        self, root: nn.Module, *, loss_is_finite: bool | None, graph: LossGraph | None = None
+        self, root: nn.Module, *, loss_is_finite: bool | None, graph: ScriptLossGraph | None = None
     ) -> None:
         self._root = root
         self._loss_is_finite = loss_is_finite
         self._graph = graph
 
-    def find(self, calls: Sequence[ForwardCall]) -> Found | None:
+    def find(self, calls: Sequence[ForwardCall]) -> NonFiniteValue | None:
         """Return where the first value that is not finite was made; None if all were finite."""
         outputs: list[list[torch.Tensor]] = []
-        inner: Found | None = None
+        inner: NonFiniteValue | None = None
         for number, call in enumerate(calls):
             once = _Once(self._root, call, self._loss_is_finite)
             found = once.find()
@@ -81,7 +81,7 @@ class _Once:
         self.outputs: list[torch.Tensor] = []
         self._notes = [_CHANGED] if call.is_changed() else []
 
-    def find(self) -> Found | None:
+    def find(self) -> NonFiniteValue | None:
         context = self._context
         self._call.generators.restore()
         with self._observed():
@@ -128,7 +128,7 @@ class _Once:
         with torch.no_grad(), disable_current_modes():
             return self._tracker.births_of(tensor)
 
-    def _in_forward(self, output: Any) -> Found | None:
+    def _in_forward(self, output: Any) -> NonFiniteValue | None:
         """Return what made the outputs not finite, unless the loss of training was finite.
 
         If the loss was not, -Inf in outputs is named too if they have nothing worse.
@@ -150,13 +150,13 @@ class _Once:
         return None
 
     @property
-    def inner(self) -> Found | None:
+    def inner(self) -> NonFiniteValue | None:
         """The first value inside the root that is not finite: the loss may use it as well."""
         if self._finite is not False or self._inner is None:
             return None
         return self._found(self._inner)
 
-    def _in_backward(self, output: Any) -> Found | None:
+    def _in_backward(self, output: Any) -> NonFiniteValue | None:
         """Return what made gradients of parameters not finite."""
         graded = {
             i: tensor
@@ -204,14 +204,14 @@ class _Once:
             for t in graded.values()
         ]
 
-    def _found(self, trigger: Trigger) -> Found | None:
+    def _found(self, trigger: Trigger) -> NonFiniteValue | None:
         row = measurement_of(trigger)
         if row is None:
             return None
         value = row.value
         if value["reason"] in {"input", "buffer", "parameter"}:
             return self._given(value)
-        return Found(
+        return NonFiniteValue(
             value["phase"] if value["phase"] in {"forward", "backward"} else None,
             row.target if value["layer"] is None else value["layer"],
             value["written"] or value["operator"],
@@ -222,7 +222,7 @@ class _Once:
             tuple(self._notes),
         )
 
-    def _given(self, value: dict[str, Any]) -> Found:
+    def _given(self, value: dict[str, Any]) -> NonFiniteValue:
         """Return what is found if a value was not computed, but is in the batch or the model."""
         kind, name = value["reason"], value["facts"]["name"]
         if kind == "input":
@@ -235,7 +235,7 @@ class _Once:
         tensor = tensors.get(name)
         with disable_current_modes():
             rows = () if tensor is None else (facts_row(described(name, tensor)),)
-        return Found(
+        return NonFiniteValue(
             "forward",
             name.rpartition(".")[0] if kind != "input" else "",
             inputs=rows,
@@ -266,20 +266,20 @@ def _nothing(*_: torch.Tensor) -> None:
 _NAMES = ("phase", "layer", "operator", "place", "inputs", "reason", "found_by", "notes", "call")
 
 
-def encode(found: Found | None) -> bytes:
+def encode(found: NonFiniteValue | None) -> bytes:
     """Return what was found as JSON."""
     if found is None:
         return b"null"
     return json.dumps({name: getattr(found, name) for name in _NAMES}).encode()
 
 
-def decode(text: bytes) -> Found | None:
+def decode(text: bytes) -> NonFiniteValue | None:
     """Return what `encode` wrote."""
     value = json.loads(text)
     if value is None:
         return None
     value["inputs"], value["notes"] = tuple(value["inputs"]), tuple(value["notes"])
-    return Found(**value)
+    return NonFiniteValue(**value)
 
 
 def unshare(root: nn.Module) -> None:

@@ -11,7 +11,7 @@ import torch
 from hookcli.training.non_finite.find import find
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
-from hookcli.training.non_finite.loss_graph import graph_of_loss
+from hookcli.training.non_finite.script_loss import graph_of_loss
 
 
 def statuses(model):

@@ -123,3 +123,19 @@ def test_the_script_ends_at_the_first_bad_step(tmp_path):
     weights = torch.load(tmp_path / "bad.weights.pt", weights_only=True)
     assert all(bool(torch.isfinite(weights[name]).all()) for name, _ in model.named_parameters())
     assert any(math.isnan(float(p.detach().sum())) for p in model.parameters())
+
+
+def test_values_that_are_read_late_name_the_step_only():
+    """As those of a GPU, and of a training without an optimizer."""
+    model, x = Net(torch.relu), batch()
+
+    def by_hand():
+        for more in (0.0, math.inf):
+            (model(x).sum() + more).backward()
+            with torch.no_grad():
+                for p in model.parameters():
+                    p -= 0.1 * p.grad
+                    p.grad = None
+
+    first = watched(by_hand).first_non_finite
+    assert (first.step, first.what, first.found_by) == (1, "loss", None)

@@ -20,7 +20,7 @@ from hookcli.operators.node_lines import node_name
 from hookcli.operators.reasons import Operation, why
 from hookcli.rules.first_operator import explanation
 from hookcli.torch_private import disable_current_modes
-from hookcli.training.non_finite.forward_call import ForwardCall, Found
+from hookcli.training.non_finite.forward_call import ForwardCall, NonFiniteValue
 from hookcli.training.non_finite.plain_rows import facts_row
 
 _MOST_NODES = 2_000
@@ -118,7 +118,7 @@ class LossNode:
 
 
 @dataclass(slots=True)
-class LossGraph:
+class ScriptLossGraph:
     """The nodes from the outputs of roots to a loss, each after those of its inputs.
 
     `found` is the operator that made the loss not finite, if tensors that nodes saved show it.
@@ -126,7 +126,7 @@ class LossGraph:
 
     nodes: list[LossNode]
     place: str | None
-    found: Found | None = None
+    found: NonFiniteValue | None = None
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ class LossGraph:
         return tuple(written(_FUNCTIONS[name]) for name in names)
 
 
-def graph_of_loss(start: Any, calls: Sequence[ForwardCall]) -> LossGraph:
+def graph_of_loss(start: Any, calls: Sequence[ForwardCall]) -> ScriptLossGraph:
     """Return the graph of a loss that is not finite; `start` is its node.
 
     It references no tensor and no node. The nodes that a call of a root made are not in it.
@@ -151,7 +151,7 @@ def graph_of_loss(start: Any, calls: Sequence[ForwardCall]) -> LossGraph:
         nodes = _after_root(start, calls)
         values = _values(nodes)
         numbers = {node: i for i, node in enumerate(nodes)}
-        graph = LossGraph([_plain(node, numbers, calls) for node in nodes], place)
+        graph = ScriptLossGraph([_plain(node, numbers, calls) for node in nodes], place)
         for node in nodes:
             graph.found = _judge(node, values)
             if graph.found is not None:
@@ -178,7 +178,9 @@ def _plain(node: Any, numbers: dict[Any, int], calls: Sequence[ForwardCall]) -> 
     return LossNode(forward_name(node_name(node)), tuple(inputs), saved)
 
 
-def run_again(graph: LossGraph, outputs: Sequence[Sequence[torch.Tensor]]) -> Found | None:
+def run_again(
+    graph: ScriptLossGraph, outputs: Sequence[Sequence[torch.Tensor]]
+) -> NonFiniteValue | None:
     """Return the operator that returns NaN or Inf for finite inputs, computed from these outputs.
 
     `outputs` are the tensors that each call returned.
@@ -280,7 +282,7 @@ def _values(nodes: list[Any]) -> dict[Any, torch.Tensor]:
     return values
 
 
-def _judge(node: Any, values: dict[Any, torch.Tensor]) -> Found | None:
+def _judge(node: Any, values: dict[Any, torch.Tensor]) -> NonFiniteValue | None:
     """Return a node whose output is not finite though its inputs are, as far as they are known."""
     name = forward_name(node_name(node))
     inputs = {key: _saved(node, key) for key in ("self", "other", "exponent", "mat2", "target")}
@@ -304,7 +306,7 @@ def _judge(node: Any, values: dict[Any, torch.Tensor]) -> Found | None:
         return _found(operation.func, known, why(operation), counts)
     func = _FUNCTIONS.get(name)
     if func is None:
-        return Found("loss", operator=f"{name}", inputs=_rows(known), found_by="graph")
+        return NonFiniteValue("loss", operator=f"{name}", inputs=_rows(known), found_by="graph")
     reason = None
     if "self" in known and output is not None:
         reason = why(Operation(func, (known["self"],), {}, output))
@@ -338,7 +340,7 @@ def _rows(known: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     return tuple(facts_row(described(key, value)) for key, value in known.items())
 
 
-def _found(func: Any, known: dict[str, Any], reason: Any, counts: dict[str, int]) -> Found:
+def _found(func: Any, known: dict[str, Any], reason: Any, counts: dict[str, int]) -> NonFiniteValue:
     rows = _rows(known)
     value = {
         "written": written(func),
@@ -351,4 +353,4 @@ def _found(func: Any, known: dict[str, Any], reason: Any, counts: dict[str, int]
         **{key: counts.get(key, 0) for key in ("nans", "infs", "minus_infs")},
     }
     text = explanation(value, inputs=False)
-    return Found("loss", None, written(func), None, rows, text, "graph")
+    return NonFiniteValue("loss", None, written(func), None, rows, text, "graph")

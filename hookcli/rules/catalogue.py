@@ -50,6 +50,7 @@ from hookcli.rules.steps import (
     modes,
     optimizer_model,
     optimizer_steps,
+    same_training,
     scaler,
     unchanged_parameters,
     unheld_parameters,
@@ -134,6 +135,7 @@ CATALOGUE: dict[str, Rule] = {
         modes.GRAPHLESS,
         scaler.SKIPPED,
         scaler.SCALE,
+        same_training.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

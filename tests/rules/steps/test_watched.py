@@ -15,16 +15,9 @@ FAULTY = {
     "optimizer of the model before a copy": "none of the 4 parameters of Adam gets a gradient",
     "layer after the optimizer": "'3.weight', '3.bias' are trainable, but in no optimizer",
     "weights that are loaded again": "'0.weight', '0.bias' do not change in 150 steps",
-    "eval mode after the first validation": "run in eval mode while training at step 100",
     "diverges to nan": "step 3",
 }
-HEALTHY = (
-    "lora",
-    "gan",
-    "accumulation of four",
-    "experts that are not always used",
-    "grad scaler that finds its scale",
-)
+HEALTHY = ("gan", "experts that are not always used", "grad scaler that finds its scale")
 
 
 @pytest.mark.parametrize("name", FAULTY)

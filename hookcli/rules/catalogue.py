@@ -50,7 +50,6 @@ from hookcli.rules.steps import (
     modes,
     optimizer_model,
     optimizer_steps,
-    same_training,
     scaler,
     unchanged_parameters,
     unheld_parameters,
@@ -135,7 +134,6 @@ CATALOGUE: dict[str, Rule] = {
         modes.GRAPHLESS,
         scaler.SKIPPED,
         scaler.SCALE,
-        same_training.RULE,
     )
 }
 SAFE: tuple[CheckSpec, ...] = tuple(

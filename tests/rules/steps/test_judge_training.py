@@ -133,34 +133,3 @@ def test_a_rule_that_was_asked_for_by_glob_is_judged_on_each_record():
 def test_a_hostile_report_is_judged():
     report = with_training_verdict(judge_training(built.hostile("\x1b]0;{x}"), CHECKS))
     assert report.diagnoses
-
-
-def against(now, then, **options):
-    """The rows of `same_training` for two trainings."""
-    known = {"report": "good.json", "saved": built.training(*then), **options}
-    check = CheckSpec("same_training", known, "run.yaml:2")
-    return judge_training(built.training(*now), (check,)).checks
-
-
-def test_a_training_is_compared_with_a_saved_one():
-    good = record()
-    assert [row.status for row in against([good], [good])] == ["pass"]
-    shorter = record(total=60)
-    assert [row.status for row in against([shorter], [good])] == ["pass"]
-    (begins,) = against([record(figures={"loss": lambda i: 2.4 / (1 + 0.05 * i)})], [good])
-    assert begins.message == "the loss of step 0 is 2.4, was 2.3"
-    late = record(figures={"loss": lambda i: 2.3 / (1 + 0.05 * min(i, 30))})
-    (ends,) = against([late], [good])
-    assert ends.message.startswith("the loss ends at 0.92, was ")
-    assert [row.status for row in against([late], [good], worse=2.0)] == ["pass"]
-    (missing,) = against([good], [good, record(name="netD")])
-    assert missing.message == "the record netD is missing"
-    fewer = dataclasses.replace(good, parameters=good.parameters[1:])
-    (changed,) = against([fewer], [good])
-    assert "'conv1.weight'" in changed.message
-
-
-def test_a_report_that_is_no_training_is_not_compared():
-    check = CheckSpec("same_training", {"report": "x.json", "saved": record()}, "run.yaml:2")
-    (row,) = judge_training(built.training(record()), (check,)).checks
-    assert row.status == "error"

@@ -256,17 +256,6 @@ def maximizes():
     loop(model, optim.SGD(model.parameters(), 0.01, maximize=True), blobs(), cross)
 
 
-@finds("loss_falls")
-def sampled_targets_of_another_batch():
-    model, data = Recurrent(), sequences()
-
-    def wrong():
-        while True:
-            yield next(data)[0], next(data)[1]
-
-    loop(model, optim.Adam(model.parameters(), 1e-4), wrong(), cross, steps=300)
-
-
 @finds("skipped_steps", "loss_scale")
 def overflow_in_each_step():
     model, data = mlp(8, 32, 4), blobs()

@@ -17,7 +17,7 @@ from hookcli.spec.checks import CheckSpec
 from tests.formats import training_reports as built
 
 ADAM = OptimizerInfo("Adam", 8, 0, 1, {"lr": 0.01})
-NAMES = [name for name, _, _ in built.SMALL]
+NAMES = [row.name for row in built.record().parameters]
 
 
 def rows(total=120, **figures):

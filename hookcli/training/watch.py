@@ -14,6 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -218,7 +219,11 @@ class Watch:
                 for info in record.model.parameters()
                 if info.tensor.requires_grad and id(info.tensor) not in held
             )
-            reports.append(record.report(unheld if record.optimizer_type is not None else ()))
+            report = record.report(unheld if record.optimizer_type is not None else ())
+            if self._job.timed:
+                times = record.steps.times(self._started)
+                report = replace(report, timings={"unit": "us", "steps": times})
+            reports.append(report)
         return tuple(reports)
 
     def _held_ids(self) -> set[int]:

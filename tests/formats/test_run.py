@@ -447,3 +447,20 @@ def test_a_script_s_own_losses_and_norms_are_in_its_report_and_on_its_timeline(t
     assert other["times"].startswith("those of steps are measured")
     begins = [e["ts"] for e in found if e["ph"] == "B"]
     assert begins == sorted(begins) and len(set(begins)) == 3
+
+
+def test_check_judges_a_saved_training(tmp_path):
+    steps = tuple(step_row(i, sampled=i < 3, loss="nan" if i == 4 else 1.0) for i in range(6))
+    (tmp_path / "r.json").write_text(training_to_json(training(record(total=6, steps=steps))))
+    done = run_cli("check", "--against", "r.json", "-f", "table", "-f", "json=c.json",
+                   "--rule", "finite_steps", "--rule", "optimizer_steps", cwd=tmp_path)  # fmt: skip
+    assert done.status == 1, done.err
+    lines = done.out.splitlines()
+    assert lines[0] == "script train.py"
+    assert [line.split()[:2] for line in lines if line.startswith(("fail", "pass"))] == [
+        ["fail", "finite_steps"],
+        ["pass", "optimizer_steps"],
+    ]
+    assert lines[-1] == "FAILED: 1 failed, 1 passed"
+    (judged,) = json.loads((tmp_path / "c.json").read_text())["records"]
+    assert [row["rule"] for row in judged["checks"]] == ["finite_steps", "optimizer_steps"]

@@ -270,7 +270,7 @@ def _status(report: Report | TrainingReport, view: View) -> int:
 def _text(report: Report | TrainingReport, target: Target, view: View) -> str:
     row = FORMATS[target.format]
     if isinstance(report, TrainingReport):
-        _check_training_format(target)
+        check_training_format(target)
         return row.render_training(report, view)
     return row(report, view)
 
@@ -278,12 +278,18 @@ def _text(report: Report | TrainingReport, target: Target, view: View) -> str:
 def _files(report: Report | TrainingReport, target: Target, view: View) -> dict[str, bytes]:
     row = FORMATS[target.format]
     if isinstance(report, TrainingReport):
-        _check_training_format(target)
+        check_training_format(target)
         return row.training_files(report, view)
     return row.files(report, view)
 
 
-def _check_training_format(target: Target) -> None:
+def check_training_format(target: Target) -> None:
+    """Check that a report of a training script supports the format of a target.
+
+    Raises
+    ------
+    RequestError : it does not.
+    """
     if target.format not in TRAINING_FORMATS:
         raise RequestError(
             f"the report of a training script does not support the format {target.format}",

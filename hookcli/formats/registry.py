@@ -24,6 +24,7 @@ _ROWS = (
             "trace": "trace.table:render",
             "grads": "grads.table:render",
             "check": "check.table:render",
+            "run": "check.table:render",  # the findings of a training
         },
         diff_renderer="diff.table:render",
         training_renderer="run.table:render",
@@ -44,6 +45,7 @@ _ROWS = (
             "trace": "trace.tree:render",
             "grads": "grads.tree:render",
             "check": "check.table:render",
+            "run": "check.table:render",  # the findings of a training
         },
         training_renderer="run.tree:render",
         notes=(_VIEW,),
@@ -75,6 +77,7 @@ _ROWS = (
             "trace": "markdown:render_trace",
             "grads": "markdown:render_grads",
             "check": "check.markdown:render",
+            "run": "check.markdown:render",
         },
         diff_renderer="diff.markdown:render",
         training_renderer="run.markdown:render",

@@ -99,7 +99,8 @@ class RunJob:
 
     `spec` has the hooks, the checks and the preset, as its command; its model is the script.
     `batch` is the path of the file for the batch of a step that is not finite; None if it is not
-    saved. `report` is not used: the report goes through a pipe.
+    saved. If it is `timed`, the report has the times of the steps; two runs of a script then give
+    different reports. `report` is not used: the report goes through a pipe.
     """
 
     script: ScriptSpec
@@ -108,3 +109,4 @@ class RunJob:
     report: str = ""
     batch: str | None = None
     verbose: bool = field(default=False)
+    timed: bool = field(default=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +37,8 @@ class Step:
     missing: int | None = None
     zero: int | None = None
     non_finite: int | None = None
+    began: float = 0.0  # by time.perf_counter: the end of the step before it
+    ended: float = 0.0
 
     @classmethod
     def skipped_one(
@@ -112,6 +115,7 @@ class Steps:
         self.every = 1
         self.total = 0
         self.skipped = 0
+        self._ended = time.perf_counter()
 
     def __bool__(self) -> bool:
         """Return whether there is a step."""
@@ -122,6 +126,8 @@ class Steps:
         if self._steps and self._steps[-1].step % self.every and not self._steps[-1].sampled:
             self._steps.pop()  # it was kept as the last one
         step.step = self.total
+        step.began, step.ended = self._ended, time.perf_counter()
+        self._ended = step.ended
         self._steps.append(step)
         self.total += 1
         self.skipped += step.skipped
@@ -158,6 +164,13 @@ class Steps:
         """Return the rows that were kept."""
         self.read()
         return tuple(step.row() for step in self._steps)
+
+    def times(self, zero: float) -> list[tuple[int, float, float]]:
+        """Return (step, start, end) of the rows, in microseconds since `zero`."""
+        return [
+            (step.step, round((step.began - zero) * 1e6, 3), round((step.ended - zero) * 1e6, 3))
+            for step in self._steps
+        ]
 
     @property
     def last(self) -> Step | None:

@@ -14,6 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -224,7 +225,11 @@ class Watch:
             )
             if record.optimizer_type is None:
                 unheld = ()
-            reports.append(record.report(unheld, final=final))
+            report = record.report(unheld, final=final)
+            if self._job.timed:
+                times = record.steps.times(self._started)
+                report = replace(report, timings={"unit": "us", "steps": times})
+            reports.append(report)
         return tuple(reports)
 
     def _held_ids(self) -> set[int]:

@@ -321,7 +321,7 @@ def slices(text):
 def test_a_timeline_without_times_has_steps_of_a_millisecond():
     events = tuple(event(i, "backward", "tensor", "fc1:output", 0, step=1) for i in range(3))
     other, found = slices(draw(training(record(total=2, events=events)), "perfetto"))
-    assert other["times"] == "not measured: each step lasts 1 ms"
+    assert other["times"] == "not measured: each step lasts 1 ms, its hooks are evenly distributed"
     begun = {e["name"]: e["ts"] for e in found if e["ph"] == "B"}
     assert begun == {"step 0": 0.0, "step 1": 1000.0}
     assert [e["ts"] for e in found if e["ph"] == "i"] == [1250.0, 1500.0, 1750.0]
@@ -335,7 +335,7 @@ def test_a_timeline_has_the_times_of_the_report():
     events = (event(7, "forward", "forward", "fc1", 0, step=0),)
     timed = dataclasses.replace(record(total=2, events=events), timings=timings)
     other, found = slices(draw(training(timed), "perfetto"))
-    assert other["times"] == "measured"
+    assert other["times"].startswith("those of steps are measured")
     assert [(e["ts"], e["ph"]) for e in found if e["ph"] in "BEi"] == [
         (10.0, "B"), (12.5, "i"), (25.0, "E"), (30.0, "B"), (31.0, "E"),
     ]  # fmt: skip
@@ -416,3 +416,51 @@ def test_render_refuses_what_a_training_does_not_have(tmp_path):
     done = run_cli("render", file, "--columns", "macs")
     assert done.status == 2
     assert "unknown column 'macs' of run" in done.err
+
+
+SCRIPT = """
+import torch
+
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(3, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    loss = model(torch.ones(4, 3)).square().mean()
+    loss.backward()
+    print(f"{loss.item():.4g} {model[0].weight.grad.norm().item():.4g}")
+    optimizer.step()
+"""
+
+
+def test_a_script_s_own_losses_and_norms_are_in_its_report_and_on_its_timeline(tmp_path):
+    (tmp_path / "train.py").write_text(SCRIPT)
+    done = run_cli("run", "-f", "json=r.json", "-f", "perfetto=t.json", "train.py", cwd=tmp_path)
+    assert done.status == 0, done.err
+    printed = [line.split() for line in done.out.splitlines()]
+    assert "model (Sequential, SGD): 3 steps" in done.err
+    shown = run_cli("render", "r.json", cwd=tmp_path, COLUMNS="160").out
+    assert [row[1] for row in rows_below(shown, "Step")] == [loss for loss, _ in printed]
+    (weight,) = [row for row in rows_below(shown, "Parameter") if row[0] == "0.weight"]
+    assert weight[3:6] == [norm for _, norm in printed]
+    other, found = slices((tmp_path / "t.json").read_text())
+    assert other["times"].startswith("those of steps are measured")
+    begins = [e["ts"] for e in found if e["ph"] == "B"]
+    assert begins == sorted(begins) and len(set(begins)) == 3
+
+
+def test_check_judges_a_saved_training(tmp_path):
+    steps = tuple(step_row(i, sampled=i < 3, loss="nan" if i == 4 else 1.0) for i in range(6))
+    (tmp_path / "r.json").write_text(training_to_json(training(record(total=6, steps=steps))))
+    done = run_cli("check", "--against", "r.json", "-f", "table", "-f", "json=c.json",
+                   "--rule", "finite_steps", "--rule", "optimizer_steps", cwd=tmp_path)  # fmt: skip
+    assert done.status == 1, done.err
+    lines = done.out.splitlines()
+    assert lines[0] == "script train.py"
+    assert [line.split()[:2] for line in lines if line.startswith(("fail", "pass"))] == [
+        ["fail", "finite_steps"],
+        ["pass", "optimizer_steps"],
+    ]
+    assert lines[-1] == "FAILED: 1 failed, 1 passed"
+    (judged,) = json.loads((tmp_path / "c.json").read_text())["records"]
+    assert [row["rule"] for row in judged["checks"]] == ["finite_steps", "optimizer_steps"]

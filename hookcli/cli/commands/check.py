@@ -17,7 +17,10 @@ from hookcli.cli.output import Target, deliver, has_stdout, parse_targets
 from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
 from hookcli.errors import RequestError
-from hookcli.report.files import read_report, with_saved
+from hookcli.formats.check.merged import COMMAND, merged
+from hookcli.formats.registry import FORMATS
+from hookcli.report.files import read_any_report, with_saved
+from hookcli.report.training import TrainingReport
 from hookcli.text import counted
 
 if TYPE_CHECKING:
@@ -124,23 +127,21 @@ def _run(flags: _Flags, console: Console) -> int:
     inputs = _of_run(flags, console) if against is None else _of_report(against, flags, console)
     if inputs.ran is not None and inputs.ran.rank:
         return only_this_rank(inputs.ran, inputs.targets, console)
-    from hookcli.diagnosis.diagnose import with_verdict
-    from hookcli.rules.judge import judge_report
-
-    checks = tuple(with_saved(check_spec) for check_spec in inputs.checks)
-    report = judge_report(inputs.report, checks, inputs.suppressions, accepted)
-    if flags.known.rule:  # without what the run itself found for other rules
-        named = {check_spec.rule for check_spec in checks}
-        rows = tuple(row for row in report.checks if row.rule in named)
-        report = dataclasses.replace(report, checks=rows)
-    report = with_verdict(report)
+    level: FailOn = "never" if update else inputs.fail_on
+    view = dataclasses.replace(inputs.view, fail_on=level)
+    targets = inputs.targets
+    if isinstance(inputs.report, TrainingReport):
+        training = _judged_training(inputs.report, inputs, accepted)
+        whole = tuple(target for target in targets if _is_of_records(target))
+        deliver(training, whole, view, console)
+        report, targets = merged(training), tuple(t for t in targets if t not in whole)
+    else:
+        report = _judged(inputs.report, inputs, accepted, chosen=bool(flags.known.rule))
     if console.verbose:
         from hookcli.formats.check.table import performed
 
         console.note(performed(report))
-    level: FailOn = "never" if update else inputs.fail_on
-    view = dataclasses.replace(inputs.view, fail_on=level)
-    deliver(report, inputs.targets, view, console)
+    deliver(report, targets, view, console)
     if not has_stdout(inputs.targets):
         note_verdict(report, level, console)
     if update and file is not None:
@@ -149,11 +150,43 @@ def _run(flags: _Flags, console: Console) -> int:
     return report_status(report, level, console)
 
 
+def _judged(
+    report: Report, inputs: _CheckInput, accepted: frozenset[str], *, chosen: bool
+) -> Report:
+    """Return the report with the results of the checks, and with its verdict."""
+    from hookcli.diagnosis.diagnose import with_verdict
+    from hookcli.rules.judge import judge_report
+
+    checks = tuple(with_saved(check_spec) for check_spec in inputs.checks)
+    report = judge_report(report, checks, inputs.suppressions, accepted)
+    if chosen:  # without what the run itself found for other rules
+        named = {check_spec.rule for check_spec in checks}
+        rows = tuple(row for row in report.checks if row.rule in named)
+        report = dataclasses.replace(report, checks=rows)
+    return with_verdict(report)
+
+
+def _judged_training(
+    report: TrainingReport, inputs: _CheckInput, accepted: frozenset[str]
+) -> TrainingReport:
+    """Return the report of a training script with the results of the checks, and its verdict."""
+    from hookcli.diagnosis.training import with_training_verdict
+    from hookcli.rules.judge_training import judge_training
+
+    checks = tuple(with_saved(check_spec) for check_spec in inputs.checks)
+    return with_training_verdict(judge_training(report, checks, inputs.suppressions, accepted))
+
+
+def _is_of_records(target: Target) -> bool:
+    """Return whether a format shows the records of a training, not only its findings."""
+    return COMMAND not in FORMATS[target.format].by_command
+
+
 @dataclass(frozen=True, slots=True)
 class _CheckInput:
     """A report, the checks to apply to it, and where the result is written."""
 
-    report: Report
+    report: Report | TrainingReport
     checks: tuple[CheckSpec, ...]
     suppressions: tuple[Suppression, ...]
     targets: tuple[Target, ...]
@@ -178,13 +211,16 @@ def _report_alone(flags: _Flags) -> str | None:
 def _of_report(against: str, flags: _Flags, console: Console) -> _CheckInput:
     """Return a saved report to check again. No model runs."""
     from hookcli.cli.requests import config_of
-    from hookcli.rules.catalogue import with_safe_set
+    from hookcli.rules.catalogue import with_safe_set, with_training_set
 
     config, file = config_of(flags.request.model), flags.request.model.config
     read = [name for name in (against, file, flags.known.baseline) if name]
     targets = parse_targets(flags.output, read=read)
-    report = read_report(against)
-    checks = with_safe_set(config.checks, together=report.run.world_size > 1)
+    report = read_any_report(against)
+    if isinstance(report, TrainingReport):
+        checks = with_training_set(config.checks)
+    else:
+        checks = with_safe_set(config.checks, together=report.run.world_size > 1)
     suppressions = config.suppress
     if flags.known.rule:
         from hookcli.config.chosen_rules import checks_of

@@ -13,11 +13,18 @@ from typing import TYPE_CHECKING
 
 from hookcli.cli.flags.values import parse_python
 from hookcli.cli.help.next_command import command_line, run_hint, typed
-from hookcli.cli.output import Target, check_stream, check_writable, parse_targets
+from hookcli.cli.output import (
+    Target,
+    check_stream,
+    check_training_format,
+    check_writable,
+    parse_targets,
+)
 from hookcli.config.config import Config
 from hookcli.config.merge import Flags, training_spec_of
 from hookcli.console import Console
 from hookcli.errors import RequestError
+from hookcli.formats.registry import FORMATS
 from hookcli.rules.verdict import FailOn
 from hookcli.sentences import missing, missing_file, no_module
 from hookcli.spec.ranks import of_torchrun, with_rank
@@ -93,6 +100,8 @@ def training_request(
     if not summary and not output.formats:
         output = dataclasses.replace(output, formats=("json",))
     targets = () if summary else tuple(map(_absolute, parse_targets(output, read=read)))
+    for target in targets:
+        check_training_format(target)
     check_stream(spec.stream, targets, read)
     rank = of_torchrun(0)
     number = 0 if rank is None else rank.number
@@ -112,6 +121,7 @@ def training_request(
         spec=spec,
         batch=batch,
         verbose=console.verbose,
+        timed=any(FORMATS[target.format].needs_timings for target in targets),
     )
     end = EndRequest(
         spec=spec,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from hookcli.formats.parts.summary import TRAINING
 from hookcli.report.report import ErrorInfo, ModelInfo, Report, RunInfo, Totals
 from hookcli.report.training import ScriptInfo, TrainingReport
 
-COMMAND = "run"
+COMMAND = TRAINING
 
 
 def merged(report: TrainingReport) -> Report:

@@ -12,6 +12,7 @@ from hookcli.report.report import Environment, ErrorInfo, Inputs, Report, RunInf
 from hookcli.report.values import Tree
 from hookcli.text import counted, join_names, pluralize
 
+TRAINING = "run"  # the command of a report with the findings of a training
 _FUNCTIONAL = "NonDynamicallyQuantizableLinear"  # attention uses its weights without a call
 _TARGET_ORIGINS = {
     "given": "given",
@@ -55,6 +56,8 @@ def target(inputs: Inputs) -> list[tuple[str, str]]:
 def head(report: Report) -> list[tuple[str, str]]:
     """Return (label, text) lines about the model, the input, the run and the loss."""
     model, run = report.model, report.run
+    if report.command == TRAINING:
+        return [("script", place(model.source))]
     name = escape(model.type or model.source)
     lines = [("model", f"{name}  {place(model.place or model.source)}")]
     if report.inputs is not None:

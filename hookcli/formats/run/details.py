@@ -13,11 +13,13 @@ from hookcli.formats.inspect.table import draw_layers
 from hookcli.formats.names import FLOW, TRAINED, columns_of, sorts_of
 from hookcli.formats.order import Ordered, ordered, sort_key
 from hookcli.formats.parts.grid import Column
+from hookcli.formats.parts.summary import hidden_rows
 from hookcli.formats.parts.text import figure
 from hookcli.formats.run.facts import training_of
 from hookcli.formats.trace import events as trace_rows
 from hookcli.formats.trace.table import draw_events
 from hookcli.formats.view import View
+from hookcli.report.events import EventRow, Streamed
 from hookcli.report.report import LayerRow, ParameterRow, Report
 from hookcli.report.values import Number
 from hookcli.text import counted
@@ -33,7 +35,7 @@ def tables(record: Report, view: View, dropped: list[str]) -> list[str]:
             return []
         if record.command == "inspect":
             return [draw_layers(record, own, dropped)] if record.layers else []
-        return [draw_events(record, own, trace_rows.ordered_events(record, own).rows, dropped)]
+        return [draw_events(record, own, events(record, own), dropped)]
     order, flow = parameters(record, view), layers(record, view)
     return [
         grads.draw_parameters(
@@ -41,6 +43,15 @@ def tables(record: Report, view: View, dropped: list[str]) -> list[str]:
         ),
         grads.draw_flow(flow.rows, view, dropped),
     ]
+
+
+def events(record: Report, view: View) -> list[EventRow]:
+    """Return the events of the view in its first step: a training has thousands."""
+    rows = trace_rows.ordered_events(record, view).rows
+    if view.sort is not None:
+        return rows
+    first = min((row.step for row in rows), default=0)
+    return [row for row in rows if row.step == first]
 
 
 def own_view(record: Report, view: View) -> View:
@@ -122,11 +133,16 @@ def step_notes(record: Report, view: View) -> list[str]:
     return lines
 
 
-def event_note(record: Report) -> list[str]:
-    """Return a note about events that no table shows."""
-    events = trace_rows.recorded(record)
-    if record.command == "trace" or not events:
-        return []
-    counts = Counter(event.kind for event in events)
-    kinds = ", ".join(f"{escape(kind)} {count:,}" for kind, count in counts.items())
-    return [f"{counted(len(events), 'event')} of hooks, in `-f json`: {kinds}"]
+def event_notes(record: Report, view: View, *, every: bool) -> list[str]:
+    """Return notes about events that are in a file, or that no table shows; `every`: all are."""
+    if isinstance(record.events, Streamed):
+        return [f"{counted(record.events.count, 'event')} in {escape(record.events.file)}"]
+    if record.command == "trace":
+        if every or not has_columns(record, view):
+            return []
+        own = own_view(record, view)
+        return hidden_rows(len(events(record, own)), len(record.events), "event")
+    counts = Counter(event.kind for event in record.events)
+    kinds = ", ".join(f"{escape(kind)} {number:,}" for kind, number in counts.items())
+    noun = counted(len(record.events), "event")
+    return [f"{noun} of hooks, in `-f json`: {kinds}"] if every and record.events else []

@@ -18,6 +18,7 @@ _MOST = 3  # modules that no optimizer trains, and inputs of an operator
 
 FIRST = "first non-finite"
 FINITE = "finite"  # the rule whose diagnosis tells where the value was made
+UNHELD = "unheld_parameters"
 DETAILS = frozenset({"inputs", "reason", "batch"})  # labels of what is known of it
 
 
@@ -86,26 +87,23 @@ def notes(report: TrainingReport) -> list[str]:
         reason = escape(" ".join(report.tracking.detached.split()))
         lines.append(f"hookcli stopped observing: {reason}")
     lines += [escape(warning) for warning in report.warnings]
+    told = any(UNHELD in diagnosis.rules for diagnosis in report.diagnoses or ())
     for record in report.records:
         name = f"{escape(training_of(record).record)}: " if len(report.records) > 1 else ""
-        lines += [f"{name}{note}" for note in _of_record(record)]
+        lines += [f"{name}{note}" for note in _of_record(record, told=told)]
     lines += _others(report.others)
     return list(dict.fromkeys(lines))
 
 
-def _of_record(record: Report) -> Iterator[str]:
+def _of_record(record: Report, *, told: bool) -> Iterator[str]:
+    """Yield the notes about a record; `told`: the verdict has the parameters without optimizer."""
     info = training_of(record)
     yield from (escape(warning) for warning in record.warnings)
-    if info.unheld:
+    if info.unheld and not told:
         yield f"trainable, but in no optimizer: {join_alike(list(info.unheld))}"
     if info.optimizer is not None and info.optimizer.elsewhere:
         count = counted(info.optimizer.elsewhere, "tensor")
         yield f"the optimizer also has {count} that the root does not have"
-    if info.compiled:
-        names = join_alike(list(info.compiled))
-        yield f"compiled, so that only gradients of parameters are seen: {names}"
-    if info.every > 1:
-        yield f"the report has one in {info.every:,} steps, and those in detail"
 
 
 def _others(others: Sequence[OtherModule]) -> Iterator[str]:

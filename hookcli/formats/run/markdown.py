@@ -86,7 +86,7 @@ def _tables(record: Report, view: View) -> list[str]:
             return []
         if record.command == "inspect":
             return [markdown.layers(record, own)]
-        events = trace_rows.ordered_events(record, own).rows
+        events = details.events(record, own)
         return [grid(trace_rows.columns(record, own, events), events)]
     order, flow = details.parameters(record, view), details.layers(record, view)
     return [

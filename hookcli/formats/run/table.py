@@ -59,7 +59,7 @@ def _record_notes(record: Report, view: View, *, every: bool) -> list[str]:
         elif not flow.rows:
             lines.append(summary.no_match("name", "--only", view.only))
     lines += order_notes(view.sort, steps, rows, flow)
-    return [*lines, *details.event_note(record)] if every else lines
+    return [*lines, *details.event_notes(record, view, every=every)]
 
 
 def failed(report: TrainingReport) -> list[tuple[str, str]]:

@@ -23,6 +23,8 @@ from hookcli.report.steps import StepRow
 from hookcli.report.training import TrainingReport
 
 _STEP = 1000.0  # microseconds of a step whose times are not known
+_UNTIMED = "not measured: each step lasts 1 ms, its hooks are evenly distributed"
+_TIMED = "those of steps are measured; hooks without a time are evenly distributed in their step"
 _COUNTERS = {"loss": "loss", "gradient norm": "grad_norm", "learning rate": "lr"}
 
 
@@ -35,7 +37,7 @@ def render(report: TrainingReport, view: View) -> str:  # a view does not change
     """
     titles: list[Event] = []
     moments: list[TrackMoment] = []
-    timed = all(step_times(record) for record in report.records)
+    timed = bool(report.records) and all(step_times(record) for record in report.records)
     for number, record in enumerate(report.records):
         tracks = Tracks(number)
         _fill(tracks, record, timed=timed)
@@ -45,7 +47,7 @@ def render(report: TrainingReport, view: View) -> str:  # a view does not change
     other: Event = {
         "schema": report.schema,
         "script": escape(report.script.name),
-        "times": "measured" if timed else "not measured: each step lasts 1 ms",
+        "times": _TIMED if timed else _UNTIMED,
         "hookcli": environment.hookcli,
         "torch": environment.torch,
     }

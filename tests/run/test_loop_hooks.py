@@ -15,7 +15,8 @@ from hookcli.spec.request import ModelSpec, RunSpec, Spec
 
 def test_hooks_that_are_attached_in_each_step_fire_once_per_step():
     net = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
-    spec = Spec("grads", ModelSpec("train.py"), RunSpec(tensors="real"), preset_hooks("grads"))
+    run = RunSpec(tensors="real")
+    spec = Spec(command="grads", model=ModelSpec("train.py"), run=run, hooks=preset_hooks("grads"))
     sink = Kept()
     hooks = LoopHooks(net, spec, sink)
     for step in range(3):

@@ -77,6 +77,8 @@ def subject(figure: FigureDiff) -> str:
     """Return the name of a figure in a sentence: "the gradient of fc.weight"."""
     if figure.name is None:
         return _WHOLE.get(figure.kind, figure.kind)
+    if figure.kind == "event" and figure.phase == "backward":
+        return f"the gradient at {figure.name}"
     return _NAMED.get(figure.kind, "{}").format(figure.name or "the model")
 
 

@@ -36,7 +36,7 @@ class StepLine:
 
 
 @dataclass(frozen=True, slots=True)
-class GradientLine:
+class GradientDiffLine:
     """One parameter of one record."""
 
     record: str
@@ -49,7 +49,7 @@ class Selected:
 
     settings: tuple[SettingDiff, ...]
     steps: list[StepLine]
-    gradients: list[GradientLine]
+    gradients: list[GradientDiffLine]
     hidden_steps: int
     hidden_gradients: int
 
@@ -62,7 +62,7 @@ def select(diff: TrainingDiff, view: View) -> Selected:
     steps = [line for record in diff.records for line in _steps(record)]
     total = sum(len(record.rows) for record in diff.records)
     gradients = [
-        GradientLine(record.a or record.b or "", row)
+        GradientDiffLine(record.a or record.b or "", row)
         for record in diff.records
         for row in _gradients(record, view)
     ]
@@ -151,18 +151,18 @@ def steps_of(diff: TrainingDiff) -> dict[str, Column[StepLine]]:
     return {k: c for k, c in STEPS.items() if k != "record" or len(diff.records) > 1}
 
 
-def _parameter(line: GradientLine) -> str:
+def _parameter(line: GradientDiffLine) -> str:
     row = line.row
     text = escape(row.a or row.b or "")
     return text if row.a is None or row.b is None or row.a == row.b else f"{text} | {row.b}"
 
 
-def _first(line: GradientLine) -> str:
+def _first(line: GradientDiffLine) -> str:
     first = line.row.first
     return "–" if first is None else number(first.step)
 
 
-def _verdict(line: GradientLine) -> str:
+def _verdict(line: GradientDiffLine) -> str:
     row = line.row
     if row.status == "only_a" or row.status == "only_b":
         return f"only in {row.status[-1].upper()}"
@@ -171,7 +171,7 @@ def _verdict(line: GradientLine) -> str:
     return f"differs at {row.different:,} of {row.steps:,}"
 
 
-GRADIENTS: dict[str, Column[GradientLine]] = {
+GRADIENTS: dict[str, Column[GradientDiffLine]] = {
     "record": Column("Record", lambda line: escape(line.record), least=8),
     "name": Column("Parameter", _parameter, least=16, distinct=True),
     "step": Column("First step", _first, right=True),
@@ -198,6 +198,6 @@ GRADIENTS: dict[str, Column[GradientLine]] = {
 GRADIENTS_GIVE_WAY = ("b", "a")
 
 
-def gradients_of(diff: TrainingDiff) -> dict[str, Column[GradientLine]]:
+def gradients_of(diff: TrainingDiff) -> dict[str, Column[GradientDiffLine]]:
     """Return the columns of gradients; with one record, without its name."""
     return {k: c for k, c in GRADIENTS.items() if k != "record" or len(diff.records) > 1}

@@ -108,6 +108,7 @@ class AttachedHooks(ContextKeeper):
 
     @contextmanager
     def attached(self) -> Iterator[None]:
+        self._attachments = Attachments()  # without those of an earlier time
         with ExitStack() as stack:
             stack.callback(self._attachments.calls.release)
             for i, hook in enumerate(self.hooks):

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 import types
 from importlib.machinery import ModuleSpec
 
@@ -113,8 +114,9 @@ def as_main(prepare) -> None:
             print(code, file=sys.stderr)
     except BaseException as error:
         status = -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
-        sys.excepthook(type(error), error, error.__traceback__.tb_next)
-        del error
+        error.__traceback__ = error.__traceback__.tb_next
+        sys.excepthook(type(error), error, error.__traceback__)
+        error.__traceback__ = None
     threading._shutdown()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -141,9 +143,13 @@ def _deliver(session, report: str) -> int:
             os.environ.clear()
             os.environ.update(session._environment)
             sys.stdin = open(0, closefd=False)
-            end.main()
-        except SystemExit as leaving:
-            os._exit(leaving.code or 0)
+            status = end.end_of_run()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
         finally:
             os._exit(70)
     os.close(reader)

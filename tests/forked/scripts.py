@@ -55,12 +55,12 @@ def watch_exec() -> None:
 
 def _bootstrap(arguments, environment):
     from hookcli.script.importlib_bootstrap import run
-    from hookcli.script.prepare import prepare
-    from hookcli.script.session import Session
+    from hookcli.script.native_main import prepare
+    from hookcli.script.session import ScriptSession
 
     os.environ.clear()
     os.environ.update(environment)
-    Session._deliver = _deliver
+    ScriptSession._deliver = _deliver
     sys.argv = [list(sys.modules), list(sys.path_importer_cache), *arguments]
     return run, *prepare()
 
@@ -129,7 +129,7 @@ def as_main(prepare) -> None:
 
 def _deliver(session, report: str) -> int:
     """The process that judges and renders is a fork too."""
-    from hookcli.cli.training import end
+    from hookcli.cli.script_run.end_of_run import end_of_run
 
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
@@ -143,7 +143,7 @@ def _deliver(session, report: str) -> int:
             os.environ.clear()
             os.environ.update(session._environment)
             sys.stdin = open(0, closefd=False)
-            status = end.end_of_run()
+            status = end_of_run()
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)

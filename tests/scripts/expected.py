@@ -28,6 +28,7 @@ class Record:
     elsewhere: int = 0
     unheld: tuple[str, ...] = ()
     compiled: bool = False
+    named: bool = True  # its name is that of a variable
 
 
 @dataclass(frozen=True)

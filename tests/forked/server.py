@@ -38,6 +38,8 @@ from hookcli.worker.process import set_spawn, spawn_python
 
 if sys.path[0] == os.path.dirname(__file__):  # noqa: PTH120
     del sys.path[0]
+from tests.forked import scripts  # noqa: E402
+
 _PATH = list(sys.path)  # as PYTHONPATH and the installation make it
 
 
@@ -114,6 +116,9 @@ def _command(request: dict, fds: list[int]) -> None:
     set_spawn(_spawn)
     if request["program"] == "python":
         _script(request["args"])
+    if request["program"] == "oracle":
+        scripts.oracle(request["args"])
+    scripts.watch_exec()
     sys.argv = [hookcli.__main__.__file__, *request["args"]]
     hookcli.__main__.main()
 

@@ -110,7 +110,8 @@ def name_of(module: Any, frame: FrameType | None) -> str | None:
     """
     scopes: list[dict[str, Any]] = []
     while frame is not None:
-        if not str(frame.f_globals.get("__name__")).startswith("hookcli."):
+        # PyTorch calls each module `self`.
+        if not str(frame.f_globals.get("__name__")).startswith(("hookcli.", "torch.")):
             scopes.append(frame.f_locals)
         frame = frame.f_back
     scopes.append(vars(sys.modules["__main__"]))

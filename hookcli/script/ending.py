@@ -75,12 +75,25 @@ def _strip_when_reported() -> None:
         while trace is not None and trace.tb_frame.f_code.co_filename == _OWN:
             trace = trace.tb_next
         error.__traceback__ = trace
+        trace = _mended(error)
         sys.last_traceback = trace
         ending.place = _place(trace)
         previous(kind, error, trace)
         ending.error = _last_line(error)
 
     sys.excepthook = excepthook
+
+
+def _mended(error: BaseException) -> TracebackType | None:
+    """Return the traceback without what hooks on modules have changed in it."""
+    before = error.__traceback__
+    try:
+        from hookcli.script.plain_traceback import mend
+
+        mend(error)
+    except Exception:  # noqa: BLE001  # the traceback as it is tells the error too
+        return before
+    return error.__traceback__
 
 
 def _place(trace: TracebackType | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,12 +21,13 @@ from hookcli.run.statistics.digest import digest
 from hookcli.run.statistics.statistics import norm_of, norm_of_change
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import BackwardPass
-from hookcli.training.norms import gradients_of, local, total_norm
+from hookcli.training.norms import gradients_of, is_part, local, total_norm
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters
 from hookcli.training.steps import Step, Steps, sum_of
 
 _COPIED = 1 << 28  # bytes of parameters that are copied to measure an update exactly
+_DIGESTED = 1 << 24  # elements that are hashed if there are more bytes than that
 _SAMPLE = 1 << 16  # elements of each parameter that are copied otherwise
 
 
@@ -255,7 +257,9 @@ class Record:
                     updates.append(change * math.sqrt(copy.stride))
                     self._changed[copy.name] = self._changed.get(copy.name, False) or change != 0
             if self._ranks:
-                self._digests[step.step] = _digest_of(self.own)
+                whole = _digest_of(self.own)
+                if whole is not None:
+                    self._digests[step.step] = whole
         self._copies.clear()
         step.update_norm = math.hypot(*updates) if updates else None
 
@@ -310,6 +314,12 @@ class Record:
             digests=self._digests or None,
         )
 
+    def form(self) -> str:
+        """Return a digest of the names and shapes of the parameters that the optimizer has."""
+        names = {id(info.tensor): info.name for info in self.model.parameters()}
+        rows = [(names.get(id(p), ""), list(p.shape)) for p in self.own]
+        return hashlib.sha256(repr(rows).encode()).hexdigest()[:32]
+
     def report(self, unheld: tuple[str, ...], *, final: bool = True) -> Report:
         """Return the record as a report; while the script runs, it is not `final`."""
         return self.root.report(self.model, self.gradients, self.info(unheld), final=final)
@@ -323,12 +333,18 @@ def _every(parameter: torch.Tensor, stride: int) -> torch.Tensor:
     return parameter if stride == 1 else parameter.reshape(-1)[::stride]
 
 
-def _digest_of(parameters: list[torch.Tensor]) -> str:
-    import hashlib
-
+def _digest_of(parameters: list[torch.Tensor]) -> str | None:
+    """Return a digest of values, or of evenly spaced ones of many; None if ranks have parts."""
     whole = hashlib.sha256()
+    stride = 1
+    if sum(p.numel() * p.element_size() for p in parameters) > _COPIED:
+        stride = max(1, sum(p.numel() for p in parameters) // _DIGESTED)
     for parameter in parameters:
-        whole.update(digest(local(parameter.detach())).encode())
+        if is_part(parameter):
+            return None
+        value = local(parameter.detach())
+        value = _every(value, stride).clone() if value.layout is torch.strided else value
+        whole.update(digest(value).encode())
     return whole.hexdigest()[:32]
 
 

@@ -50,6 +50,7 @@ from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
 from hookcli.training.hooks_of_root import UnmatchedHooks
 from hookcli.training.non_finite.script_loss import graph_of_loss
+from hookcli.training.ranks import Ranks
 from hookcli.training.records import Record, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, unwrap
@@ -96,7 +97,10 @@ class Watch:
         self._early: dict[int, list[Step]] = {}  # skipped before the first step, by root
         self._merging: tuple[int, list[Record]] | None = None  # in this backward pass
         self._merged: dict[int, Record] = {}  # of optimizers that step inside backward, by root
-        self._stepping: list[int] = []  # of each running step, the number of passes before it
+        # The optimizers that step now, each with the number of backward passes before it.
+        self._stepping: list[tuple[Any, int]] = []
+        self._inner: set[int] = set()  # ids of optimizers that step for another one
+        self._ranks = Ranks.of_environment(os.environ)
         self._first_bad: FirstNonFinite | None = None
         self._detached: str | None = None
         self._sink: Sink | None = None
@@ -116,6 +120,8 @@ class Watch:
             register_optimizer_step_post_hook(guard(self._after_step)),
         ]
         self._hook_calls()
+        if self._ranks is not None:
+            self._ranks.open()
         original = self._compile = torch.compile
 
         @functools.wraps(original)
@@ -180,8 +186,13 @@ class Watch:
         self.abandon()
         self._guard.open = True
         found = self._guard(self._reports)()
+        records: tuple[Report, ...] = ()
+        if found is not None:
+            records = self._guard(self._of_all_ranks)(*found, wait=script.status == 0) or found[0]
+        if self._ranks is not None:
+            self._ranks.close()
         self._guard.open = False
-        return self._report_with(() if found is None else found, script)
+        return self._report_with(records, script)
 
     def _report_with(self, records: tuple[Report, ...], script: ScriptInfo) -> TrainingReport:
         job = self._job
@@ -209,7 +220,22 @@ class Watch:
         python = self._job.spec.run.python
         return "own" if python is None else python.source
 
-    def _reports(self, *, final: bool = True) -> tuple[Report, ...]:
+    def _of_all_ranks(
+        self, records: tuple[Report, ...], forms: list[str], *, wait: bool
+    ) -> tuple[Report, ...]:
+        """Return the records with the digests of all ranks; other ranks leave theirs for rank 0."""
+        ranks = self._ranks
+        if ranks is None:
+            return records
+        if ranks.rank:
+            ranks.leave(records, forms)
+            return records
+        records, notes = ranks.collect(records, forms, wait=wait)
+        self._notes += notes
+        return records
+
+    def _reports(self, *, final: bool = True) -> tuple[tuple[Report, ...], list[str]]:
+        """Return the reports of all records, and the forms of their parameters."""
         records = [*self._records, *(b.record for b in self._by_hand.values())]
         records = [record for record in records if record.steps and self._is_wanted(record.root)]
         for record in records:
@@ -230,7 +256,7 @@ class Watch:
                 times = record.steps.times(self._started)
                 report = replace(report, timings={"unit": "us", "steps": times})
             reports.append(report)
-        return tuple(reports)
+        return tuple(reports), [record.form() for record in records]
 
     def _held_ids(self) -> set[int]:
         """Return the identities of the parameters of all optimizers."""
@@ -436,6 +462,9 @@ class Watch:
     # Optimizer steps.
 
     def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        if self._is_inner(optimizer):
+            self._inner.add(id(optimizer))
+            return
         records = self._of.get(id(optimizer))
         if records is None:
             records = self._bind(optimizer)
@@ -445,7 +474,7 @@ class Watch:
         most = self._job.training.max_steps
         if most is not None and any(record.steps.total >= most for record in records):
             raise EndOfRun("max_steps")
-        self._stepping.append(len(self._pending))
+        self._stepping.append((optimizer, len(self._pending)))
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         norm = norm_now(parameters)
         rate = learning_rate(optimizer)
@@ -465,10 +494,13 @@ class Watch:
                 self._note_non_finite(record, step)
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        if id(optimizer) in self._inner:
+            self._inner.discard(id(optimizer))
+            return
         records = self._of.get(id(optimizer), [])
         if self._merging is not None and not self._stepping:
             return
-        inside = self._pending[self._stepping.pop() :] if self._stepping else []
+        inside = self._pending[self._stepping.pop()[1] :] if self._stepping else []
         for record in records:
             if record.is_running:
                 record.root.optimizing(now=False)
@@ -477,6 +509,18 @@ class Watch:
             self._recent = list(self._pending)
             self._pending.clear()
         self._after_steps(records)
+
+    def _is_inner(self, optimizer: Any) -> bool:
+        """Return whether an optimizer steps inside another's step, on parameters of that one."""
+        for i, (other, _) in enumerate(self._stepping):
+            if other is optimizer:  # its last step has raised an exception
+                del self._stepping[i:]
+                self._inner.clear()
+                break
+        if not self._stepping:
+            return False
+        outer = {id(p) for group in self._stepping[-1][0].param_groups for p in group["params"]}
+        return all(id(p) in outer for group in optimizer.param_groups for p in group["params"])
 
     def _end_step(self, record: Record, inside: Sequence[BackwardPass] = ()) -> None:
         record.end(inside)
@@ -522,7 +566,7 @@ class Watch:
         script = ScriptInfo(
             job.script.name, job.script.arguments, job.script.is_module, "completed", 0
         )
-        report = self._report_with(self._reports(final=False), script)
+        report = self._report_with(self._reports(final=False)[0], script)
         spec = job.spec
         judged = judge_training(report, with_training_set(spec.checks), spec.suppressions)
         return bool(with_training_verdict(judged).diagnoses)

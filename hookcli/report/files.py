@@ -58,8 +58,8 @@ def _read_text(path: str) -> bytes:
 
 
 def _report(path: str, text: bytes) -> Report:
+    from hookcli.report.reading.validity import check_valid
     from hookcli.report.schema import from_json
-    from hookcli.report.validity import check_valid
 
     try:
         report = from_json(text, strict=True)
@@ -70,8 +70,8 @@ def _report(path: str, text: bytes) -> Report:
 
 
 def _training_report(path: str, text: bytes) -> TrainingReport:
+    from hookcli.report.reading.validity import check_valid_training
     from hookcli.report.schema import training_from_json
-    from hookcli.report.validity import check_valid_training
 
     try:
         report = training_from_json(text)

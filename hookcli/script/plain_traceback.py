@@ -53,11 +53,9 @@ def _place_of_call(code: CodeType) -> tuple[int, int] | None:
     import dis
     import linecache
 
-    found = [
-        (number.offset, number.positions)
-        for number in dis.get_instructions(code)
-        if number.opname == "CALL_FUNCTION_EX"
-    ] if sys.version_info >= (3, 11) else []  # fmt: skip
+    # Python 3.10 has no positions.
+    calls: Any = dis.get_instructions(code)
+    found = [(call.offset, getattr(call, "positions", None)) for call in calls if call.opname == "CALL_FUNCTION_EX"]
     if len(found) != 1:
         return None
     offset, positions = found[0]
@@ -79,9 +77,8 @@ def _without_inner(
     for i in range(len(entries) - 1, -1, -1):
         entry = entries[i]
         outer = entries[i - 1].tb_frame if i else None
-        if outer is not None and _is_inner(entry.tb_frame, call):
-            if _is_only_ours(outer, call):
-                continue
+        if outer is not None and _is_inner(entry.tb_frame, call) and _is_only_ours(outer, call):
+            continue
         inner = entries[i + 1].tb_frame if i + 1 < len(entries) else None
         at, number = entry.tb_lasti, entry.tb_lineno
         if inner is not None and _is_inner(inner, call) and _is_only_ours(entry.tb_frame, call):

@@ -20,11 +20,11 @@ from hookcli.training.non_finite.save_step import save_step
 from hookcli.training.norms import local
 from hookcli.training.records import Record
 from hookcli.training.root_watch import RootWatch
-from hookcli.training.steps import Step
+from hookcli.training.steps import TrainingStep
 
 
 def first_non_finite(
-    record: Record, step: Step, passes: Sequence[BackwardPass], job: RunJob
+    record: Record, step: TrainingStep, passes: Sequence[BackwardPass], job: RunJob
 ) -> tuple[FirstNonFinite, list[str]]:
     """Return the row of the report and its notes; save the batch if the script ends here.
 

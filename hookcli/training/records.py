@@ -24,7 +24,7 @@ from hookcli.training.backward import BackwardPass
 from hookcli.training.norms import gradients_of, is_part, local, total_norm
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters
-from hookcli.training.steps import Step, Steps, sum_of
+from hookcli.training.steps import Steps, TrainingStep, sum_of
 
 _COPIED = 1 << 28  # bytes of parameters that are copied to measure an update exactly
 _DIGESTED = 1 << 24  # elements that are hashed if there are more bytes than that
@@ -82,7 +82,7 @@ class Record:
         self.name = ""
         self.taken: set[int] = set()  # ids of the backward passes of the last step
         self._ranks = ranks
-        self._current: Step | None = None
+        self._current: TrainingStep | None = None
         self._copies: list[_Copy] = []
         self._ratios: dict[str, list[float | None]] = {}
         self._changed: dict[str, bool] = {}
@@ -146,12 +146,12 @@ class Record:
         lr: float | None,
         sampled: bool,
         partly: bool = False,
-    ) -> Step:
+    ) -> TrainingStep:
         """Begin a step: the gradients are there, and the parameters are not updated yet.
 
         With `partly` the gradients come one after another: see `add_part`.
         """
-        step = self._current = Step(
+        step = self._current = TrainingStep(
             step=self.steps.total,
             forwards=forwards,
             backwards=len(passes),
@@ -183,7 +183,7 @@ class Record:
         if step.sampled:
             self.gradients.note(step.step, parameters, alone=True)
 
-    def _count(self, step: Step) -> None:
+    def _count(self, step: TrainingStep) -> None:
         """Count the gradients of a sampled step by their status."""
         notes = self.gradients.latest
         own = {id(p) for p in self.own}
@@ -220,7 +220,7 @@ class Record:
                 before = _every(parameter, stride).clone()
                 self._copies.append(_Copy(name, parameter, before, stride))
 
-    def end(self, inside: Sequence[BackwardPass] = ()) -> Step:
+    def end(self, inside: Sequence[BackwardPass] = ()) -> TrainingStep:
         """End the step: the parameters are updated.
 
         `inside` are the backward passes that the optimizer ran itself, as LBFGS does: the loss is
@@ -242,7 +242,7 @@ class Record:
         self.steps.add(step)
         return step
 
-    def _measure(self, step: Step) -> None:
+    def _measure(self, step: TrainingStep) -> None:
         updates: list[float] = []
         with torch.no_grad(), disable_current_modes():
             for copy in self._copies:

@@ -20,7 +20,7 @@ _PENDING = 100  # values on a GPU that wait to be read together
 
 
 @dataclass(slots=True)
-class Step:
+class TrainingStep:
     """One step while the script runs. Values on a GPU are tensors until they are read."""
 
     step: int
@@ -43,7 +43,7 @@ class Step:
     @classmethod
     def skipped_one(
         cls, forwards: int, passes: Sequence[BackwardPass], scale: float, lr: float | None
-    ) -> Step:
+    ) -> TrainingStep:
         """Return a step that a GradScaler skipped. Its number is set when it is added."""
         return cls(-1, forwards, len(passes), sum_of(passes), None, lr, skipped=True, scale=scale)
 
@@ -110,8 +110,8 @@ class Steps:
 
     def __init__(self, most: int = _MOST) -> None:
         self._most = most
-        self._steps: list[Step] = []
-        self._pending: list[Step] = []
+        self._steps: list[TrainingStep] = []
+        self._pending: list[TrainingStep] = []
         self.every = 1
         self.total = 0
         self.skipped = 0
@@ -121,7 +121,7 @@ class Steps:
         """Return whether there is a step."""
         return bool(self._steps)
 
-    def add(self, step: Step) -> None:
+    def add(self, step: TrainingStep) -> None:
         """Add the next step."""
         if self._steps and self._steps[-1].step % self.every and not self._steps[-1].sampled:
             self._steps.pop()  # it was kept as the last one
@@ -144,7 +144,7 @@ class Steps:
             if len(self._steps) > self._most * 3 // 4:  # sampled steps alone are too many
                 self._steps = [s for s in self._steps if s is last or s.step % self.every == 0]
 
-    def read(self) -> list[Step]:
+    def read(self) -> list[TrainingStep]:
         """Read the values that are still on a GPU; return their steps."""
         pending, self._pending = self._pending, []
         values = [
@@ -173,6 +173,6 @@ class Steps:
         ]
 
     @property
-    def last(self) -> Step | None:
+    def last(self) -> TrainingStep | None:
         """The last step."""
         return self._steps[-1] if self._steps else None

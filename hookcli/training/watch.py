@@ -54,7 +54,7 @@ from hookcli.training.ranks import Ranks
 from hookcli.training.records import Record, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, unwrap
-from hookcli.training.steps import Step
+from hookcli.training.steps import TrainingStep
 
 _MOST_PASSES = 10_000  # backward passes without a step that are remembered
 
@@ -94,7 +94,7 @@ class Watch:
         self._by_hand: dict[int, ByHand] = {}  # of roots without an optimizer so far
         self._last_of: dict[int, Record] = {}  # the record of a root that stepped last
         self._between: dict[int, dict[int, Record]] = {}  # steps of others, by the id of a record
-        self._early: dict[int, list[Step]] = {}  # skipped before the first step, by root
+        self._early: dict[int, list[TrainingStep]] = {}  # skipped before the first step, by root
         self._merging: tuple[int, list[Record]] | None = None  # in this backward pass
         self._merged: dict[int, Record] = {}  # of optimizers that step inside backward, by root
         # The optimizers that step now, each with the number of backward passes before it.
@@ -445,7 +445,7 @@ class Watch:
             return
         record = self._last_of.get(id(root))
         rate = None if record is None else record.rate
-        step = Step.skipped_one(root.forwards, passes, self._scale, rate)
+        step = TrainingStep.skipped_one(root.forwards, passes, self._scale, rate)
         if record is None:
             self._early.setdefault(id(root), []).append(step)
         else:
@@ -578,7 +578,7 @@ class Watch:
             if root.calls and any(p.tensor.requires_grad for p in root.model.parameters())
         ]
 
-    def _note_non_finite(self, record: Record, step: Step) -> None:
+    def _note_non_finite(self, record: Record, step: TrainingStep) -> None:
         """Note the first value that is not finite, before the parameters are updated."""
         if self._first_bad is not None:
             return
@@ -699,7 +699,7 @@ def _loose(parameters: list[Any]) -> LooseParameters:
     return LooseParameters(dict(zip(names, parameters, strict=True)))
 
 
-def _skips(optimizer: Any, step: Step) -> bool:
+def _skips(optimizer: Any, step: TrainingStep) -> bool:
     """Return whether a GradScaler lets a fused optimizer skip this step, and nothing is wrong.
 
     Such an optimizer is called, and reads itself whether gradients are not finite.
@@ -708,7 +708,7 @@ def _skips(optimizer: Any, step: Step) -> bool:
     return isinstance(found, torch.Tensor) and bool(found) and not _is_bad(step)
 
 
-def _is_bad(step: Step) -> bool:
+def _is_bad(step: TrainingStep) -> bool:
     """Return whether the loss of a skipped step is not finite: not only its product with the scale.
 
     An infinite product may have overflowed; the scale falls with each skipped step.

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from hookcli.report.open_values import check_measured, check_statistics, check_step
+from hookcli.report.reading.open_values import check_measured, check_statistics, check_step
 from hookcli.report.report import Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.report.training import TrainingReport

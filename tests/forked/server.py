@@ -38,7 +38,7 @@ from hookcli.worker.process import set_spawn, spawn_python
 
 if sys.path[0] == os.path.dirname(__file__):  # noqa: PTH120
     del sys.path[0]
-from tests.forked import scripts  # noqa: E402
+from tests.forked import scripts
 
 _PATH = list(sys.path)  # as PYTHONPATH and the installation make it
 

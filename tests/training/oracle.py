@@ -61,9 +61,7 @@ def before(record, optimizer, loss, *, lr=..., of=None, forwards=None, scale=Non
         "weight_norm": _norm(held),
         "missing": sum(p.grad is None for p in held),
         "zero": sum(p.grad is not None and not p.grad.any().item() for p in held),
-        "non_finite": sum(
-            p.grad is not None and not p.grad.isfinite().all().item() for p in held
-        ),
+        "non_finite": sum(p.grad is not None and not p.grad.isfinite().all().item() for p in held),
         "skipped": skipped,
         "scale": scale,
         "parameters": [None if p.grad is None else _norm([p.grad]) for p in parameters],

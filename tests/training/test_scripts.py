@@ -26,7 +26,9 @@ from ..scripts.expected import RANKS, REAL, SCRIPTS, Record
 SCRIPTS_FOLDER = ROOT / "tests" / "scripts"
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")
 # Where a module has hooks, torch calls its forward in a function within _call_impl.
-_INNER = re.compile(r'  File ".*/torch/nn/modules/module.py", line \d+, in (_call_impl|inner)\n.*\n.*\n')
+_INNER = re.compile(
+    r'  File ".*/torch/nn/modules/module.py", line \d+, in (_call_impl|inner)\n.*\n.*\n'
+)
 
 
 @dataclass
@@ -100,7 +102,10 @@ def test_a_script_is_unchanged_and_its_report_is_true(name, tmp_path):
     report = seen.report
     assert plain.result.status == script.status
     assert report["tracking"].get("detached") is None
-    assert (report["script"]["ended"], report["script"].get("error")) == (script.ended, script.error)
+    assert (report["script"]["ended"], report["script"].get("error")) == (
+        script.ended,
+        script.error,
+    )
     assert sorted(module["type"] for module in report["others"]) == sorted(script.others)
     assert len(report["records"]) == len(script.records)
     for expected, record in zip(script.records.values(), _in_order(report, script.records)):
@@ -196,9 +201,7 @@ def test_two_ranks_are_unchanged_and_their_report_is_true(name, tmp_path):
     (expected,) = script.records.values()
     path = str(SCRIPTS_FOLDER / script.args[0])
     env = {**_environment(tmp_path), "HOOKCLI_TRUTH": str(tmp_path / "truth.json")}
-    plain = _torchrun(
-        ["-m", "tests.training.oracle", path], tmp_path, {**env, "WEIGHTS": "plain"}
-    )
+    plain = _torchrun(["-m", "tests.training.oracle", path], tmp_path, {**env, "WEIGHTS": "plain"})
     assert plain.status == 0, plain.err
     options = ["-m", "hookcli", "run", "-q", "-f", "json=report.json", path]
     seen = _torchrun(options, tmp_path, {**env, "WEIGHTS": "seen"})

@@ -1,5 +1,6 @@
 #!/usr/bin/env python
 """Gradient accumulation over micro-batches. The last group of an epoch is smaller."""
+
 import sys
 
 import torch

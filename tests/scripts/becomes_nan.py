@@ -1,4 +1,5 @@
 """A loss that becomes NaN at step 7, and training goes on."""
+
 import os
 import torch
 from torch import nn

@@ -1,4 +1,5 @@
 """torch.compile, with the backend as an argument; no C++ compiler is needed for these."""
+
 import sys
 
 import torch

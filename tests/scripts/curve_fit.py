@@ -1,4 +1,5 @@
 """A curve is fitted to points: tensors and an optimizer, without any module."""
+
 import os, torch
 
 torch.manual_seed(0)

@@ -1,4 +1,5 @@
 """For torchrun: DistributedDataParallel with gloo, and with no_sync for accumulation."""
+
 import argparse
 import os
 

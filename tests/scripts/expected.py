@@ -52,12 +52,16 @@ def script(*args: str, records=(), **more) -> Script:
 
 SCRIPTS = {
     "cnn": script(
-        "cnn_argparse.py", "--save-model", "WEIGHTS",
+        "cnn_argparse.py",
+        "--save-model",
+        "WEIGHTS",
         records=[Record("model", "Net", "SGD", 8, evaluations=4)],
     ),
     "notebook": script("notebook.py", records=[Record("model", "Sequential", "Adam", 20)]),
     "gan": script(
-        "gan.py", "--outf", "WEIGHTS",
+        "gan.py",
+        "--outf",
+        "WEIGHTS",
         records=[
             # the backward of errG reaches the discriminator too; zero_grad() erases that
             Record("netD", "Discriminator", "Adam", 6, forwards=None, backwards=None),
@@ -70,28 +74,32 @@ SCRIPTS = {
         others=("Sequential", "Sequential"),
     ),
     "accumulation": script(
-        "accumulation.py", "WEIGHTS",
-        records=[
-            Record("model", "Regressor", "AdamW", 6, (4, 4, 2, 4, 4, 2), (4, 4, 2, 4, 4, 2))
-        ],
+        "accumulation.py",
+        "WEIGHTS",
+        records=[Record("model", "Regressor", "AdamW", 6, (4, 4, 2, 4, 4, 2), (4, 4, 2, 4, 4, 2))],
     ),
     "amp": script(
-        "amp_scaler.py", "WEIGHTS",
+        "amp_scaler.py",
+        "WEIGHTS",
         records=[Record("net", "Sequential", "SGD", 10, skipped=(2, 6))],
     ),
     "amp and clipping": script(
-        "amp_scaler.py", "WEIGHTS", "--clip", "1",
+        "amp_scaler.py",
+        "WEIGHTS",
+        "--clip",
+        "1",
         records=[Record("net", "Sequential", "SGD", 10, skipped=(2, 6))],
     ),
-    "lbfgs": script(
-        "lbfgs.py", records=[Record("seq", "Sequence", "LBFGS", 3, None, None)]
-    ),
+    "lbfgs": script("lbfgs.py", records=[Record("seq", "Sequence", "LBFGS", 3, None, None)]),
     "step in backward": script(
-        "step_in_backward.py", "WEIGHTS",
+        "step_in_backward.py",
+        "WEIGHTS",
         records=[Record("model", "Sequential", "Adam", 7, merged=10)],
     ),
     "forward-forward": script(
-        "forward_forward.py", "--save", "WEIGHTS",
+        "forward_forward.py",
+        "--save",
+        "WEIGHTS",
         records=[  # .forward() is not a call that hooks see
             Record("layer12", "Layer", "Adam", 4, forwards=None),
             Record("layer10", "Layer", "Adam", 4, forwards=None),
@@ -108,21 +116,23 @@ SCRIPTS = {
         ],
     ),
     "by hand": script(
-        "by_hand.py", "WEIGHTS",
+        "by_hand.py",
+        "WEIGHTS",
         records=[Record("model", "Sequential", None, 12, unit="backward")],
     ),
     "functional": script("functional.py", records=[Record("module", "Field", "Adam", 6)]),
     "no model": script("no_model.py", "WEIGHTS", ended="exit"),
-    "curve": script(
-        "curve_fit.py", records=[Record("tensors", "Holder", "SGD", 8, forwards=None)]
-    ),
+    "curve": script("curve_fit.py", records=[Record("tensors", "Holder", "SGD", 8, forwards=None)]),
     "reinforce": script(
-        "reinforce.py", "--weights", "WEIGHTS",
+        "reinforce.py",
+        "--weights",
+        "WEIGHTS",
         records=[Record("policy", "Policy", "Adam", 6, forwards=None)],
     ),
     "rnn": script("rnn_states.py", records=[Record("model", "CharModel", "Adagrad", 6)]),
     "two towers": script(
-        "two_towers.py", "WEIGHTS",
+        "two_towers.py",
+        "WEIGHTS",
         records=[
             Record("query_tower", "Tower", "AdamW", 9, elsewhere=3),
             Record("document_tower", "DocumentTower", "AdamW", 9, elsewhere=3),
@@ -130,23 +140,24 @@ SCRIPTS = {
     ),
     "siamese": script("siamese.py", records=[Record("encoder", "Encoder", "Adadelta", 5, 2)]),
     "data parallel": script(
-        "data_parallel.py", "WEIGHTS",
+        "data_parallel.py",
+        "WEIGHTS",
         records=[Record("model", "Small", "SGD", 5, wrappers=("DataParallel",))],
     ),
     "compiled": script(
-        "compiled.py", "eager", "WEIGHTS",
+        "compiled.py",
+        "eager",
+        "WEIGHTS",
         records=[
-            Record(
-                "model", "Sequential", "Adam", 5, wrappers=("OptimizedModule",), compiled=True
-            )
+            Record("model", "Sequential", "Adam", 5, wrappers=("OptimizedModule",), compiled=True)
         ],
     ),
     "compiled by AOT": script(
-        "compiled.py", "aot_eager", "WEIGHTS",
+        "compiled.py",
+        "aot_eager",
+        "WEIGHTS",
         records=[
-            Record(
-                "model", "Sequential", "Adam", 5, wrappers=("OptimizedModule",), compiled=True
-            )
+            Record("model", "Sequential", "Adam", 5, wrappers=("OptimizedModule",), compiled=True)
         ],
     ),
     "trainer": script(
@@ -160,30 +171,33 @@ SCRIPTS = {
         records=[Record("net", "Net", "SGD", 3), Record("again", "Net", "SGD", 1)],
     ),
     "exit": script(
-        "exit_three.py", "WEIGHTS",
-        records=[Record("model", "Bilinear", "SGD", 4)], status=3, ended="exit",
+        "exit_three.py",
+        "WEIGHTS",
+        records=[Record("model", "Bilinear", "SGD", 4)],
+        status=3,
+        ended="exit",
     ),
     "raises": script(
         "raises.py",
         records=[Record("net", "Net", "SGD", 4, forwards=1)],
-        status=1, ended="exception",
+        status=1,
+        ended="exception",
         error="RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x5 and 4x4)",
     ),
     "interrupted": script(
-        "interrupted.py", "WEIGHTS",
-        records=[Record("model", "Linear", "Adam", 4)], status=-2, ended="interrupted",
+        "interrupted.py",
+        "WEIGHTS",
+        records=[Record("model", "Linear", "Adam", 4)],
+        status=-2,
+        ended="interrupted",
     ),
     "package": script(
         "-m", "package_run", "WEIGHTS", "3", records=[Record("net", "Net", "Adam", 6)]
     ),
     "spawned": script("spawned.py", "WEIGHTS"),
-    "forked": script(
-        "forked.py", "WEIGHTS", records=[Record("model", "Sequential", "SGD", 4)]
-    ),
+    "forked": script("forked.py", "WEIGHTS", records=[Record("model", "Sequential", "SGD", 4)]),
     "relaunch": script("relaunch.py", "WEIGHTS"),
-    "gpt": script(
-        "gpt_tied.py", records=[Record("model", "GPT", "AdamW", 6, 2, 2, evaluations=2)]
-    ),
+    "gpt": script("gpt_tied.py", records=[Record("model", "GPT", "AdamW", 6, 2, 2, evaluations=2)]),
     "nan": script("becomes_nan.py", records=[Record("net", "Net", "SGD", 10)]),
 }
 # They import Python and torch again in processes of their own.

@@ -1,4 +1,5 @@
 """The parent trains; forked children evaluate copies of the model, and train a little too."""
+
 import os
 import sys
 import torch

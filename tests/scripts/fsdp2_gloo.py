@@ -1,4 +1,5 @@
 """For torchrun: fully_shard on a CPU, over gloo."""
+
 import os
 
 import torch

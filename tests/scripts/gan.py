@@ -6,10 +6,10 @@ import torch.nn as nn
 import torch.optim as optim
 
 parser = argparse.ArgumentParser()
-parser.add_argument('--nz', type=int, default=4, help='size of the latent z vector')
-parser.add_argument('--niter', type=int, default=6, help='number of iterations')
-parser.add_argument('--manualSeed', type=int, default=999)
-parser.add_argument('--outf', required=True, help='file for the weights')
+parser.add_argument("--nz", type=int, default=4, help="size of the latent z vector")
+parser.add_argument("--niter", type=int, default=6, help="number of iterations")
+parser.add_argument("--manualSeed", type=int, default=999)
+parser.add_argument("--outf", required=True, help="file for the weights")
 opt = parser.parse_args()
 print("Random Seed: ", opt.manualSeed)
 random.seed(opt.manualSeed)
@@ -18,9 +18,9 @@ torch.manual_seed(opt.manualSeed)
 
 def weights_init(m):
     classname = m.__class__.__name__
-    if classname.find('Conv') != -1:
+    if classname.find("Conv") != -1:
         torch.nn.init.normal_(m.weight, 0.0, 0.02)
-    elif classname.find('BatchNorm') != -1:
+    elif classname.find("BatchNorm") != -1:
         torch.nn.init.normal_(m.weight, 1.0, 0.02)
         torch.nn.init.zeros_(m.bias)
 
@@ -98,12 +98,14 @@ for i in range(opt.niter):
     # truth: before("netG", optimizerG, errG)
     optimizerG.step()
     # truth: after("netG")
-    print('[%d/%d] Loss_D: %.4f Loss_G: %.4f D(x): %.4f D(G(z)): %.4f / %.4f'
-          % (i, opt.niter, errD.item(), errG.item(), D_x, D_G_z1, D_G_z2))
+    print(
+        "[%d/%d] Loss_D: %.4f Loss_G: %.4f D(x): %.4f D(G(z)): %.4f / %.4f"
+        % (i, opt.niter, errD.item(), errG.item(), D_x, D_G_z1, D_G_z2)
+    )
     if i % 3 == 0:
         netG.eval()
         with torch.no_grad():
-            print('fixed', netG(fixed_noise).mean().item())
+            print("fixed", netG(fixed_noise).mean().item())
         netG.train()
 
-torch.save({'G': netG.state_dict(), 'D': netD.state_dict()}, opt.outf)
+torch.save({"G": netG.state_dict(), "D": netD.state_dict()}, opt.outf)

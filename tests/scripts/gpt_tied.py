@@ -1,6 +1,7 @@
 """
 A GPT that fits on a page: the token embedding and the output layer share their weight.
 """
+
 import math
 import os
 import time

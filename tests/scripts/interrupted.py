@@ -1,4 +1,5 @@
 """Somebody presses Ctrl-C in the third epoch."""
+
 import sys
 
 import torch

@@ -1,4 +1,5 @@
 """The largest eigenvalue by power iteration: torch, and nothing to train."""
+
 import sys
 
 import torch

@@ -1,4 +1,5 @@
 """Whole objects of this script are pickled and read back, as many checkpoints are."""
+
 import copy
 import inspect
 import os

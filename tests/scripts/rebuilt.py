@@ -1,4 +1,5 @@
 """Progressive growing: the net is built after some data was seen, and replaced by a deeper one."""
+
 import gc
 import os
 import sys

@@ -1,4 +1,5 @@
 """Starts itself again with another environment, as some launchers do."""
+
 import os
 import sys
 

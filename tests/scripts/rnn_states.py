@@ -1,4 +1,5 @@
 """A character model, trained by truncated backpropagation through time."""
+
 import os
 import typing as t
 

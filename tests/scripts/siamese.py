@@ -1,4 +1,5 @@
 """A siamese net is called twice a step; a triplet of embeddings comes back as a named tuple."""
+
 import os
 from collections import namedtuple
 

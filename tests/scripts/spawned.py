@@ -1,4 +1,5 @@
 """Hogwild: processes that are spawned train a model in shared memory, one after the other."""
+
 import sys
 
 import torch

@@ -1,4 +1,5 @@
 """One optimizer per parameter, which steps as soon as its gradient is complete."""
+
 import sys
 import torch
 

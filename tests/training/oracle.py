@@ -92,7 +92,7 @@ def closure(record, optimizer, loss):
 
 def after_closures(record):
     """Called after optimizer.step(closure): the figures of the first and of all calls."""
-    held, losses, norms, rates = zip(*_pieces)
+    _, losses, norms, rates = zip(*_pieces)
     _pieces.clear()
     row = {"loss": losses[0], "grad_norm": norms[0], "lr": rates[0], "backwards": len(losses)}
     _rows.setdefault(record, []).append({**row, "losses": losses, "grad_norms": norms})

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import ROOT, Result
-from ..forked.client import server
-from ..scripts.expected import RANKS, REAL, SCRIPTS, Record
+from tests.conftest import ROOT, Result
+from tests.forked.client import server
+from tests.scripts.expected import RANKS, REAL, SCRIPTS, Record
 
 SCRIPTS_FOLDER = ROOT / "tests" / "scripts"
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")

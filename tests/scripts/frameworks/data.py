@@ -1,4 +1,5 @@
 """The model and the batches that the scripts of this folder share."""
+
 import torch
 from torch import nn
 

@@ -1,4 +1,5 @@
 """What the other scripts of this folder do, as a plain loop."""
+
 import sys
 
 import torch

@@ -1,4 +1,5 @@
 """Accelerate, which wraps the optimizer, and accumulates gradients."""
+
 import sys
 
 import torch

@@ -1,4 +1,5 @@
 """Lightning, whose optimizers run forward and backward in a closure within step."""
+
 import sys
 import warnings
 

@@ -1,4 +1,5 @@
 """transformers' Trainer, with any module that returns a loss."""
+
 import sys
 
 import torch

@@ -55,7 +55,11 @@ def _place_of_call(code: CodeType) -> tuple[int, int] | None:
 
     # Python 3.10 has no positions.
     calls: Any = dis.get_instructions(code)
-    found = [(call.offset, getattr(call, "positions", None)) for call in calls if call.opname == "CALL_FUNCTION_EX"]
+    found = [
+        (call.offset, getattr(call, "positions", None))
+        for call in calls
+        if call.opname == "CALL_FUNCTION_EX"
+    ]
     if len(found) != 1:
         return None
     offset, positions = found[0]

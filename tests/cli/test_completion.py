@@ -236,6 +236,9 @@ complete -p hookcli
         text=True,
     )
     assert done.stdout.splitlines() == [
-        "snapshot", "overfits_one_batch", "table json", "complete -o default -F _hookcli_completion hookcli",
-    ]  # fmt: skip
+        "snapshot",
+        "overfits_one_batch",
+        "table json",
+        "complete -o default -F _hookcli_completion hookcli",
+    ]
     assert done.stderr == ""

@@ -47,7 +47,9 @@ def usage_error(error: Any, arguments: list[str]) -> RequestError:
     if command and unknown is not None:
         hint = _OTHER_WAY.get(unknown[1]) or _of_others(unknown[1], command[0]) or hint
     if command == ["run"] and unknown is not None:
-        hint = try_instead(nearest(unknown[1], _options("run"), cutoff=0.7), _AFTER_SCRIPT)
+        own = {name.lstrip("-"): name for name in _options("run")}
+        guess = nearest(unknown[1].lstrip("-"), own, cutoff=0.7)
+        hint = try_instead(guess and own[guess], _AFTER_SCRIPT)
     if not command and hint is None and (option := getattr(error, "option_name", None)):
         hint = _with_inspect(option, arguments)
         if hint is not None:

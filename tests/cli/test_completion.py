@@ -236,9 +236,7 @@ complete -p hookcli
         text=True,
     )
     assert done.stdout.splitlines() == [
-        "snapshot",
-        "overfits_one_batch",
-        "table json",
+        "snapshot", "overfits_one_batch", "table json",
         "complete -o default -F _hookcli_completion hookcli",
-    ]
+    ]  # fmt: skip
     assert done.stderr == ""

@@ -86,8 +86,14 @@ def test_signals_reach_the_script(name, both):
             os.kill(process.pid, number)
 
     plain, hooked = both({"s.py": script}, "s.py", act=act)
-    assert (plain.status, plain.out, plain.err) == (hooked.status, hooked.out, hooked.err)
+    assert (plain.status, plain.out) == (hooked.status, hooked.out)
+    assert _without_lines(plain.err) == _without_lines(hooked.err)
     assert plain.status == status
+
+
+def _without_lines(err):
+    """Return a traceback without the line that a signal interrupted, which varies."""
+    return re.sub(r", line \d+, in <module>\n(?:    .*\n)+", ", in <module>\n", err)
 
 
 def test_closed_standard_streams(both):

@@ -127,6 +127,8 @@ NAMES: dict[str, Private] = {
     # modules
     "ConvNd": Private("torch.nn.modules.conv:_ConvNd", "all convolutions, lazy ones included"),
     "NormBase": Private("torch.nn.modules.batchnorm:_NormBase", "all batch and instance norms"),
+    "BatchNormBase": Private("torch.nn.modules.batchnorm:_BatchNorm", "all batch norms"),
+    "DropoutBase": Private("torch.nn.modules.dropout:_DropoutNd", "all dropout layers"),
     "WrappedHook": Private(
         "torch.nn.modules.module:_WrappedHook", "the function inside a hook that torch wrapped"
     ),
@@ -178,6 +180,15 @@ ATTRIBUTES: dict[str, Private] = {
     "_modules": Private(_MODULE, "modules() omits the second name of a shared one"),
     "_non_persistent_buffers_set": Private(_MODULE, "buffers that are not in the state dict"),
     "_compiled_call_impl": Private(_MODULE, "undoes module.compile(), for which torch has nothing"),
+    "_forward_pre_hooks_with_kwargs": Private(
+        _MODULE, "the hooks that get keyword arguments, of those that are added during a call"
+    ),
+    "_call_impl": Private(_MODULE, "its frames are in tracebacks, with other lines under hooks"),
+    "_is_replica": Private(_MODULE, "a copy that DataParallel made for one forward"),
+    "_is_flat_param": Private("torch.Tensor", "FSDP1's parameter of several modules"),
+    "_fsdp_flattened": Private("torch.Tensor", "FSDP1's parameter of several modules"),
+    "_softmax": Private("torch.ops.aten", "the operator of torch.softmax"),
+    "_log_softmax": Private("torch.ops.aten", "the operator of torch.log_softmax"),
     "_forward_pre_hooks": Private(_MODULE, "the hooks that change a batch before the model"),
     "_is_full_backward_hook": Private(_MODULE, "is restored: torch does not when hooks go"),
     "_global_is_full_backward_hook": Private(
@@ -252,13 +263,16 @@ if TYPE_CHECKING:
         UnsupportedFakeTensorException as UnsupportedFakeTensorException,
         UnsupportedOperatorException as UnsupportedOperatorException,
     )
-    from torch.nn.modules.batchnorm import _NormBase
+    from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
     from torch.nn.modules.conv import _ConvNd
+    from torch.nn.modules.dropout import _DropoutNd
     from torch.utils import _pytree
     from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode
 
     ExcludeDispatchKeyGuard = _ExcludeDispatchKeyGuard
     NormBase = _NormBase
+    BatchNormBase = _BatchNorm
+    DropoutBase = _DropoutNd
     ConvNd = _ConvNd
     pytree = _pytree
     export_schema = schema

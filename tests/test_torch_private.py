@@ -33,6 +33,8 @@ OF_OTHERS = {
     "_getframe",
     "_fields",
     "_run_exitfuncs",
+    "_current_frames",
+    "_run_module_as_main",
     "_from_config",
 }  # Python, transformers
 

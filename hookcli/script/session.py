@@ -6,6 +6,7 @@ import os
 import sys
 
 from hookcli.script.ending import ending
+from hookcli.script.say import say
 
 TYPE_CHECKING = False  # known to type checkers: importing typing is not what plain Python does
 if TYPE_CHECKING:
@@ -56,16 +57,7 @@ class ScriptSession:
 
     def _fail(self, what: str, error: BaseException) -> None:
         self._failed, self._watch = True, None
-        self._say(f"hookcli: {what}: {type(error).__name__}: {error}")
-
-    def _say(self, text: str) -> None:
-        """Write a line to stderr, past the script's own object."""
-        try:
-            if sys.stderr is not None:
-                sys.stderr.flush()
-            os.write(2, (" ".join(text.split()) + "\n").encode("utf-8", "backslashreplace"))
-        except (OSError, ValueError, AttributeError):
-            return
+        say(f"hookcli: {what}: {type(error).__name__}: {error}")
 
     def _finish(self) -> None:
         if os.getpid() != self._pid:
@@ -79,7 +71,7 @@ class ScriptSession:
         except Exception as error:  # noqa: BLE001
             self._fail("the report is not written", error)
         except KeyboardInterrupt:
-            self._say("hookcli: interrupted: the report is not written")
+            say("hookcli: interrupted: the report is not written")
         if status == FOUND and not ending.status:
             _flush()
             os._exit(1)
@@ -90,7 +82,7 @@ class ScriptSession:
         if self._boot["quiet"] or self._failed or self._boot["rank"]:
             return
         _flush()
-        self._say("note: the script did not import torch: there is nothing to report")
+        say("note: the script did not import torch: there is nothing to report")
 
     def _report(self) -> str:
         from hookcli.report.encode import training_to_json

@@ -24,7 +24,7 @@ _JOB = ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTA
 
 
 @dataclass(frozen=True, slots=True)
-class Ranks:
+class OtherRanks:
     """The number of this rank, of all, and of those on this machine, which are the first ones."""
 
     rank: int
@@ -33,7 +33,7 @@ class Ranks:
     folder: Path
 
     @classmethod
-    def of_environment(cls, names: Mapping[str, str]) -> Ranks | None:
+    def of_environment(cls, names: Mapping[str, str]) -> OtherRanks | None:
         """Return what torchrun has set; None if there is one rank."""
         try:
             rank, world_size = int(names.get("RANK", "0")), int(names.get("WORLD_SIZE", "1"))

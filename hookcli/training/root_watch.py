@@ -14,8 +14,6 @@ from typing import Any
 import torch
 from torch import nn
 from torch.autograd.graph import get_gradient_edge
-from torch.nn.modules.batchnorm import _BatchNorm as BatchNorm
-from torch.nn.modules.dropout import _DropoutNd as Dropout
 
 from hookcli.models import module_tree
 from hookcli.models.backend import backend_of
@@ -33,7 +31,7 @@ from hookcli.run.loop.step_gradients import StepGradients
 from hookcli.run.observe.inventory import note_buffers, take_inventory
 from hookcli.spec.plan import unjudged
 from hookcli.spec.request import Spec
-from hookcli.torch_private import disable_current_modes
+from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
 from hookcli.training.hooks_of_root import UnmatchedHooks, hooks_of_root
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
@@ -98,7 +96,7 @@ class RootWatch:
         self._layers_with_modes: list[tuple[str, nn.Module]] = [
             (names[0], module)
             for module, names in module_tree.modules(self.root)
-            if isinstance(module, BatchNorm | Dropout)
+            if isinstance(module, BatchNormBase | DropoutBase)
         ]
 
     def _found_name(self, frame: FrameType | None) -> str:

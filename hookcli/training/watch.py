@@ -5,7 +5,6 @@ Nothing is patched but `torch.compile`, whose first call ends the use of hooks o
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 import os
@@ -42,6 +41,7 @@ from hookcli.report.training import (
 )
 from hookcli.run.assemble import environment
 from hookcli.script.ending import EndOfRun
+from hookcli.script.say import say
 from hookcli.spec.training import RunJob
 from hookcli.torch_private import current_graph_task_id, execution_engine
 from hookcli.training.backward import BackwardPass, Scaler, running_backward
@@ -50,7 +50,7 @@ from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
 from hookcli.training.hooks_of_root import UnmatchedHooks
 from hookcli.training.non_finite.script_loss import graph_of_loss
-from hookcli.training.ranks import Ranks
+from hookcli.training.ranks import OtherRanks
 from hookcli.training.records import Record, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, unwrap
@@ -100,7 +100,7 @@ class Watch:
         # The optimizers that step now, each with the number of backward passes before it.
         self._stepping: list[tuple[Any, int]] = []
         self._inner: set[int] = set()  # ids of optimizers that step for another one
-        self._ranks = Ranks.of_environment(os.environ)
+        self._ranks = OtherRanks.of_environment(os.environ)
         self._first_bad: FirstNonFinite | None = None
         self._detached: str | None = None
         self._sink: Sink | None = None
@@ -162,9 +162,10 @@ class Watch:
     def _failed(self, reason: str, details: str) -> None:
         self._detached = reason
         self.abandon()
-        _print(f"hookcli: detached after an error of its own, training goes on: {reason}")
+        say(f"hookcli: detached after an error of its own, training goes on: {reason}")
         if self._job.verbose:
-            _print(details.rstrip())
+            for line in details.splitlines():
+                say(line)
 
     def abandon(self) -> None:
         """Remove all hooks. Nothing is recorded any more."""
@@ -717,12 +718,6 @@ def _is_bad(step: TrainingStep) -> bool:
     if not isinstance(loss, float) or math.isfinite(loss):
         return False
     return math.isnan(loss) or step.scale is None or step.scale <= 1
-
-
-def _print(text: str) -> None:
-    """Write a line on stderr, if that is open."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(f"{text}\n")
 
 
 def _ranks() -> dict[str, int]:

@@ -184,9 +184,10 @@ ATTRIBUTES: dict[str, Private] = {
         _MODULE, "the hooks that get keyword arguments, of those that are added during a call"
     ),
     "_call_impl": Private(_MODULE, "its frames are in tracebacks, with other lines under hooks"),
-    "_is_replica": Private(_MODULE, "a copy that DataParallel made for one forward"),
-    "_is_flat_param": Private("torch.Tensor", "FSDP1's parameter of several modules"),
-    "_fsdp_flattened": Private("torch.Tensor", "FSDP1's parameter of several modules"),
+    "_is_replica": Private(
+        "torch.nn.parallel.replicate()", "a copy that DataParallel made for one forward"),
+    "_is_flat_param": Private("torch.distributed.fsdp", "FSDP1's parameter of several modules"),
+    "_fsdp_flattened": Private("torch.distributed.fsdp", "FSDP1's parameter of several modules"),
     "_softmax": Private("torch.ops.aten", "the operator of torch.softmax"),
     "_log_softmax": Private("torch.ops.aten", "the operator of torch.log_softmax"),
     "_forward_pre_hooks": Private(_MODULE, "the hooks that change a batch before the model"),

@@ -6,10 +6,12 @@ import ast
 import fnmatch
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -186,8 +188,24 @@ def owners() -> dict[str, object]:
         "torch.jit.ScriptModule._c": script._c,
         "torch.jit.ScriptModule._modules": script._modules,
         "torch._ops.OpOverload": torch.ops.aten.add.Tensor,
+        "torch.ops.aten": SimpleNamespace(
+            _softmax=torch.ops.aten._softmax.default,
+            _log_softmax=torch.ops.aten._log_softmax.default,
+        ),
+        "torch.nn.parallel.replicate()": nn.Linear(2, 2)._replicate_for_data_parallel(),
+        "torch.distributed.fsdp": SimpleNamespace(**dict.fromkeys(_names_in_fsdp())),
         "torch.export.unflatten.InterpreterModule": unflattened.get_submodule("0"),
         "torch.export.unflatten.InterpreterModuleDispatcher": _dispatcher(),
+    }
+
+
+def _names_in_fsdp() -> set[str]:
+    """The private attributes that FSDP1 writes: it needs a process group to make one."""
+    folder = Path(torch.__file__).parent / "distributed" / "fsdp"
+    return {
+        name
+        for path in folder.glob("*.py")
+        for name in re.findall(r"[.\"](_\w+)", path.read_text())
     }
 
 

@@ -39,6 +39,7 @@ from hookcli.report.training import (
     TrainingReport,
 )
 from hookcli.run.assemble import environment
+from hookcli.run.statistics.readable import read_parts
 from hookcli.script.ending import EndOfRun
 from hookcli.spec.training import RunJob
 from hookcli.torch_private import current_graph_task_id, execution_engine
@@ -47,6 +48,7 @@ from hookcli.training.bad_step import first_non_finite
 from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
 from hookcli.training.non_finite.loss_graph import graph_of_loss
+from hookcli.training.norms import is_part
 from hookcli.training.ranks import Ranks
 from hookcli.training.records import Record, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
@@ -111,6 +113,7 @@ class Watch:
     def start(self) -> None:
         """Attach the hooks with which roots and optimizers are found."""
         guard = self._guard
+        read_parts(only=True)
         self._handles = [
             register_optimizer_step_pre_hook(guard(self._before_step)),
             register_optimizer_step_post_hook(guard(self._after_step)),
@@ -186,6 +189,7 @@ class Watch:
         if self._ranks is not None:
             self._ranks.close()
         self._guard.open = False
+        read_parts(only=False)
         job = self._job
         return TrainingReport(
             schema=TRAINING_SCHEMA,
@@ -268,6 +272,11 @@ class Watch:
                 notes.append(
                     f"{info.record}: compiled region: gradients only; pass `--eager` to see layers"
                 )
+        notes += [
+            f"{record.name}: parameters are sharded: norms are those of this rank's part"
+            for record in self._records
+            if any(is_part(parameter) for parameter in record.own)
+        ]
         if any(record.approximate for record in self._records):
             notes.append("update norms of large parameters are estimated from a sample")
         if not records and self._detached is None:

@@ -40,6 +40,7 @@ from hookcli.report.training import (
     TrainingReport,
 )
 from hookcli.run.assemble import environment
+from hookcli.run.statistics.readable import read_parts
 from hookcli.script.ending import EndOfRun
 from hookcli.script.say import say
 from hookcli.spec.training import RunJob
@@ -50,6 +51,7 @@ from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
 from hookcli.training.hooks_of_root import UnmatchedHooks
 from hookcli.training.non_finite.script_loss import graph_of_loss
+from hookcli.training.norms import is_part
 from hookcli.training.ranks import OtherRanks
 from hookcli.training.records import Record, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
@@ -115,6 +117,7 @@ class Watch:
     def start(self) -> None:
         """Attach the hooks with which roots and optimizers are found."""
         guard = self._guard
+        read_parts(only=True)
         self._handles = [
             register_optimizer_step_pre_hook(guard(self._before_step)),
             register_optimizer_step_post_hook(guard(self._after_step)),
@@ -193,6 +196,7 @@ class Watch:
         if self._ranks is not None:
             self._ranks.close()
         self._guard.open = False
+        read_parts(only=False)
         return self._report_with(records, script)
 
     def _report_with(self, records: tuple[Report, ...], script: ScriptInfo) -> TrainingReport:
@@ -284,6 +288,11 @@ class Watch:
                 notes.append(
                     f"{info.record}: compiled region: gradients only; pass `--eager` to see layers"
                 )
+        notes += [
+            f"{record.name}: parameters are sharded: norms are those of this rank's part"
+            for record in self._records
+            if any(is_part(parameter) for parameter in record.own)
+        ]
         if any(record.approximate for record in self._records):
             notes.append("update norms of large parameters are estimated from a sample")
         if not records and self._detached is None:

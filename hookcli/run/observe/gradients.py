@@ -50,9 +50,13 @@ def _status(
     if not parameter.requires_grad:
         return "frozen"
     if gradient is None:
-        return "none"
+        # FSDP1 gives a rank without elements of a parameter no gradient either.
+        empty = parameter.numel() == 0 and hasattr(parameter, "_fsdp_flattened")
+        return None if empty else "none"
     if grad is None:
         return None  # there is a gradient, but its values cannot be read
     if grad["nans"] or grad["infs"]:
         return "non_finite"
+    if grad["norm"] == 0 and not grad["numel"] and gradient.numel():
+        return "ok"  # another rank has the elements
     return "zero" if grad["norm"] == 0 else "ok"  # squares do not underflow in this norm

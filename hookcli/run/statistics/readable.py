@@ -61,11 +61,31 @@ _UNSUMMED = {
 _ORDINARY = frozenset({torch.Tensor, Parameter, Buffer})
 
 
+class _Parts:
+    """Whether a DTensor is read as the part of this rank, without communication."""
+
+    only = False
+
+
+_parts = _Parts()
+
+
+def read_parts(*, only: bool) -> None:
+    """Set whether of a DTensor only the part of this rank is read.
+
+    The full tensor is a collective, which must not run at arbitrary places of a script.
+    """
+    _parts.only = only
+
+
 def whole(tensor: Tensor) -> Tensor:
     """Return the tensor, or the full one of a DTensor. Must run before dispatch is bypassed."""
     module = sys.modules.get("torch.distributed.tensor")
     if module is None or not isinstance(tensor, module.DTensor):
         return tensor
+    if _parts.only:
+        part: Tensor = tensor._local_tensor
+        return part
     with torch.no_grad(), disable_current_modes():
         full: Tensor = tensor.full_tensor()
     return full

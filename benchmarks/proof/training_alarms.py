@@ -27,7 +27,7 @@ from hookcli.rules.judge_training import all_checks, judge_training
 from hookcli.spec.training import DEFAULT_STEPS, RunJob, ScriptSpec, TrainingSpec, parse_steps
 from hookcli.training import watch
 
-SEEDS = 3
+SEEDS = 2
 
 
 @dataclass(frozen=True)
@@ -105,10 +105,10 @@ HEAD = """\
 # Rules over steps
 
 `python -m benchmarks.proof.training_alarms --markdown docs/measurements/training-rules.md` runs
-{healthy} healthy trainings and {faulty} faulty ones, each with {seeds} seeds, as plain PyTorch
-loops that `hookcli run` watches with its default sampling (`--steps {steps}`). They are in
+{healthy} healthy trainings and {faulty} faulty ones (seeds: {seeds}), as plain PyTorch loops that
+`hookcli run` watches with its default sampling (`--steps {steps}`). They are in
 benchmarks/proof/trainings. All rules that `hookcli run` judges by default are judged, with their
-default options.
+default options. The numbers count runs.
 
 A finding on a healthy training is false, unless it tells the truth about a training that is meant
 so; those are listed below. Each faulty training has one mistake and a rule that must find it.
@@ -158,7 +158,7 @@ def page(results):
         count = sum(one.is_found for one in mine)
         rules = " or ".join(f"`{rule}`" for rule in mine[0].expected)
         first = next((one.sentences[0] for one in mine if one.sentences), "none")
-        escaped = first.replace("|", "\\|").replace("<", "&lt;")
+        escaped = first.replace(f"{Path.cwd()}/", "").replace("|", "\\|").replace("<", "&lt;")
         lines.append(f"| {name} | {rules} | {count} of {len(mine)} | {escaped} |")
     return "\n".join(lines) + "\n"
 

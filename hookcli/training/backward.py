@@ -12,8 +12,8 @@ from typing import Any
 import torch
 
 from hookcli.models import places
-from hookcli.torch_private import disable_current_modes
 from hookcli.training.non_finite.loss_graph import LossGraph
+from hookcli.training.norms import outside_modes
 
 _CODES = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
 
@@ -57,7 +57,7 @@ def running_backward(task: int) -> BackwardPass:
     start = _only(frame.f_locals.get(name))
     loss = None
     if start is not None and start.numel() == 1:
-        with torch.no_grad(), disable_current_modes():
+        with torch.no_grad(), outside_modes():
             loss = start.detach().clone() if start.device.type == "cpu" else start.detach()
     return BackwardPass(task, start, loss, places.of_frame(frame.f_back))
 

@@ -107,6 +107,11 @@ class RootWatch:
         if self.name == type(self.root).__name__:
             self.name = self._found_name(None)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether its calls are seen, and none of its modules has hooks of a sampled step."""
+        return self._sees_calls and not self._is_attached
+
     def watch_parameters(self) -> None:
         """Be called when a backward pass reaches a parameter: the outputs are not seen."""
         if self._edges:

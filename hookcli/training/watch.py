@@ -86,6 +86,9 @@ class Watch:
         self._depth = _Depth()
         self._handles: list[Any] = []
         self._call_hooks: list[Any] = []  # handles of the hooks on all modules
+        self._guarded_begin = self._guard(self._call_begins)
+        self._guarded_end = self._guard(self._call_ends)
+        self._root_ends = _RootEnds(self)
         self._inside: tuple[RootWatch, Any] | None = None  # a root with the handle of its end
         self._compiles = False  # whether the script uses torch.compile
         self._compile: Any = None
@@ -128,7 +131,7 @@ class Watch:
             register_optimizer_step_post_hook(guard(self._after_step)),
         ]
         self._hook_calls()
-        original = self._compile = torch.compile
+        original = torch.compile
 
         @functools.wraps(original)
         def compile_(*args: Any, **kwargs: Any) -> Any:
@@ -137,6 +140,7 @@ class Watch:
             return original(*args, **kwargs)
 
         torch.compile = compile_
+        self._compile = original, compile_
 
     def _note_compiled(self, compiled: Any) -> None:
         """Note that the script compiles a module, a function, or a method of a module."""
@@ -151,10 +155,9 @@ class Watch:
 
     def _hook_calls(self) -> None:
         if not self._compiles and not self._call_hooks:
-            guard = self._guard
             self._call_hooks = [
-                register_module_forward_pre_hook(guard(self._call_begins)),
-                register_module_forward_hook(guard(self._call_ends), always_call=True),
+                register_module_forward_pre_hook(self._guarded_begin),
+                register_module_forward_hook(self._guarded_end, always_call=True),
             ]
 
     def _unhook_calls(self) -> None:
@@ -169,7 +172,7 @@ class Watch:
         """
         if self._inside is None and self._call_hooks and len(self._roots) == 1 and root.is_plain:
             register: Any = nn.Module.register_forward_hook
-            handle = register(root.root, _RootEnds(self), always_call=True)
+            handle = register(root.root, self._root_ends, always_call=True)
             self._inside = root, handle
             self._unhook_calls()
 
@@ -189,13 +192,22 @@ class Watch:
 
     def _failed(self, reason: str, details: str) -> None:
         self._detached = reason
-        self.abandon()
+        error = sys.exc_info()[1]
+        if error is None or error.__context__ is None:  # else PyTorch may iterate over these
+            self._unhook_calls()
+            self._forget_end()
+        for root in self._roots.values():
+            root.stop()
+        self._restore_compile()
         _print(f"hookcli: detached after an error of its own, training goes on: {reason}")
         if self._job.verbose:
             _print(details.rstrip())
 
     def abandon(self) -> None:
-        """Remove all hooks. Nothing is recorded any more."""
+        """Remove all hooks. Nothing is recorded any more.
+
+        After an error they stay until now, because PyTorch may have been iterating over them.
+        """
         self._guard.open = False
         self._unhook_calls()
         self._forget_end()
@@ -204,9 +216,12 @@ class Watch:
         self._handles.clear()
         for root in self._roots.values():
             root.close()
-        if self._compile is not None:
-            torch.compile = self._compile
-            self._compile = None
+        self._restore_compile()
+
+    def _restore_compile(self) -> None:
+        if self._compile is not None and torch.compile is self._compile[1]:
+            torch.compile = self._compile[0]
+        self._compile = None
 
     def finish(self, script: ScriptInfo) -> TrainingReport:
         """Remove all hooks and return the report."""
@@ -362,6 +377,7 @@ class Watch:
             forward_begins=self._forward_begins,
             backward_begins=self._backward_begins,
             guarded=self._guard,
+            failed=self._guard.note,
             sink=self._sink,
         )
         self._roots[id(watch.root)] = watch
@@ -700,7 +716,7 @@ def _is_bad(step: Step) -> bool:
 
 def _print(text: str) -> None:
     """Write a line on stderr, if that is open."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
+    with contextlib.suppress(Exception):  # it may be any object of the script
         sys.stderr.write(f"{text}\n")
 
 
@@ -730,5 +746,9 @@ def _name(records: Sequence[Record]) -> None:
 def start(job: RunJob) -> Watch:
     """Watch the training of this process from now on."""
     watch = Watch(job)
-    watch.start()
+    try:
+        watch.start()
+    except BaseException:
+        watch.abandon()
+        raise
     return watch

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks import correctness, huge, inspection, modules, startup
+from benchmarks import correctness, huge, inspection, modules, run_cost, startup
 from benchmarks.section import Section
 from benchmarks.timing import ROOT, CommandFailedError
 from benchmarks.write import document, machine
@@ -26,6 +26,9 @@ PARTS: dict[str, Callable[[int, bool], Section]] = {
     "huge": lambda rounds, quick: huge.measure(min(rounds, 3)),
     "modules": lambda rounds, quick: modules.measure(
         rounds, modules.SIZES[:-1] if quick else modules.SIZES
+    ),
+    "training": lambda rounds, quick: run_cost.measure(
+        min(rounds, 3), *((100, 10_000) if quick else ())
     ),
     "correctness": lambda rounds, quick: correctness.measure(),
 }

@@ -64,6 +64,9 @@ NAMES: dict[str, Private] = {
         "torch.utils._python_dispatch:_disable_current_modes",
         "no mode of the user's sees the operators of an observer",
     ),
+    "count_dispatch_modes": Private(
+        _C + "_len_torch_dispatch_stack", "leaving the modes takes 30 µs, and mostly there are none"
+    ),
     "TorchDispatchMode": Private(
         "torch.utils._python_dispatch:TorchDispatchMode", "sees every operator, below autograd"
     ),
@@ -185,7 +188,8 @@ ATTRIBUTES: dict[str, Private] = {
     ),
     "_call_impl": Private(_MODULE, "its frames are in tracebacks, with other lines under hooks"),
     "_is_replica": Private(
-        "torch.nn.parallel.replicate()", "a copy that DataParallel made for one forward"),
+        "torch.nn.parallel.replicate()", "a copy that DataParallel made for one forward"
+    ),
     "_is_flat_param": Private("torch.distributed.fsdp", "FSDP1's parameter of several modules"),
     "_fsdp_flattened": Private("torch.distributed.fsdp", "FSDP1's parameter of several modules"),
     "_softmax": Private("torch.ops.aten", "the operator of torch.softmax"),
@@ -285,6 +289,7 @@ if TYPE_CHECKING:
     execution_engine: Any
     foreach_norm: Callable[..., Any]
     disable_current_modes: Callable[[], Any]
+    count_dispatch_modes: Callable[[], int]
     get_tracing_state: Callable[[], Any]
     is_traceable_wrapper_subclass: Callable[[Any], bool]
     WrappedHook: Any

@@ -36,6 +36,9 @@ class Context:
     phase: Phase = "build"
     open: bool = True  # False after the run: hooks that are still in a graph do nothing
     raised: tuple[BaseException, HookFault] | None = None  # an error of the user's hook
+    intended: BaseException | None = None  # what a function of the user or an assertion raised
+    # Gets an error of hookcli's own while a hook fires; without it, the error is raised.
+    failed: Callable[[Exception], bool] | None = None
     fault: HookFault | None = None  # the last value of a hook on which the run may fail
     restarts: list[Callable[[], None]] = field(default_factory=list)  # called when a step begins
     # Called when a call has ended, after its forward hooks.

@@ -11,6 +11,7 @@ import torch
 
 from hookcli.actions.call import function_of
 from hookcli.actions.event import Event
+from hookcli.actions.observe import NotFiniteError
 from hookcli.catalogue.actions import CATALOGUE as ACTIONS, Reads
 from hookcli.catalogue.kind import Returned
 from hookcli.catalogue.kinds import CATALOGUE
@@ -101,12 +102,31 @@ class Hook(Portable):
         again, for kinds whose functions may replace it without returning it. `operator` is what
         ran, for actions that read the inputs of operators.
         """
+        failed = self.context.failed
+        if failed is None:
+            return self._fire(site, value, native, node, again, operator)
+        try:
+            return self._fire(site, value, native, node, again, operator)
+        except Exception as error:
+            if not failed(error):
+                raise
+            return None
+
+    def _fire(
+        self,
+        site: Site,
+        value: Any,
+        native: Native,
+        node: str | None,
+        again: Callable[[], Any] | None,
+        operator: OperatorRun | None,
+    ) -> Any | None:
         if self.looks_only:
-            self.look(site, value, node)
+            self._look(site, value, node, None)
             return None
         context = self.context
         if self.norms_only and type(value) is torch.Tensor:
-            self.look(site, value, node, lambda: context.norm(value))
+            self._look(site, value, node, lambda: context.norm(value))
             return None
         seq = self._begin(site)
         if seq is None:
@@ -129,6 +149,8 @@ class Hook(Portable):
         except BaseException as error:
             if context.raised is None:
                 context.raised = (error, raised(self.spec, site.target, error, self._running))
+            if self._running is not None or isinstance(error, NotFiniteError):
+                context.intended = error
             raise
         notes = value_notes(event.value)
         stats = None if event.stats is None else [event.stats.get(note[0]) for note in notes]
@@ -149,6 +171,23 @@ class Hook(Portable):
 
         `measure` returns the statistics to note, of a tensor with the shape and dtype of `value`.
         """
+        failed = self.context.failed
+        if failed is None:
+            self._look(site, value, node, measure)
+            return
+        try:
+            self._look(site, value, node, measure)
+        except Exception as error:
+            if not failed(error):
+                raise
+
+    def _look(
+        self,
+        site: Site,
+        value: Any,
+        node: str | None,
+        measure: Callable[[], dict[str, Any] | None] | None,
+    ) -> None:
         context = self.context
         if not context.open or (self._filtered and not self._wanted(site)):
             return

@@ -88,14 +88,47 @@ class CallHooks:
         # torch's handle of a global hook does not remove this entry.
         stack.callback(torch_module._global_forward_hooks_with_kwargs.pop, handle.id, None)
 
+    # PyTorch calls these four.
+
     def _begin(self, module: nn.Module, args: tuple[Any, ...]) -> None:
+        try:
+            self._note_begin(module, args)
+        except Exception as error:
+            if not self._calls.failed(error):
+                raise
+
+    def _pre(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        try:
+            self._note_inputs(module, args, kwargs)
+        except Exception as error:
+            if not self._calls.failed(error):
+                raise
+
+    def _post(
+        self, module: nn.Module, _args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
+    ) -> None:
+        try:
+            if id(module) in self._hooked:
+                self._end(module, kwargs, output)
+        except Exception as error:
+            if not self._calls.failed(error):
+                raise
+
+    def _global_post(self, module: nn.Module, _args: tuple[Any, ...], *rest: Any) -> None:
+        try:
+            self._note_end(module, rest)
+        except Exception as error:
+            if not self._calls.failed(error):
+                raise
+
+    def _note_begin(self, module: nn.Module, args: tuple[Any, ...]) -> None:
         key, calls = id(module), self._calls
         if module is self._model.wrapper or key in self._reporters:
             return
         call = calls.enter(module, self._names.get(key))
         if calls.placed:
-            call.place = places.of_frame(sys._getframe(1))
-        call.inlined = is_wrapper(module) and within_compiled(sys._getframe(1))
+            call.place = places.of_frame(sys._getframe(2))
+        call.inlined = is_wrapper(module) and within_compiled(sys._getframe(2))
         call.outer = sys.exc_info()[1]
         if isinstance(module, nn.TransformerEncoderLayer) and _could_fuse(module):
             call.note("observing its children disabled PyTorch's fused path")
@@ -127,7 +160,9 @@ class CallHooks:
 
     # A copy of a hooked module has its hooks too; the global hooks see it as not registered.
 
-    def _pre(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _note_inputs(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         if id(module) in self._hooked:
             call = self._calls.running()
             if call is not None and call.key == id(module) and not call.entered:
@@ -135,13 +170,7 @@ class CallHooks:
                 call.type = type(module).__name__  # a lazy module has become its final class
                 self._enter(call, (args, kwargs))
 
-    def _post(
-        self, module: nn.Module, _args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
-    ) -> None:
-        if id(module) in self._hooked:
-            self._end(module, kwargs, output)
-
-    def _global_post(self, module: nn.Module, _args: tuple[Any, ...], *rest: Any) -> None:
+    def _note_end(self, module: nn.Module, rest: tuple[Any, ...]) -> None:
         # After an error torch calls a global hook without the keyword arguments.
         if id(module) in self._reporters:
             error = sys.exc_info()[1]

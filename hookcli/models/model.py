@@ -130,14 +130,20 @@ class _Local(threading.local):
         self.stack: list[Call] = []
 
 
+def _is_raised(_error: Exception) -> bool:
+    return False
+
+
 class CallStack:
     """Number the calls and know which one is running, on every thread.
 
-    With `placed`, each call's place in the source is looked up.
+    With `placed`, each call's place in the source is looked up. `failed` gets an error of an
+    observer of calls and returns whether it is dealt with; otherwise the error is raised.
     """
 
     def __init__(self) -> None:
         self.placed = True
+        self.failed: Callable[[Exception], bool] = _is_raised
         self._next = 0
         self._counts: dict[int, int] = {}
         self._passes = ForwardPasses()

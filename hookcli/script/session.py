@@ -24,6 +24,7 @@ class ScriptSession:
 
     def __init__(self, boot: dict[str, Any]) -> None:
         self._boot = boot
+        self._getpid = os.getpid  # the script may replace it
         self._pid = os.getpid()
         self._folder = _folder()  # the script may change it
         self._environment = dict(os.environ)
@@ -41,7 +42,7 @@ class ScriptSession:
 
     def start(self) -> None:
         """Start to observe. An error is a line on stderr, and the script goes on."""
-        if os.getpid() != self._pid:  # a forked child
+        if self._getpid() != self._pid:  # a forked child
             return
         try:
             import importlib
@@ -51,16 +52,24 @@ class ScriptSession:
             module, _, name = self._boot["watch"].partition(":")
             self._watch = getattr(importlib.import_module(module), name)(job)
             if hasattr(os, "register_at_fork"):  # not on Windows
-                os.register_at_fork(after_in_child=self._watch.abandon)
+                os.register_at_fork(after_in_child=self._abandon)
         except Exception as error:  # noqa: BLE001
             self._fail("cannot observe the training", error)
+
+    def _abandon(self) -> None:
+        """Stop to observe, in a forked child. Python would print an error here, and go on."""
+        try:
+            if self._watch is not None:
+                self._watch.abandon()
+        except Exception:  # noqa: BLE001
+            return
 
     def _fail(self, what: str, error: BaseException) -> None:
         self._failed, self._watch = True, None
         say(f"hookcli: {what}: {type(error).__name__}: {error}")
 
     def _finish(self) -> None:
-        if os.getpid() != self._pid:
+        if self._getpid() != self._pid:
             return
         status = 0
         try:
@@ -142,5 +151,5 @@ def _flush() -> None:
         try:
             if stream is not None:
                 stream.flush()
-        except (OSError, ValueError, AttributeError):
+        except Exception:  # noqa: BLE001  # the script may replace the stream
             continue

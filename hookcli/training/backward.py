@@ -12,10 +12,14 @@ from typing import Any
 import torch
 
 from hookcli.models import places
-from hookcli.torch_private import disable_current_modes
 from hookcli.training.non_finite.script_loss import ScriptLossGraph
+from hookcli.training.norms import outside_modes
 
-_CODES = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
+# By the identity of the code: its hash takes longer.
+_CODES = {
+    id(torch.autograd.backward.__code__): "tensors",
+    id(torch.autograd.grad.__code__): "outputs",
+}
 
 
 @dataclass(slots=True, eq=False)
@@ -48,7 +52,7 @@ def running_backward(task: int) -> BackwardPass:
     """Return the backward pass that runs now, on this thread or on the one that started it."""
     found: tuple[FrameType, str] | None = None
     for frame in _frames():
-        name = _CODES.get(frame.f_code)
+        name = _CODES.get(id(frame.f_code))
         if name is not None:
             found = frame, name  # the outermost one: checkpoints go backward inside of backward
     if found is None:
@@ -57,7 +61,7 @@ def running_backward(task: int) -> BackwardPass:
     start = _only(frame.f_locals.get(name))
     loss = None
     if start is not None and start.numel() == 1:
-        with torch.no_grad(), disable_current_modes():
+        with torch.no_grad(), outside_modes():
             loss = start.detach().clone() if start.device.type == "cpu" else start.detach()
     return BackwardPass(task, start, loss, places.of_frame(frame.f_back))
 
@@ -74,7 +78,7 @@ def _frames() -> Iterator[FrameType]:
     here = own
     seen = False
     while own is not None:
-        seen = seen or own.f_code in _CODES
+        seen = seen or id(own.f_code) in _CODES
         yield own
         own = own.f_back
     if seen:

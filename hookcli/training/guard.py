@@ -40,11 +40,10 @@ class Guard:
         if not self.open:
             return
         self.open = False
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        if is_own(error) and isinstance(error, HookcliError):
-            reason = f"{error.message} ({error.place})"
-        details = "".join(traceback.format_exception(error))
         try:
-            self._failed(reason, details)
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            if is_own(error) and isinstance(error, HookcliError):
+                reason = f"{error.message} ({error.place})"
+            self._failed(reason, "".join(traceback.format_exception(error)))
         except Exception:  # noqa: BLE001  # nothing is left that could be done
             return

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 
 from hookcli.run.statistics.statistics import norm_of
-from hookcli.torch_private import disable_current_modes, foreach_norm
+from hookcli.torch_private import count_dispatch_modes, disable_current_modes, foreach_norm
 
 _PLAIN = (torch.float32, torch.float64)
+_TYPES = {torch.Tensor, torch.nn.Parameter}
+_LAYOUTS = {torch.strided}
+_no_modes = nullcontext()
+
+
+def outside_modes() -> Any:
+    """Return a context in which no dispatch mode sees an operator, free if there is none."""
+    return disable_current_modes() if count_dispatch_modes() else _no_modes
 
 
 def local(tensor: torch.Tensor) -> torch.Tensor:
@@ -42,10 +51,8 @@ def total_norm(tensors: list[torch.Tensor]) -> float | torch.Tensor:
     if not tensors:
         return 0.0
     first = tensors[0]
-    with torch.no_grad(), disable_current_modes():
-        if all(_is_plain(t) and t.dtype is first.dtype for t in tensors) and (
-            len({t.device for t in tensors}) == 1
-        ):
+    with torch.no_grad(), outside_modes():
+        if _are_plain(tensors):
             norms = torch.stack(foreach_norm(tensors, 2)).double()
             total: torch.Tensor = torch.linalg.vector_norm(norms)
             if first.device.type != "cpu":
@@ -56,9 +63,16 @@ def total_norm(tensors: list[torch.Tensor]) -> float | torch.Tensor:
     return careful_norm(tensors)
 
 
-def _is_plain(tensor: torch.Tensor) -> bool:
-    plain = type(tensor) is torch.Tensor or type(tensor) is torch.nn.Parameter
-    return plain and tensor.layout is torch.strided and tensor.dtype in _PLAIN
+def _are_plain(tensors: list[torch.Tensor]) -> bool:
+    """Return whether all are dense tensors of one common dtype, on one device."""
+    dtypes = {tensor.dtype for tensor in tensors}
+    return (
+        len(dtypes) == 1
+        and dtypes.issubset(_PLAIN)
+        and {type(tensor) for tensor in tensors} <= _TYPES
+        and {tensor.layout for tensor in tensors} == _LAYOUTS
+        and len({tensor.device for tensor in tensors}) == 1
+    )
 
 
 def careful_norm(tensors: list[torch.Tensor]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 import weakref
@@ -15,6 +16,7 @@ import torch
 from torch import nn
 from torch.autograd.graph import get_gradient_edge
 
+from hookcli.hooks.portable import Portable
 from hookcli.models import module_tree
 from hookcli.models.backend import backend_of
 from hookcli.models.model import Model
@@ -61,12 +63,13 @@ class RootWatch:
         backward_begins: Callable[[RootWatch], None],
         guarded: Callable[[Callable[..., Any]], Callable[..., Any]],
         unmatched: UnmatchedHooks,
+        failed: Callable[[Exception], None],
         sink: Sink | None = None,
     ) -> None:
         self.root, self.wrappers = unwrap(called)
         self._spec = spec
         self._forward_begins, self._backward_begins = forward_begins, backward_begins
-        self._guarded = guarded
+        self._guarded, self._failed = guarded, failed
         self._unmatched = unmatched
         self.name = self._found_name(sys._getframe(1))
         compiled = is_compiled(called)
@@ -108,6 +111,11 @@ class RootWatch:
         """Look for the name again: a variable may have got the module after its first call."""
         if self.name == type(self.root).__name__:
             self.name = self._found_name(None)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its calls are seen, and none of its modules has hooks of a sampled step."""
+        return self._sees_calls and not self._is_attached
 
     def watch_parameters(self) -> None:
         """Be called when a backward pass reaches a parameter: the outputs are not seen."""
@@ -202,8 +210,14 @@ class RootWatch:
         """Attach the hooks of a sampled step; return new arguments of the call that begins now."""
         if self._hooks is None:
             chosen = hooks_of_root(self._spec.hooks, self.model, self.name, self._unmatched)
-            spec = replace(self._spec, hooks=chosen)
-            self._hooks = LoopHooks(self.root, spec, self._sink, first=step, inside_only=True)
+            self._hooks = LoopHooks(
+                self.root,
+                replace(self._spec, hooks=chosen),
+                self._sink,
+                first=step,
+                inside_only=True,
+                failed=self._failed,
+            )
         hooks = self._hooks
         hooks.forget_optimizers()
         hooks.start_step(step)
@@ -263,6 +277,17 @@ class RootWatch:
         self.forwards = 0
         self.recent.clear()
 
+    def stop(self) -> None:
+        """Observe nothing more, while PyTorch may be iterating over any of the hooks.
+
+        They do nothing now, and those on modules are removed when the running call ends.
+        """
+        self.pause()
+        if self._is_attached:
+            last = _Last(self)
+            register: Any = nn.Module.register_forward_hook
+            last.handle = register(self.root, last, always_call=True)
+
     def close(self) -> None:
         """Remove all hooks."""
         self.running = 0
@@ -306,6 +331,21 @@ class RootWatch:
         )
         run = replace(report.run, steps=training.total, seed=torch.initial_seed())
         return replace(report, run=run, training=training)
+
+
+class _Last(Portable):
+    """Removes the hooks on modules when a call of the root ends, and then itself."""
+
+    def __init__(self, watch: RootWatch) -> None:
+        self._watch = watch
+        self.handle: Any = None
+
+    def __call__(self, module: nn.Module, _args: Any, _output: Any) -> None:
+        """Remove them; PyTorch calls this. While it handles an error, it iterates over them."""
+        if module is self._watch.root and sys.exc_info()[1] is None:
+            with contextlib.suppress(Exception):
+                self.handle.remove()
+                self._watch.close()
 
 
 class _Begins:

@@ -12,9 +12,10 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from types import FrameType
 from typing import Any
 
 import torch
@@ -28,6 +29,7 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
+from hookcli.hooks.portable import Portable
 from hookcli.models import places
 from hookcli.report.report import Report
 from hookcli.report.sinks import Sink, StreamedSink
@@ -68,6 +70,17 @@ class _Depth(threading.local):
         self.calls = 0
 
 
+class _RootEnds(Portable):
+    """The hook at the end of a root's call; a copy of the root has it too."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._ended = watch.guarded(watch.root_ended)
+
+    def __call__(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        """Tell the watch; PyTorch calls this."""
+        self._ended(module, args, output)
+
+
 class Watch:
     """Everything that is observed of one script."""
 
@@ -78,9 +91,10 @@ class Watch:
         self._depth = _Depth()
         self._handles: list[Any] = []
         self._call_hooks: list[Any] = []  # handles of the hooks on all modules
-        self._guarded_find = self._guard(self._find)
-        self._guarded_enter = self._guard(self._enter)
-        self._guarded_leave = self._guard(self._leave)
+        self._guarded_begin = self._guard(self._call_begins)
+        self._guarded_end = self._guard(self._call_ends)
+        self._root_ends = _RootEnds(self)
+        self._inside: tuple[RootWatch, Any] | None = None  # a root with the handle of its end
         self._compiles = False  # whether the script uses torch.compile
         self._compile: Any = None
         self._roots: dict[int, RootWatch] = {}
@@ -112,6 +126,10 @@ class Watch:
         self._notes: list[str] = []
         self._ending: BaseException | None = None
 
+    def guarded(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function so that an error in it ends the observation, not the script."""
+        return self._guard(function)
+
     # The beginning and the end.
 
     def start(self) -> None:
@@ -125,7 +143,7 @@ class Watch:
         self._hook_calls()
         if self._ranks is not None:
             self._ranks.open()
-        original = self._compile = torch.compile
+        original = torch.compile
 
         @functools.wraps(original)
         def compile_(*args: Any, **kwargs: Any) -> Any:
@@ -134,6 +152,7 @@ class Watch:
             return original(*args, **kwargs)
 
         torch.compile = compile_
+        self._compile = original, compile_
 
     def _note_compiled(self, compiled: Any) -> None:
         """Note that the script compiles a module, a function, or a method of a module."""
@@ -149,39 +168,75 @@ class Watch:
             watch.watch_parameters()
 
     def _hook_calls(self) -> None:
-        if self._compiles or self._call_hooks:
-            return
-        self._depth = _Depth()
-        self._call_hooks = [
-            register_module_forward_pre_hook(self._call_begins),
-            register_module_forward_hook(self._call_ends, always_call=True),
-        ]
+        if not self._compiles and not self._call_hooks:
+            self._call_hooks = [
+                register_module_forward_pre_hook(self._guarded_begin),
+                register_module_forward_hook(self._guarded_end, always_call=True),
+            ]
 
     def _unhook_calls(self) -> None:
         for handle in self._call_hooks:
             handle.remove()
         self._call_hooks.clear()
 
+    def _hook_only_end(self, root: RootWatch) -> None:
+        """Remove the hooks on all modules during a call of the only root, which is not sampled.
+
+        With hooks on all modules, PyTorch takes longer for each call inside of the root.
+        """
+        if self._inside is None and self._call_hooks and len(self._roots) == 1 and root.is_plain:
+            register: Any = nn.Module.register_forward_hook
+            handle = register(root.root, self._root_ends, always_call=True)
+            self._inside = root, handle
+            self._unhook_calls()
+
+    def root_ended(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        """Attach the hooks on all modules again, when the call of the only root ends."""
+        if self._inside is None or module is not self._inside[0].root:
+            return
+        self._hook_calls()
+        if sys.exc_info()[1] is None:  # else PyTorch may iterate over the hooks of the root
+            self._forget_end()
+        self._call_ends(module, args, output)
+
+    def _forget_end(self) -> None:
+        if self._inside is not None:
+            self._inside[1].remove()
+            self._inside = None
+
     def _failed(self, reason: str, details: str) -> None:
         self._detached = reason
-        self.abandon()
+        error = sys.exc_info()[1]
+        if error is None or error.__context__ is None:  # else PyTorch may iterate over these
+            self._unhook_calls()
+            self._forget_end()
+        for root in self._roots.values():
+            root.stop()
+        self._restore_compile()
         say(f"hookcli: detached after an error of its own, training goes on: {reason}")
         if self._job.verbose:
             for line in details.splitlines():
                 say(line)
 
     def abandon(self) -> None:
-        """Remove all hooks. Nothing is recorded any more."""
+        """Remove all hooks. Nothing is recorded any more.
+
+        After an error they stay until now, because PyTorch may have been iterating over them.
+        """
         self._guard.open = False
         self._unhook_calls()
+        self._forget_end()
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
         for root in self._roots.values():
             root.close()
-        if self._compile is not None:
-            torch.compile = self._compile
-            self._compile = None
+        self._restore_compile()
+
+    def _restore_compile(self) -> None:
+        if self._compile is not None and torch.compile is self._compile[1]:
+            torch.compile = self._compile[0]
+        self._compile = None
 
     def finish(self, script: ScriptInfo) -> TrainingReport:
         """Remove all hooks and return the report."""
@@ -329,12 +384,16 @@ class Watch:
         if root is None:
             if depth.calls > 1 or id(module) in self._skipped:
                 return None
-            root = self._guarded_find(module)
+            root = self._find(module)
         if root is None or root.root is not module or root.running:
             return None
+        if self._inside is not None:
+            self._forget_end()  # of a call that raised
         root.running = depth.calls
-        kwargs = sys._getframe(1).f_locals.get("kwargs")
-        return self._guarded_enter(root, args, kwargs if isinstance(kwargs, dict) else {})
+        kwargs = sys._getframe(2).f_locals.get("kwargs")  # of torch's function
+        replaced = root.enter(args, kwargs if isinstance(kwargs, dict) else {})
+        self._hook_only_end(root)
+        return replaced
 
     def _call_ends(self, module: nn.Module, _args: tuple[Any, ...], output: Any) -> None:
         depth = self._depth
@@ -342,14 +401,8 @@ class Watch:
         if root is not None and root.root is module and root.running == depth.calls:
             root.running = 0
             if torch.is_grad_enabled():
-                self._guarded_leave(root, output)
+                root.watch_backward(output)
         depth.calls = max(0, depth.calls - 1)
-
-    def _enter(self, root: RootWatch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return root.enter(args, kwargs)
-
-    def _leave(self, root: RootWatch, output: Any) -> None:
-        root.watch_backward(output)
 
     def _find(self, module: nn.Module) -> RootWatch | None:
         """Return the root that a module, called outermost for the first time, is or wraps."""
@@ -372,6 +425,7 @@ class Watch:
             backward_begins=self._backward_begins,
             guarded=self._guard,
             unmatched=self._unmatched,
+            failed=self._guard.note,
             sink=self._sink,
         )
         self._roots[id(watch.root)] = watch
@@ -475,6 +529,8 @@ class Watch:
         if self._is_inner(optimizer):
             self._inner.add(id(optimizer))
             return
+        if self._inside is not None or self._depth.calls:
+            self._end_interrupted()
         records = self._of.get(id(optimizer))
         if records is None:
             records = self._bind(optimizer)
@@ -502,6 +558,22 @@ class Watch:
                 step.read()
             if not step.is_finite() and not _skips(optimizer, step):
                 self._note_non_finite(record, step)
+
+    def _end_interrupted(self) -> None:
+        """End the calls that the script interrupted: PyTorch calls no hook if they end by Ctrl-C.
+
+        Nothing changes for a step inside of a running call, as of a model that adapts itself.
+        """
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if frame.f_code is nn.Module._call_impl.__code__:
+                return
+            frame = frame.f_back
+        self._forget_end()
+        self._hook_calls()
+        self._depth.calls = 0
+        for root in self._roots.values():
+            root.running = 0
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         if id(optimizer) in self._inner:
@@ -562,8 +634,9 @@ class Watch:
         if self._ending is not None:
             raise self._ending
         most = self._job.training.max_steps
-        alone = len(self._of) == 1 and len(self._trainable()) <= 1
-        if most is not None and alone and all(r.steps.total >= most for r in records):
+        if most is None or len(self._of) != 1 or any(r.steps.total < most for r in records):
+            return
+        if len(self._trainable()) <= 1:
             raise EndOfRun("max_steps")
 
     def _has_findings(self) -> bool:
@@ -755,5 +828,9 @@ def _name(records: Sequence[Record]) -> None:
 def start(job: RunJob) -> Watch:
     """Watch the training of this process from now on."""
     watch = Watch(job)
-    watch.start()
+    try:
+        watch.start()
+    except BaseException:
+        watch.abandon()
+        raise
     return watch

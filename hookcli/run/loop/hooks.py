@@ -44,6 +44,10 @@ class LoopHooks:
 
     `first` is the step whose calls become rows. `on_forward` is called when a forward of the root
     has ended. With `inside_only`, calls outside of the root's are not seen.
+
+    `failed` gets an error of hookcli's own in a hook, and the loop goes on. What a function of the
+    user raises in the action `call`, and a value that `assert_finite` refuses, end the loop as the
+    user asked. Without `failed`, all errors are raised.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class LoopHooks:
         first: int = 0,
         on_forward: Callable[[], None] = lambda: None,
         inside_only: bool = False,
+        failed: Callable[[Exception], None] | None = None,
     ) -> None:
         self._plan = replace(plan(spec), mode="as-is")
         self.model = backend_of(root)
@@ -63,6 +68,9 @@ class LoopHooks:
         load_libraries(spec.libraries)
         self.clock = build_context(spec, sink, LoopClock)
         self.engine = build_engine(spec, self.clock)
+        self._failed = failed
+        if failed is not None:
+            self.clock.failed = self.clock.calls.failed = self._is_own
         self.recording = Recording()
         self._recorder = Recorder(self.recording, lambda *_: None, self.clock, first=first)
         self._recorder.counted = False
@@ -79,6 +87,13 @@ class LoopHooks:
         self._optimizers: dict[int, ExitStack] = {}
         self.engine.resolve(self.model)
         self.buffers_before = note_buffers(self.model, copies=False)
+
+    def _is_own(self, error: Exception) -> bool:
+        """Tell of an error of hookcli's own; return False for one that the user's hook raised."""
+        if error is self.clock.intended or self._failed is None:
+            return False
+        self._failed(error)
+        return True
 
     def attach(self, optimizers: Iterable[torch.optim.Optimizer] = ()) -> None:
         """Attach all hooks."""

@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
+
+
+def fail_open(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that gives errors of hookcli's own to `Context.failed`, if that is set.
+
+    The object has a hook as `_hook`. The method then returns None, so that PyTorch goes on.
+    """
+
+    @functools.wraps(function)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(self, *args, **kwargs)
+        except Exception as error:
+            hook = getattr(self, "_hook", None)
+            if hook is None or hook.context.failed is None or not hook.context.failed(error):
+                raise
+            return None
+
+    return call
 
 
 class _Inert:
@@ -15,6 +36,13 @@ class Portable:
     """A hook that is not copied by `deepcopy`, and is pickled as a function that does nothing."""
 
     __slots__ = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let a hook that PyTorch calls fail open."""
+        super().__init_subclass__(**kwargs)
+        own = vars(cls).get("__call__")
+        if own is not None:
+            cls.__call__ = fail_open(own)  # type: ignore[operator, method-assign]
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> Portable:
         return self

@@ -205,7 +205,7 @@ class Watch:
             self._inside = None
 
     def _failed(self, reason: str, details: str) -> None:
-        self._detached = reason
+        known, self._detached = self._detached, self._detached or reason
         error = sys.exc_info()[1]
         if error is None or error.__context__ is None:  # else PyTorch may iterate over these
             self._unhook_calls()
@@ -213,6 +213,8 @@ class Watch:
         for root in self._roots.values():
             root.stop()
         self._restore_compile()
+        if known is not None:  # an error while the report is made, after an earlier one
+            return
         say(f"hookcli: detached after an error of its own, training goes on: {reason}")
         if self._job.verbose:
             for line in details.splitlines():

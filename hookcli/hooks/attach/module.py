@@ -16,7 +16,7 @@ from hookcli.errors import RequestError
 from hookcli.hooks.attach.attachments import Attachments
 from hookcli.hooks.attach.backward_calls import Origins, first_tensor
 from hookcli.hooks.hook import Hook, Site
-from hookcli.hooks.portable import Portable
+from hookcli.hooks.portable import Portable, fail_open
 from hookcli.hooks.resolve import Targets
 from hookcli.models.model import Call
 from hookcli.models.scripted import tapped_of
@@ -295,6 +295,7 @@ class BackwardModuleHook(ModuleHook):
         self._silent: set[int] = set()  # orders of calls that torch.compile inlines
         hook.context.restarts.append(self._origins.clear)
 
+    @fail_open
     def forward_ended(self, module: nn.Module, args: Any, output: Any) -> None:
         """Note a call, so that a backward hook can be traced to it; PyTorch calls this."""
         context = self._hook.context
@@ -324,6 +325,7 @@ class LegacyBackwardHook(BackwardModuleHook):
         super().__init__(hook, names)
         hook.context.ended.append(self._ended)
 
+    @fail_open
     def forward_ended(self, module: nn.Module, args: Any, output: Any) -> None:
         """Raise a RequestError if torch finds no tensor in the output, or its search never ends."""
         if first_tensor(output) is not None:

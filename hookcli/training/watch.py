@@ -1,12 +1,12 @@
 """Watches the training of the script in this process: finds its roots, optimizers and steps.
 
-Nothing is patched but `torch.compile`, whose first call ends the use of hooks on all modules.
+Nothing is patched but the function to which PyTorch tells that torch.compile is called: its first
+call ends the use of hooks on all modules.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import sys
 import threading
@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.compiler import is_compiling
 from torch.nn.modules.module import (
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -42,7 +43,7 @@ from hookcli.run.assemble import environment
 from hookcli.run.statistics.readable import read_parts
 from hookcli.script.ending import EndOfRun
 from hookcli.spec.training import RunJob
-from hookcli.torch_private import current_graph_task_id, execution_engine
+from hookcli.torch_private import api_usage, current_graph_task_id, execution_engine, set_api_usage
 from hookcli.training.backward import BackwardPass, Scaler, running_backward
 from hookcli.training.bad_step import first_non_finite
 from hookcli.training.by_hand import ByHand
@@ -52,9 +53,16 @@ from hookcli.training.norms import is_part
 from hookcli.training.ranks import Ranks
 from hookcli.training.records import Record, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
-from hookcli.training.roots import LooseParameters, name_of, owner_of, unwrap
+from hookcli.training.roots import (
+    LooseParameters,
+    name_of,
+    owner_of,
+    parameter_ids,
+    unwrap,
+)
 from hookcli.training.steps import Step
 
+_COMPILING = ("torch.compile", "torch._dynamo.optimize")
 _MOST_PASSES = 10_000  # backward passes without a step that are remembered
 
 
@@ -79,7 +87,7 @@ class Watch:
         self._guarded_enter = self._guard(self._enter)
         self._guarded_leave = self._guard(self._leave)
         self._compiles = False  # whether the script uses torch.compile
-        self._compile: Any = None
+        self._api_usage: Any = None  # PyTorch's function
         self._roots: dict[int, RootWatch] = {}
         self._skipped: dict[int, nn.Module] = {}  # called outermost, without parameters to train
         self._records: list[Record] = []
@@ -121,15 +129,27 @@ class Watch:
         self._hook_calls()
         if self._ranks is not None:
             self._ranks.open()
-        original = self._compile = torch.compile
+        self._notice_compiling()
 
-        @functools.wraps(original)
-        def compile_(*args: Any, **kwargs: Any) -> Any:
-            # With hooks on all modules torch.compile would warn, and trace them.
-            self._guard(self._note_compiled)(args[0] if args else kwargs.get("model"))
-            return original(*args, **kwargs)
+    def _notice_compiling(self) -> None:
+        """Notice the calls of torch.compile and torch._dynamo.optimize, before they do anything.
 
-        torch.compile = compile_
+        Both tell the name of their API first. So no frame of hookcli is in a traceback of theirs.
+        """
+        original: Any = api_usage()
+        if original is None:
+            return
+        self._api_usage = original
+        noted = self._guard(self._note_compiled)
+
+        def log_api_usage_once(name: str) -> None:
+            original(name)
+            if name in _COMPILING:
+                noted(sys._getframe(1).f_locals.get("model"))
+
+        log_api_usage_once.__name__ = original.__name__
+        log_api_usage_once.__module__ = original.__module__
+        set_api_usage(log_api_usage_once)
 
     def _note_compiled(self, compiled: Any) -> None:
         """Note that the script compiles a module, a function, or a method of a module."""
@@ -172,9 +192,9 @@ class Watch:
         self._handles.clear()
         for root in self._roots.values():
             root.close()
-        if self._compile is not None:
-            torch.compile = self._compile
-            self._compile = None
+        if self._api_usage is not None:
+            set_api_usage(self._api_usage)
+            self._api_usage = None
 
     def finish(self, script: ScriptInfo) -> TrainingReport:
         """Remove all hooks and return the report."""
@@ -277,6 +297,10 @@ class Watch:
             for record in self._records
             if any(is_part(parameter) for parameter in record.own)
         ]
+        if self._compiles and any(r.training and not r.training.compiled for r in records):
+            notes.append(
+                "layers are not seen from the first torch.compile on; pass `--eager` to see them"
+            )
         if any(record.approximate for record in self._records):
             notes.append("update norms of large parameters are estimated from a sample")
         if not records and self._detached is None:
@@ -307,6 +331,8 @@ class Watch:
 
     def _call_begins(self, module: nn.Module, args: tuple[Any, ...]) -> Any:
         """Note a call; PyTorch calls this for each module, so that it must cost nearly nothing."""
+        if is_compiling():
+            return None
         depth = self._depth
         depth.calls += 1
         root = self._roots.get(id(module))
@@ -321,6 +347,8 @@ class Watch:
         return self._guarded_enter(root, args, kwargs if isinstance(kwargs, dict) else {})
 
     def _call_ends(self, module: nn.Module, _args: tuple[Any, ...], output: Any) -> None:
+        if is_compiling():
+            return
         depth = self._depth
         root = self._roots.get(id(module))
         if root is not None and root.root is module and root.running == depth.calls:
@@ -610,6 +638,7 @@ class Watch:
             by_hand = self._by_hand.pop(id(root), None)
             if by_hand is not None:  # its backward passes were micro-steps
                 root.forwards += by_hand.forwards
+            self._forget_parts(root)
             merged = self._merged.get(id(root)) if inside and not self._stepping else None
             if merged is not None:
                 merged.merged.add(id(optimizer))
@@ -632,6 +661,15 @@ class Watch:
         self._of[id(optimizer)] = records
         return records
 
+    def _forget_parts(self, root: RootWatch) -> None:
+        """Forget the backward passes of compiled parts of a root that an optimizer trains."""
+        for key, part in list(self._by_hand.items()):
+            inside = part.record.root
+            if inside.compiled and not inside.calls:
+                ids = inside.parameter_ids()
+                if ids <= root.parameter_ids():
+                    del self._by_hand[key]
+
     def _roots_of(self, parameters: list[Any]) -> list[RootWatch]:
         """Return the roots that have these parameters: those that are called, if there are any."""
         wanted = {id(p) for p in parameters}
@@ -650,9 +688,12 @@ class Watch:
                 for others, other in covered
             )
         ]
-        if smallest or not parameters:
+        seen = {key for ids, root in covered if root in smallest for key in ids}
+        if not parameters or (smallest and (seen == wanted or not self._compiles)):
             return smallest
         owner = owner_of(parameters)
+        if smallest and (owner is None or not seen < parameter_ids(owner) & wanted):
+            return smallest
         if owner is not None and id(owner) in self._roots:
             return [self._roots[id(owner)]]
         return [self._add_root(_loose(parameters) if owner is None else owner)]

@@ -53,15 +53,13 @@ def _place_of_call(code: CodeType) -> tuple[int, int] | None:
     import dis
     import linecache
 
-    found = [
-        (number.offset, number.positions)
-        for number in dis.get_instructions(code)
-        if number.opname == "CALL_FUNCTION_EX"
-    ] if sys.version_info >= (3, 11) else []  # fmt: skip
-    if len(found) != 1:
+    if not hasattr(code, "co_positions"):  # before Python 3.11
         return None
-    offset, positions = found[0]
-    line = None if positions is None else positions.lineno
+    offsets = [one.offset for one in dis.get_instructions(code) if one.opname == "CALL_FUNCTION_EX"]
+    if len(offsets) != 1:
+        return None
+    (offset,) = offsets
+    line = list(code.co_positions())[offset // 2][0]
     if line is None or linecache.getline(code.co_filename, line).strip() != _CALL:
         return None
     return offset, line
@@ -79,9 +77,9 @@ def _without_inner(
     for i in range(len(entries) - 1, -1, -1):
         entry = entries[i]
         outer = entries[i - 1].tb_frame if i else None
-        if outer is not None and _is_inner(entry.tb_frame, call):
-            if _is_only_ours(outer, call):
-                continue
+        is_inner = outer is not None and _is_inner(entry.tb_frame, call)
+        if is_inner and outer is not None and _is_only_ours(outer, call):
+            continue
         inner = entries[i + 1].tb_frame if i + 1 < len(entries) else None
         at, number = entry.tb_lasti, entry.tb_lineno
         if inner is not None and _is_inner(inner, call) and _is_only_ours(entry.tb_frame, call):

@@ -33,6 +33,8 @@ def _inside(module: nn.Module) -> nn.Module | None:
     if not type(module).__module__.startswith(("torch.", "accelerate.", "deepspeed.")):
         return None
     children = module._modules
+    if not isinstance(children, dict):  # of a scripted module
+        return None
     for name in _INNER:
         inner = children.get(name)
         if inner is not None and len(children) == 1:

@@ -358,15 +358,15 @@ class Watch:
         depth.calls = max(0, depth.calls - 1)
 
     def _enter(self, root: RootWatch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return root.enter(args, kwargs)
+        return None if current_graph_task_id() != -1 else root.enter(args, kwargs)
 
     def _leave(self, root: RootWatch, output: Any) -> None:
         root.watch_backward(output)
 
     def _find(self, module: nn.Module) -> RootWatch | None:
         """Return the root that a module, called outermost for the first time, is or wraps."""
-        if hasattr(module, "_is_replica"):
-            return None
+        if hasattr(module, "_is_replica") or current_graph_task_id() != -1:
+            return None  # a checkpoint calls modules again, in backward
         root, _ = unwrap(module)
         known = self._roots.get(id(root))
         if known is not None:

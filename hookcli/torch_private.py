@@ -279,6 +279,7 @@ if TYPE_CHECKING:
     WorkersIterator: type
     shut_down_workers: Callable[[Any], None]
     is_functorch_wrapped_tensor: Callable[[Any], bool]
+    log_api_usage_once: Callable[[str], None]
     peek_interpreter_stack: Callable[[], Any]
     mkldnn: Any
     jit_pass_lint: Callable[[Any], None]
@@ -375,13 +376,6 @@ def _fetched(private: Private) -> Any:
             place=sys.executable,
             hint=f"install a torch from {OLDEST} to {NEWEST}, which hookcli was tried with",
         ) from None
-
-
-def api_usage() -> Any:
-    """Return the function to which PyTorch tells the names of APIs that are used."""
-    import torch
-
-    return torch._C._log_api_usage_once
 
 
 def set_api_usage(function: Any) -> None:

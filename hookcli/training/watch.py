@@ -43,7 +43,13 @@ from hookcli.run.assemble import environment
 from hookcli.run.statistics.readable import read_parts
 from hookcli.script.ending import EndOfRun
 from hookcli.spec.training import RunJob
-from hookcli.torch_private import api_usage, current_graph_task_id, execution_engine, set_api_usage
+from hookcli.torch_private import (
+    current_graph_task_id,
+    execution_engine,
+    log_api_usage_once,
+    peek_interpreter_stack,
+    set_api_usage,
+)
 from hookcli.training.backward import BackwardPass, Scaler, running_backward
 from hookcli.training.bad_step import first_non_finite
 from hookcli.training.by_hand import ByHand
@@ -136,20 +142,18 @@ class Watch:
 
         Both tell the name of their API first. So no frame of hookcli is in a traceback of theirs.
         """
-        original: Any = api_usage()
-        if original is None:
-            return
+        original: Any = log_api_usage_once
         self._api_usage = original
         noted = self._guard(self._note_compiled)
 
-        def log_api_usage_once(name: str) -> None:
+        def tell(name: str) -> None:
             original(name)
             if name in _COMPILING:
                 noted(sys._getframe(1).f_locals.get("model"))
 
-        log_api_usage_once.__name__ = original.__name__
-        log_api_usage_once.__module__ = original.__module__
-        set_api_usage(log_api_usage_once)
+        tell.__name__ = original.__name__
+        tell.__module__ = original.__module__
+        set_api_usage(tell)
 
     def _note_compiled(self, compiled: Any) -> None:
         """Note that the script compiles a module, a function, or a method of a module."""
@@ -358,10 +362,13 @@ class Watch:
         depth.calls = max(0, depth.calls - 1)
 
     def _enter(self, root: RootWatch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return None if current_graph_task_id() != -1 else root.enter(args, kwargs)
+        if current_graph_task_id() != -1 or peek_interpreter_stack() is not None:
+            return None
+        return root.enter(args, kwargs)
 
     def _leave(self, root: RootWatch, output: Any) -> None:
-        root.watch_backward(output)
+        if current_graph_task_id() == -1 and peek_interpreter_stack() is None:
+            root.watch_backward(output)
 
     def _find(self, module: nn.Module) -> RootWatch | None:
         """Return the root that a module, called outermost for the first time, is or wraps."""

@@ -56,6 +56,9 @@ NAMES: dict[str, Private] = {
         "names the checkpoint that runs; without it, the Python stack is searched",
         since="2.7",
     ),
+    "log_api_usage_once": Private(
+        _C + "_log_api_usage_once", "torch.compile calls it first, with its name"
+    ),
     "execution_engine": Private(
         "torch.autograd:Variable._execution_engine", "queues callbacks at the end of backward"
     ),
@@ -296,6 +299,7 @@ if TYPE_CHECKING:
     WorkersIterator: type
     shut_down_workers: Callable[[Any], None]
     is_functorch_wrapped_tensor: Callable[[Any], bool]
+    log_api_usage_once: Callable[[str], None]
     peek_interpreter_stack: Callable[[], Any]
     mkldnn: Any
     jit_pass_lint: Callable[[Any], None]
@@ -392,3 +396,10 @@ def _fetched(private: Private) -> Any:
             place=sys.executable,
             hint=f"install a torch from {OLDEST} to {NEWEST}, which hookcli was tried with",
         ) from None
+
+
+def set_api_usage(function: Any) -> None:
+    """Replace the function to which PyTorch tells the names of APIs that are used."""
+    import torch
+
+    torch._C._log_api_usage_once = function

@@ -42,7 +42,7 @@ class Portable:
         super().__init_subclass__(**kwargs)
         own = vars(cls).get("__call__")
         if own is not None:
-            cls.__call__ = fail_open(own)  # type: ignore[operator, method-assign]
+            cls.__call__ = fail_open(own)  # type: ignore[method-assign]
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> Portable:
         return self

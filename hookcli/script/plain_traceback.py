@@ -53,17 +53,13 @@ def _place_of_call(code: CodeType) -> tuple[int, int] | None:
     import dis
     import linecache
 
-    # Python 3.10 has no positions.
-    calls: Any = dis.get_instructions(code)
-    found = [
-        (call.offset, getattr(call, "positions", None))
-        for call in calls
-        if call.opname == "CALL_FUNCTION_EX"
-    ]
-    if len(found) != 1:
+    if not hasattr(code, "co_positions"):  # before Python 3.11
         return None
-    offset, positions = found[0]
-    line = None if positions is None else positions.lineno
+    offsets = [one.offset for one in dis.get_instructions(code) if one.opname == "CALL_FUNCTION_EX"]
+    if len(offsets) != 1:
+        return None
+    (offset,) = offsets
+    line = list(code.co_positions())[offset // 2][0]
     if line is None or linecache.getline(code.co_filename, line).strip() != _CALL:
         return None
     return offset, line
@@ -81,7 +77,8 @@ def _without_inner(
     for i in range(len(entries) - 1, -1, -1):
         entry = entries[i]
         outer = entries[i - 1].tb_frame if i else None
-        if outer is not None and _is_inner(entry.tb_frame, call) and _is_only_ours(outer, call):
+        is_inner = outer is not None and _is_inner(entry.tb_frame, call)
+        if is_inner and outer is not None and _is_only_ours(outer, call):
             continue
         inner = entries[i + 1].tb_frame if i + 1 < len(entries) else None
         at, number = entry.tb_lasti, entry.tb_lineno

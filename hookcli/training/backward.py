@@ -60,7 +60,7 @@ def running_backward(task: int) -> BackwardPass:
     frame, name = found
     start = _only(frame.f_locals.get(name))
     loss = None
-    if start is not None and start.numel() == 1:
+    if start is not None and start.numel() == 1 and not start.is_meta:
         with torch.no_grad(), outside_modes():
             loss = start.detach().clone() if start.device.type == "cpu" else start.detach()
     return BackwardPass(task, start, loss, places.of_frame(frame.f_back))

@@ -7,6 +7,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from torch.compiler import is_compiling
+
 from hookcli.errors import HookcliError, is_own
 
 
@@ -25,7 +27,7 @@ class Guard:
 
         @functools.wraps(function, updated=())
         def guarded(*args: Any, **kwargs: Any) -> Any:
-            if not self.open:
+            if not self.open or is_compiling():  # torch.compile traces hooks of optimizers
                 return None
             try:
                 return function(*args, **kwargs)

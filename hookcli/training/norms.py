@@ -39,7 +39,7 @@ def is_part(tensor: torch.Tensor) -> bool:
 
 def gradients_of(parameters: Iterable[torch.Tensor]) -> list[torch.Tensor]:
     """Return the gradients of those parameters that have one, each as far as this rank has it."""
-    return [local(p.grad) for p in parameters if p.grad is not None]
+    return [local(p.grad) for p in parameters if p.grad is not None and not p.is_meta]
 
 
 def total_norm(tensors: list[torch.Tensor]) -> float | torch.Tensor:

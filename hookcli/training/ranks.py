@@ -25,7 +25,7 @@ _JOB = ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTA
 
 @dataclass(frozen=True, slots=True)
 class OtherRanks:
-    """The number of this rank, of all, and of those on this machine, which are the first ones."""
+    """One rank, the number of all, and of those on this machine, which are the first ones."""
 
     rank: int
     world_size: int

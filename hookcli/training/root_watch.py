@@ -238,7 +238,7 @@ class RootWatch:
         with torch.no_grad(), disable_current_modes():
             for info in self.model.parameters():
                 grad = info.tensor.grad if id(info.tensor) in held else None
-                if grad is not None and bool(local(grad).count_nonzero()):
+                if grad is not None and _is_not_zero(local(grad)):
                     return True
         return False
 
@@ -246,9 +246,9 @@ class RootWatch:
         """Return a few values of the parameters, which an update changes."""
         with torch.no_grad(), disable_current_modes():
             return tuple(
-                float(local(info.tensor.detach()).sum())
+                float(local(info.tensor.detach()).abs().sum())
                 for info in self.model.parameters()
-                if info.tensor.requires_grad and info.tensor.numel()
+                if info.tensor.requires_grad and info.tensor.numel() and not info.tensor.is_meta
             )
 
     def optimizing(self, *, now: bool) -> None:
@@ -346,6 +346,14 @@ class _Last(Portable):
             with contextlib.suppress(Exception):
                 self.handle.remove()
                 self._watch.close()
+
+
+def _is_not_zero(gradient: torch.Tensor) -> bool:
+    if gradient.is_meta:
+        return False
+    if gradient.layout is torch.sparse_coo:
+        gradient = gradient.coalesce().values()
+    return bool(gradient.count_nonzero())
 
 
 class _Begins:

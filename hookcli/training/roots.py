@@ -32,9 +32,11 @@ def unwrap(module: nn.Module) -> tuple[nn.Module, tuple[str, ...]]:
 def _inside(module: nn.Module) -> nn.Module | None:
     if not type(module).__module__.startswith(("torch.", "accelerate.", "deepspeed.")):
         return None
-    children = module._modules
+    children: Any = module._modules
+    if not isinstance(children, dict):  # of a scripted module
+        return None
     for name in _INNER:
-        inner = children.get(name)
+        inner: nn.Module | None = children.get(name)
         if inner is not None and len(children) == 1:
             return inner
     return None

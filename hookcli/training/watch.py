@@ -1,11 +1,11 @@
 """Watches the training of the script in this process: finds its roots, optimizers and steps.
 
-Nothing is patched but `torch.compile`, whose first call ends the use of hooks on all modules.
+Nothing is patched but the function to which PyTorch tells that torch.compile is called: its first
+call ends the use of hooks on all modules.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 import os
 import sys
@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.compiler import is_compiling
 from torch.nn.modules.module import (
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -46,7 +47,13 @@ from hookcli.run.statistics.readable import read_parts
 from hookcli.script.ending import EndOfRun
 from hookcli.script.say import say
 from hookcli.spec.training import RunJob
-from hookcli.torch_private import current_graph_task_id, execution_engine
+from hookcli.torch_private import (
+    current_graph_task_id,
+    execution_engine,
+    log_api_usage_once,
+    peek_interpreter_stack,
+    set_api_usage,
+)
 from hookcli.training.backward import BackwardPass, Scaler, running_backward
 from hookcli.training.bad_step import first_in_rows, first_non_finite
 from hookcli.training.by_hand import ByHand
@@ -57,9 +64,10 @@ from hookcli.training.norms import is_part
 from hookcli.training.ranks import OtherRanks
 from hookcli.training.records import Record, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
-from hookcli.training.roots import LooseParameters, name_of, owner_of, unwrap
+from hookcli.training.roots import LooseParameters, name_of, owner_of, parameter_ids, unwrap
 from hookcli.training.steps import TrainingStep
 
+_COMPILING = ("torch.compile", "torch._dynamo.optimize")
 _MOST_PASSES = 10_000  # backward passes without a step that are remembered
 
 
@@ -96,7 +104,7 @@ class Watch:
         self._root_ends = _RootEnds(self)
         self._inside: tuple[RootWatch, Any] | None = None  # a root with the handle of its end
         self._compiles = False  # whether the script uses torch.compile
-        self._compile: Any = None
+        self._api_usage: Any = None  # PyTorch's function
         self._roots: dict[int, RootWatch] = {}
         self._skipped: dict[int, nn.Module] = {}  # called outermost, without parameters to train
         self._records: list[Record] = []
@@ -143,16 +151,25 @@ class Watch:
         self._hook_calls()
         if self._ranks is not None:
             self._ranks.open()
-        original = torch.compile
+        self._notice_compiling()
 
-        @functools.wraps(original)
-        def compile_(*args: Any, **kwargs: Any) -> Any:
-            # With hooks on all modules torch.compile would warn, and trace them.
-            self._guard(self._note_compiled)(args[0] if args else kwargs.get("model"))
-            return original(*args, **kwargs)
+    def _notice_compiling(self) -> None:
+        """Notice the calls of torch.compile and torch._dynamo.optimize, before they do anything.
 
-        torch.compile = compile_
-        self._compile = original, compile_
+        Both tell the name of their API first. So no frame of hookcli is in a traceback of theirs.
+        """
+        original: Any = log_api_usage_once
+        self._api_usage = original
+        noted = self._guard(self._note_compiled)
+
+        def tell(name: str) -> None:
+            original(name)
+            if name in _COMPILING:
+                noted(sys._getframe(1).f_locals.get("model"))
+
+        tell.__name__ = original.__name__
+        tell.__module__ = original.__module__
+        set_api_usage(tell)
 
     def _note_compiled(self, compiled: Any) -> None:
         """Note that the script compiles a module, a function, or a method of a module."""
@@ -212,7 +229,7 @@ class Watch:
             self._forget_end()
         for root in self._roots.values():
             root.stop()
-        self._restore_compile()
+        self._forget_api_usage()
         if known is not None:  # an error while the report is made, after an earlier one
             return
         say(f"hookcli: detached after an error of its own, training goes on: {reason}")
@@ -233,12 +250,12 @@ class Watch:
         self._handles.clear()
         for root in self._roots.values():
             root.close()
-        self._restore_compile()
+        self._forget_api_usage()
 
-    def _restore_compile(self) -> None:
-        if self._compile is not None and torch.compile is self._compile[1]:
-            torch.compile = self._compile[0]
-        self._compile = None
+    def _forget_api_usage(self) -> None:
+        if self._api_usage is not None:
+            set_api_usage(self._api_usage)
+            self._api_usage = None
 
     def finish(self, script: ScriptInfo) -> TrainingReport:
         """Remove all hooks and return the report."""
@@ -350,6 +367,10 @@ class Watch:
             for record in self._records
             if any(is_part(parameter) for parameter in record.own)
         ]
+        if self._compiles and any(r.training and not r.training.compiled for r in records):
+            notes.append(
+                "layers are not seen from the first torch.compile on; pass `--eager` to see them"
+            )
         if any(record.approximate for record in self._records):
             notes.append("update norms of large parameters are estimated from a sample")
         if not records and self._detached is None:
@@ -380,6 +401,8 @@ class Watch:
 
     def _call_begins(self, module: nn.Module, args: tuple[Any, ...]) -> Any:
         """Note a call; PyTorch calls this for each module, so that it must cost nearly nothing."""
+        if is_compiling():
+            return None
         depth = self._depth
         depth.calls += 1
         root = self._roots.get(id(module))
@@ -392,24 +415,28 @@ class Watch:
         if self._inside is not None:
             self._forget_end()  # of a call that raised
         root.running = depth.calls
+        if _is_hidden():
+            return None
         kwargs = sys._getframe(2).f_locals.get("kwargs")  # of torch's function
         replaced = root.enter(args, kwargs if isinstance(kwargs, dict) else {})
         self._hook_only_end(root)
         return replaced
 
     def _call_ends(self, module: nn.Module, _args: tuple[Any, ...], output: Any) -> None:
+        if is_compiling():
+            return
         depth = self._depth
         root = self._roots.get(id(module))
         if root is not None and root.root is module and root.running == depth.calls:
             root.running = 0
-            if torch.is_grad_enabled():
+            if torch.is_grad_enabled() and not _is_hidden():
                 root.watch_backward(output)
         depth.calls = max(0, depth.calls - 1)
 
     def _find(self, module: nn.Module) -> RootWatch | None:
         """Return the root that a module, called outermost for the first time, is or wraps."""
-        if hasattr(module, "_is_replica"):
-            return None
+        if hasattr(module, "_is_replica") or current_graph_task_id() != -1:
+            return None  # a checkpoint calls modules again, in backward
         root, _ = unwrap(module)
         known = self._roots.get(id(root))
         if known is not None:
@@ -728,6 +755,7 @@ class Watch:
             by_hand = self._by_hand.pop(id(root), None)
             if by_hand is not None:  # its backward passes were micro-steps
                 root.forwards += by_hand.forwards
+            self._forget_parts(root)
             merged = self._merged.get(id(root)) if inside and not self._stepping else None
             if merged is not None:
                 merged.merged.add(id(optimizer))
@@ -750,6 +778,15 @@ class Watch:
         self._of[id(optimizer)] = records
         return records
 
+    def _forget_parts(self, root: RootWatch) -> None:
+        """Forget the backward passes of compiled parts of a root that an optimizer trains."""
+        for key, part in list(self._by_hand.items()):
+            inside = part.record.root
+            if inside.compiled and not inside.calls:
+                ids = inside.parameter_ids()
+                if ids <= root.parameter_ids():
+                    del self._by_hand[key]
+
     def _roots_of(self, parameters: list[Any]) -> list[RootWatch]:
         """Return the roots that have these parameters: those that are called, if there are any."""
         wanted = {id(p) for p in parameters}
@@ -768,12 +805,20 @@ class Watch:
                 for others, other in covered
             )
         ]
-        if smallest or not parameters:
+        seen = {key for ids, root in covered if root in smallest for key in ids}
+        if not parameters or (smallest and (seen == wanted or not self._compiles)):
             return smallest
         owner = owner_of(parameters)
+        if smallest and (owner is None or not seen < parameter_ids(owner) & wanted):
+            return smallest
         if owner is not None and id(owner) in self._roots:
             return [self._roots[id(owner)]]
         return [self._add_root(_loose(parameters) if owner is None else owner)]
+
+
+def _is_hidden() -> bool:
+    """Return whether a call recomputes a checkpoint, or runs inside a transform of torch.func."""
+    return current_graph_task_id() != -1 or peek_interpreter_stack() is not None
 
 
 def _loose(parameters: list[Any]) -> LooseParameters:

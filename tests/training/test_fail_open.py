@@ -6,7 +6,6 @@ import contextlib
 import functools
 import io
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from torch.nn.modules import module as torch_module
 from torch.optim import optimizer as torch_optimizer
 
 import hookcli
-from hookcli.actions.observe import NotFiniteError
 from hookcli.config.load import read_config
 from hookcli.config.merge import Flags, spec_of
 from hookcli.report.training import ScriptInfo
@@ -87,7 +85,6 @@ def by_hand():
                 parameter -= 0.1 * parameter.grad
         seen.append(loss.item().hex())
     return seen
-
 
 
 def watched(script, spec, steps="0"):
@@ -202,7 +199,7 @@ def test_a_fault_in_any_function_changes_nothing(tmp_path):
         with Broken(module, path) as fault:
             try:
                 result, lines, report = watched(script, spec)
-            except Exception as error:  # noqa: BLE001  # collected
+            except Exception as error:  # collected
                 wrong.append((module, path, repr(error)))
                 unhook()
                 continue

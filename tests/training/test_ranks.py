@@ -1,0 +1,86 @@
+"""The digests of several ranks come together through files, and other models are not compared."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+import torch
+from torch import nn
+
+from hookcli.script import plain_traceback
+from hookcli.training.ranks import Ranks
+from hookcli.training.roots import owner_of, unwrap
+
+
+@dataclasses.dataclass(frozen=True)
+class Info:
+    record: str
+    digests: dict | None
+    rank_digests: dict | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    training: Info
+
+
+def test_digests_of_all_ranks(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    names = {"WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "3", "MASTER_PORT": "29500"}
+    ranks = [Ranks.of_environment({**names, "RANK": str(rank)}) for rank in range(3)]
+    ranks[0].open()
+    ranks[1].leave([Record(Info("net", {0: "a", 2: "c"}))], ["form"])
+    ranks[2].leave([Record(Info("net", {0: "z"}))], ["another form"])
+    (record,), notes = ranks[0].collect(
+        [Record(Info("net", {0: "a", 1: "b"}))], ["form"], wait=True
+    )
+    assert record.training.rank_digests == {
+        0: ("a", "a", None, None), 1: ("b", None, None, None),
+    }  # fmt: skip
+    assert notes == ["parameters were compared only with those of ranks on this machine"]
+    ranks[0].close()
+    assert list(tmp_path.iterdir()) == []
+    ranks[1].leave([Record(Info("net", {0: "a"}))], ["form"])  # too late
+    assert list(tmp_path.iterdir()) == []
+    assert Ranks.of_environment({"RANK": "0", "WORLD_SIZE": "1"}) is None
+
+
+def _frames(model, x):
+    try:
+        model(x)
+    except RuntimeError as error:
+        plain_traceback.mend(error)
+        trace, rows = error.__traceback__, []
+        while trace is not None:
+            positions = list(trace.tb_frame.f_code.co_positions())[trace.tb_lasti // 2]
+            rows.append((trace.tb_frame.f_code.co_name, trace.tb_lineno, positions))
+            trace = trace.tb_next
+        return rows
+
+
+def test_a_traceback_has_no_trace_of_hooks(monkeypatch):
+    model, x = nn.Sequential(nn.ReLU(), nn.Linear(3, 2)), torch.ones(1, 4)
+    plain = _frames(model, x)
+
+    def hook(*_):
+        return None
+
+    def of_user(*_):
+        return None
+
+    hook.__module__ = "hookcli.training.watch"
+    handle = nn.modules.module.register_module_forward_pre_hook(hook)
+    try:
+        assert _frames(model, x) == plain or sys.version_info < (3, 11)
+        model[1].register_forward_hook(of_user)
+        assert "inner" in [name for name, *_ in _frames(model, x)]  # as without hookcli
+    finally:
+        handle.remove()
+
+
+def test_a_scripted_module_has_no_inner_one():
+    scripted = torch.jit.script(nn.Sequential(nn.Linear(2, 2)))
+    assert unwrap(scripted) == (scripted, ())
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    assert owner_of(list(net.parameters())) is net

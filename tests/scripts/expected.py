@@ -101,8 +101,8 @@ SCRIPTS = {
         "--save",
         "WEIGHTS",
         records=[  # .forward() is not a call that hooks see
-            Record("layer12", "Layer", "Adam", 4, forwards=None),
-            Record("layer10", "Layer", "Adam", 4, forwards=None),
+            Record("layer12", "Layer", "Adam", 4, forwards=None, named=False),
+            Record("layer10", "Layer", "Adam", 4, forwards=None, named=False),
         ],
     ),
     "frozen": script(
@@ -111,8 +111,8 @@ SCRIPTS = {
     "rebuilt": script(
         "rebuilt.py",
         records=[
-            Record("net of epoch 1", "Sequential", "RMSprop", 4),
-            Record("net of epoch 2", "Sequential", "RMSprop", 4),
+            Record("net of epoch 1", "Sequential", "RMSprop", 4, named=False),
+            Record("net of epoch 2", "Sequential", "RMSprop", 4, named=False),
         ],
     ),
     "by hand": script(
@@ -122,7 +122,10 @@ SCRIPTS = {
     ),
     "functional": script("functional.py", records=[Record("module", "Field", "Adam", 6)]),
     "no model": script("no_model.py", "WEIGHTS", ended="exit"),
-    "curve": script("curve_fit.py", records=[Record("tensors", "Holder", "SGD", 8, forwards=None)]),
+    "curve": script(
+        "curve_fit.py",
+        records=[Record("tensors", "LooseParameters", "SGD", 8, forwards=None, named=False)],
+    ),
     "reinforce": script(
         "reinforce.py",
         "--weights",
@@ -190,6 +193,7 @@ SCRIPTS = {
         records=[Record("model", "Linear", "Adam", 4)],
         status=-2,
         ended="interrupted",
+        error="KeyboardInterrupt",
     ),
     "package": script(
         "-m", "package_run", "WEIGHTS", "3", records=[Record("net", "Net", "Adam", 6)]

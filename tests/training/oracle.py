@@ -58,7 +58,7 @@ def before(record, optimizer, loss, *, lr=..., of=None, forwards=None, scale=Non
         "loss": _number(loss),
         "grad_norm": _norm([p.grad for p in held if p.grad is not None]),
         "lr": _number(groups[0]["lr"]) if groups else None,
-        "weight_norm": _norm(held),
+        "weight_norm": _norm(parameters),
         "missing": sum(p.grad is None for p in held),
         "zero": sum(p.grad is not None and not p.grad.any().item() for p in held),
         "non_finite": sum(p.grad is not None and not p.grad.isfinite().all().item() for p in held),
@@ -71,7 +71,7 @@ def before(record, optimizer, loss, *, lr=..., of=None, forwards=None, scale=Non
     if forwards is not None:
         row["forwards"] = forwards
     _rows.setdefault(record, []).append(row)
-    _saved[record] = (held, [_local(p).detach().clone() for p in held])
+    _saved[record] = (parameters, [_local(p).detach().clone() for p in parameters])
     assert torch.is_grad_enabled()
 
 

@@ -152,7 +152,7 @@ SCRIPTS = {
         "eager",
         "WEIGHTS",
         records=[
-            Record("model", "Sequential", "Adam", 5, wrappers=("OptimizedModule",), compiled=True)
+            Record("model", "Sequential", "Adam", 5, None, wrappers=("OptimizedModule",), compiled=True)
         ],
     ),
     "compiled by AOT": script(
@@ -160,7 +160,7 @@ SCRIPTS = {
         "aot_eager",
         "WEIGHTS",
         records=[
-            Record("model", "Sequential", "Adam", 5, wrappers=("OptimizedModule",), compiled=True)
+            Record("model", "Sequential", "Adam", 5, None, wrappers=("OptimizedModule",), compiled=True)
         ],
     ),
     "trainer": script(
@@ -171,7 +171,7 @@ SCRIPTS = {
     ),
     "pickles": script(
         "pickles_itself.py",
-        records=[Record("net", "Net", "SGD", 3), Record("again", "Net", "SGD", 1)],
+        records=[Record("net", "Net", "SGD", 3), Record("again", "Net", "SGD", 1, named=False)],
     ),
     "exit": script(
         "exit_three.py",

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from .test_scripts import ROOT, Record, Result, _environment, assert_true
+from .test_scripts import ROOT, Record, Result, _environment, assert_true, tensors
 
 FOLDER = ROOT / "tests" / "scripts" / "frameworks"
 PACKAGES = {
@@ -45,22 +45,10 @@ def test_a_framework_gives_the_record_of_a_plain_loop(name, tmp_path):
     options = ("run", "-q", "--steps", "all", "-f", "json=report.json")
     seen = _python("-m", "hookcli", *options, FOLDER / f"{name}.py", "seen", cwd=tmp_path)
     assert seen.status == 0, seen.err
-    assert (tmp_path / "seen").stat().st_size
-    weights = (tmp_path / "plain").read_bytes(), (tmp_path / "seen").read_bytes()
-    assert _tensors(weights[0]) == _tensors(weights[1])
+    assert tensors(tmp_path / "plain") == tensors(tmp_path / "seen")
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["tracking"].get("detached") is None
     (record,) = report["records"]
     root = record["training"]["root_type"]
     expected = Record("", root, "AdamW", 6, 1, 1, named=False)
     assert_true(expected, record, json.loads(truth.read_text())["model"])
-
-
-def _tensors(data: bytes) -> list:
-    """The values of a state_dict, whose file has the name that it was given."""
-    import io
-
-    import torch
-
-    state = torch.load(io.BytesIO(data), weights_only=True)
-    return [(name, tensor.tolist()) for name, tensor in state.items()]

@@ -15,6 +15,7 @@ from torch.nn.modules import module as torch_module
 from torch.optim import optimizer as torch_optimizer
 
 import hookcli
+from hookcli.actions.observe import NotFiniteError
 from hookcli.config.load import read_config
 from hookcli.config.merge import Flags, spec_of
 from hookcli.report.training import ScriptInfo

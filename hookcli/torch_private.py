@@ -109,6 +109,7 @@ NAMES: dict[str, Private] = {
     "foreach_norm": Private(
         "torch:_foreach_norm", "the norms of all gradients in one call, as in clip_grad_norm_"
     ),
+    "foreach_sub_": Private("torch:_foreach_sub_", "the changes of all parameters in one call"),
     "mkldnn": Private("torch:_mkldnn", "the layout that torch names in no other place"),
     "OpOverload": Private("torch._ops:OpOverload", "tells operators from Python functions"),
     "HigherOrderOperator": Private(
@@ -291,6 +292,7 @@ if TYPE_CHECKING:
     top_saved_tensors_hooks: Callable[[bool], tuple[Any, Any] | None] | None
     execution_engine: Any
     foreach_norm: Callable[..., Any]
+    foreach_sub_: Callable[..., Any]
     disable_current_modes: Callable[[], Any]
     count_dispatch_modes: Callable[[], int]
     get_tracing_state: Callable[[], Any]

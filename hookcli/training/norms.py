@@ -9,12 +9,18 @@ from typing import Any
 
 import torch
 
-from hookcli.run.statistics.statistics import norm_of
-from hookcli.torch_private import count_dispatch_modes, disable_current_modes, foreach_norm
+from hookcli.run.statistics.statistics import norm_of, norm_of_change
+from hookcli.torch_private import (
+    count_dispatch_modes,
+    disable_current_modes,
+    foreach_norm,
+    foreach_sub_,
+)
 
 _PLAIN = (torch.float32, torch.float64)
 _TYPES = {torch.Tensor, torch.nn.Parameter}
 _LAYOUTS = {torch.strided}
+_LEAST = 1e-15  # below it, squares of single precision are too small
 _no_modes = nullcontext()
 
 
@@ -61,6 +67,19 @@ def total_norm(tensors: list[torch.Tensor]) -> float | torch.Tensor:
             if value and math.isfinite(value):
                 return value
     return careful_norm(tensors)
+
+
+def change_norms(before: list[torch.Tensor], after: list[torch.Tensor]) -> list[float | None]:
+    """Return the 2-norm of each change; None if it is not known. `before` is overwritten."""
+    with torch.no_grad(), outside_modes():
+        if not before or not _are_plain([*before, *after]):
+            return [norm_of_change(*pair) for pair in zip(before, after, strict=True)]
+        foreach_sub_(before, after)
+        norms = torch.stack(foreach_norm(before, 2)).tolist()
+        return [
+            norm if _LEAST < norm < math.inf else careful_norm([change])
+            for norm, change in zip(norms, before, strict=True)
+        ]
 
 
 def _are_plain(tensors: list[torch.Tensor]) -> bool:

@@ -18,10 +18,10 @@ from hookcli.report.steps import OptimizerInfo, TrainingInfo, UpdateRow
 from hookcli.report.values import Number
 from hookcli.run.loop.step_gradients import StepGradients
 from hookcli.run.statistics.digest import digest
-from hookcli.run.statistics.statistics import norm_of, norm_of_change
+from hookcli.run.statistics.statistics import norm_of
 from hookcli.torch_private import disable_current_modes
 from hookcli.training.backward import BackwardPass
-from hookcli.training.norms import gradients_of, is_part, local, total_norm
+from hookcli.training.norms import change_norms, gradients_of, is_part, local, total_norm
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters
 from hookcli.training.steps import Steps, TrainingStep, sum_of
@@ -60,6 +60,7 @@ class _Copy:
     parameter: torch.Tensor
     before: torch.Tensor
     stride: int
+    norm: float | None  # of `before`
 
 
 class Record:
@@ -218,7 +219,9 @@ class Record:
                     stride = max(1, parameter.numel() // _SAMPLE)
                     self.approximate = self.approximate or stride > 1
                 before = _every(parameter, stride).clone()
-                self._copies.append(_Copy(name, parameter, before, stride))
+                row = weight if stride == 1 and weight is not None else norm_of(before)
+                norm = None if row is None else float(row["norm"])
+                self._copies.append(_Copy(name, parameter, before, stride, norm))
 
     def end(self, inside: Sequence[BackwardPass] = ()) -> TrainingStep:
         """End the step: the parameters are updated.
@@ -245,11 +248,11 @@ class Record:
     def _measure(self, step: TrainingStep) -> None:
         updates: list[float] = []
         with torch.no_grad(), disable_current_modes():
-            for copy in self._copies:
-                after = _every(copy.parameter, copy.stride)
-                change = norm_of_change(copy.before, after)
-                row = norm_of(copy.before)
-                weight = None if row is None else float(row["norm"])
+            copies = self._copies
+            after = [_every(copy.parameter, copy.stride) for copy in copies]
+            changes = change_norms([copy.before for copy in copies], after)
+            for copy, change in zip(copies, changes, strict=True):
+                weight = copy.norm
                 ratios = self._ratios.setdefault(copy.name, [])
                 ratios += [None] * (len(self.sampled) - 1 - len(ratios))
                 ratios.append(change / weight if change is not None and weight else None)

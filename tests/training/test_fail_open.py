@@ -20,12 +20,14 @@ from hookcli.config.merge import Flags, spec_of
 from hookcli.report.training import ScriptInfo
 from hookcli.spec.training import RunJob, ScriptSpec, TrainingSpec, parse_steps
 from hookcli.training import watch as watching
+from hookcli.training.non_finite import find
 
 ROOT = Path(hookcli.__file__).parent
 PARTS = ("training", "run/loop", "run/hook_engine/attached.py", "run/observe/recorder.py")
 PARTS += ("models/call_hooks.py", "hooks/attach", "hooks/hook.py", "report/sinks.py")
 # What PyTorch or another of these calls, and does nothing but to catch errors of the rest.
 OUTERMOST = {"_begin", "_pre", "_post", "_global_post", "__call__", "fire", "look"}
+OUTERMOST |= {"forward_ended"}
 # They end the observation: an error in them leaves hooks that do nothing, and no line.
 ENDING = {"note", "stop", "pause", "close", "rest", "abandon", "detach", "_failed"}
 ENDING |= {"_unhook_calls", "_forget_end", "_restore_compile", "_print", "forget_optimizers"}
@@ -46,7 +48,7 @@ def config(tmp_path, text=YAML):
     return spec_of("grads", read_config(str(file)), Flags(model="train.py"))
 
 
-def train(optimizer_of=torch.optim.Adam, spoil=lambda _step: None):
+def train(optimizer_of=torch.optim.Adam, spoil=lambda _step: None, bad=None):
     """Losses, weights and generators of a small training, as bytes."""
     torch.manual_seed(0)
     net = nn.Sequential(nn.Linear(4, 6), nn.Dropout(0.3), nn.Tanh(), nn.Linear(6, 2))
@@ -57,18 +59,22 @@ def train(optimizer_of=torch.optim.Adam, spoil=lambda _step: None):
         spoil(step)
         optimizer.zero_grad()
         loss = net(x).square().mean()
-        if step == 1:
+        if step == bad:
             loss = loss * torch.tensor(float("nan"))
         loss.backward()
-        if step == 1:
+        if step == bad:
             for parameter in net.parameters():
                 parameter.grad.nan_to_num_(0.25)
         optimizer.step()
         with torch.no_grad():
             seen.append(loss.item().hex() + str(net(x).sum().item().hex()))
     state = [p.detach().numpy().tobytes() for p in net.parameters()]
-    assert not any(m._forward_hooks or m._forward_pre_hooks for m in net.modules())
     return seen, state, torch.get_rng_state().numpy().tobytes()
+
+
+def not_finite():
+    """A training whose second step is not finite."""
+    return train(bad=1)
 
 
 def by_hand():
@@ -180,11 +186,13 @@ class Broken:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="finds functions by their qualified names")
-def test_a_fault_in_any_function_changes_nothing(tmp_path):
+def test_a_fault_in_any_function_changes_nothing(tmp_path, monkeypatch):
+    # A replay runs in a copy of the process, whose errors do not count, and takes long.
+    monkeypatch.setattr(find, "obstacle", lambda: "a test")
     spec = config(tmp_path)
     known, silent, wrong, told = set(), [], [], 0
     cases = []
-    for script in (train, by_hand):
+    for script in (train, by_hand, not_finite):
         plain = script()
         result, lines, _ = watched(script, spec)
         assert (result, lines) == (plain, [])
@@ -212,7 +220,40 @@ def test_a_fault_in_any_function_changes_nothing(tmp_path):
             wrong.append((module, path, lines))
         if fault.calls and not lines and not detached and report is not None:
             silent.append(path)
-    print(len(cases), *wrong, sep="\n")
     assert not wrong
     assert told > 50
     assert set(silent) <= ENDING, silent
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_an_interrupt_inside_of_hookcli_reaches_the_script(error, tmp_path, monkeypatch):
+    def interrupt(*_):
+        raise error
+
+    monkeypatch.setattr("hookcli.training.watch.norm_now", interrupt)
+    with pytest.raises(error):
+        watched(train, config(tmp_path))
+    unhook()
+
+
+def test_what_the_users_own_hook_raises_ends_the_script(tmp_path):
+    spec = config(tmp_path, "hooks: [{kind: forward, at: '3', do: assert_finite}]")
+
+    def script():
+        net = nn.Sequential(*(nn.Identity() for _ in range(3)), nn.Linear(2, 1))
+        net(torch.tensor([[1.0, float("inf")]]))
+
+    with pytest.raises(NotFiniteError):
+        watched(script, spec)
+    unhook()
+
+
+def test_a_script_may_clear_the_hooks_of_torch(tmp_path):
+    def clear(step):
+        if step == 1:
+            torch_module._global_forward_hooks.clear()
+            torch_module._global_forward_pre_hooks.clear()
+
+    plain = train()
+    assert watched(functools.partial(train, spoil=clear), config(tmp_path))[0] == plain
+    unhook()

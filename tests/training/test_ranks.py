@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from hookcli.script import plain_traceback
-from hookcli.training.ranks import Ranks
+from hookcli.training.ranks import OtherRanks
 from hookcli.training.roots import owner_of, unwrap
 
 
@@ -28,7 +28,7 @@ class Record:
 def test_digests_of_all_ranks(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     names = {"WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "3", "MASTER_PORT": "29500"}
-    ranks = [Ranks.of_environment({**names, "RANK": str(rank)}) for rank in range(3)]
+    ranks = [OtherRanks.of_environment({**names, "RANK": str(rank)}) for rank in range(3)]
     ranks[0].open()
     ranks[1].leave([Record(Info("net", {0: "a", 2: "c"}))], ["form"])
     ranks[2].leave([Record(Info("net", {0: "z"}))], ["another form"])
@@ -43,7 +43,7 @@ def test_digests_of_all_ranks(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
     ranks[1].leave([Record(Info("net", {0: "a"}))], ["form"])  # too late
     assert list(tmp_path.iterdir()) == []
-    assert Ranks.of_environment({"RANK": "0", "WORLD_SIZE": "1"}) is None
+    assert OtherRanks.of_environment({"RANK": "0", "WORLD_SIZE": "1"}) is None
 
 
 def _frames(model, x):

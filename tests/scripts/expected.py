@@ -28,6 +28,7 @@ class Record:
     elsewhere: int = 0
     unheld: tuple[str, ...] = ()
     compiled: bool = False
+    late: bool = False  # nothing is called: it is known when its optimizer steps first
     named: bool = True  # its name is that of a variable
 
 
@@ -101,7 +102,7 @@ SCRIPTS = {
         "--save",
         "WEIGHTS",
         records=[  # .forward() is not a call that hooks see
-            Record("layer12", "Layer", "Adam", 4, forwards=None, named=False),
+            Record("layer12", "Layer", "Adam", 4, forwards=None, named=False, late=True),
             Record("layer10", "Layer", "Adam", 4, forwards=None, named=False),
         ],
     ),
@@ -124,7 +125,9 @@ SCRIPTS = {
     "no model": script("no_model.py", "WEIGHTS", ended="exit"),
     "curve": script(
         "curve_fit.py",
-        records=[Record("tensors", "LooseParameters", "SGD", 8, forwards=None, named=False)],
+        records=[
+            Record("tensors", "LooseParameters", "SGD", 8, forwards=None, named=False, late=True)
+        ],
     ),
     "reinforce": script(
         "reinforce.py",

@@ -7,6 +7,7 @@ import functools
 import io
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from torch.nn.modules import module as torch_module
 from torch.optim import optimizer as torch_optimizer
 
 import hookcli
+from hookcli.actions.observe import NotFiniteError
 from hookcli.config.load import read_config
 from hookcli.config.merge import Flags, spec_of
 from hookcli.report.training import ScriptInfo
@@ -97,7 +99,8 @@ def watched(script, spec, steps="0"):
     """What the script returns, the lines on stderr, and the report if there is one."""
     job = RunJob(ScriptSpec("train.py"), TrainingSpec(parse_steps(steps, "")), spec)
     errors, report, watch = io.StringIO(), None, None
-    with contextlib.redirect_stderr(errors):
+    told = mock.patch.object(watching, "say", lambda text: print(text, file=errors))
+    with told, contextlib.redirect_stderr(errors):
         with contextlib.suppress(RuntimeError):  # a session goes on without a watch
             watch = watching.start(job)
         try:

@@ -41,6 +41,21 @@ def test_each_parameter_without_a_gradient_is_one_that_autograd_does_not_reach()
     assert {row["name"]: row["status"] for row in rows} == expected
 
 
+def test_only_the_empty_document_makes_the_sample_training_nan():
+    spec = importlib.util.spec_from_file_location(
+        "empty_document", SAMPLES / "training" / "empty_document.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    torch.manual_seed(0)
+    spec.loader.exec_module(module)
+    words, lengths, labels = module.documents()
+    means = module.MeanOfWords()(words, lengths)
+    bad = means.isnan().any(dim=1).nonzero().flatten().tolist()
+    assert [number // module.BATCH for number in bad] == [400]
+    scores = module.Classifier()(words[1600:1604], lengths[1600:1604])
+    assert torch.nn.functional.cross_entropy(scores, labels[1600:1604]).isnan()
+
+
 def test_the_gradients_of_the_first_layers_are_as_small_as_autograd_says():
     spec = importlib.util.spec_from_file_location("broken_sigmoids", BROKEN / "sigmoids.py")
     module = importlib.util.module_from_spec(spec)

@@ -23,6 +23,8 @@ class MeanOfWords(nn.Module):
 
 
 class Classifier(nn.Module):
+    """Scores of two classes for each document."""
+
     def __init__(self) -> None:
         super().__init__()
         self.encoder = MeanOfWords()

@@ -43,6 +43,7 @@ FLAGS = {
         "--root",
         "--max-steps",
         "--stop-on",
+        "--against",
         "--fail-on",
         "--stream",
         "--format",

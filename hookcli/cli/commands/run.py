@@ -82,7 +82,7 @@ def run(
     """Run a training script under hooks, without editing it.
 
     Everything from SCRIPT on belongs to the script. Its output, its exit status and the losses are
-    those of `python SCRIPT`. Without -f and -o, a summary is printed on stderr at the end.
+    those of `python SCRIPT`. A summary is printed on stderr at the end, unless -f prints on stdout.
     """
     console = messages.console()
 

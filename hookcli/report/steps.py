@@ -12,12 +12,12 @@ from hookcli.report.values import Number, absent
 class StepRow:
     """One step of an optimizer, or one backward pass if no optimizer steps.
 
-    `step` counts from 0. A root that is never called, because only its layers are or because its
-    `forward` is called directly, has no forwards, and in its first step no backwards. `forwards` and `backwards` are those since the previous step: the
-    micro-steps of gradient accumulation. `loss` is the sum of the values that these backwards
-    started from, without the factor of a GradScaler, which is `scale`. `grad_norm` is the 2-norm of
-    all gradients of the optimizer when it steps. `lr` is the learning rate of its first group. A
-    step that GradScaler `skipped` did not run the optimizer.
+    `step` counts from 0. `forwards` and `backwards` are those since the previous step: the
+    micro-steps of gradient accumulation. A root that is never called, because its `forward` is
+    called directly, has no forwards, and in its first step no backwards. `loss` is the sum of the
+    values that these backwards started from, without the factor of a GradScaler, which is `scale`.
+    `grad_norm` is the 2-norm of all gradients of the optimizer when it steps. `lr` is the learning
+    rate of its first group. A step that GradScaler `skipped` did not run the optimizer.
 
     Only `sampled` steps, which are observed in detail, have the other figures. `weight_norm` is the
     2-norm of all parameters before the step, `update_norm` that of their change in the step, and

@@ -380,9 +380,15 @@ class Watch:
     def _others(self) -> list[OtherModule]:
         trained = {id(record.root) for record in self._records}
         trained |= {id(b.record.root) for b in self._by_hand.values()}
+        parts = {  # a part of a trained root may be called alone, such as a decoder
+            id(part)
+            for root in self._roots.values()
+            if id(root) in trained
+            for part in root.root.modules()
+        }
         rows = []
         for root in self._roots.values():
-            if id(root) not in trained and not isinstance(root.root, LooseParameters):
+            if id(root.root) not in parts and not isinstance(root.root, LooseParameters):
                 count = sum(p.tensor.numel() for p in root.model.parameters())
                 place = places.of_class(type(root.root))
                 rows.append(
@@ -708,7 +714,10 @@ class Watch:
     def _passes(self, record: Record) -> list[BackwardPass]:
         """Return the backward passes of the step that runs now."""
         passes = self._pending or self._recent
-        return [one for one in passes if id(record.root) in one.roots] or passes
+        own = [one for one in passes if id(record.root) in one.roots]
+        if not own and (record.steps or record.root.calls):
+            return passes  # an output of an unknown form has no hooks
+        return own
 
     def _merge(self, optimizer: Any, records: Sequence[Record]) -> None:
         """Count all optimizers that step inside of one backward pass as one step."""

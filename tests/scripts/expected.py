@@ -28,6 +28,7 @@ class Record:
     elsewhere: int = 0
     unheld: tuple[str, ...] = ()
     compiled: bool = False
+    sharded: bool = False  # norms are those of this rank's part
     late: bool = False  # nothing is called: it is known when its optimizer steps first
     named: bool = True  # its name is that of a variable
 
@@ -103,7 +104,7 @@ SCRIPTS = {
         "WEIGHTS",
         records=[  # .forward() is not a call that hooks see
             Record("layer12", "Layer", "Adam", 4, forwards=None, named=False, late=True),
-            Record("layer10", "Layer", "Adam", 4, forwards=None, named=False),
+            Record("layer10", "Layer", "Adam", 4, forwards=None, named=False, late=True),
         ],
     ),
     "frozen": script(
@@ -217,5 +218,5 @@ RANKS = {
             Record("model", "ToyModel", "SGD", 4, 2, 2, wrappers=("DistributedDataParallel",))
         ],
     ),
-    "fsdp2": script("fsdp2_gloo.py", records=[Record("model", "FSDPSequential", "Adam", 4)]),
+    "fsdp2": script("fsdp2_gloo.py", records=[Record("model", "FSDPSequential", "Adam", 4, sharded=True)]),
 }

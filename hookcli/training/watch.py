@@ -7,14 +7,9 @@ call ends the use of hooks on all modules.
 from __future__ import annotations
 
 import math
-import os
 import sys
 import threading
-import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from fnmatch import fnmatchcase
 from types import FrameType
 from typing import Any
 
@@ -31,18 +26,12 @@ from torch.optim.optimizer import (
 )
 
 from hookcli.hooks.portable import Portable
-from hookcli.models import places
 from hookcli.report.report import Report
 from hookcli.report.sinks import Sink, StreamedSink
 from hookcli.report.training import (
-    TRAINING_SCHEMA,
-    FirstNonFinite,
-    OtherModule,
     ScriptInfo,
-    Tracking,
     TrainingReport,
 )
-from hookcli.run.assemble import environment
 from hookcli.run.statistics.readable import read_parts
 from hookcli.script.ending import EndOfRun
 from hookcli.script.say import say
@@ -55,13 +44,11 @@ from hookcli.torch_private import (
     set_api_usage,
 )
 from hookcli.training.backward import BackwardPass, Scaler, running_backward
-from hookcli.training.bad_step import first_in_rows, first_non_finite
+from hookcli.training.bad_step import first_non_finite
 from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
-from hookcli.training.hooks_of_root import UnmatchedHooks
 from hookcli.training.non_finite.script_loss import graph_of_loss
-from hookcli.training.norms import is_part
-from hookcli.training.ranks import OtherRanks
+from hookcli.training.observed import Observed, name_records, rank_and_world
 from hookcli.training.records import Record, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, parameter_ids, unwrap
@@ -93,9 +80,8 @@ class Watch:
     """Everything that is observed of one script."""
 
     def __init__(self, job: RunJob) -> None:
-        self._job = job
+        self._seen = Observed(job)
         self._guard = Guard(self._failed)
-        self._started = time.perf_counter()
         self._depth = _Depth()
         self._handles: list[Any] = []
         self._call_hooks: list[Any] = []  # handles of the hooks on all modules
@@ -103,19 +89,14 @@ class Watch:
         self._guarded_end = self._guard(self._call_ends)
         self._root_ends = _RootEnds(self)
         self._inside: tuple[RootWatch, Any] | None = None  # a root with the handle of its end
-        self._compiles = False  # whether the script uses torch.compile
         self._api_usage: Any = None  # PyTorch's function
-        self._roots: dict[int, RootWatch] = {}
         self._skipped: dict[int, nn.Module] = {}  # called outermost, without parameters to train
-        self._records: list[Record] = []
         self._of: dict[int, list[Record]] = {}  # by the id of the optimizer
-        self._optimizers: dict[int, Any] = {}
         self._pending: list[BackwardPass] = []  # since the last step of any optimizer
         self._recent: list[BackwardPass] = []  # those of the last step
         self._last_task = -1
         self._scaler = Scaler()
         self._scale: float | None = None
-        self._by_hand: dict[int, ByHand] = {}  # of roots without an optimizer so far
         self._last_of: dict[int, Record] = {}  # the record of a root that stepped last
         self._between: dict[int, dict[int, Record]] = {}  # steps of others, by the id of a record
         self._early: dict[int, list[TrainingStep]] = {}  # skipped before the first step, by root
@@ -124,14 +105,9 @@ class Watch:
         # The optimizers that step now, each with the number of backward passes before it.
         self._stepping: list[tuple[Any, int]] = []
         self._inner: set[int] = set()  # ids of optimizers that step for another one
-        self._ranks = OtherRanks.of_environment(os.environ)
-        self._first_bad: FirstNonFinite | None = None
-        self._detached: str | None = None
         self._sink: Sink | None = None
         if job.spec.stream is not None:
             self._sink = StreamedSink(job.spec.stream)
-        self._unmatched = UnmatchedHooks()
-        self._notes: list[str] = []
         self._ending: BaseException | None = None
 
     def guarded(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -149,8 +125,8 @@ class Watch:
             register_optimizer_step_post_hook(guard(self._after_step)),
         ]
         self._hook_calls()
-        if self._ranks is not None:
-            self._ranks.open()
+        if self._seen.ranks is not None:
+            self._seen.ranks.open()
         self._notice_compiling()
 
     def _notice_compiling(self) -> None:
@@ -173,19 +149,19 @@ class Watch:
 
     def _note_compiled(self, compiled: Any) -> None:
         """Note that the script compiles a module, a function, or a method of a module."""
-        self._compiles = True
+        self._seen.compiles = True
         self._unhook_calls()
         module = getattr(compiled, "__self__", compiled)
         if isinstance(module, nn.Module) and next(module.parameters(), None) is not None:
             root, _ = unwrap(module)
-            watch = self._roots.get(id(root)) or self._add_root(root)
+            watch = self._seen.roots.get(id(root)) or self._add_root(root)
             watch.compiled = (type(root).__name__,)
             if module is compiled and not watch.wrappers:
                 watch.wrappers = ("OptimizedModule",)
             watch.watch_parameters()
 
     def _hook_calls(self) -> None:
-        if not self._compiles and not self._call_hooks:
+        if not self._seen.compiles and not self._call_hooks:
             self._call_hooks = [
                 register_module_forward_pre_hook(self._guarded_begin),
                 register_module_forward_hook(self._guarded_end, always_call=True),
@@ -201,7 +177,12 @@ class Watch:
 
         With hooks on all modules, PyTorch takes longer for each call inside of the root.
         """
-        if self._inside is None and self._call_hooks and len(self._roots) == 1 and root.is_plain:
+        if (
+            self._inside is None
+            and self._call_hooks
+            and len(self._seen.roots) == 1
+            and root.is_plain
+        ):
             register: Any = nn.Module.register_forward_hook
             handle = register(root.root, self._root_ends, always_call=True)
             self._inside = root, handle
@@ -222,18 +203,18 @@ class Watch:
             self._inside = None
 
     def _failed(self, reason: str, details: str) -> None:
-        known, self._detached = self._detached, self._detached or reason
+        known, self._seen.detached = self._seen.detached, self._seen.detached or reason
         error = sys.exc_info()[1]
         if error is None or error.__context__ is None:  # else PyTorch may iterate over these
             self._unhook_calls()
             self._forget_end()
-        for root in self._roots.values():
+        for root in self._seen.roots.values():
             root.stop()
         self._forget_api_usage()
         if known is not None:  # an error while the report is made, after an earlier one
             return
         say(f"hookcli: detached after an error of its own, training goes on: {reason}")
-        if self._job.verbose:
+        if self._seen.job.verbose:
             for line in details.splitlines():
                 say(line)
 
@@ -248,7 +229,7 @@ class Watch:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
-        for root in self._roots.values():
+        for root in self._seen.roots.values():
             root.close()
         self._forget_api_usage()
 
@@ -263,145 +244,17 @@ class Watch:
             self._guard(self._end_merged)()
         self.abandon()
         self._guard.open = True
-        found = self._guard(self._reports)()
+        found = self._guard(self._seen.record_reports)()
         records: tuple[Report, ...] = ()
         if found is not None:
-            records = self._guard(self._of_all_ranks)(*found, wait=script.status == 0) or found[0]
-        if self._ranks is not None:
-            self._ranks.close()
+            records = (
+                self._guard(self._seen.of_all_ranks)(*found, wait=script.status == 0) or found[0]
+            )
+        if self._seen.ranks is not None:
+            self._seen.ranks.close()
         self._guard.open = False
         read_parts(only=False)
-        return self._report_with(records, script)
-
-    def _report_with(self, records: tuple[Report, ...], script: ScriptInfo) -> TrainingReport:
-        job = self._job
-        return TrainingReport(
-            schema=TRAINING_SCHEMA,
-            status="complete" if script.status == 0 and self._detached is None else "partial",
-            environment=environment(self._started, self._python_source()),
-            script=script,
-            tracking=Tracking(
-                preset=job.spec.command,
-                steps=job.training.steps.text,
-                max_steps=job.training.max_steps,
-                stop_on=job.training.stop_on,
-                eager=job.training.eager,
-                **_ranks(),
-                detached=self._detached,
-            ),
-            records=records,
-            others=tuple(self._others()),
-            first_non_finite=self._first_bad or first_in_rows(records),
-            warnings=tuple(self._warnings(records)),
-        )
-
-    def _python_source(self) -> str:
-        python = self._job.spec.run.python
-        return "own" if python is None else python.source
-
-    def _of_all_ranks(
-        self, records: tuple[Report, ...], forms: list[str], *, wait: bool
-    ) -> tuple[Report, ...]:
-        """Return the records with the digests of all ranks; other ranks leave theirs for rank 0."""
-        ranks = self._ranks
-        if ranks is None:
-            return records
-        if ranks.rank:
-            ranks.leave(records, forms)
-            return records
-        records, notes = ranks.collect(records, forms, wait=wait)
-        self._notes += notes
-        return records
-
-    def _reports(self, *, final: bool = True) -> tuple[tuple[Report, ...], list[str]]:
-        """Return the reports of all records, and the forms of their parameters."""
-        records = [*self._records, *(b.record for b in self._by_hand.values())]
-        records = [record for record in records if record.steps and self._is_wanted(record.root)]
-        for record in records:
-            record.root.name_again()
-        _name(records)
-        held = self._held_ids()
-        reports = []
-        for record in records:
-            unheld = tuple(
-                info.name
-                for info in record.model.parameters()
-                if info.tensor.requires_grad and id(info.tensor) not in held
-            )
-            if record.optimizer_type is None:
-                unheld = ()
-            report = record.report(unheld, final=final)
-            if self._job.timed:
-                times = record.steps.times(self._started)
-                report = replace(report, timings={"unit": "us", "steps": times})
-            reports.append(report)
-        return tuple(reports), [record.form() for record in records]
-
-    def _held_ids(self) -> set[int]:
-        """Return the identities of the parameters of all optimizers."""
-        return {
-            id(p)
-            for optimizer in self._optimizers.values()
-            for group in optimizer.param_groups
-            for p in group["params"]
-        }
-
-    def _warnings(self, records: Sequence[Report]) -> list[str]:
-        notes = [*self._notes, *self._unmatched.warnings()]
-        for report in records:
-            info = report.training
-            if info is None:
-                continue
-            if info.unit == "backward":
-                notes.append(
-                    f"{info.record}: no optimizer steps, so that each backward pass is a step"
-                )
-            if info.every > 1:
-                notes.append(f"{info.record}: one step in {info.every} is kept, and the last one")
-            if info.compiled:
-                notes.append(
-                    f"{info.record}: compiled region: gradients only; pass `--eager` to see layers"
-                )
-        notes += [
-            f"{record.name}: parameters are sharded: norms are those of this rank's part"
-            for record in self._records
-            if any(is_part(parameter) for parameter in record.own)
-        ]
-        if self._compiles and any(r.training and not r.training.compiled for r in records):
-            notes.append(
-                "layers are not seen from the first torch.compile on; pass `--eager` to see them"
-            )
-        if any(record.approximate for record in self._records):
-            notes.append("update norms of large parameters are estimated from a sample")
-        if not records and self._detached is None:
-            notes.append("no training step was seen: no optimizer stepped, and no backward ran")
-        return notes
-
-    def _others(self) -> list[OtherModule]:
-        trained = {id(record.root) for record in self._records}
-        trained |= {id(b.record.root) for b in self._by_hand.values()}
-        parts = {  # a part of a trained root may be called alone, such as a decoder
-            id(part)
-            for root in self._roots.values()
-            if id(root) in trained
-            for part in root.root.modules()
-        }
-        rows = []
-        for root in self._roots.values():
-            if id(root.root) not in parts and not isinstance(root.root, LooseParameters):
-                count = sum(p.tensor.numel() for p in root.model.parameters())
-                place = places.of_class(type(root.root))
-                rows.append(
-                    OtherModule(root.name, type(root.root).__name__, root.calls, count, place)
-                )
-        return rows
-
-    def _is_wanted(self, root: RootWatch) -> bool:
-        globs = self._job.training.roots
-        kind = type(root.root).__name__
-        return not globs or any(
-            fnmatchcase(root.name, glob) or fnmatchcase(kind, glob) for glob in globs
-        )
+        return self._seen.report(records, script)
 
     # Calls.
 
@@ -411,7 +264,7 @@ class Watch:
             return None
         depth = self._depth
         depth.calls += 1
-        root = self._roots.get(id(module))
+        root = self._seen.roots.get(id(module))
         if root is None:
             if depth.calls > 1 or id(module) in self._skipped:
                 return None
@@ -432,7 +285,7 @@ class Watch:
         if is_compiling():
             return
         depth = self._depth
-        root = self._roots.get(id(module))
+        root = self._seen.roots.get(id(module))
         if root is not None and root.root is module and root.running == depth.calls:
             root.running = 0
             if torch.is_grad_enabled() and not _is_hidden():
@@ -444,7 +297,7 @@ class Watch:
         if hasattr(module, "_is_replica") or current_graph_task_id() != -1:
             return None  # a checkpoint calls modules again, in backward
         root, _ = unwrap(module)
-        known = self._roots.get(id(root))
+        known = self._seen.roots.get(id(root))
         if known is not None:
             return known
         if next(root.parameters(), None) is None:
@@ -455,37 +308,37 @@ class Watch:
     def _add_root(self, called: nn.Module) -> RootWatch:
         watch = RootWatch(
             called,
-            self._job.spec,
+            self._seen.job.spec,
             forward_begins=self._forward_begins,
             backward_begins=self._backward_begins,
             guarded=self._guard,
-            unmatched=self._unmatched,
+            unmatched=self._seen.unmatched,
             failed=self._guard.note,
             sink=self._sink,
         )
-        self._roots[id(watch.root)] = watch
+        self._seen.roots[id(watch.root)] = watch
         return watch
 
     def _forward_begins(self, root: RootWatch) -> int | None:
         """Note that a forward of a root begins; return its step if that is observed in detail."""
         self._note_skipped(root)
-        by_hand = self._by_hand.get(id(root))
+        by_hand = self._seen.by_hand.get(id(root))
         if by_hand is not None and by_hand.is_new(root):
             root.pause()
             root.ended_step()
         step = self._step_of(root)
-        return step if self._is_sampled(step) and self._is_wanted(root) else None
+        return step if self._is_sampled(step) and self._seen.is_wanted(root) else None
 
     def _step_of(self, root: RootWatch) -> int:
         """Return the number of the step to which a forward of this root belongs."""
         record = self._last_of.get(id(root))
         if record is not None:
             return record.steps.total
-        by_hand = self._by_hand.get(id(root))
+        by_hand = self._seen.by_hand.get(id(root))
         return 0 if by_hand is None else by_hand.step
 
     def _is_sampled(self, step: int) -> bool:
-        training = self._job.training
+        training = self._seen.job.training
         return step in training.steps or (
             training.max_steps is not None and step == training.max_steps - 1
         )
@@ -500,7 +353,7 @@ class Watch:
         current = self._pending[-1]
         if id(root) not in current.roots:
             current.roots.add(id(root))
-            if root.is_observed and root.holds_gradients(self._held_ids()):
+            if root.is_observed and root.holds_gradients(self._seen.held_ids()):
                 current.held.add(id(root))
 
     def _begin_backward(self, task: int, root: RootWatch) -> None:
@@ -508,28 +361,28 @@ class Watch:
         for call in root.recent:
             call.backward_place = call.backward_place or found.place
         if found.start is not None:
-            if self._first_bad is None and found.start.grad_fn is not None and found.is_bad():
+            if self._seen.first_bad is None and found.start.grad_fn is not None and found.is_bad():
                 found.graph = graph_of_loss(found.start.grad_fn, root.recent)
             found.scale = self._scale = self._scaler.of(found.start)
             found.start = None  # it would keep the graph
         self._pending.append(found)
         del self._pending[:-_MOST_PASSES]
-        if not self._optimizers:
+        if not self._seen.optimizers:
             engine: Any = execution_engine
             engine.queue_callback(self._guard(self._backward_ended))
 
     def _backward_ended(self) -> None:
         """Note a backward pass of a script that has used no optimizer so far."""
-        if self._optimizers or not self._pending:
+        if self._seen.optimizers or not self._pending:
             return
         last = self._pending[-1]
-        for root in list(self._roots.values()):
+        for root in list(self._seen.roots.values()):
             if id(root) not in last.roots:
                 continue
-            by_hand = self._by_hand.get(id(root))
+            by_hand = self._seen.by_hand.get(id(root))
             if by_hand is None:
-                record = Record(root, None, ranks=_ranks()["world_size"] > 1)
-                by_hand = self._by_hand[id(root)] = ByHand(record)
+                record = Record(root, None, ranks=rank_and_world()["world_size"] > 1)
+                by_hand = self._seen.by_hand[id(root)] = ByHand(record)
             by_hand.backward_ended(last, self._is_sampled)
 
     def _note_skipped(self, root: RootWatch) -> None:
@@ -572,7 +425,7 @@ class Watch:
         if current_graph_task_id() != -1 and not self._stepping:
             self._merge(optimizer, records)
             return
-        most = self._job.training.max_steps
+        most = self._seen.job.training.max_steps
         if most is not None and any(record.steps.total >= most for record in records):
             raise EndOfRun("max_steps")
         self._stepping.append((optimizer, len(self._pending)))
@@ -580,7 +433,7 @@ class Watch:
         norm = norm_now(parameters)
         rate = learning_rate(optimizer)
         for record in records:
-            sampled = self._is_sampled(record.steps.total) and self._is_wanted(record.root)
+            sampled = self._is_sampled(record.steps.total) and self._seen.is_wanted(record.root)
             if sampled:
                 record.hold(optimizer)
                 record.root.follow(optimizer)
@@ -589,7 +442,7 @@ class Watch:
             step = record.begin(
                 own, forwards=record.root.forwards, norm=norm, lr=rate, sampled=sampled
             )
-            if self._job.training.stop_on is not None:
+            if self._seen.job.training.stop_on is not None:
                 step.read()
             if not step.is_finite() and not _skips(optimizer, step):
                 self._note_non_finite(record, step)
@@ -607,7 +460,7 @@ class Watch:
         self._forget_end()
         self._hook_calls()
         self._depth.calls = 0
-        for root in self._roots.values():
+        for root in self._seen.roots.values():
             root.running = 0
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
@@ -642,7 +495,7 @@ class Watch:
     def _end_step(self, record: Record, inside: Sequence[BackwardPass] = ()) -> None:
         record.end(inside)
         root = record.root
-        if len(self._records) > 1:
+        if len(self._seen.records) > 1:
             self._note_order(record)
         self._last_of[id(root)] = record
         root.rest()
@@ -655,20 +508,20 @@ class Watch:
             record.together.update(before)
         self._between[id(record)] = {}
         mine = next((group for group in self._of.values() if record in group), [])
-        for other in self._records:
+        for other in self._seen.records:
             between = self._between.get(id(other))
             if between is not None and other.root is not record.root and other not in mine:
                 between[id(record)] = record
 
     def _after_steps(self, records: Sequence[Record]) -> None:
         """Decide whether the script ends."""
-        if self._ending is None and self._job.training.stop_on == "finding":
+        if self._ending is None and self._seen.job.training.stop_on == "finding":
             sampled = [record for record in records if record.ended_sampled]
             if sampled and self._has_findings():
                 self._ending = EndOfRun("stopped")
         if self._ending is not None:
             raise self._ending
-        most = self._job.training.max_steps
+        most = self._seen.job.training.max_steps
         if most is None or len(self._of) != 1 or any(r.steps.total < most for r in records):
             return
         if len(self._trainable()) <= 1:
@@ -680,11 +533,11 @@ class Watch:
         from hookcli.rules.catalogue import with_training_set
         from hookcli.rules.judge_training import judge_training
 
-        job = self._job
+        job = self._seen.job
         script = ScriptInfo(
             job.script.name, job.script.arguments, job.script.is_module, "completed", 0
         )
-        report = self._report_with(self._reports(final=False)[0], script)
+        report = self._seen.report(self._seen.record_reports(final=False)[0], script)
         spec = job.spec
         judged = judge_training(report, with_training_set(spec.checks), spec.suppressions)
         return bool(with_training_verdict(judged).diagnoses)
@@ -692,22 +545,25 @@ class Watch:
     def _trainable(self) -> list[RootWatch]:
         return [
             root
-            for root in self._roots.values()
-            if root.calls and any(p.tensor.requires_grad for p in root.model.parameters())
+            for root in self._seen.roots.values()
+            if root.calls > root.evaluations + root.graphless
+            and any(p.tensor.requires_grad for p in root.model.parameters())
         ]
 
     def _note_non_finite(self, record: Record, step: TrainingStep) -> None:
         """Note the first value that is not finite, before the parameters are updated."""
-        if self._first_bad is not None:
+        if self._seen.first_bad is not None:
             return
-        stop = self._job.training.stop_on
+        stop = self._seen.job.training.stop_on
         guard = self._guard
         guard.open = stop is None  # a replay in this process calls the hooks
         try:
-            self._first_bad, notes = first_non_finite(record, step, self._passes(record), self._job)
+            self._seen.first_bad, notes = first_non_finite(
+                record, step, self._passes(record), self._seen.job
+            )
         finally:
             guard.open = True
-        self._notes += notes
+        self._seen.notes += notes
         if stop is not None:
             self._ending = EndOfRun("stopped")
 
@@ -731,7 +587,7 @@ class Watch:
         passes = self._pending[-1:]
         for record in records:
             if not record.is_running:
-                sampled = self._is_sampled(record.steps.total) and self._is_wanted(record.root)
+                sampled = self._is_sampled(record.steps.total) and self._seen.is_wanted(record.root)
                 record.begin(
                     passes,
                     forwards=record.root.forwards,
@@ -756,12 +612,12 @@ class Watch:
 
     def _bind(self, optimizer: Any) -> list[Record]:
         """Return a new record for each root that this optimizer trains."""
-        self._optimizers[id(optimizer)] = optimizer
+        self._seen.optimizers[id(optimizer)] = optimizer
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         inside = current_graph_task_id() != -1
         records = []
         for root in self._roots_of(parameters):
-            by_hand = self._by_hand.pop(id(root), None)
+            by_hand = self._seen.by_hand.pop(id(root), None)
             if by_hand is not None:  # its backward passes were micro-steps
                 root.forwards += by_hand.forwards
             self._forget_parts(root)
@@ -771,17 +627,17 @@ class Watch:
                 merged.hold(optimizer)
                 records.append(merged)
                 continue
-            record = Record(root, optimizer, ranks=_ranks()["world_size"] > 1)
+            record = Record(root, optimizer, ranks=rank_and_world()["world_size"] > 1)
             if inside and not self._stepping:
                 record.merged.add(id(optimizer))
                 self._merged[id(root)] = record
             for step in self._early.pop(id(root), []):
                 record.steps.add(step)
             root.is_bound = True
-            if not root.calls or self._compiles:
+            if not root.calls or self._seen.compiles:
                 root.watch_parameters()
-            self._records.append(record)
-            _name(self._records)
+            self._seen.records.append(record)
+            name_records(self._seen.records)
             self._last_of[id(root)] = record
             records.append(record)
         self._of[id(optimizer)] = records
@@ -789,19 +645,19 @@ class Watch:
 
     def _forget_parts(self, root: RootWatch) -> None:
         """Forget the backward passes of compiled parts of a root that an optimizer trains."""
-        for key, part in list(self._by_hand.items()):
+        for key, part in list(self._seen.by_hand.items()):
             inside = part.record.root
             if inside.compiled and not inside.calls:
                 ids = inside.parameter_ids()
                 if ids <= root.parameter_ids():
-                    del self._by_hand[key]
+                    del self._seen.by_hand[key]
 
     def _roots_of(self, parameters: list[Any]) -> list[RootWatch]:
         """Return the roots that have these parameters: those that are called, if there are any."""
         wanted = {id(p) for p in parameters}
         covered = [
             (ids, root)
-            for root in self._roots.values()
+            for root in self._seen.roots.values()
             if (ids := {*root.parameter_ids(), *root.names_in_call} & wanted)
         ]
         smallest = [
@@ -815,13 +671,13 @@ class Watch:
             )
         ]
         seen = {key for ids, root in covered if root in smallest for key in ids}
-        if not parameters or (smallest and (seen == wanted or not self._compiles)):
+        if not parameters or (smallest and (seen == wanted or not self._seen.compiles)):
             return smallest
         owner = owner_of(parameters)
         if smallest and (owner is None or not seen < parameter_ids(owner) & wanted):
             return smallest
-        if owner is not None and id(owner) in self._roots:
-            return [self._roots[id(owner)]]
+        if owner is not None and id(owner) in self._seen.roots:
+            return [self._seen.roots[id(owner)]]
         return [self._add_root(_loose(parameters) if owner is None else owner)]
 
 
@@ -856,29 +712,6 @@ def _is_bad(step: TrainingStep) -> bool:
     if not isinstance(loss, float) or math.isfinite(loss):
         return False
     return math.isnan(loss) or step.scale is None or step.scale <= 1
-
-
-def _ranks() -> dict[str, int]:
-    """Return the rank and the number of ranks, as torchrun sets them."""
-    try:
-        return {
-            "rank": int(os.environ.get("RANK", "0")),
-            "world_size": int(os.environ.get("WORLD_SIZE", "1")),
-        }
-    except ValueError:
-        return {"rank": 0, "world_size": 1}
-
-
-def _name(records: Sequence[Record]) -> None:
-    """Give each record a name of its own: its root's, with the optimizer if that is needed."""
-    roots = Counter(record.root.name for record in records)
-    used: Counter[str] = Counter()
-    for record in records:
-        name = record.root.name
-        if roots[name] > 1 and record.optimizer_type is not None:
-            name = f"{name} ({record.optimizer_type})"
-        used[name] += 1
-        record.name = name if used[name] == 1 else f"{name} #{used[name]}"
 
 
 def start(job: RunJob) -> Watch:

@@ -1,0 +1,210 @@
+"""What the watch has seen of a script so far, and the report that it becomes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from hookcli.models import places
+from hookcli.report.report import Report
+from hookcli.report.training import (
+    TRAINING_SCHEMA,
+    FirstNonFinite,
+    OtherModule,
+    ScriptInfo,
+    Tracking,
+    TrainingReport,
+)
+from hookcli.run.assemble import environment
+from hookcli.spec.training import RunJob
+from hookcli.training.bad_step import first_in_rows
+from hookcli.training.by_hand import ByHand
+from hookcli.training.hooks_of_root import UnmatchedHooks
+from hookcli.training.norms import is_part
+from hookcli.training.ranks import OtherRanks
+from hookcli.training.records import Record
+from hookcli.training.root_watch import RootWatch
+from hookcli.training.roots import LooseParameters
+
+
+@dataclass(slots=True)
+class Observed:
+    """The roots, the optimizers and the records of a script, and notes about them.
+
+    `roots` and `by_hand` are by the id of a module and of a root, `optimizers` by their own ids.
+    `by_hand` has roots that no optimizer has trained so far. `detached` is the reason why the
+    observation ended early. `compiles` tells whether the script uses torch.compile.
+    """
+
+    job: RunJob
+    started: float = field(default_factory=time.perf_counter)
+    roots: dict[int, RootWatch] = field(default_factory=dict)
+    records: list[Record] = field(default_factory=list)
+    by_hand: dict[int, ByHand] = field(default_factory=dict)
+    optimizers: dict[int, Any] = field(default_factory=dict)
+    ranks: OtherRanks | None = field(default_factory=lambda: OtherRanks.of_environment(os.environ))
+    first_bad: FirstNonFinite | None = None
+    unmatched: UnmatchedHooks = field(default_factory=UnmatchedHooks)
+    notes: list[str] = field(default_factory=list)
+    detached: str | None = None
+    compiles: bool = False
+
+    def is_wanted(self, root: RootWatch) -> bool:
+        """Return whether --root selects a root."""
+        globs = self.job.training.roots
+        kind = type(root.root).__name__
+        return not globs or any(
+            fnmatchcase(root.name, glob) or fnmatchcase(kind, glob) for glob in globs
+        )
+
+    def report(self, records: tuple[Report, ...], script: ScriptInfo) -> TrainingReport:
+        """Return the report with these records."""
+        job = self.job
+        return TrainingReport(
+            schema=TRAINING_SCHEMA,
+            status="complete" if script.status == 0 and self.detached is None else "partial",
+            environment=environment(self.started, self._python_source()),
+            script=script,
+            tracking=Tracking(
+                preset=job.spec.command,
+                steps=job.training.steps.text,
+                max_steps=job.training.max_steps,
+                stop_on=job.training.stop_on,
+                eager=job.training.eager,
+                **rank_and_world(),
+                detached=self.detached,
+            ),
+            records=records,
+            others=tuple(self._others()),
+            first_non_finite=self.first_bad or first_in_rows(records),
+            warnings=tuple(self._warnings(records)),
+        )
+
+    def _python_source(self) -> str:
+        python = self.job.spec.run.python
+        return "own" if python is None else python.source
+
+    def of_all_ranks(
+        self, records: tuple[Report, ...], forms: list[str], *, wait: bool
+    ) -> tuple[Report, ...]:
+        """Return the records with the digests of all ranks; other ranks leave theirs for rank 0."""
+        ranks = self.ranks
+        if ranks is None:
+            return records
+        if ranks.rank:
+            ranks.leave(records, forms)
+            return records
+        records, notes = ranks.collect(records, forms, wait=wait)
+        self.notes += notes
+        return records
+
+    def record_reports(self, *, final: bool = True) -> tuple[tuple[Report, ...], list[str]]:
+        """Return the reports of all records, and the forms of their parameters."""
+        records = [*self.records, *(b.record for b in self.by_hand.values())]
+        records = [record for record in records if record.steps and self.is_wanted(record.root)]
+        for record in records:
+            record.root.name_again()
+        name_records(records)
+        held = self.held_ids()
+        reports = []
+        for record in records:
+            unheld = tuple(
+                info.name
+                for info in record.model.parameters()
+                if info.tensor.requires_grad and id(info.tensor) not in held
+            )
+            if record.optimizer_type is None:
+                unheld = ()
+            report = record.report(unheld, final=final)
+            if self.job.timed:
+                times = record.steps.times(self.started)
+                report = replace(report, timings={"unit": "us", "steps": times})
+            reports.append(report)
+        return tuple(reports), [record.form() for record in records]
+
+    def held_ids(self) -> set[int]:
+        """Return the identities of the parameters of all optimizers."""
+        return {
+            id(p)
+            for optimizer in self.optimizers.values()
+            for group in optimizer.param_groups
+            for p in group["params"]
+        }
+
+    def _warnings(self, records: Sequence[Report]) -> list[str]:
+        notes = [*self.notes, *self.unmatched.warnings()]
+        for report in records:
+            info = report.training
+            if info is None:
+                continue
+            if info.unit == "backward":
+                notes.append(
+                    f"{info.record}: no optimizer steps, so that each backward pass is a step"
+                )
+            if info.every > 1:
+                notes.append(f"{info.record}: one step in {info.every} is kept, and the last one")
+            if info.compiled:
+                notes.append(
+                    f"{info.record}: compiled region: gradients only; pass `--eager` to see layers"
+                )
+        notes += [
+            f"{record.name}: parameters are sharded: norms are those of this rank's part"
+            for record in self.records
+            if any(is_part(parameter) for parameter in record.own)
+        ]
+        if self.compiles and any(r.training and not r.training.compiled for r in records):
+            notes.append(
+                "layers are not seen from the first torch.compile on; pass `--eager` to see them"
+            )
+        if any(record.approximate for record in self.records):
+            notes.append("update norms of large parameters are estimated from a sample")
+        if not records and self.detached is None:
+            notes.append("no training step was seen: no optimizer stepped, and no backward ran")
+        return notes
+
+    def _others(self) -> list[OtherModule]:
+        trained = {id(record.root) for record in self.records}
+        trained |= {id(b.record.root) for b in self.by_hand.values()}
+        parts = {  # a part of a trained root may be called alone, such as a decoder
+            id(part)
+            for root in self.roots.values()
+            if id(root) in trained
+            for part in root.root.modules()
+        }
+        rows = []
+        for root in self.roots.values():
+            if id(root.root) not in parts and not isinstance(root.root, LooseParameters):
+                count = sum(p.tensor.numel() for p in root.model.parameters())
+                place = places.of_class(type(root.root))
+                rows.append(
+                    OtherModule(root.name, type(root.root).__name__, root.calls, count, place)
+                )
+        return rows
+
+
+def rank_and_world() -> dict[str, int]:
+    """Return the rank and the number of ranks, as torchrun sets them."""
+    try:
+        return {
+            "rank": int(os.environ.get("RANK", "0")),
+            "world_size": int(os.environ.get("WORLD_SIZE", "1")),
+        }
+    except ValueError:
+        return {"rank": 0, "world_size": 1}
+
+
+def name_records(records: Sequence[Record]) -> None:
+    """Give each record a name of its own: its root's, with the optimizer if that is needed."""
+    roots = Counter(record.root.name for record in records)
+    used: Counter[str] = Counter()
+    for record in records:
+        name = record.root.name
+        if roots[name] > 1 and record.optimizer_type is not None:
+            name = f"{name} ({record.optimizer_type})"
+        used[name] += 1
+        record.name = name if used[name] == 1 else f"{name} #{used[name]}"

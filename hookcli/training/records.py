@@ -241,6 +241,9 @@ class Record:
             if inside:
                 self.gradients.note(step.step)
             self._count(step)
+            if inside:  # the notes have the weights after the step
+                before = [copy.norm for copy in self._copies if copy.norm is not None]
+                step.weight_norm = math.hypot(*before) if before else None
             self._measure(step)
         self.steps.add(step)
         return step

@@ -164,7 +164,10 @@ class Observed:
         if any(record.approximate for record in self.records):
             notes.append("update norms of large parameters are estimated from a sample")
         if not records and self.detached is None:
-            notes.append("no training step was seen: no optimizer stepped, and no backward ran")
+            notes.append(
+                "no training step was seen: no optimizer stepped and no backward ran in this "
+                "process; those that it starts are not observed"
+            )
         return notes
 
     def _others(self) -> list[OtherModule]:

@@ -80,16 +80,16 @@ def columns(rows: Sequence[StepRow], view: View) -> dict[str, Column[StepRow]]:
     return {name: known[name] for name in shown}
 
 
-def _is_useful(name: str, rows: Sequence[StepRow]) -> bool:
+def _is_useful(column: str, rows: Sequence[StepRow]) -> bool:
     """Return whether a column of the default tells anything of these rows."""
-    if name == "step":
+    if column == "step":
         return True
-    if name.endswith("_bar"):
-        return len(rows) > 1 and _is_useful("loss" if name == "loss_bar" else "grad_norm", rows)
-    if name == "backwards":
+    if column.endswith("_bar"):
+        return len(rows) > 1 and _is_useful("loss" if column == "loss_bar" else "grad_norm", rows)
+    if column == "backwards":
         return any(row.backwards != 1 for row in rows)
-    values = [getattr(row, name) for row in rows]
-    if name in {"missing", "zero", "non_finite", "skipped"}:
+    values = [getattr(row, column) for row in rows]
+    if column in {"missing", "zero", "non_finite", "skipped"}:
         return any(values)
     return any(value is not None for value in values)
 

@@ -48,7 +48,7 @@ from hookcli.training.bad_step import first_non_finite
 from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
 from hookcli.training.non_finite.script_loss import graph_of_loss
-from hookcli.training.observed import Observed, name_records, rank_and_world
+from hookcli.training.observed_script import ObservedScript, name_records, rank_and_world
 from hookcli.training.records import Record, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, parameter_ids, unwrap
@@ -80,7 +80,7 @@ class Watch:
     """Everything that is observed of one script."""
 
     def __init__(self, job: RunJob) -> None:
-        self._seen = Observed(job)
+        self._seen = ObservedScript(job)
         self._guard = Guard(self._failed)
         self._depth = _Depth()
         self._handles: list[Any] = []

@@ -51,7 +51,7 @@ def _status(
         return "frozen"
     if gradient is None:
         # FSDP1 gives a rank without elements of a parameter no gradient either.
-        empty = parameter.numel() == 0 and hasattr(parameter, "_fsdp_flattened")
+        empty = hasattr(parameter, "_fsdp_flattened") and parameter.numel() == 0
         return None if empty else "none"
     if grad is None:
         return None  # there is a gradient, but its values cannot be read

@@ -33,7 +33,7 @@ from hookcli.training.roots import LooseParameters
 
 
 @dataclass(slots=True)
-class Observed:
+class ObservedScript:
     """The roots, the optimizers and the records of a script, and notes about them.
 
     `roots` and `by_hand` are by the id of a module and of a root, `optimizers` by their own ids.

@@ -208,7 +208,7 @@ def test_a_mistake_is_said_in_three_lines(case, cli, tmp_path):
         (["render", "no.json"], "cannot read no.json", "hookcli inspect MODEL -f json"),
         (
             ["schema", "nothing"],
-            "'document' must be one of config, report, diff, got 'nothing'",
+            "'document' must be one of config, report, diff, run, rundiff, got 'nothing'",
             "choose from config",
         ),
         (

@@ -146,7 +146,7 @@ class RootWatch:
             self.evaluations += not training
             return None
         if not self.is_bound:
-            self.names_in_call = self.names()  # torch.func.functional_call replaces parameters
+            self._note_names()
         step = self._forward_begins(self)
         self.forwards += 1
         if self._generators is None:
@@ -160,6 +160,12 @@ class RootWatch:
         if self.is_observed and step is not None:
             self._note_modes(step)
         return replaced
+
+    def _note_names(self) -> None:
+        """Note the names of the parameters, which torch.func.functional_call replaces."""
+        first = next(self.root.parameters(), None)
+        if id(first) not in self.names_in_call:  # a root without an optimizer keeps its own
+            self.names_in_call = self.names()
 
     def _note_modes(self, step: int) -> None:
         """Note the modes of dropout that drops something, and of batch normalization."""

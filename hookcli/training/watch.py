@@ -528,7 +528,7 @@ class Watch:
             raise EndOfRun("max_steps")
 
     def _has_findings(self) -> bool:
-        """Return whether a rule has a finding that --fail-on counts, or else a diagnosis."""
+        """Return whether the verdict on the training so far has a sentence."""
         from hookcli.diagnosis.training import with_training_verdict
         from hookcli.rules.catalogue import with_training_set
         from hookcli.rules.judge_training import judge_training

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,14 +55,13 @@ def observe(train, seed=0):
     gc.collect()  # a GradScaler of an earlier training must not be taken for that of this one
     torch.manual_seed(seed)
     spec = spec_of("grads", read_text("{preset: grads}", "run.yaml"), Flags(model="train.py"))
-    with tempfile.TemporaryDirectory() as place:
-        script = ScriptSpec("train.py")
-        job = RunJob(script, TrainingSpec(parse_steps(DEFAULT_STEPS, "")), spec, f"{place}/r.json")
-        watching = watch.start(job)
-        try:
-            train()
-        finally:
-            report = watching.finish(ScriptInfo("train.py", (), False, "completed", 0))
+    script = ScriptSpec("train.py")
+    job = RunJob(script, TrainingSpec(parse_steps(DEFAULT_STEPS, "")), spec)
+    watching = watch.start(job)
+    try:
+        train()
+    finally:
+        report = watching.finish(ScriptInfo("train.py", (), False, "completed", 0))
     return with_training_verdict(judge_training(report, with_training_set(())))
 
 

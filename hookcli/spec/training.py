@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from hookcli.errors import RequestError
@@ -100,13 +100,12 @@ class RunJob:
     `spec` has the hooks, the checks and the preset, as its command; its model is the script.
     `batch` is the path of the file for the batch of a step that is not finite; None if it is not
     saved. If it is `timed`, the report has the times of the steps; two runs of a script then give
-    different reports. `report` is not used: the report goes through a pipe.
+    different reports.
     """
 
     script: ScriptSpec
     training: TrainingSpec
     spec: Spec
-    report: str = ""
     batch: str | None = None
-    verbose: bool = field(default=False)
-    timed: bool = field(default=False)
+    verbose: bool = False
+    timed: bool = False

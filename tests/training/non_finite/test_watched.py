@@ -25,7 +25,7 @@ HERE = Path(__file__).name
 def watched(train, stop_on=None, file=None):
     """The report of a training; a script that is ended raises."""
     training = TrainingSpec(parse_steps("0-2", ""), stop_on=stop_on)
-    job = RunJob(ScriptSpec("train.py"), training, Spec("grads", ModelSpec("train.py")), "", file)
+    job = RunJob(ScriptSpec("train.py"), training, Spec("grads", ModelSpec("train.py")), file)
     watch = watching.start(job)
     try:
         train()

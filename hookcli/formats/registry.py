@@ -51,6 +51,18 @@ _ROWS = (
         notes=(_VIEW,),
     ),
     Format(
+        "html",
+        "a page to look at in a browser: layers, gradients, diagram, hooks, checks",
+        read_by="a person, in a browser; an artifact of CI",
+        example="hookcli grads model.py -f table -f html=report.html",
+        renderer="html.report_page:render",
+        notes=(
+            "one file that needs no network: its Content-Security-Policy forbids requests",
+            "the page contains all data of the report, regardless of --only and the like",
+            "a selection is in the address, so that a link shows it again",
+        ),
+    ),
+    Format(
         "json",
         "the whole report (hookcli.report/1, see `hookcli schema report`)",
         read_by="programs, hookcli render, hookcli check --against",

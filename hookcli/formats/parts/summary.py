@@ -179,7 +179,7 @@ def _measured(report: Report, labels: Mapping[tuple[str, str], str]) -> list[tup
     return lines
 
 
-def _failure(error: ErrorInfo) -> str:
+def failure(error: ErrorInfo) -> str:
     """Return the error that ended the run, in one line."""
     layer = "" if error.layer is None else f" in '{escape(error.layer)}'" if error.layer else ""
     where = f", at {place(error.place)}" if error.place else ""
@@ -296,5 +296,5 @@ def _facts(report: Report) -> list[str]:
     if changed:
         facts.append(f"buffers changed by the forward: {join_alike(changed)}")
     if report.error is not None:
-        facts.append(f"partial: {_failure(report.error)}")
+        facts.append(f"partial: {failure(report.error)}")
     return facts

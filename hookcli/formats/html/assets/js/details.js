@@ -1,0 +1,210 @@
+/** The details of what is selected: all figures of a layer, a parameter or an event. */
+
+import { FIGURES } from "./data.js";
+import { el, nameElement } from "./dom.js";
+import { bytes, figure, integer } from "./text.js";
+
+/** Return the aside with the details; `update` shows what is selected now. */
+export function createDetails(store) {
+  const body = el("div", { class: "details-body" });
+  const element = el(
+    "aside",
+    { class: "details", "aria-label": "Details of the selection", "aria-live": "polite" },
+    el("h2", { text: "Selection" }),
+    body,
+  );
+
+  function update({ type }) {
+    if (type === "filter" || type === "tab") return;
+    const { record, selection } = store;
+    const parts = [];
+    if (record && selection.event >= 0) parts.push(eventDetails(store, record, selection.event));
+    if (record && selection.parameter >= 0) {
+      parts.push(parameterDetails(record, selection.parameter));
+    }
+    if (record && selection.layer >= 0) parts.push(layerDetails(store, record, selection.layer));
+    if (!parts.length) {
+      parts.push(el("p", { class: "hint", text: "Select a layer, a parameter or an event." }));
+    }
+    body.replaceChildren(...parts);
+  }
+
+  update({ type: "show" });
+  return { element, update };
+}
+
+function facts(rows) {
+  const known = rows.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return el(
+    "dl",
+    { class: "detail-facts" },
+    ...known.map(([label, value]) =>
+      el("div", {}, el("dt", { text: label }),
+        el("dd", {}, value instanceof Node ? value : el("bdi", { text: value }))),
+    ),
+  );
+}
+
+function amount(value, write) {
+  return value === null || value === undefined ? null : write(value);
+}
+
+function layerDetails(store, record, row) {
+  const { layers } = record;
+  const call = layers.call[row];
+  const status = layers.status.get(row);
+  const tensors = layers.tensors[row];
+  const own = record.parametersOf(row);
+  return el(
+    "section",
+    { class: "detail" },
+    el("h3", {}, nameElement(record.layerName(row)), call > 0 ? ` call ${call}` : ""),
+    facts([
+      ["type", layers.type.get(row)],
+      ["place", code(layers.place.get(row))],
+      ["status", status],
+      ["mode", layers.training[row] === null ? null : layers.training[row] ? "train" : "eval"],
+      ["input", layers.input.get(row)],
+      ["output", layers.output.get(row)],
+      ["parameters", amount(layers.parameters[row], integer)],
+      ["own", amount(layers.own[row], integer)],
+      ["trainable", amount(layers.trainable[row], integer)],
+      ["FLOPs", amount(layers.flops[row], integer)],
+      ["activation", amount(layers.activation[row], bytes)],
+      ["saved for backward", amount(layers.saved[row], bytes)],
+      ["peak in forward", amount(layers.peak[row], bytes)],
+      ["also named", layers.aliases[row]?.join(", ")],
+      ["shared with", layers.shared_with[row]?.join(", ")],
+    ]),
+    ...(layers.notes[row] ?? []).map((note) => el("p", { class: "note" }, el("bdi", { text: note }))),
+    tensors ? tensorTable("Tensors", [...labelled("input", tensors.input), ...labelled("output", tensors.output)]) : null,
+    own.length ? parameterLinks(store, record, own) : null,
+    findingList(record.checks.filter((check) => check.layer === row && check.outcome !== "pass")),
+  );
+}
+
+function labelled(label, leaves) {
+  return leaves.map(([path, ...rest]) => [label + path, ...rest]);
+}
+
+function code(text) {
+  return text === null ? null : el("code", { class: "place" }, el("bdi", { text }));
+}
+
+function parameterLinks(store, record, rows) {
+  return el(
+    "div",
+    { class: "detail-links" },
+    el("h4", { text: "Parameters" }),
+    el(
+      "ul", {},
+      ...rows.slice(0, 20).map((row) =>
+        el("li", {},
+          el("button", { type: "button", class: "link", onclick: () => store.select({ parameter: row }) },
+            nameElement(record.parameters.name.get(row))),
+          " ", el("span", { class: "shape", text: record.parameters.shape.get(row) }),
+          " ", statusMark(record.parameters.status.get(row)))),
+    ),
+  );
+}
+
+/** Return the status of a gradient in words; nothing if it is as usual. */
+export function statusMark(status) {
+  const words = { none: "no gradient", zero: "zero gradient", non_finite: "NaN or Inf", frozen: "frozen" };
+  return words[status] ? el("span", { class: `status status-${status}`, text: words[status] }) : null;
+}
+
+function parameterDetails(record, row) {
+  const { parameters } = record;
+  return el(
+    "section",
+    { class: "detail" },
+    el("h3", {}, nameElement(parameters.name.get(row))),
+    facts([
+      ["of", parameters.module_type.get(row)],
+      ["shape", parameters.shape.get(row)],
+      ["dtype", parameters.dtype.get(row)],
+      ["elements", amount(parameters.numel[row], integer)],
+      ["trainable", parameters.requires_grad[row] ? "yes" : "no"],
+      ["gradient", statusMark(parameters.status.get(row))],
+      ["gradient norm", amount(parameters.grad_norm[row], figure)],
+      ["weight norm", amount(parameters.weight_norm[row], figure)],
+      ["gradient / weight", amount(parameters.ratio[row], figure)],
+      ["shared with", parameters.shared_with[row]?.join(", ")],
+    ]),
+    figureTable([
+      ["weight", parameters.weight[row]],
+      ["gradient", parameters.grad[row]],
+    ]),
+    findingList(record.checks.filter((check) => check.parameter === row && check.outcome !== "pass")),
+  );
+}
+
+function eventDetails(store, record, row) {
+  const { events } = record;
+  const changes = events.changes[row];
+  const tensors = events.tensors[row];
+  return el(
+    "section",
+    { class: "detail" },
+    el("h3", { text: `Event ${events.seq[row]}` }),
+    facts([
+      ["kind", events.kind.get(row)],
+      ["target", nameElement(events.target.get(row))],
+      ["phase", events.phase.get(row)],
+      ["step", events.step[row]],
+      ["call", events.call[row]],
+      ["node", events.node.get(row)],
+      ["hook", events.hook[row]],
+      ["values", events.values.get(row)],
+      ["changed by", amount(events.changed[row], figure)],
+      ["recomputed", events.recomputed[row] ? "yes" : null],
+    ]),
+    changes
+      ? el("div", {}, ...changes.map(([path, before, after]) =>
+        figureTable([["before", before], ["after", after]], path || "value")))
+      : null,
+    !changes && tensors ? tensorTable("Values", tensors.map(([path, ...rest]) => [path || "value", ...rest])) : null,
+  );
+}
+
+/** Return a table with a row for each figure and a column for each set of them, or null. */
+export function figureTable(sets, caption = "") {
+  const known = sets.filter(([, figures]) => figures);
+  if (!known.length) return null;
+  const rows = FIGURES.map((name, index) => [name, known.map(([, figures]) => figures[index])])
+    .filter(([, values]) => values.some((value) => value !== null));
+  return el(
+    "table",
+    { class: "figures" },
+    caption ? el("caption", {}, el("bdi", { text: caption })) : null,
+    el("thead", {}, el("tr", {}, el("td"), ...known.map(([label]) => el("th", { scope: "col", text: label })))),
+    el("tbody", {}, ...rows.map(([name, values]) =>
+      el("tr", {}, el("th", { scope: "row", text: name.replace("_", " ") }),
+        ...values.map((value) => el("td", { text: figure(value) }))))),
+  );
+}
+
+function tensorTable(title, tensors) {
+  return el(
+    "div",
+    { class: "tensors" },
+    el("h4", { text: title }),
+    ...tensors.map(([path, shape, dtype, values, gradient]) =>
+      el("div", {},
+        el("p", {}, el("bdi", { text: path }), " ", el("span", { class: "shape", text: shape }), ` ${dtype}`),
+        figureTable([["values", values], ["gradient", gradient]]))),
+  );
+}
+
+function findingList(checks) {
+  if (!checks.length) return null;
+  return el(
+    "div",
+    { class: "detail-findings" },
+    el("h4", { text: "Findings" }),
+    ...checks.map((check) =>
+      el("p", { class: `finding-${check.severity}` },
+        el("strong", { text: `${check.outcome}: ${check.rule}` }), " ", el("bdi", { text: check.message }))),
+  );
+}

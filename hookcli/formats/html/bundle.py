@@ -1,0 +1,95 @@
+"""Scripts and styles of a page, put together from the files in `assets`.
+
+A script is an ES module. The modules that an entry imports are joined into one script, each before
+those that import it: their top-level names share one scope, so each name occurs once in all files
+(tests/formats/html checks it).
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import re
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import NamedTuple
+
+_ASSETS = files("hookcli.formats.html") / "assets"
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w./-]+)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=const |let |function |async |class )", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*?(?:[^*]|\*(?!/))*\*/[ \t]*)\n", re.MULTILINE)
+_INDENT = re.compile(r"^[ \t]+|[ \t]+$|\n(?=\n)", re.MULTILINE)
+_STYLES = (
+    "base.css", "header.css", "grid.css", "heatmap.css", "diagram.css", "timeline.css",
+    "findings.css", "print.css",
+)  # fmt: skip
+
+# Libraries by the name of the data in the page, compressed: the scripts unpack one when needed.
+_PACKED = {"dagre": "dagre-3.1.3.min.js"}
+_DAGRE, _LINES, _LINES_STYLE = "dagre", "uPlot-1.6.32.iife.min.js", "uPlot-1.6.32.min.css"
+
+
+class Assets(NamedTuple):
+    """The script and the style of a page, and its compressed libraries by name (base64)."""
+
+    script: str
+    style: str
+    packed: dict[str, str]
+
+
+def _read(name: str) -> str:
+    return _ASSETS.joinpath(name).read_text("utf-8")
+
+
+def modules(entry: str) -> list[str]:
+    """Return the file names of a script and of all that it imports, in the order of execution.
+
+    Raises
+    ------
+    ValueError : two files import each other.
+    """
+    order: list[str] = []
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            raise ValueError(f"scripts import each other: {' -> '.join((*path, name))}")
+        if name not in order:
+            for other in _IMPORT.findall(_read(f"js/{name}")):
+                visit(other, (*path, name))
+            order.append(name)
+
+    visit(entry, ())
+    return order
+
+
+def compact(source: str) -> str:
+    """Return a script or style without comment lines, indentation and empty lines.
+
+    No file has a template literal or string of several lines, which this would change.
+    """
+    return _INDENT.sub("", _COMMENT.sub("", source)).strip() + "\n"
+
+
+@cache
+def assets(entry: str, *, diagram: bool, lines: bool) -> Assets:
+    """Return what a page needs: its `entry` script, and the libraries for a diagram and lines."""
+    parts = [_EXPORT.sub("", _IMPORT.sub("", _read(f"js/{name}"))) for name in modules(entry)]
+    script = compact("\n".join(parts))
+    style = compact("\n".join(_read(f"css/{name}") for name in _STYLES))
+    if lines:
+        script = f"{_read(f'vendor/{_LINES}').strip()}\n{script}"
+        style = f"{_read(f'vendor/{_LINES_STYLE}').strip()}\n{style}"
+    packed = {_DAGRE: _pack(_PACKED[_DAGRE])} if diagram else {}
+    return Assets(script, style, packed)
+
+
+@cache
+def _pack(name: str) -> str:
+    content = _ASSETS.joinpath(f"vendor/{name}").read_bytes()
+    return base64.b64encode(gzip.compress(content, mtime=0)).decode("ascii")
+
+
+def source_hash(text: str) -> str:
+    """Return the source expression of a Content-Security-Policy that allows this inline text."""
+    return f"'sha256-{base64.b64encode(sha256(text.encode('utf-8')).digest()).decode('ascii')}'"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.console import escape
 from hookcli.formats.html.data.columns import figures, rounded, sparse, text_column
 from hookcli.formats.html.data.layers import tensor
 from hookcli.formats.html.data.references import References
@@ -18,7 +20,8 @@ def events(report: Report, references: References) -> dict[str, Any]:
 
     `changed` is the 2-norm of what the hook changed. `changes` has [path, figures before, figures
     after] for each tensor that a hook changed, and `tensors` those with statistics. `streamed`
-    names the file that has the events, if they are not in the report.
+    names the file that has the events, if they are not in the report. `kinds` tells when each kind
+    fires, in a sentence, and whether that is before or after the forward of its module.
     """
     rows = recorded(report)
     at = [references.of(row.target, row.call) for row in rows]
@@ -40,8 +43,16 @@ def events(report: Report, references: References) -> dict[str, Any]:
         "parameter": [reference.parameter for reference in at],
         "tensors": sparse(_tensors(r) for r in rows),
         "changes": sparse(_changes(r) for r in rows),
+        "kinds": {escape(name): _kind(name) for name in dict.fromkeys(r.kind for r in rows)},
         "streamed": report.events.file if isinstance(report.events, Streamed) else None,
     }
+
+
+def _kind(name: str) -> dict[str, str | None]:
+    kind = CATALOGUE.get(name)
+    if kind is None:
+        return {"fires": None, "moment": None}
+    return {"fires": kind.fires, "moment": None if kind.moment is None else kind.moment.value}
 
 
 def _tensors(row: EventRow) -> list[Any]:

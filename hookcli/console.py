@@ -200,6 +200,11 @@ class Console:
             self.err(f"\n::{token}::")  # on a new line, however the model's output ended
 
 
+def stdout_is_terminal() -> bool:
+    """Return whether a person sees stdout as it is written."""
+    return Console._is_terminal(sys.stdout)
+
+
 def stdout_is_closed() -> bool:
     """Return whether stdout is a pipe whose reader has gone."""
     try:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from hookcli.cli.ci import write_summary
 from hookcli.cli.errors import exit_status
 from hookcli.cli.targets.folders import add_files, check_folder_format
-from hookcli.console import Console
+from hookcli.console import Console, stdout_is_terminal
 from hookcli.errors import RequestError
 from hookcli.formats.check.merged import merged
 from hookcli.formats.registry import FORMATS, TRAINING_FORMATS
@@ -84,6 +84,12 @@ def parse_targets(flags: OutputFlags, *, read: Sequence[str]) -> tuple[Target, .
         elif target.file is not None:
             check_writable(target.file)
             _check_not_read(target.file, read)
+        elif row.opened_by and stdout_is_terminal():
+            raise RequestError(
+                f"the format {row.name} is for {row.opened_by}, and stdout is a terminal",
+                place=f"-f {row.name}",
+                hint=f"write it to a file: `-f {row.name}=report.{row.name}`",
+            )
     return tuple(targets)
 
 

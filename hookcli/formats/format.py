@@ -39,6 +39,7 @@ class Format:
     has_step_summary: bool = False  # a check is also appended to the summary of the CI step
     has_rank_files: bool = False  # each rank writes its own file
     writes_folder: bool = False  # the target is a folder, to which files are added: see `files`
+    opened_by: str = ""  # the program that shows the text, which a terminal cannot
     package: str = ""  # the package that the format needs, from the extra of its name
 
     def __call__(self, report: Report, view: View) -> str:

@@ -60,7 +60,9 @@ _ROWS = (
             "one file that needs no network: its Content-Security-Policy forbids requests",
             "the page contains all data of the report, regardless of --only and the like",
             "a selection is in the address, so that a link shows it again",
+            "requires a file or a pipe: a terminal cannot show the page",
         ),
+        opened_by="a browser",
     ),
     Format(
         "json",

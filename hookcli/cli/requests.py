@@ -68,6 +68,8 @@ def request_of(
     if timed:
         explicit = flags.run.tensors is not None or "tensors" in config.run
         spec = _timed(spec, timed[0], keep_tensors=explicit)
+    if any(FORMATS[target.format].shows_flops for target in targets):
+        spec = dataclasses.replace(spec, run=dataclasses.replace(spec.run, flops=True))
     python = choose(spec.run.python)
     spec = dataclasses.replace(spec, run=dataclasses.replace(spec.run, python=python))
     level = flags.gate.fail_on or config.fail_on or ("error" if command == "check" else "never")

@@ -36,6 +36,7 @@ class Format:
     run_diff_renderer: str | None = None  # of a diff of two trainings
     notes: tuple[str, ...] = ()
     needs_timings: bool = False  # which require a run with real tensors
+    shows_flops: bool = False  # which the run then counts, whatever its command
     has_step_summary: bool = False  # a check is also appended to the summary of the CI step
     has_rank_files: bool = False  # each rank writes its own file
     writes_folder: bool = False  # the target is a folder, to which files are added: see `files`

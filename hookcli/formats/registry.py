@@ -61,7 +61,9 @@ _ROWS = (
             "the page contains all data of the report, regardless of --only and the like",
             "a selection is in the address, so that a link shows it again",
             "requires a file or a pipe: a terminal cannot show the page",
+            "the run counts FLOPs for it, also those of grads, trace and check",
         ),
+        shows_flops=True,
         opened_by="a browser",
     ),
     Format(

@@ -91,6 +91,14 @@ def written(func: Any, call: Call | None = None) -> str:
     return f"aten.{name}"
 
 
+def short_name(func: Any) -> str:
+    """Return the name as `written` does, without its module: softmax, add for Tensor.add_.
+
+    `func` is an operator, or the name of one without namespace and overload.
+    """
+    return written(func).rpartition(".")[2].rstrip("_")
+
+
 def _of_family(name: str) -> str:
     for family, owner in (("linalg_", "torch.linalg."), ("special_", "torch.special.")):
         if name.startswith(family):

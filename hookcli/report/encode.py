@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 _TOP = (
     "schema", "command", "status", "environment", "timings", "model", "run", "inputs", "layers",
-    "uncalled", "parameters", "buffers", "existing_hooks", "events", "measurements", "checks",
-    "distributed", "memory", "training", "totals", "diagnoses", "examined", "warnings", "error",
+    "edges", "uncalled", "parameters", "buffers", "existing_hooks", "events", "measurements",
+    "checks", "distributed", "memory", "training", "totals", "diagnoses", "examined",
+    "warnings", "error",
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from hookcli.report.distributed import Distributed
+from hookcli.report.edges import EdgeRow
 from hookcli.report.findings import HookFault, Measurement
 from hookcli.report.memory import CallMemory, TrainingMemory
 from hookcli.report.values import Shape, Tree
@@ -196,6 +197,7 @@ class Recording:
     """Everything that a run records."""
 
     calls: list[CallNote] = field(default_factory=list)
+    edges: list[EdgeRow] = field(default_factory=list)  # between the calls
     modules: tuple[ModuleInfo, ...] = ()
     parameters: tuple[ParameterInfo, ...] = ()
     buffers: tuple[BufferInfo, ...] = ()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from hookcli.report.distributed import Distributed
+from hookcli.report.edges import EdgeRow
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.existing_hook import ExistingHook
 from hookcli.report.findings import CheckRow, Diagnosis, HookFault, Measurement
@@ -208,9 +209,9 @@ class Report:
     """One run of one model, complete or up to an error.
 
     `existing_hooks` are those that the model had when it was loaded; they are None in the reports
-    of versions that did not list them. `diagnoses` tell what is wrong with the model, the worst
-    first; `examined` are the rules that looked for it. Both are None if nothing was judged.
-    `training` is present in a record of `hookcli run`.
+    of versions that did not list them, as `edges` are. `diagnoses` tell what is wrong with the
+    model, the worst first; `examined` are the rules that looked for it. Both are None if nothing
+    was judged. `training` is present in a record of `hookcli run`.
     """
 
     schema: Literal["hookcli.report/1"]
@@ -223,6 +224,7 @@ class Report:
     totals: Totals
     timings: dict[str, Any] | None = absent()  # noqa: RUF009  # it is a field()
     layers: tuple[LayerRow, ...] = ()
+    edges: tuple[EdgeRow, ...] | None = absent()  # it is a field()
     uncalled: tuple[UncalledRow, ...] = ()
     parameters: tuple[ParameterRow, ...] = ()
     buffers: tuple[BufferRow, ...] = ()

@@ -106,6 +106,7 @@ def assemble(
         run=run,
         inputs=_with_made_target(inputs, recording),
         layers=layers.layer_rows(recording),
+        edges=layers.edge_rows(recording),
         uncalled=() if failure else layers.uncalled_rows(recording),
         parameters=parameter_rows(recording),
         buffers=layers.buffer_rows(recording),

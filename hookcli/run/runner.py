@@ -72,6 +72,7 @@ def run(model: Model, batch: Batch, plan: Plan, engine: HookEngine, around: RunO
             stack.enter_context(torch.set_grad_enabled(plan.grad))
             _attach(model, engine, watch, together, stack)
             watch.recorder.activations = Activations(model.root, (batch.args, batch.kwargs))
+            watch.edges.batch(batch.args, batch.kwargs)
             phases.run(batch, stack)
         phases.after()
     except KeyboardInterrupt:

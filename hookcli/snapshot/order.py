@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from hookcli.report.repetitions import repetitions
+from hookcli.repetitions import repetitions
 from hookcli.report.report import Report
 from hookcli.rules.firing_order import callees
 from hookcli.snapshot.globs import exactly, folded

@@ -42,8 +42,8 @@ def test_the_report_holds_to_its_schema(saved):
     assert report["schema"] == "hookcli.report/1"
     assert list(report) == [
         "schema", "command", "status", "environment", "model", "run", "inputs", "layers",
-        "uncalled", "parameters", "buffers", "existing_hooks", "events", "measurements", "checks",
-        "distributed", "totals", "warnings", "error",
+        "edges", "uncalled", "parameters", "buffers", "existing_hooks", "events", "measurements",
+        "checks", "distributed", "totals", "warnings", "error",
     ]  # fmt: skip
 
 

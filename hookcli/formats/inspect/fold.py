@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 
+from hookcli.repetitions import repetitions
 from hookcli.report.memory import CallMemory
-from hookcli.report.repetitions import repetitions
 from hookcli.report.report import LayerRow
 from hookcli.report.values import Leaf
 

@@ -7,14 +7,14 @@ of any type, and references between rows. Formats and rules rely on it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import from_json
 
 from hookcli.report.reading.open_values import check_measured, check_statistics, check_step
-from hookcli.report.report import Report
+from hookcli.report.report import LayerRow, Report
 from hookcli.report.steps import TrainingInfo
 from hookcli.report.training import TrainingReport
 
@@ -66,8 +66,48 @@ def _check_report(report: Report) -> None:
             where = ".".join([path, *map(str, first["loc"])])
             raise ValueError(f"{where}: {first['msg']}") from None
     check_order(report)
+    _check_edges(report)
     if report.training is not None:
         _check_steps(report.training)
+
+
+def _check_edges(report: Report) -> None:
+    """Check that each edge leads from a call to a later one, or to one that contains it."""
+    if not report.edges:
+        return
+    ends = _ends(report.layers)
+    for i, edge in enumerate(report.edges):
+        source, target = edge.source, edge.target
+        for name, order in (("source", source), ("target", target)):
+            if order is not None and order not in ends:
+                raise ValueError(f"edges.{i}.{name}: there is no call {order}")
+        if edge.end == "input" and source is not None and source >= target:
+            raise ValueError(f"edges.{i}.source: {source} must be less than {target}")
+        if edge.end == "output" and (
+            source is None or not ends[target][0] < ends[source][0] < ends[target][1]
+        ):
+            raise ValueError(f"edges.{i}.source: {source} must be a call inside {target}")
+
+
+def _ends(rows: Sequence[LayerRow]) -> dict[int, tuple[int, int]]:
+    """Return numbers by call, such that a call is inside another one if the first is between."""
+    inside: dict[int, list[int]] = {row.order: [] for row in rows}
+    for row in rows:
+        if row.parent is not None:
+            inside[row.parent].append(row.order)
+    starts: dict[int, int] = {}
+    ends: dict[int, tuple[int, int]] = {}
+    clock = 0
+    todo = [row.order for row in reversed(rows) if row.parent is None]
+    while todo:  # without recursion: calls may be nested deeply
+        order = todo[-1]
+        clock += 1
+        if order in starts:
+            ends[todo.pop()] = (starts[order], clock)
+        else:
+            starts[order] = clock
+            todo += inside[order]
+    return ends
 
 
 def _check_steps(training: TrainingInfo) -> None:

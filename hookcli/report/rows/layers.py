@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from hookcli.report.edges import EdgeRow
 from hookcli.report.memory import CallMemory
 from hookcli.report.recording import (
     CallNote,
@@ -148,6 +149,11 @@ def _partial(unknown: dict[str, int]) -> tuple[str, ...]:
         return ()
     names = ", ".join(f"{name} ×{n}" if n > 1 else name for name, n in sorted(unknown.items()))
     return (f"FLOPs are incomplete: no formula for {names}",)
+
+
+def edge_rows(recording: Recording) -> tuple[EdgeRow, ...]:
+    """Return the edges in the order of the calls that they lead to, their inputs first."""
+    return tuple(sorted(recording.edges, key=lambda edge: (edge.target, edge.end)))
 
 
 def uncalled_rows(recording: Recording) -> tuple[UncalledRow, ...]:

@@ -6,7 +6,7 @@ hookcli has its own dispatch mode because torch's FlopCounterMode installs globa
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -22,20 +22,35 @@ from hookcli.run.cost.formulas import flops_of
 _DEVICE: Any = torch.ops.prim.device.default
 
 
+class OperatorFollower(Protocol):
+    """Something that follows operators while `follows` is true."""
+
+    follows: bool
+
+    def operator(self, func: Any, args: tuple[Any, ...], out: Any) -> None:
+        """Handle an operator that ran."""
+        ...
+
+
 class OperatorCounter(UncompiledMode):  # type: ignore[no-untyped-call]
     """Adds each operator's FLOPs to the running call, which `running()` returns, or None.
 
-    `parameters` are the ids of tensors whose use is noted in `used`.
+    `parameters` are the ids of tensors whose use is noted in `used`. `follower` gets the operators
+    of forward as long as it follows them.
     """
 
     supports_higher_order_operators = True
 
     def __init__(
-        self, running: Callable[[], Ledger | None], parameters: Set[int] = frozenset()
+        self,
+        running: Callable[[], Ledger | None],
+        parameters: Set[int] = frozenset(),
+        follower: OperatorFollower | None = None,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._running = running
         self._parameters = parameters
+        self._follower = follower
         self.used: set[int] = set()  # the ids of `parameters` that were arguments of operators
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -51,6 +66,8 @@ class OperatorCounter(UncompiledMode):  # type: ignore[no-untyped-call]
             for argument in args:
                 if id(argument) in self._parameters:
                     self.used.add(id(argument))
+            if self._follower is not None and self._follower.follows:
+                self._follower.operator(func, args, out)
         if note is not None:
             count = flops_of(func, args, kwargs or {}, out)
             if count is None:

@@ -29,10 +29,13 @@ from hookcli.run.cost.flops import Activations
 from hookcli.run.hook_engine.build import build_context, build_engine
 from hookcli.run.loop.clock import LoopClock
 from hookcli.run.neutrality.model_state import room_for_hooks
+from hookcli.run.observe.edges import EdgeObserver
 from hookcli.run.observe.inventory import note_buffers
+from hookcli.run.observe.node_owners import NodeOwners
 from hookcli.run.observe.recorder import Recorder
 from hookcli.spec.plan import plan
 from hookcli.spec.request import Spec
+from hookcli.torch_private import next_sequence_nr
 
 # Forwards of the root in one step. After these, the rows and the hooks that wait for backward are
 # dropped.
@@ -74,6 +77,9 @@ class LoopHooks:
         self.recording = Recording()
         self._recorder = Recorder(self.recording, lambda *_: None, self.clock, first=first)
         self._recorder.counted = False
+        self._first = first
+        self._owners = NodeOwners()
+        self._edges = EdgeObserver(self.recording.edges, self._owners)
         self.inputs: Inputs | None = None
         self._on_forward = on_forward
         self._inside_only = inside_only
@@ -171,6 +177,7 @@ class LoopHooks:
     def _note_no_more(self) -> None:
         """Stop adding rows: the report has those of the first forwards of one step."""
         self._noting = self.clock.calls.placed = False
+        self._edges.clear()
 
     def _is_outside(self, call: Call) -> bool:
         """Whether a call that starts is neither one of the root nor below one."""
@@ -188,6 +195,9 @@ class LoopHooks:
             self._enter_root(call, batch)
         if self._noting:
             self._recorder.enter(call, batch)
+            if self.clock.step == self._first:
+                self._owners.enter(call)
+                self._edges.enter(call, batch)
         self.engine.enter(call, batch)
 
     def _enter_root(self, call: Call, batch: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
@@ -207,6 +217,8 @@ class LoopHooks:
             return
         if self._recorder.knows(call):
             self._recorder.leave(call, output, error)
+            self._owners.leave(call, next_sequence_nr())
+            self._edges.leave(call, output, error)
         raised = error is not None
         self.engine.leave(call, None if raised else output, raised=raised)
         if call.parent is None:

@@ -16,6 +16,7 @@ from hookcli.run.batch.fake_checks import FakeTensorChecks
 from hookcli.run.cost.flops import OperatorCounter
 from hookcli.run.hook_engine.engine import HookEngine
 from hookcli.run.observe.call_notes import CallNotes, note_bypassed, note_compiled, with_gradients
+from hookcli.run.observe.edges import EdgeObserver
 from hookcli.run.observe.node_owners import NodeOwners
 from hookcli.run.observe.observer import Observer
 from hookcli.run.observe.recorder import Progress, Recorder
@@ -64,6 +65,7 @@ class Observers:
         self.recorder = Recorder(recording, progress, engine.context, doubts)
         self.recorder.counted = plan.flops
         self._owners = NodeOwners()
+        self.edges = EdgeObserver(recording.edges, self._owners)
         self._call_notes = CallNotes(model, backward=plan.goes_backward)
         self.timeline = Timeline() if plan.timings else None
         self.wanted = _wanted(model, plan.backward.inputs)
@@ -77,7 +79,9 @@ class Observers:
         self.counter: OperatorCounter | None = None
         if plan.flops:
             parameters = {id(info.tensor) for info in model.parameters()}
-            self.counter = OperatorCounter(self.recorder.cost_of(self._owners), parameters)
+            self.counter = OperatorCounter(
+                self.recorder.cost_of(self._owners), parameters, self.edges
+            )
         if plan.goes_backward:
             engine.watched_by(self.recorder.fired)
         if self.timeline is not None:
@@ -90,6 +94,8 @@ class Observers:
         if self.memory is not None:
             self.memory.enter(call)
         self.recorder.enter(call, batch)
+        if self._engine.context.step == 0:  # only its calls become rows
+            self.edges.enter(call, batch)
         if self._engine.hooks:
             self._engine.enter(call, batch)
         if self.wanted is not None:
@@ -107,6 +113,8 @@ class Observers:
         if self.memory is not None:
             self.memory.leave(call)
         self.recorder.leave(call, output, error)
+        if self._engine.context.step == 0:
+            self.edges.leave(call, output, error)
         if self._engine.hooks:
             raised = error is not None
             self._engine.leave(call, None if raised else output, raised=raised)
@@ -150,6 +158,7 @@ class Observers:
             inputs = [t for _, t, _ in argument_leaves(batch.args, batch.kwargs)]
             return [*held_tensors(self._model), *inputs]
 
+        self.edges.clear()
         self._engine.judge(self._recording, alive)
         if self.memory is not None:
             self.memory.end(batch)

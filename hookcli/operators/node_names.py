@@ -1,0 +1,46 @@
+"""The names of autograd's nodes as those of the operators that made them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from hookcli.operators.names import short_name
+
+# Nodes of views, which share the memory of their input, and of torch's own backward hooks.
+_NOT_OPERATORS = re.compile(
+    r"alias|as_strided|chunk|detach|diagonal|expand|identity|movedim|narrow|permute|real|imag|"
+    r"reshape_alias|select|slice|split(_with_sizes)?|squeeze|swap\w+|t|transpose|unbind|unfold|"
+    r"unsafe_split(_with_sizes)?|unsafe_view|unsqueeze|view(_as\w*)?|backward_hook_function"
+)
+_BACKWARD = re.compile(r"Backwards?\d*$")
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def operator_of(node: Any) -> str:
+    """Return the name of the operator that made a node: "add" for AddBackward0, "" for a view.
+
+    The node of a user's autograd function has the name of its class.
+    """
+    function = getattr(type(node), "_forward_cls", None)
+    if function is not None and function.__name__ != "BackwardHookFunction":
+        return str(function.__name__)
+    return _operator(str(node.name()))
+
+
+@lru_cache(maxsize=1024)
+def _operator(name: str) -> str:
+    plain = re.sub(r"(?<=\d)D", "d", _BACKWARD.sub("", name))
+    words = _WORDS.sub("_", plain).lower()
+    return "" if _NOT_OPERATORS.fullmatch(words) else short_name(words)
+
+
+def is_opaque(node: Any, *, ran_calls: bool) -> bool:
+    """Whether a node stands for more than one operator, in which calls may have run.
+
+    `ran_calls` tells whether a call without grad began just after the node was made.
+    """
+    if getattr(type(node), "_forward_cls", None) is not None:
+        return ran_calls
+    return "::" in node.name()

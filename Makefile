@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
+BROWSER := $(VENV)/.browser
 BENCH := $(VENV)/.bench
 
 # constraints.txt pins all versions: without it, pip would download torch with gigabytes of CUDA.
@@ -41,11 +42,11 @@ types: $(READY)
 	$(BIN)/mypy
 
 # Compile once, even if PYTHONDONTWRITEBYTECODE is set: tests start hundreds of processes.
-unit: $(READY)
+unit: $(BROWSER)
 	$(BIN)/python -m compileall -q hookcli
 	$(BIN)/pytest -n 2
 
-fast: $(READY)
+fast: $(BROWSER)
 	$(BIN)/pytest -n 2 -m "not slow"
 
 bench: $(BENCH)
@@ -89,6 +90,15 @@ $(INSTALLED): pyproject.toml constraints.txt
 $(READY): $(INSTALLED)
 	@echo 'Installing the tools for tests, types and documentation'
 	@$(PIP) $(QUIET) -e '.[dev]'
+	@touch $@
+
+# A Chromium for tests/browser: the system's, else playwright's, else the package of Debian.
+$(BROWSER): $(READY)
+	@$(BIN)/python -m tests.browser.chromium > /dev/null || { \
+		echo 'Installing a Chromium for the tests of pages'; \
+		$(BIN)/python -m playwright install chromium || \
+		{ test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq chromium; } || \
+		echo 'No Chromium could be installed: install one, or set HOOKCLI_CHROMIUM to its path'; }
 	@touch $@
 
 # The tools that `make bench` compares hookcli with.

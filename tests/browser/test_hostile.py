@@ -1,0 +1,57 @@
+"""Names from the user's code stay text in a page, whatever characters they have."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+
+from tests.browser.reports import HOSTILE, LONG, MARKUP, hostile
+from tests.browser.samples import has_page, html
+from tests.browser.test_pages import overflow, tabs
+from tests.formats.training_reports import hostile as hostile_training
+
+ELEMENTS = "() => [...document.querySelectorAll('*')].map((e) => e.localName)"
+
+
+@pytest.fixture(scope="module")
+def page_of_hostile_names():
+    return html(hostile())
+
+
+def test_hostile_names_stay_text_in_each_tab(open_page, page_of_hostile_names):
+    page = open_page(page_of_hostile_names)
+    for tab in tabs(page):
+        page.click(f"#{tab}")
+        elements = page.evaluate(ELEMENTS)
+        assert not {"img", "iframe", "object", "b"} & set(elements)
+        assert page.locator("script").count() == page_of_hostile_names.count("</script>")
+        assert page.locator("[onclick], [onload], [onerror], a[href^='javascript:']").count() == 0
+        assert overflow(page) <= 0
+
+
+def test_a_hostile_name_is_selected_by_the_address_and_shown_as_text(
+    open_page, page_of_hostile_names
+):
+    page = open_page(page_of_hostile_names)
+    details = page.locator(".details")
+    for shown in HOSTILE.values():
+        page.evaluate("(address) => { location.hash = address; }", f"layer={quote(shown, safe='')}")
+        details.get_by_role("heading", name=shown, exact=True).wait_for()
+        written = page.evaluate("new URLSearchParams(location.hash.slice(1)).get('layer')")
+        assert written == shown
+        assert details.inner_text().count(shown) >= 3  # name, type, place, …
+
+
+def test_a_name_of_10_000_characters_neither_widens_the_page_nor_is_lost(
+    open_page, page_of_hostile_names
+):
+    page = open_page(page_of_hostile_names, f"#layer={LONG}", size=(400, 800))
+    assert overflow(page) <= 0
+
+
+@pytest.mark.skipif(not has_page("run"), reason="trainings have no page")
+def test_hostile_names_of_a_training_stay_text(open_page):
+    page = open_page(html(hostile_training(MARKUP)))
+    assert page.locator("img").count() == 0
+    assert overflow(page) <= 0

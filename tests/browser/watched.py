@@ -1,0 +1,130 @@
+"""Opens html in pages that are watched: what a self-contained page must not do is recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request
+
+LOCAL = ("blob:", "data:", "about:")  # addresses that reach no other file and no network
+SIZE = (1400, 900)
+Theme: TypeAlias = Literal["light", "dark"]
+# Chromium does not write each violation to the console: not that of an eval whose error is caught.
+_TELL_VIOLATIONS = """
+addEventListener("securitypolicyviolation", (event) => {
+  console.error(`policy: ${event.effectiveDirective} blocked ${event.blockedURI}`);
+});
+"""
+
+
+@dataclass
+class Watched:
+    """A page and what it did wrong: requests, errors, dialogs, other windows.
+
+    `problems` are sentences. Violations of the page's Content-Security-Policy are among them.
+    """
+
+    page: Page
+    file: str = ""  # its address, file:///…/page.html
+    problems: list[str] = field(default_factory=list)
+
+    def watch(self) -> None:
+        """Record what happens from now on. Call this before the page is loaded."""
+        page = self.page
+        page.add_init_script(_TELL_VIOLATIONS)
+        page.on("request", self._on_request)
+        page.on("console", self._on_console)
+        page.on("pageerror", lambda error: self.problems.append(f"uncaught: {error}"))
+        page.on("dialog", self._on_dialog)
+        page.on("popup", self._on_popup)
+        page.on("websocket", lambda socket: self.problems.append(f"opened a socket: {socket.url}"))
+        page.on("crash", lambda _: self.problems.append("the page crashed"))
+
+    def check(self) -> None:
+        """Raise an AssertionError if there is a problem."""
+        assert not self.problems, "\n".join(self.problems)
+
+    def _on_request(self, request: Request) -> None:
+        address = request.url.partition("#")[0]
+        if address != self.file and not address.startswith(LOCAL):
+            self.problems.append(f"requested {request.url[:200]}")
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning", "assert"}:
+            self.problems.append(f"console: {message.text}")
+
+    def _on_popup(self, other: Page) -> None:
+        self.problems.append(f"opened a window: {other.url}")
+        other.close()
+
+    def _on_dialog(self, dialog: Dialog) -> None:
+        self.problems.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+
+class Pages:
+    """Opens pages of one browser.
+
+    A page that a test has closed is used again, because a new one takes 0.2 s.
+    """
+
+    def __init__(self, browser: Browser, folder: Path) -> None:
+        self.folder = folder
+        self._context = browser.new_context()
+        self._free: list[Watched] = []
+        self._opened: dict[Page, Watched] = {}
+        self._files = 0
+
+    def open(
+        self,
+        source: str | Path,
+        fragment: str = "",
+        *,
+        size: tuple[int, int] = SIZE,
+        theme: Theme = "light",
+    ) -> Page:
+        """Load html, or a file that contains it, by its file:// address.
+
+        `size` is that of the window in pixels, `theme` the color scheme that the reader prefers.
+        """
+        path = source if isinstance(source, Path) else self._write(source)
+        watched = self._free.pop() if self._free else self._new()
+        page = watched.page
+        self._opened[page] = watched
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.emulate_media(color_scheme=theme, media="screen", reduced_motion="reduce")
+        watched.file = path.resolve().as_uri()
+        page.goto(watched.file + fragment)
+        return page
+
+    def check(self, page: Page) -> None:
+        """Raise an AssertionError if the page did something wrong; then forget it."""
+        # What happened before is told before the answer to this.
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        watched = self._opened[page]
+        problems, watched.problems = watched.problems, []
+        assert not problems, "\n".join(problems)
+
+    def close(self, page: Page) -> None:
+        """Empty the page and its storage, for the next test."""
+        watched = self._opened.pop(page)
+        page.evaluate("() => localStorage.clear()")
+        page.goto("about:blank")
+        watched.problems = []
+        self._free.append(watched)
+
+    def _new(self) -> Watched:
+        page = self._context.new_page()
+        page.set_default_timeout(10_000)
+        watched = Watched(page)
+        watched.watch()
+        return watched
+
+    def _write(self, html: str) -> Path:
+        self._files += 1
+        path = self.folder / f"page{self._files}.html"
+        path.write_bytes(html.encode("utf-8"))
+        return path

@@ -34,7 +34,7 @@ class EventRow:
     into the hooks of the configuration, followed by those of the preset. `values` are the tensors
     passed to the hook, after it ran; `changed` is the 2-norm of its change, None if it only
     observed, or if the tensors before and after cannot be compared. `changes` are the tensors that
-    the hook changed; without the key it changed none.
+    the hook changed, as far as values are known; the key is absent if there are none.
     """
 
     seq: int

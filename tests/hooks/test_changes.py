@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import math
 
@@ -12,9 +13,16 @@ from torch import nn
 
 from hookcli.report.encode import to_line
 from hookcli.report.events import ChangeRow, EventRow
+from hookcli.report.findings import Measurement
 from hookcli.report.rows.events import event_row
+from hookcli.report.sinks import StreamedSink
+from hookcli.run.attempt import Session
 from hookcli.spec.hooks import FunctionRef, Match, Selector
-from tests.hooks.running import finished, hook
+from hookcli.spec.inputs import parse_inputs
+from hookcli.spec.request import Attempt, ModelSpec, Spec
+from hookcli.worker.verify_neutral import PROBE, verified
+from tests.formats import fabricate
+from tests.hooks.running import finished, hook, spec_of
 
 X = torch.linspace(-1.0, 2.0, 20).reshape(4, 5)
 
@@ -350,3 +358,48 @@ def test_a_recorded_change_survives_a_file(tmp_path):
     assert change["shapes"] == [[4, 3], [1, 3]]
     assert "dtypes" not in change
     assert change["after"] == event.changes[0].after
+
+
+def test_a_stream_has_the_changes(tmp_path):
+    found = finished(net(), X, [hook("forward", "0", ("scale", 2.0))])
+    sink = StreamedSink(str(tmp_path / "events.jsonl"))
+    for note in found.events:
+        sink.add(note)
+    sink.close(found)
+    (change,) = json.loads((tmp_path / "events.jsonl").read_text())["changes"]
+    close(change["after"], net()[0](X) * 2)
+
+
+@pytest.mark.parametrize(("tensors", "known"), [("real", True), ("fake", False)])
+def test_a_fake_run_knows_no_values_and_has_no_changes(tensors, known, tmp_path):
+    file = tmp_path / "net.py"
+    file.write_text(
+        "from torch import nn\n\n\nclass Net(nn.Linear):\n    def __init__(self):\n"
+        "        super().__init__(5, 3)\n"
+    )
+    spec = Spec(
+        "trace",
+        ModelSpec(str(file)),
+        inputs=parse_inputs(("4x5",)),
+        hooks=(hook("forward", "", ("scale", 2.0)),),
+    )
+    report = Session(spec, Attempt(tensors), lambda *_: None).run().report
+    (event,) = report.events
+    assert (event.changed is not None) is known
+    assert (event.changes is not None) is known
+
+
+def test_a_hook_that_changes_a_shape_is_not_neutral_on_purpose():
+    cut = ChangeRow("", None, None, ((4, 3), (1, 3)))
+    fired = EventRow(0, 0, "forward", "forward", "fc", 0, None, 0, changes=(cut,))
+    digest = Measurement(PROBE, "output", None, "a", None)
+    bare = fabricate.report("trace", events=(), measurements=(digest,))
+    hooked = dataclasses.replace(
+        bare, events=(fired,), measurements=(dataclasses.replace(digest, value="b"),)
+    )
+    spec = spec_of([hook("forward", "fc", ("call", FunctionRef("hooks.py:cut")))])
+    (check,) = verified(spec, hooked, lambda _: bare).checks
+    assert check.status == "skip"
+    assert check.message.startswith("hooks change values on purpose")
+    silent = dataclasses.replace(hooked, events=(dataclasses.replace(fired, changes=None),))
+    assert verified(spec, silent, lambda _: bare).checks[0].status == "fail"

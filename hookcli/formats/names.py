@@ -122,6 +122,10 @@ TRACE: dict[str, ColumnFacts] = {
     "changed": ColumnFacts(
         "Changed", "2-norm of the hook's change; empty if it observes", "", True
     ),
+    "change": ColumnFacts(
+        "Norm before → after",
+        "2-norm of each tensor that the hook changed; also its shape and dtype if they differ",
+    ),
     "hook": ColumnFacts("Hook", "index of the hook in the configuration", "", True),
     "notes": ColumnFacts("Notes", "what else is known about the event"),
 }

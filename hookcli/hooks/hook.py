@@ -15,6 +15,7 @@ from hookcli.actions.observe import NotFiniteError
 from hookcli.catalogue.actions import CATALOGUE as ACTIONS, Reads
 from hookcli.catalogue.kind import Returned
 from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.hooks.changes import compare
 from hookcli.hooks.context import Context
 from hookcli.hooks.misuse.edits import ArgumentSnapshot
 from hookcli.hooks.misuse.faults import raised
@@ -22,9 +23,9 @@ from hookcli.hooks.misuse.firings import unchanged_attributes
 from hookcli.hooks.misuse.retention import Retention
 from hookcli.hooks.misuse.returns import check_return, check_unpacked
 from hookcli.hooks.portable import Portable
-from hookcli.hooks.values import tensors_in, value_notes
+from hookcli.hooks.values import PathTensors, tensors_by_path, value_notes
 from hookcli.operators.operator_run import OperatorRun
-from hookcli.report.recording import EventNote, LeafNote
+from hookcli.report.recording import ChangeNote, EventNote, LeafNote
 from hookcli.spec.hooks import HookSpec, is_average
 
 
@@ -154,10 +155,10 @@ class Hook(Portable):
             raise
         notes = value_notes(event.value)
         stats = None if event.stats is None else [event.stats.get(note[0]) for note in notes]
-        changed = self._changed(value, event) if self.changing else None
+        changed, changes = self._changes(value, event) if self.changing else (None, None)
         if self.changing and not self.foreign and any(via for *_, via in notes):
             context.find(unchanged_attributes(self.spec, site.target))
-        self._note(seq, site, node, notes, stats, changed)
+        self._note(seq, site, node, notes, stats, changed, changes)
         return new
 
     def look(
@@ -229,17 +230,21 @@ class Hook(Portable):
             before = ArgumentSnapshot(self.spec, event, self.context)
             self.retention.note(original, event.target)
         new = None
+        returned = self.kind.returned
+        keeps_value = returned is Returned.ARGUMENTS
         for action in self._actions:
             self._running = function_of(action, event)
             result = action(event)
-            if again is not None and self.foreign and result is None:
+            if self._running is not None and again is not None and (result is None or keeps_value):
                 event.value = again()
             if result is None or not check_return(
                 self.spec, event, result, self._running, self.context
             ):
                 continue
             new = result
-            if self.kind.returned is not Returned.ARGUMENTS:
+            if returned is Returned.ENTRIES:  # those that it does not name are kept
+                event.value = {**event.value, **new}
+            elif not keeps_value:
                 event.value = new
         if before is not None:
             self._edited = before.check(returned=new is not None)
@@ -247,25 +252,17 @@ class Hook(Portable):
             check_unpacked(self.spec, event, self._running, self.context)
         return new
 
-    _edited: Any = None
+    _edited: PathTensors | None = None  # the value's tensors before, if the function edited them
     _running: Callable[..., Any] | None = None  # the user's function, while it runs
 
-    def _changed(self, original: Any, event: Event) -> float | None:
-        """Return the 2-norm of the change over all tensors; None if values are not known."""
-        old = tensors_in(original if self._edited is None else self._edited)
-        self._edited = None
-        new = tensors_in(event.value)
-        if len(old) != len(new):
-            return None
-        total = 0.0
-        for before, after in zip(old, new, strict=True):
-            if before is after:
-                continue
-            size = self.context.difference(before, after)
-            if size is None:
-                return None
-            total += size * size
-        return float(total**0.5)
+    def _changes(self, original: Any, event: Event) -> tuple[float | None, list[ChangeNote] | None]:
+        """Return the 2-norm of the change over all tensors, and what changed."""
+        old, self._edited = self._edited, None
+        if old is None:
+            if original is event.value:
+                return 0.0, None
+            old = tensors_by_path(original)
+        return compare(old, tensors_by_path(event.value), self.context)
 
     def _note(
         self,
@@ -275,6 +272,7 @@ class Hook(Portable):
         values: tuple[LeafNote, ...],
         stats: list[dict[str, Any] | None] | None,
         changed: float | None,
+        changes: list[ChangeNote] | None = None,
     ) -> None:
         context = self.context
         # The constructor of a named tuple takes twice as long.
@@ -297,6 +295,7 @@ class Hook(Portable):
                     stats,
                     changed,
                     site.recomputed,
+                    changes,
                 ),
             )
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
@@ -47,6 +47,9 @@ def _alone(tensor: torch.Tensor, path: str) -> tuple[LeafNote, ...]:
     return notes
 
 
-def tensors_in(value: Any) -> list[torch.Tensor]:
-    """Return the tensors of a value."""
-    return [tensor for _, tensor, _ in leaves(value)]
+PathTensors: TypeAlias = list[tuple[str, torch.Tensor]]
+
+
+def tensors_by_path(value: Any) -> PathTensors:
+    """Return the tensors of a value with their paths."""
+    return [(path, tensor) for path, tensor, _ in leaves(value)]

@@ -16,6 +16,7 @@ from hookcli.report.memory import CallMemory, TrainingMemory
 from hookcli.report.values import Shape, Tree
 
 LeafNote: TypeAlias = tuple[str, Shape, str, bool]  # path, shape, dtype, found on an attribute
+Sort: TypeAlias = tuple[Shape, str]  # shape, dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +106,25 @@ class BackwardNote:
 Ledger: TypeAlias = CallNote | BackwardNote
 
 
+class ChangeNote(NamedTuple):
+    """One tensor that a hook changed: its statistics, and its shape and dtype, before and after.
+
+    `sort_before` is None if there was no tensor at this path, `sort_after` if there is none now.
+    """
+
+    path: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    sort_before: Sort | None
+    sort_after: Sort | None
+
+
 class EventNote(NamedTuple):
     """One event. `order` is the order of its call, if it has one.
 
     At the input or output of a module, `part` is which of the two, and `path` which tensor of it.
-    `stats` are the statistics of `values`, if they were computed.
+    `stats` are the statistics of `values`, if they were computed. `changes` are the tensors that
+    the hook changed.
     """
 
     seq: int
@@ -127,6 +142,7 @@ class EventNote(NamedTuple):
     stats: list[dict[str, Any] | None] | None = None
     changed: float | None = None
     recomputed: bool = False
+    changes: list[ChangeNote] | None = None
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from hookcli.report import report, steps, training
+from hookcli.report import events, report, steps, training
 from hookcli.report.report import SCHEMA, Report
 from hookcli.report.training import TRAINING_SCHEMA, TrainingReport
 
@@ -82,7 +82,7 @@ def _read(adapter: TypeAdapter[T], text: str | bytes, *, strict: bool) -> T:
 # The fields that are omitted from the JSON instead of written as null, by class.
 _OMITTED = {
     name: {field.name for field in fields(row) if field.metadata.get("absent")}
-    for module in (report, steps, training)
+    for module in (report, events, steps, training)
     for name, row in vars(module).items()
     if isinstance(row, type) and is_dataclass(row)
 }

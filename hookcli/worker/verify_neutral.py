@@ -67,7 +67,7 @@ def _changes(spec: Spec, report: Report) -> bool:
 
 
 def _changed(event: EventRow) -> bool:
-    return event.changed not in {None, 0}
+    return event.changed not in {None, 0} or bool(event.changes)
 
 
 def _verdict(spec: Spec, report: Report, names: list[str], judged: int, unsteady: int) -> CheckRow:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
+import jsonschema
 import pytest
 
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
-from hookcli.report.events import Streamed
+from hookcli.report.events import ChangeRow, Streamed
 from hookcli.report.findings import CheckRow
+from hookcli.report.schema import json_schema
 from hookcli.report.values import Leaf
 from tests.formats.fabricate import EVENTS, TRACE, H, X, event, report, stats
 
@@ -347,3 +350,31 @@ def test_markdown_has_a_row_for_each_event():
     text = draw(form="markdown")
     assert "|   Seq | Phase    | Kind                 | Target    |   Call | Shapes   |" in text
     assert "|     6 | backward | tensor               | fc:output |      0 | [2, 4]   |" in text
+
+
+def test_a_change_is_shown_as_the_norms_before_and_after():
+    clipped = ChangeRow("", stats(12.34567), stats(1.0))
+    cast = ChangeRow("[0]", stats(2.0), stats("nan", nans=1), None, ("float32", "float16"))
+    cut = ChangeRow("[1]", stats(3.0), None, ((4, 2), None))
+    found = traced(
+        event(0, "backward", "tensor", "fc.weight", changed=11.34567, changes=(clipped,)),
+        event(1, "forward", "forward", "fc", 0, changed=None, changes=(cast, cut)),
+        event(2, "forward", "forward", "fc", 1, changed=0.0),
+    )
+    assert body(draw(found, columns=("target", "changed", "change"))) == [
+        "Target     Changed  Norm before → after",
+        "fc.weight    11.35  12.35 → 1",
+        "fc                  2 → nan (float32 → float16), 3 → – ([4, 2] → –)",
+        "fc               0",
+    ]
+    tree = draw(found, "tree")
+    assert "tensor  fc.weight  changed by 11.35 (norm 12.35 → 1)" in tree
+    assert "changed (norm 2 → nan (float32 → float16), 3 → – ([4, 2] → –))" in tree
+    assert "changed by 11.35 (norm 12.35 -> 1)" in draw(found, "tree", unicode=False)
+    assert "12.35 → 1" in draw(found, "markdown", columns=("target", "change"))
+    document = json.loads(draw(found, "json"))
+    jsonschema.validate(document, json_schema())
+    assert document["events"][0]["changes"] == [
+        {"path": "", "before": stats(12.34567), "after": stats(1.0)}
+    ]
+    assert "changes" not in document["events"][2]

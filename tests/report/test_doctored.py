@@ -23,6 +23,7 @@ from hookcli.report.distributed import (
     UnreachedRow,
 )
 from hookcli.report.encode import to_json
+from hookcli.report.events import ChangeRow
 from hookcli.report.files import read_report
 from hookcli.report.findings import Measurement
 from hookcli.report.memory import CallMemory, Memory, TrainingMemory
@@ -32,7 +33,7 @@ from hookcli.rules.catalogue import with_safe_set
 from hookcli.rules.judge import judge_report
 from hookcli.rules.same_as import judge as same_as
 from tests.formats.checks import BROKEN, CHECK
-from tests.formats.fabricate import GRADS, LAYERS, TRACE, layer, report, stats
+from tests.formats.fabricate import GRADS, LAYERS, TRACE, event, layer, report, stats
 from tests.formats.test_perfetto import TIMED
 
 SKETCH = {"digest": "a", "norm": 1.0, "nonfinite": 0, "projections": [0.5, 1.5]}
@@ -77,8 +78,18 @@ REMEMBERED = replace(
     report("inspect", layers=(layer(0, "", "Net", None, memory=CallMemory(1, 2, None)),)),
     memory=Memory(1, 2, None, (STEP, replace(STEP, what_if=None))),
 )
+CLIPPED = replace(
+    TRACE,
+    events=(
+        event(0, "backward", "tensor", "fc.weight", changed=0.5, changes=(
+            ChangeRow("", stats(1.5), stats("nan", nans=1, finite={"norm": 1.0})),
+            ChangeRow("[0]", stats(1.0), None, ((2, 4), None), ("float32", None)),
+        )),
+    ),
+)  # fmt: skip
 REPORTS = (
     TRACE,
+    CLIPPED,
     GRADS,
     CHECK,
     BROKEN,
@@ -206,6 +217,15 @@ def test_a_doctored_report_is_refused_or_drawn(file, case):
         for form in FORMATS.values():
             if form.diff_renderer is not None:
                 form.render_diff(compare(a, b), View()).encode()
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_the_path_of_wrong_statistics_of_a_change_is_named(file, side):
+    document = json.loads(to_json(CLIPPED))
+    document["events"][0]["changes"][0][side] = {"norm": "large"}
+    file.write_text(json.dumps(document))
+    with pytest.raises(HookcliError, match=rf"events\.0\.changes\.0\.{side}\.norm"):
+        read_report(str(file))
 
 
 @settings(QUIET, max_examples=25)

@@ -23,7 +23,7 @@ from hookcli.formats.timeline.tracks import (
     add_buckets,
     add_calls,
 )
-from hookcli.formats.trace.events import recorded
+from hookcli.formats.trace.events import change, recorded
 from hookcli.formats.view import View
 from hookcli.report.events import EventRow
 from hookcli.report.report import LayerRow, Report
@@ -135,6 +135,7 @@ def instant(event: EventRow | None, seq: int) -> tuple[str, Event]:
         "node": event.node and escape(event.node),
         "hook": event.hook,
         "changed": event.changed,
+        "change": change(event) or None,
     }
     return escape(event.kind), args | {key: v for key, v in extra.items() if v is not None}
 

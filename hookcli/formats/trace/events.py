@@ -16,9 +16,9 @@ from hookcli.formats.order import Ordered, measured, notes as order_notes, order
 from hookcli.formats.parts import summary
 from hookcli.formats.parts.grid import Column
 from hookcli.formats.parts.style import Style
-from hookcli.formats.parts.text import count, figure, leaf_text, leaves_full
+from hookcli.formats.parts.text import count, figure, leaf_text, leaves_full, shape
 from hookcli.formats.view import View
-from hookcli.report.events import EventRow, Streamed
+from hookcli.report.events import ChangeRow, EventRow, Streamed
 from hookcli.report.report import Report
 from hookcli.text import counted, join_names
 
@@ -108,6 +108,26 @@ def changed(event: EventRow) -> str:
     return "" if event.changed is None else figure(event.changed)
 
 
+def change(event: EventRow) -> str:
+    """Return the norm of each changed tensor before and after; "" if the hook changed none."""
+    return join_names([_change(row) for row in event.changes or ()], 4, rest=" +{}")
+
+
+def _change(row: ChangeRow) -> str:
+    """Return the norm before and after, and the shapes and dtypes if they differ."""
+    norm = _arrow([figure(statistic(stats, ("norm",))) for stats in (row.before, row.after)])
+    sorts = []
+    if row.shapes is not None:
+        sorts.append(_arrow(["–" if sizes is None else shape(sizes) for sizes in row.shapes]))
+    if row.dtypes is not None:
+        sorts.append(_arrow(["–" if name is None else escape(name) for name in row.dtypes]))
+    return f"{norm} ({', '.join(sorts)})" if sorts else norm
+
+
+def _arrow(sides: Sequence[str]) -> str:
+    return " → ".join(sides)
+
+
 def _faint(event: EventRow) -> Style | None:
     return Style.FAINT if event.recomputed else None
 
@@ -140,6 +160,7 @@ COLUMNS: dict[str, Column[EventRow]] = {
         if facts.stat
     },
     "changed": Column(TRACE_COLUMNS["changed"], changed, right=True),
+    "change": Column(TRACE_COLUMNS["change"], change, least=9),
     "hook": Column(
         TRACE_COLUMNS["hook"], lambda e: "" if e.hook is None else str(e.hook), right=True
     ),

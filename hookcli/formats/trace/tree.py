@@ -79,13 +79,21 @@ def line(event: EventRow, above: str, wide: int, *, hooks: bool) -> str:
         parts.append(leaves_full(event.values, inputs=True))
     if norm := trace_rows.figures(event):
         parts.append(f"norm {norm}")
-    if event.changed is not None:
-        parts.append(f"changed by {trace_rows.changed(event)}")
+    if changed := _changed(event):
+        parts.append(changed)
     if hooks and event.hook is not None:
         parts.append(f"hooks[{event.hook}]")
     if event.recomputed:
         parts.append("(recomputed)")
     return "  ".join(parts)
+
+
+def _changed(event: EventRow) -> str:
+    """Return by how much the hook changed its value, and the norms; "" if it only observed."""
+    by = "" if event.changed is None else f" by {trace_rows.changed(event)}"
+    change = trace_rows.change(event)
+    norms = f" (norm {change})" if change else ""
+    return f"changed{by}{norms}" if by or norms else ""
 
 
 def _heading(report: Report, event: EventRow) -> str:

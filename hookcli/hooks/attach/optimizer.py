@@ -10,6 +10,7 @@ from torch.optim import optimizer as torch_optimizer
 
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
+from hookcli.models.bits import storage_of
 from hookcli.torch_private import disable_current_modes
 
 
@@ -28,15 +29,31 @@ class StepHook(Portable):
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         if not any(id(p) in self._names for p in parameters):
             return None
-        with disable_current_modes():  # so that operator hooks do not see the detach
-            value = {
-                self._names.get(id(p), f"[{i}]"): p.grad if self._pre else p.detach()
-                for i, p in enumerate(parameters)
-                if not self._pre or p.grad is not None
-            }
+        value = self._value(parameters, {})
         return self._hook.fire(
-            Site(type(optimizer).__name__), value, lambda _: (optimizer, args, kwargs)
+            Site(type(optimizer).__name__),
+            value,
+            lambda _: (optimizer, args, kwargs),
+            again=lambda: self._value(parameters, value),
         )
+
+    def _value(self, parameters: list[torch.Tensor], known: dict[str, Any]) -> dict[str, Any]:
+        """Return the tensors by name; those of `known` if they are still the parameter's memory."""
+        value: dict[str, Any] = {}
+        with disable_current_modes():  # so that operator hooks do not see the detach
+            for i, parameter in enumerate(parameters):
+                name = self._names.get(id(parameter), f"[{i}]")
+                if not self._pre:
+                    same = name in known and _share_memory(known[name], parameter)
+                    value[name] = known[name] if same else parameter.detach()
+                elif parameter.grad is not None:
+                    value[name] = parameter.grad
+        return value
+
+
+def _share_memory(tensor: torch.Tensor, other: torch.Tensor) -> bool:
+    storages = storage_of(tensor), storage_of(other)
+    return None not in storages and storages[0]._cdata == storages[1]._cdata
 
 
 def attach_step_pre(

@@ -17,6 +17,7 @@ import torch
 from hookcli.actions.event import Event
 from hookcli.catalogue.kinds import CATALOGUE
 from hookcli.hooks.context import Context
+from hookcli.hooks.values import PathTensors
 from hookcli.models.bits import same_bits
 from hookcli.models.nested import leaves
 from hookcli.report.recording import HookFinding
@@ -64,7 +65,9 @@ class ArgumentSnapshot:
                 copied = not self._of_state_dict or id(tensor) in mine
                 copy = _copy(tensor) if copied else None
                 self._seen[id(tensor)] = _Seen(label, tensor, _version(tensor), copy)
-        self._value_copies = [self._copy_of(tensor) for _, tensor, _ in leaves(self._value)]
+        self._value_copies = [
+            (path, self._copy_of(tensor)) for path, tensor, _ in leaves(self._value)
+        ]
         self._places = self._tensor_ids()
 
     @property
@@ -96,22 +99,23 @@ class ArgumentSnapshot:
             return {}
         return {label: id(tensor) for label, tensor in self._labelled()}
 
-    def check(self, *, returned: bool) -> list[torch.Tensor] | None:
+    def check(self, *, returned: bool) -> PathTensors | None:
         """Report an edited argument as a finding.
 
         Returns copies of the value's tensors as they were before, or None if nothing was edited.
-        Items that were put into a container count only if nothing was `returned`: a dictionary
-        that is changed and returned is a normal return.
+        Items that were put into a container are a finding only if nothing was `returned`: a
+        dictionary that is changed and returned is a normal return.
         """
         edited = [seen.label for seen in self._seen.values() if seen.edited(self._context)]
-        if not returned:
-            now = self._tensor_ids()
-            moved = (label for label in self._places if now.get(label) != self._places[label])
-            added = (label for label in now if label not in self._places)
-            edited += [label for label in (*moved, *added) if label not in edited]
-        if not edited:
+        now = self._tensor_ids()
+        moved = (label for label in self._places if now.get(label) != self._places[label])
+        added = (label for label in now if label not in self._places)
+        put = [label for label in (*moved, *added) if label not in edited]
+        if not (edited or put):
             return None
-        if not self._kind.edits_in_place:
+        if not returned:
+            edited += put
+        if edited and not self._kind.edits_in_place:
             self._tell(edited)
         return self._value_copies
 

@@ -156,12 +156,14 @@ def _are_valid(report: Report) -> bool:
     leaves = [leaf for row in rows for leaf in (*row.inputs, *row.outputs)]
     events = report.events if isinstance(report.events, tuple) else ()
     leaves += [leaf for event in events for leaf in event.values]
+    changes = [row for event in events for row in event.changes or ()]
     statistics = [
         value
         for value in (
             *(one for row in rows for one in (row.output_grad, row.input_grad, row.stats)),
             *(one for leaf in leaves for one in (leaf.stats, leaf.grad)),
             *(one for parameter in parameters for one in (parameter.stats, parameter.grad)),
+            *(one for row in changes for one in (row.before, row.after)),
         )
         if value is not None
     ]
@@ -189,6 +191,9 @@ def _open_values(report: Report) -> _Checks:
             yield f"parameters.{i}.steps.{k}", check_step, (step,)
     for i, event in enumerate(report.events if isinstance(report.events, tuple) else ()):
         yield from _leaves(f"events.{i}.values", event.values)
+        for k, change in enumerate(event.changes or ()):
+            yield from _statistics(f"events.{i}.changes.{k}.before", change.before)
+            yield from _statistics(f"events.{i}.changes.{k}.after", change.after)
     for i, measurement in enumerate(report.measurements):
         yield (
             f"measurements.{i}.value",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hookcli.report.events import EventRow
-from hookcli.report.recording import EventNote
+from hookcli.report.events import ChangeRow, EventRow
+from hookcli.report.recording import ChangeNote, EventNote
 from hookcli.report.values import Leaf, Number
 
 
@@ -49,4 +49,18 @@ def event_row(note: EventNote) -> EventRow:
         ),
         changed=None if note.changed is None else number(note.changed),
         recomputed=note.recomputed,
+        changes=tuple(map(_change_row, note.changes)) if note.changes else None,
+    )
+
+
+def _change_row(note: ChangeNote) -> ChangeRow:
+    old, new = note.sort_before, note.sort_after
+    shapes = old and old[0], new and new[0]
+    dtypes = old and old[1], new and new[1]
+    return ChangeRow(
+        path=note.path,
+        before=figures(note.before),
+        after=figures(note.after),
+        shapes=None if shapes[0] == shapes[1] else shapes,
+        dtypes=None if dtypes[0] == dtypes[1] else dtypes,
     )

@@ -18,8 +18,9 @@ from hookcli.formats.view import View
 from tests.formats.fabricate import LAYERS, H, layer, report
 
 HOSTILE = (
-    "</script><script>alert(1)</script>", "<!--<script>", "<img src=x onerror=alert(1)>", "a\u202eb",
-    "{{ 7 * 7 }}", "{% raw %}", "\u2028\u2029", "\ud800", '" onload="x', "' --", "\x00", "a" * 10_000,
+    "</script><script>alert(1)</script>", "<!--<script>", "<img src=x onerror=alert(1)>",
+    "a\u202eb", "{{ 7 * 7 }}", "{% raw %}", "\u2028\u2029", "\ud800", '" onload="x', "' --", "\x00",
+    "a" * 10_000,
 )  # fmt: skip
 ASSETS = files("hookcli.formats.html") / "assets"
 SCRIPTS = sorted(entry.name for entry in (ASSETS / "js").iterdir())

@@ -17,7 +17,7 @@ def edges(report: Report, references: References) -> dict[str, Any] | None:
     `source` and `target` are rows of layers; a source of -1 is the batch. `end` is 1 if the tensor
     is part of the target's output, not of its input. `shape` is that of the tensor at the target.
     """
-    rows = getattr(report, "edges", None)
+    rows = report.edges
     if rows is None:
         return None
     row_of = references.row_of

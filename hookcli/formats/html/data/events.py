@@ -9,7 +9,7 @@ from hookcli.console import escape
 from hookcli.formats.html.data.columns import figures, rounded, sparse, text_column
 from hookcli.formats.html.data.layers import tensor
 from hookcli.formats.html.data.references import References
-from hookcli.formats.parts.text import leaves_full
+from hookcli.formats.parts.text import leaves_full, shape
 from hookcli.formats.trace.events import recorded
 from hookcli.report.events import EventRow, Streamed
 from hookcli.report.report import Report
@@ -19,7 +19,8 @@ def events(report: Report, references: References) -> dict[str, Any]:
     """Return the columns of all events; `layer` and `parameter` are the rows that each refers to.
 
     `changed` is the 2-norm of what the hook changed. `changes` has [path, figures before, figures
-    after] for each tensor that a hook changed, and `tensors` those with statistics. `streamed`
+    after, shapes, dtypes] for each tensor that a hook changed, the last two as pairs if they
+    differ, and `tensors` those with statistics. `streamed`
     names the file that has the events, if they are not in the report. `kinds` tells when each kind
     fires, in a sentence, and whether that is before or after the forward of its module.
     """
@@ -60,5 +61,13 @@ def _tensors(row: EventRow) -> list[Any]:
 
 
 def _changes(row: EventRow) -> list[Any]:
-    changes = getattr(row, "changes", None) or ()
-    return [[c.path, figures(c.before), figures(c.after)] for c in changes]
+    return [
+        [
+            escape(change.path),
+            figures(change.before),
+            figures(change.after),
+            None if change.shapes is None else [s and shape(s) for s in change.shapes],
+            None if change.dtypes is None else [d and escape(d) for d in change.dtypes],
+        ]
+        for change in row.changes or ()
+    ]

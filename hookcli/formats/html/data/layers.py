@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from hookcli.console import escape
 from hookcli.formats.html.data.columns import figures, rounded, sparse, text_column
 from hookcli.formats.html.data.references import References
 from hookcli.formats.parts.text import leaves_full, place, shape
@@ -41,9 +42,9 @@ def layers(report: Report, references: References) -> dict[str, Any]:
         "output_norm": [*(_norm(r.stats) for r in calls), *blank],
         "grad_norm": [*(_norm(r.output_grad) for r in calls), *blank],
         "status": text_column(_statuses(report, references)),
-        "notes": sparse(list(r.notes) for r in calls),
-        "aliases": sparse(list(r.aliases) for r in calls),
-        "shared_with": sparse(list(r.shared_with) for r in calls),
+        "notes": sparse([escape(n) for n in r.notes] for r in calls),
+        "aliases": sparse([escape(n) for n in r.aliases] for r in calls),
+        "shared_with": sparse([escape(n) for n in r.shared_with] for r in calls),
         "tensors": sparse(_tensors(r) for r in calls),
     }
 
@@ -86,7 +87,13 @@ def _statuses(report: Report, references: References) -> list[str]:
 
 def tensor(leaf: Leaf) -> list[Any]:
     """Return [path, shape, dtype, figures of the values, figures of the gradient]."""
-    return [leaf.path, shape(leaf.shape), leaf.dtype, figures(leaf.stats), figures(leaf.grad)]
+    return [
+        escape(leaf.path),
+        shape(leaf.shape),
+        escape(leaf.dtype),
+        figures(leaf.stats),
+        figures(leaf.grad),
+    ]
 
 
 def _tensors(row: LayerRow) -> dict[str, list[Any]] | None:

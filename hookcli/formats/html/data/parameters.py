@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hookcli.console import escape
 from hookcli.formats.html.data.columns import figures, rounded, sparse, text_column
 from hookcli.formats.html.data.references import References
 from hookcli.formats.parts.text import shape
@@ -31,7 +32,7 @@ def parameters(report: Report, references: References) -> dict[str, Any]:
         "weight_norm": [_norm(r.stats) for r in rows],
         "grad_norm": [_norm(r.grad) for r in rows],
         "ratio": [rounded(r.grad_to_weight) for r in rows],
-        "shared_with": sparse(list(r.shared_with) for r in rows),
+        "shared_with": sparse([escape(n) for n in r.shared_with] for r in rows),
         "weight": sparse(figures(r.stats) for r in rows),
         "grad": sparse(figures(r.grad) for r in rows),
         "steps": steps,

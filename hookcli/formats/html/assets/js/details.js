@@ -4,6 +4,8 @@ import { FIGURES } from "./data.js";
 import { el, nameElement } from "./dom.js";
 import { bytes, figure, integer } from "./text.js";
 
+const COUNTS = new Set(["numel", "zeros", "nans", "infs"]);
+
 /** Return the aside with the details; `update` shows what is selected now. */
 export function createDetails(store) {
   const body = el("div", { class: "details-body" });
@@ -150,7 +152,7 @@ function eventDetails(store, record, row) {
     el("h3", { text: `Event ${events.seq[row]}` }),
     facts([
       ["kind", events.kind.get(row)],
-      ["target", nameElement(events.target.get(row))],
+      ["target", nameElement(events.target.get(row) || "(root)")],
       ["phase", events.phase.get(row)],
       ["step", events.step[row]],
       ["call", events.call[row]],
@@ -161,11 +163,17 @@ function eventDetails(store, record, row) {
       ["recomputed", events.recomputed[row] ? "yes" : null],
     ]),
     changes
-      ? el("div", {}, ...changes.map(([path, before, after]) =>
-        figureTable([["before", before], ["after", after]], path || "value")))
+      ? el("div", {}, ...changes.map((change) =>
+        figureTable([["before", change[1]], ["after", change[2]]], changeTitle(change))))
       : null,
     !changes && tensors ? tensorTable("Values", tensors.map(([path, ...rest]) => [path || "value", ...rest])) : null,
   );
+}
+
+/** Return which value a hook changed, with its shapes and dtypes if they differ. */
+export function changeTitle([path, , , shapes, dtypes]) {
+  const both = [shapes, dtypes].filter(Boolean).map((pair) => ` ${pair[0] ?? "none"} → ${pair[1] ?? "none"}`);
+  return `${path || "value"}${both.join(",")}`;
 }
 
 /** Return a table with a row for each figure and a column for each set of them, or null. */
@@ -181,7 +189,28 @@ export function figureTable(sets, caption = "") {
     el("thead", {}, el("tr", {}, el("td"), ...known.map(([label]) => el("th", { scope: "col", text: label })))),
     el("tbody", {}, ...rows.map(([name, values]) =>
       el("tr", {}, el("th", { scope: "row", text: name.replace("_", " ") }),
-        ...values.map((value) => el("td", { text: figure(value) }))))),
+        ...values.map((value) => el("td", { text: written(name, value) }))))),
+  );
+}
+
+function written(name, value) {
+  return COUNTS.has(name) ? integer(value) : figure(value);
+}
+
+/** Return a table with a column for each figure and a row for each set of them, or null. */
+export function wideFigureTable(sets, caption = "") {
+  const known = sets.filter(([, figures]) => figures);
+  if (!known.length) return null;
+  const names = FIGURES.filter((_, index) => known.some(([, figures]) => figures[index] !== null));
+  return el(
+    "table",
+    { class: "figures wide" },
+    caption ? el("caption", {}, el("bdi", { text: caption })) : null,
+    el("thead", {}, el("tr", {}, el("td"),
+      ...names.map((name) => el("th", { scope: "col", text: name.replace("_", " ") })))),
+    el("tbody", {}, ...known.map(([label, figures]) =>
+      el("tr", {}, el("th", { scope: "row", text: label }),
+        ...names.map((name) => el("td", { text: written(name, figures[FIGURES.indexOf(name)]) }))))),
   );
 }
 

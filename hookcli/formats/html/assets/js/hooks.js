@@ -1,10 +1,10 @@
 /** The panel of hooks: which fired in which order, and what they changed. */
 
-import { figureTable } from "./details.js";
+import { changeTitle, wideFigureTable } from "./details.js";
 import { el, nameElement } from "./dom.js";
 import { counted, figure, integer } from "./text.js";
 import { Timeline, depthsOf, eventsByStep } from "./timeline.js";
-import { createTreegrid } from "./treegrid.js";
+import { createTreegrid, marked } from "./treegrid.js";
 
 const ORIGIN = "hooks";
 
@@ -34,7 +34,7 @@ class HooksView {
     this.timeline = new Timeline((row) => store.select({ event: row }, ORIGIN));
     this.now = el("div", { class: "event-now", "aria-live": "polite" });
     this.grid = this.createGrid();
-    host.append(this.controls(), this.timeline.element, legend(), this.now, this.grid.element);
+    host.append(this.controls(), this.timeline.element, legend(), this.now, this.grid.tools, this.grid.element);
     if (events.streamed) host.append(streamedNote(events.streamed));
     this.showStep();
   }
@@ -65,10 +65,10 @@ class HooksView {
       "div",
       { class: "event-controls" },
       el("span", { class: "group" },
-        button("First event", "⏮", () => this.move("first")),
+        button("First event", "first", () => this.move("first")),
         button("Previous event", "◀ previous", () => this.move(-1)),
         button("Next event", "next event ▶", () => this.move(1), "primary"),
-        button("Last event", "⏭", () => this.move("last"))),
+        button("Last event", "last", () => this.move("last"))),
       steps, kinds, changes,
       el("span", { class: "group" },
         button("Zoom in", "+", () => this.timeline.zoom(0.5)),
@@ -79,19 +79,21 @@ class HooksView {
 
   createGrid() {
     const { events, layers } = this.record;
-    const { store } = this;
     return createTreegrid({
       label: "Events in the order in which they fired",
+      count: events.count,
+      onselect: (row) => this.store.select({ event: row }, ORIGIN),
       columns: [
-        { id: "seq", title: "Seq", width: 64, align: "end", value: (row) => events.seq[row], cell: (row) => integer(events.seq[row]) },
-        { id: "phase", title: "Phase", width: 90, value: (row) => events.phase.get(row), cell: (row) => phaseCell(events, row) },
-        { id: "kind", title: "Kind", width: 150, value: (row) => events.kind.get(row), cell: (row) => events.kind.get(row) },
-        { id: "target", title: "Target", width: 200, grow: 2, value: (row) => events.target.get(row), cell: (row) => nameElement(events.target.get(row) || "(root)") },
-        { id: "type", title: "Type", width: 120, value: (row) => layers.type.get(events.layer[row]), cell: (row) => layers.type.get(events.layer[row]) ?? "" },
-        { id: "values", title: "Values", width: 170, grow: 1, cell: (row) => el("span", { class: "shape", text: events.values.get(row) }) },
-        { id: "changed", title: "Changed by", width: 100, align: "end", value: (row) => events.changed[row], cell: (row) => (events.changed[row] === null ? "" : figure(events.changed[row])) },
+        column("seq", "Seq", { width: 64, align: "end" }, (row) => events.seq[row]),
+        column("phase", "Phase", { width: 92 }, (row) => events.phase.get(row), (row) => phaseCell(events, row)),
+        column("kind", "Kind", { width: 150 }, (row) => events.kind.get(row)),
+        column("target", "Target", { min: 160, grow: 2 }, (row) => events.target.get(row),
+          (row) => marked(events.target.get(row) || "(root)", this.store.query.text)),
+        column("type", "Type", { width: 120 }, (row) => layers.type.get(events.layer[row]) ?? ""),
+        column("values", "Values", { min: 140, grow: 1 }, (row) => events.values.get(row)),
+        column("changed", "Changed by", { width: 100, align: "end", descending: true }, (row) => events.changed[row],
+          (row) => (events.changed[row] === null ? "" : figure(events.changed[row]))),
       ],
-      onselect: (row) => store.select({ event: row }, ORIGIN),
     });
   }
 
@@ -113,7 +115,7 @@ class HooksView {
     }
     const shown = event >= 0 ? event : this.firstOf(layer, parameter);
     this.timeline.select(shown);
-    this.grid.select(shown, { scroll: origin !== ORIGIN || shown !== this.clicked });
+    this.grid.select(this.listed.has(shown) ? shown : -1, origin !== ORIGIN);
     this.describe(event);
   }
 
@@ -142,9 +144,12 @@ class HooksView {
 
   filter() {
     this.shown = this.rows.filter((row) => this.matches(row));
-    const visible = this.shown.length === this.rows.length ? null : new Set(this.shown);
-    this.timeline.filter(visible && ((row) => visible.has(row)));
-    this.grid.setRows(this.shown);
+    this.listed = new Set(this.shown);
+    const all = this.shown.length === this.rows.length;
+    this.timeline.filter(all ? null : (row) => this.listed.has(row));
+    const mask = new Uint8Array(this.record.events.count);
+    for (const row of this.shown) mask[row] = 1;
+    this.grid.filter(mask);
   }
 
   showStep() {
@@ -197,8 +202,8 @@ class HooksView {
         nameElement(events.target.get(row) || "(root)"),
         layer >= 0 ? ` (${layers.type.get(layer)})` : ""),
       el("p", { class: "muted", text: events.kinds[kind]?.fires ? `Fires ${events.kinds[kind].fires}` : "" }),
-      ...(changes ?? []).map(([path, before, after]) =>
-        figureTable([["before", before], ["after", after]], `what the hook changed${path ? ` at ${path}` : ""}`)),
+      ...(changes ?? []).map((change) =>
+        wideFigureTable([["before", change[1]], ["after", change[2]]], `The hook changed: ${changeTitle(change)}`) ?? ""),
       !changes && events.changed[row]
         ? el("p", { text: `The hook changed the value by ${figure(events.changed[row])} (2-norm)` })
         : "",
@@ -208,6 +213,10 @@ class HooksView {
 
 function button(label, text, onclick, kind = "") {
   return el("button", { type: "button", class: kind, title: label, "aria-label": label, onclick, text });
+}
+
+function column(id, title, layout, value, cell = (row) => String(value(row))) {
+  return { id, title, ...layout, value, cell };
 }
 
 function phaseCell(events, row) {

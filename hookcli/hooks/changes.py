@@ -37,9 +37,9 @@ def compare(
         sorts = _sort(before), _sort(after)
         if size == 0 and sorts[0] == sorts[1]:
             continue
-        figures = [None if t is None else context.statistics(t) for t in (before, after)]
-        if sorts[0] != sorts[1] or figures != [None, None]:
-            changes.append(ChangeNote(path, *figures, *sorts))
+        figures = tuple(None if t is None else context.statistics(t) for t in (before, after))
+        if sorts[0] != sorts[1] or figures != (None, None):
+            changes.append(ChangeNote(path, figures[0], figures[1], *sorts))
     return (None if total is None else float(total**0.5)), changes
 
 

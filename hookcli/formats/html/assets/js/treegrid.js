@@ -11,7 +11,7 @@
  *     align: "end",             for numbers
  *     value(row),               what to sort by: number, string or null (last); without it no sort
  *     descending: true,         the first click on the header sorts the largest first
- *     cell(row),                a Node or string; null: nothing
+ *     cell(row, isFlat),        a Node or string; null: nothing; `isFlat`: no levels are shown
  *     hint(row),                the tooltip of the cell
  *     off: true,                not shown at first
  *   }],                         the first column has the folds, and stays when scrolled sideways
@@ -141,9 +141,10 @@ export function createTreegrid(options) {
 
   function filter(matches) {
     rows.filter(matches);
-    if (selected >= 0 && (!matches || rows.index[selected] < 0)) rows.reveal(selected);
+    if (!matches && selected >= 0) rows.reveal(selected);
+    box.scrollTop = 0;
+    if (!matches && selected >= 0) scrollTo(selected);
     refresh();
-    if (selected >= 0) scrollTo(selected);
   }
 
   function select(row, reveal = false) {
@@ -287,7 +288,7 @@ export function createTreegrid(options) {
     node.version = version;
     columns.forEach((column, at) => {
       const cell = node.children[at];
-      const content = column.cell(row) ?? "";
+      const content = column.cell(row, rows.isFlat) ?? "";
       if (at === 0 && rows.isTree) {
         cell.replaceChildren(
           el("span", { class: "grid-guides" }), el("span", { class: "grid-toggle", "aria-hidden": "true" }),

@@ -4,7 +4,8 @@ import { el, nameElement } from "./dom.js";
 import { bytes, figure, integer, short } from "./text.js";
 import { barCell, createTreegrid, marked } from "./treegrid.js";
 
-const LETTER = 7.4;
+// The width of a letter in px.
+const LETTER = 7.3;
 const GIVE_WAY = ["peak", "input", "activation"];
 
 export const layersPanel = {
@@ -14,7 +15,7 @@ export const layersPanel = {
   count: (store) => store.record.layers.count,
   create(host, store) {
     const { layers } = store.record;
-    const columns = fitting(layerColumns(store), host.clientWidth);
+    const columns = fitting(layerColumns(store, host.clientWidth), host.clientWidth);
     const grid = createTreegrid({
       label: "Layers",
       count: layers.count,
@@ -40,15 +41,15 @@ export const layersPanel = {
   },
 };
 
-/** Return the columns that have values. */
-function layerColumns(store) {
+/** Return the columns that have values; the names take at most half of the `space` in px. */
+function layerColumns(store, space) {
   const { record } = store;
   const { layers } = record;
   const query = () => store.query.text;
   const textOf = (name) => (row) => layers[name].get(row) || null;
   const all = [
     {
-      id: "layer", title: "Layer", min: Math.min(300, 110 + LETTER * longest(record)), grow: 3,
+      id: "layer", title: "Layer", min: nameWidth(record, space), grow: 2,
       value: (row) => record.layerName(row),
       cell: (row, isFlat) => layerCell(record, row, query(), isFlat),
       hint: (row) => layerHint(record, row),
@@ -104,12 +105,13 @@ function fitting(columns, space) {
 
 function textWidth({ texts }, least, most) {
   const letters = texts.reduce((width, text) => Math.max(width, text?.length ?? 0), 0);
-  return Math.round(Math.max(least, Math.min(most, 20 + letters * LETTER)));
+  return Math.round(Math.max(least, Math.min(most, 22 + letters * LETTER)));
 }
 
-function longest(record) {
-  return record.layers.name.texts.reduce(
+function nameWidth(record, space) {
+  const letters = record.layers.name.texts.reduce(
     (most, name) => Math.max(most, name.length - name.lastIndexOf(".")), 6);
+  return Math.round(Math.min(110 + LETTER * letters, 300, Math.max(space / 2, 150)));
 }
 
 // Names.
@@ -157,12 +159,12 @@ function parameterColumn(layers) {
   // A module that is called again has no parameters in addition to those of its first call.
   const value = (row) => (layers.call[row] > 0 ? null : layers.parameters[row]);
   return {
-    id: "parameters", title: "Parameters", width: 150, align: "end", descending: true, value,
+    id: "parameters", title: "Parameters", min: 150, grow: 1, align: "end", descending: true, value,
     help: "Parameters at and below a module; the dark part of the bar is its own",
     cell: (row) => {
-      if (layers.call[row] > 0 && layers.parameters[row]) return faint("reused");
-      const count = value(row);
+      const count = layers.parameters[row];
       if (!count) return faint(integer(count));
+      if (value(row) === null) return faint("reused");
       return barCell(integer(count), layers.own[row] / most, count / most);
     },
     hint: (row) => {
@@ -183,7 +185,7 @@ function costColumn(layers, { id, title, help, noun, write, exact }) {
   const total = sums.reduce((sum, value, row) => sum + (layers.parent[row] < 0 ? value ?? 0 : 0), 0);
   const most = largest(sums);
   return {
-    id, title, help, width: 128, align: "end", descending: true, value: (row) => sums[row],
+    id, title, help, min: 126, grow: 1, align: "end", descending: true, value: (row) => sums[row],
     cell: (row) => {
       const sum = sums[row];
       if (!sum) return faint(sum === 0 && !partial[row] ? "0" : "–");
@@ -218,7 +220,7 @@ function subtotals(values, { parent, call }) {
 function peakColumn({ peak }) {
   const most = largest(peak);
   return {
-    id: "peak", title: "Peak", width: 128, align: "end", descending: true, value: (row) => peak[row],
+    id: "peak", title: "Peak", min: 126, grow: 1, align: "end", descending: true, value: (row) => peak[row],
     help: "Most memory in use while the call ran, with all that other calls left",
     cell: (row) => (peak[row] ? barCell(bytes(peak[row]), 0, peak[row] / most) : faint(bytes(peak[row]))),
   };

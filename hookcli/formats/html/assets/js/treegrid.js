@@ -54,6 +54,9 @@ export function createTreegrid(options) {
   let selected = -1;
   let active = rows.rows[0] ?? -1;
   let version = 0;
+  // What layout would say is kept here: to read it after a change costs as much as a new layout.
+  let view = 0;
+  let scrolled = 0;
   let printing = matchMedia("print").matches;
 
   const head = el("div", { class: "grid-head", role: "row", "aria-rowindex": 1, onkeydown: headKey });
@@ -74,8 +77,14 @@ export function createTreegrid(options) {
     ...(rows.isTree ? foldTools(grid) : []), columnTool(),
   );
 
-  box.addEventListener("scroll", draw, { passive: true });
-  new ResizeObserver(() => draw()).observe(box);
+  box.addEventListener("scroll", () => {
+    scrolled = box.scrollTop;
+    draw();
+  }, { passive: true });
+  new ResizeObserver(() => {
+    view = Math.max(0, (parseFloat(getComputedStyle(box).maxHeight) || innerHeight) - ROW_HEIGHT);
+    draw();
+  }).observe(box);
   matchMedia("print").addEventListener("change", ({ matches }) => {
     printing = matches;
     draw();
@@ -135,16 +144,15 @@ export function createTreegrid(options) {
     rows.sort(values, descending);
     markSorting();
     refresh();
-    box.scrollTop = 0;
-    draw();
+    scroll(0);
   }
 
   function filter(matches) {
     rows.filter(matches);
     if (!matches && selected >= 0) rows.reveal(selected);
-    box.scrollTop = 0;
-    if (!matches && selected >= 0) scrollTo(selected);
     refresh();
+    if (!matches && selected >= 0) scrollTo(selected);
+    else scroll(0);
   }
 
   function select(row, reveal = false) {
@@ -180,26 +188,32 @@ export function createTreegrid(options) {
 
   // Positions. A body that would be too tall is compressed: scrolling moves by more than one pixel.
 
-  function measure() {
+  function extent() {
     const full = rows.rows.length * ROW_HEIGHT;
     const height = Math.min(full, TALLEST);
-    const view = Math.max(0, box.clientHeight - head.offsetHeight);
     const ratio = height > view ? (full - view) / (height - view) : 1;
-    return { full, height, view, ratio };
+    return { full, height, ratio };
   }
 
   function scrollTo(row) {
     const at = rows.index[row];
-    const { view, ratio, full, height } = measure();
-    body.style.setProperty("height", `${height}px`);
     if (at < 0 || !view) return;
+    const { ratio, full } = extent();
     const top = at * ROW_HEIGHT;
-    const offset = box.scrollTop * ratio;
+    const offset = scrolled * ratio;
     if (top >= offset && top + ROW_HEIGHT <= offset + view) return;
     const near = Math.abs(top - offset - view / 2) < view;
     const target = !near ? top - (view - ROW_HEIGHT) / 2
       : top < offset ? top : top + ROW_HEIGHT - view;
-    box.scrollTop = Math.max(0, Math.min(target, full - view)) / ratio;
+    scroll(Math.max(0, Math.min(target, full - view)) / ratio);
+  }
+
+  function scroll(to) {
+    if (to === scrolled) return;
+    body.style.setProperty("height", `${extent().height}px`);
+    box.scrollTop = to;
+    scrolled = box.scrollTop;
+    draw();
   }
 
   // Drawing.
@@ -207,13 +221,14 @@ export function createTreegrid(options) {
   function draw() {
     const total = rows.rows.length;
     if (active < 0 || rows.index[active] < 0) active = rows.nearest(active);
-    const { height, view, ratio } = measure();
+    const { height, ratio } = extent();
+    const top = Math.max(0, Math.min(scrolled, height - view));
     box.classList.toggle("flat", rows.isFlat);
     box.setAttribute("aria-rowcount", total + 1);
     body.style.setProperty("height", `${height}px`);
     empty.hidden = total > 0;
-    const offset = box.scrollTop * ratio;
-    const shift = box.scrollTop - offset;
+    const offset = top * ratio;
+    const shift = top - offset;
     let from = Math.max(0, Math.floor(offset / ROW_HEIGHT) - OVERSCAN);
     let to = Math.min(total, Math.ceil((offset + view) / ROW_HEIGHT) + OVERSCAN);
     if (printing) [from, to] = [0, Math.min(total, ON_PAPER)];
@@ -360,7 +375,7 @@ export function createTreegrid(options) {
   function bodyKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || active < 0) return;
     const at = rows.index[active];
-    const page = Math.max(1, Math.floor(measure().view / ROW_HEIGHT) - 1);
+    const page = Math.max(1, Math.floor(view / ROW_HEIGHT) - 1);
     const moves = {
       ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page,
       Home: 0, End: rows.rows.length - 1,

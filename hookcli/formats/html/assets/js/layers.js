@@ -67,8 +67,8 @@ function layerColumns(store, space) {
       help: "Floating-point operations of a call with all calls below it; the dark part is its own",
     }),
     costColumn(layers, {
-      id: "activation", title: "Outputs", noun: "of outputs", write: bytes, exact: bytes,
-      help: "Memory of the outputs of a call and of all calls below it; the dark part is its own",
+      id: "activation", title: "Activations", noun: "of activations", write: bytes, exact: bytes,
+      help: "Memory of the outputs of a call and of all calls below it, each tensor once",
     }),
     costColumn(layers, {
       id: "saved", title: "Saved", noun: "saved for backward", write: bytes, exact: bytes,
@@ -109,9 +109,17 @@ function textWidth({ texts }, least, most) {
 }
 
 function nameWidth(record, space) {
-  const letters = record.layers.name.texts.reduce(
-    (most, name) => Math.max(most, name.length - name.lastIndexOf(".")), 6);
-  return Math.round(Math.min(110 + LETTER * letters, 300, Math.max(space / 2, 150)));
+  const { name, parent } = record.layers;
+  const depths = new Int32Array(parent.length);
+  // A call has a row after that of its caller.
+  parent.forEach((above, row) => {
+    if (above >= 0) depths[row] = depths[above] + 1;
+  });
+  const depth = depths.reduce((most, each) => Math.max(most, each), 0);
+  const letters = name.texts.reduce(
+    (most, text) => Math.max(most, text.length - text.lastIndexOf(".")), 6);
+  const needed = 40 + 15 * Math.min(depth, 10) + LETTER * letters;
+  return Math.round(Math.min(needed, 340, Math.max(space / 2, 150)));
 }
 
 // Names.

@@ -25,6 +25,9 @@
  * grid.filter(matches)          a Uint8Array by row, null: all; then all cells are made again
  * grid.sort(id, descending)     id null: none
  * grid.refresh()                make all cells again, and fit them into the element's size
+ * grid.fold(rows, open)         open or close some rows
+ * grid.setDepth(depth)          open the rows above a depth, and close all others
+ * grid.setListed(listed)        show a tree without its levels
  * grid.rows                     a TreeRows: grid.rows.rows are the rows shown
  *
  * `barCell(text, own, all)` is a number with a bar; `marked(text, query)` marks what is searched for.
@@ -40,7 +43,10 @@ const OVERSCAN = 8;
 const TALLEST = 8e6;
 const ON_PAPER = 500;
 const SPARE_NODES = 60;
-const DEEPEST_GUIDE = 16;
+const GUIDE_WIDTH = 15;
+const LEAST_NAME = 90;
+// The bar with the tabs covers the top of the window.
+const COVERED = 64;
 
 /** Return a grid; the head of this file says what `options` has and what it can do. */
 export function createTreegrid(options) {
@@ -50,6 +56,7 @@ export function createTreegrid(options) {
   const nodes = new Map();
   const spare = [];
   let columns = [];
+  let mostGuides = 0;
   let sorting = { id: null, descending: false };
   let selected = -1;
   let active = rows.rows[0] ?? -1;
@@ -102,6 +109,7 @@ export function createTreegrid(options) {
     box.style.setProperty("--columns-print", printed.join(" "));
     const least = columns.reduce((sum, column) => sum + width(column), 0);
     box.style.setProperty("--width", `${least}px`);
+    mostGuides = Math.max(2, Math.floor((width(columns[0]) - LEAST_NAME) / GUIDE_WIDTH));
     box.setAttribute("aria-colcount", columns.length);
     head.replaceChildren(...columns.map(headCell));
     for (const node of nodes.values()) node.remove();
@@ -162,8 +170,9 @@ export function createTreegrid(options) {
       if (!shown) rows.reveal(row);
       activate(row);
       scrollTo(row);
-    }
-    draw();
+      draw();
+      showInWindow(row);
+    } else draw();
   }
 
   function fold(list, open) {
@@ -330,8 +339,8 @@ export function createTreegrid(options) {
     if (rows.canFold(row)) node.setAttribute("aria-expanded", rows.isOpen(row));
     else node.removeAttribute("aria-expanded");
     const [guides, , depth] = node.firstChild.children;
-    guides.style.setProperty("--level", Math.min(level - 1, DEEPEST_GUIDE));
-    depth.textContent = level - 1 > DEEPEST_GUIDE ? `+${level - 1 - DEEPEST_GUIDE}` : "";
+    guides.style.setProperty("width", `${GUIDE_WIDTH * Math.min(level - 1, mostGuides)}px`);
+    depth.textContent = level - 1 > mostGuides ? `+${level - 1 - mostGuides}` : "";
   }
 
   // The mouse and the keyboard.
@@ -347,6 +356,15 @@ export function createTreegrid(options) {
     scrollTo(row);
     draw();
     nodes.get(row).focus({ preventScroll: true });
+    showInWindow(row);
+  }
+
+  /** Scroll the window to a row in view of the grid, of which a part can be out of the window. */
+  function showInWindow(row) {
+    if (printing || !nodes.has(row)) return;
+    const { top, bottom } = nodes.get(row).getBoundingClientRect();
+    if (bottom > innerHeight) scrollBy(0, bottom - innerHeight + ROW_HEIGHT);
+    else if (top < COVERED && bottom > top) scrollBy(0, top - COVERED - ROW_HEIGHT);
   }
 
   function focused(event) {

@@ -54,8 +54,8 @@ def _parents(calls: Iterable[LayerRow], references: References) -> list[int]:
 
 
 def _above(name: str, references: References) -> int:
-    """Return the row of the nearest module with a row that contains a module."""
-    return references.owner(name)
+    """Return the row of the nearest module with a row that contains a module, -1 for the root."""
+    return references.owner(name) if name else -1
 
 
 def _place(text: str | None) -> str | None:

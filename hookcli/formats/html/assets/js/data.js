@@ -15,6 +15,12 @@ export class TextColumn {
     const index = this.at[row];
     return index === undefined || index < 0 ? null : this.texts[index];
   }
+
+  /** The texts in lower case, for a search. */
+  get lower() {
+    this.lowered ??= this.texts.map((text) => text.toLowerCase());
+    return this.lowered;
+  }
 }
 
 /** One report: its tables, and the rows that names and parents lead to. */
@@ -32,14 +38,18 @@ export class ReportRecord {
     this.training = raw.training ?? null;
     this.distributed = raw.distributed;
     this.children = childrenOf(this.layers.parent);
-    this.layerIds = new Map();
-    for (let row = this.layers.count - 1; row >= 0; row -= 1) {
-      this.layerIds.set(this.layerId(row), row);
-    }
-    this.parameterRows = new Map();
-    for (let row = this.parameters.count - 1; row >= 0; row -= 1) {
-      this.parameterRows.set(this.parameters.name.get(row), row);
-    }
+  }
+
+  /** The rows of layers by their names in the fragment of the address. */
+  get layerIds() {
+    this.rowsById ??= rowsBy(this.layers.count, (row) => this.layerId(row));
+    return this.rowsById;
+  }
+
+  /** The rows of parameters by name. */
+  get parameterRows() {
+    this.rowsByName ??= rowsBy(this.parameters.count, (row) => this.parameters.name.get(row));
+    return this.rowsByName;
   }
 
   /** Return the name of a layer's row in the fragment of the address. */
@@ -93,6 +103,13 @@ function childrenOf(parents) {
     children.get(parent).push(row);
   });
   return children;
+}
+
+/** Return the first row by key. */
+function rowsBy(count, key) {
+  const rows = new Map();
+  for (let row = count - 1; row >= 0; row -= 1) rows.set(key(row), row);
+  return rows;
 }
 
 /** Return the data that the page carries. */

@@ -163,5 +163,5 @@ export class Store {
 }
 
 function matching(column, text) {
-  return text ? column.texts.map((name) => name.toLowerCase().includes(text)) : [];
+  return text ? column.lower.map((name) => name.includes(text)) : [];
 }

@@ -11,7 +11,7 @@
  *     align: "end",             for numbers
  *     value(row),               what to sort by: number, string or null (last); without it no sort
  *     descending: true,         the first click on the header sorts the largest first
- *     cell(row),                a Node or string; null: nothing
+ *     cell(row, isFlat),        a Node or string; null: nothing; `isFlat`: no levels are shown
  *     hint(row),                the tooltip of the cell
  *     off: true,                not shown at first
  *   }],                         the first column has the folds, and stays when scrolled sideways
@@ -25,6 +25,9 @@
  * grid.filter(matches)          a Uint8Array by row, null: all; then all cells are made again
  * grid.sort(id, descending)     id null: none
  * grid.refresh()                make all cells again, and fit them into the element's size
+ * grid.fold(rows, open)         open or close some rows
+ * grid.setDepth(depth)          open the rows above a depth, and close all others
+ * grid.setListed(listed)        show a tree without its levels
  * grid.rows                     a TreeRows: grid.rows.rows are the rows shown
  *
  * `barCell(text, own, all)` is a number with a bar; `marked(text, query)` marks what is searched for.
@@ -40,7 +43,10 @@ const OVERSCAN = 8;
 const TALLEST = 8e6;
 const ON_PAPER = 500;
 const SPARE_NODES = 60;
-const DEEPEST_GUIDE = 16;
+const GUIDE_WIDTH = 15;
+const LEAST_NAME = 90;
+// The bar with the tabs covers the top of the window.
+const COVERED = 64;
 
 /** Return a grid; the head of this file says what `options` has and what it can do. */
 export function createTreegrid(options) {
@@ -50,10 +56,14 @@ export function createTreegrid(options) {
   const nodes = new Map();
   const spare = [];
   let columns = [];
+  let mostGuides = 0;
   let sorting = { id: null, descending: false };
   let selected = -1;
   let active = rows.rows[0] ?? -1;
   let version = 0;
+  // What layout would say is kept here: to read it after a change costs as much as a new layout.
+  let view = 0;
+  let scrolled = 0;
   let printing = matchMedia("print").matches;
 
   const head = el("div", { class: "grid-head", role: "row", "aria-rowindex": 1, onkeydown: headKey });
@@ -74,8 +84,14 @@ export function createTreegrid(options) {
     ...(rows.isTree ? foldTools(grid) : []), columnTool(),
   );
 
-  box.addEventListener("scroll", draw, { passive: true });
-  new ResizeObserver(() => draw()).observe(box);
+  box.addEventListener("scroll", () => {
+    scrolled = box.scrollTop;
+    draw();
+  }, { passive: true });
+  new ResizeObserver(() => {
+    view = Math.max(0, (parseFloat(getComputedStyle(box).maxHeight) || innerHeight) - ROW_HEIGHT);
+    draw();
+  }).observe(box);
   matchMedia("print").addEventListener("change", ({ matches }) => {
     printing = matches;
     draw();
@@ -93,6 +109,7 @@ export function createTreegrid(options) {
     box.style.setProperty("--columns-print", printed.join(" "));
     const least = columns.reduce((sum, column) => sum + width(column), 0);
     box.style.setProperty("--width", `${least}px`);
+    mostGuides = Math.max(2, Math.floor((width(columns[0]) - LEAST_NAME) / GUIDE_WIDTH));
     box.setAttribute("aria-colcount", columns.length);
     head.replaceChildren(...columns.map(headCell));
     for (const node of nodes.values()) node.remove();
@@ -135,15 +152,15 @@ export function createTreegrid(options) {
     rows.sort(values, descending);
     markSorting();
     refresh();
-    box.scrollTop = 0;
-    draw();
+    scroll(0);
   }
 
   function filter(matches) {
     rows.filter(matches);
-    if (selected >= 0 && (!matches || rows.index[selected] < 0)) rows.reveal(selected);
+    if (!matches && selected >= 0) rows.reveal(selected);
     refresh();
-    if (selected >= 0) scrollTo(selected);
+    if (!matches && selected >= 0) scrollTo(selected);
+    else scroll(0);
   }
 
   function select(row, reveal = false) {
@@ -153,8 +170,9 @@ export function createTreegrid(options) {
       if (!shown) rows.reveal(row);
       activate(row);
       scrollTo(row);
-    }
-    draw();
+      draw();
+      showInWindow(row);
+    } else draw();
   }
 
   function fold(list, open) {
@@ -179,26 +197,32 @@ export function createTreegrid(options) {
 
   // Positions. A body that would be too tall is compressed: scrolling moves by more than one pixel.
 
-  function measure() {
+  function extent() {
     const full = rows.rows.length * ROW_HEIGHT;
     const height = Math.min(full, TALLEST);
-    const view = Math.max(0, box.clientHeight - head.offsetHeight);
     const ratio = height > view ? (full - view) / (height - view) : 1;
-    return { full, height, view, ratio };
+    return { full, height, ratio };
   }
 
   function scrollTo(row) {
     const at = rows.index[row];
-    const { view, ratio, full, height } = measure();
-    body.style.setProperty("height", `${height}px`);
     if (at < 0 || !view) return;
+    const { ratio, full } = extent();
     const top = at * ROW_HEIGHT;
-    const offset = box.scrollTop * ratio;
+    const offset = scrolled * ratio;
     if (top >= offset && top + ROW_HEIGHT <= offset + view) return;
     const near = Math.abs(top - offset - view / 2) < view;
     const target = !near ? top - (view - ROW_HEIGHT) / 2
       : top < offset ? top : top + ROW_HEIGHT - view;
-    box.scrollTop = Math.max(0, Math.min(target, full - view)) / ratio;
+    scroll(Math.max(0, Math.min(target, full - view)) / ratio);
+  }
+
+  function scroll(to) {
+    if (to === scrolled) return;
+    body.style.setProperty("height", `${extent().height}px`);
+    box.scrollTop = to;
+    scrolled = box.scrollTop;
+    draw();
   }
 
   // Drawing.
@@ -206,13 +230,14 @@ export function createTreegrid(options) {
   function draw() {
     const total = rows.rows.length;
     if (active < 0 || rows.index[active] < 0) active = rows.nearest(active);
-    const { height, view, ratio } = measure();
+    const { height, ratio } = extent();
+    const top = Math.max(0, Math.min(scrolled, height - view));
     box.classList.toggle("flat", rows.isFlat);
     box.setAttribute("aria-rowcount", total + 1);
     body.style.setProperty("height", `${height}px`);
     empty.hidden = total > 0;
-    const offset = box.scrollTop * ratio;
-    const shift = box.scrollTop - offset;
+    const offset = top * ratio;
+    const shift = top - offset;
     let from = Math.max(0, Math.floor(offset / ROW_HEIGHT) - OVERSCAN);
     let to = Math.min(total, Math.ceil((offset + view) / ROW_HEIGHT) + OVERSCAN);
     if (printing) [from, to] = [0, Math.min(total, ON_PAPER)];
@@ -287,7 +312,7 @@ export function createTreegrid(options) {
     node.version = version;
     columns.forEach((column, at) => {
       const cell = node.children[at];
-      const content = column.cell(row) ?? "";
+      const content = column.cell(row, rows.isFlat) ?? "";
       if (at === 0 && rows.isTree) {
         cell.replaceChildren(
           el("span", { class: "grid-guides" }), el("span", { class: "grid-toggle", "aria-hidden": "true" }),
@@ -314,8 +339,8 @@ export function createTreegrid(options) {
     if (rows.canFold(row)) node.setAttribute("aria-expanded", rows.isOpen(row));
     else node.removeAttribute("aria-expanded");
     const [guides, , depth] = node.firstChild.children;
-    guides.style.setProperty("--level", Math.min(level - 1, DEEPEST_GUIDE));
-    depth.textContent = level - 1 > DEEPEST_GUIDE ? `+${level - 1 - DEEPEST_GUIDE}` : "";
+    guides.style.setProperty("width", `${GUIDE_WIDTH * Math.min(level - 1, mostGuides)}px`);
+    depth.textContent = level - 1 > mostGuides ? `+${level - 1 - mostGuides}` : "";
   }
 
   // The mouse and the keyboard.
@@ -331,6 +356,15 @@ export function createTreegrid(options) {
     scrollTo(row);
     draw();
     nodes.get(row).focus({ preventScroll: true });
+    showInWindow(row);
+  }
+
+  /** Scroll the window to a row in view of the grid, of which a part can be out of the window. */
+  function showInWindow(row) {
+    if (printing || !nodes.has(row)) return;
+    const { top, bottom } = nodes.get(row).getBoundingClientRect();
+    if (bottom > innerHeight) scrollBy(0, bottom - innerHeight + ROW_HEIGHT);
+    else if (top < COVERED && bottom > top) scrollBy(0, top - COVERED - ROW_HEIGHT);
   }
 
   function focused(event) {
@@ -359,7 +393,7 @@ export function createTreegrid(options) {
   function bodyKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || active < 0) return;
     const at = rows.index[active];
-    const page = Math.max(1, Math.floor(measure().view / ROW_HEIGHT) - 1);
+    const page = Math.max(1, Math.floor(view / ROW_HEIGHT) - 1);
     const moves = {
       ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page,
       Home: 0, End: rows.rows.length - 1,

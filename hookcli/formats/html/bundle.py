@@ -13,10 +13,11 @@ import re
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from posixpath import dirname, join, normpath
 from typing import NamedTuple
 
 _ASSETS = files("hookcli.formats.html") / "assets"
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w./-]+)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w./-]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=const |let |function |async |class )", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*?(?:[^*]|\*(?!/))*\*/[ \t]*)\n", re.MULTILINE)
 _INDENT = re.compile(r"^[ \t]+|[ \t]+$|\n(?=\n)", re.MULTILINE)
@@ -56,7 +57,7 @@ def modules(entry: str) -> list[str]:
             raise ValueError(f"scripts import each other: {' -> '.join((*path, name))}")
         if name not in order:
             for other in _IMPORT.findall(_read(f"js/{name}")):
-                visit(other, (*path, name))
+                visit(normpath(join(dirname(name), other)), (*path, name))
             order.append(name)
 
     visit(entry, ())

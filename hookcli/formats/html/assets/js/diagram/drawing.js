@@ -1,0 +1,305 @@
+/** Draw the boxes and edges of a layout as svg. */
+
+import { svg } from "../dom.js";
+import { cut, integer, short } from "../text.js";
+
+const SYMBOLS = { add: "+", sub: "−", mul: "×", div: "÷" };
+const BOX_HEIGHT = 42;
+const NARROW = 104;
+const NAME_LENGTH = 26;
+const LABEL_LENGTH = 30;
+const NAME_WIDTH = 7.3; // of a character of a name
+const TYPE_WIDTH = 6;
+const LABEL_WIDTH = 6.1;
+const MOST_LABELLED = 150; // edges of one box
+
+const KINDS = [
+  ["conv", /conv/i],
+  ["norm", /norm/i],
+  ["attention", /attention|attn/i],
+  ["linear", /linear|dense|lora/i],
+  ["embedding", /embed/i],
+  ["recurrent", /rnn|lstm|gru/i],
+  ["pool", /pool|flatten|upsample|pad|unfold|shuffle/i],
+  ["activation", /relu|gelu|silu|elu|tanh|sigmoid|softmax|activation|mish|swish|softplus/i],
+  ["dropout", /drop|identity/i],
+];
+
+/** Return the kind of a type of modules, which has a colour; "other" if it is none of them. */
+export function kindOf(type) {
+  return KINDS.find(([, pattern]) => pattern.test(type))?.[0] ?? "other";
+}
+
+/** Return the graph that is laid out: nodes with sizes, and edges between their indexes. */
+export function sizedGraph(flow, box = flow.tree.root) {
+  const { tree } = flow;
+  const { links, operators } = flow.graphs.get(box.index);
+  const outer = box === tree.root;
+  const ends = new Set([...links.values()].flatMap(({ from, to }) => [from, to]));
+  const port = (id) => (outer ? { id, width: 90, height: 28 } : { id, width: 8, height: 1 });
+  const nodes = box.children.map((child) => boxNode(flow, child));
+  const places = new Map(box.children.map((child, order) => [child.index, order]));
+  places.set("in", -1).set("out", nodes.length);
+  const inputs = new Map([...operators.keys()].map((id) => [id, []]));
+  for (const { from, to } of links.values()) inputs.get(to)?.push(from);
+  for (const [id, name] of operators) {
+    const width = SYMBOLS[name] ? 22 : 16 + LABEL_WIDTH * Math.min(name.length, LABEL_LENGTH);
+    nodes.push({ id, width, height: 22 });
+    // Operators follow those that they use in the map, so that a place is known when needed.
+    places.set(id, Math.max(...inputs.get(id).map((from) => places.get(from) ?? 0)) + 0.01);
+  }
+  for (const id of ["in", "out"]) if (ends.has(id)) nodes.push(port(id));
+  nodes.sort((a, b) => places.get(a.id) - places.get(b.id));
+  const leaves = nodes.filter((node) => node.leaf);
+  const widest = Math.max(...leaves.map((node) => node.width));
+  for (const node of leaves) node.width = widest;
+  const order = new Map(nodes.map((node, index) => [node.id, index]));
+  const labelled = links.size <= MOST_LABELLED;
+  const edges = [...links].map(([link, { from, to }]) => {
+    const [start, end] = [order.get(from), order.get(to)];
+    const back = start > end;
+    const text = labelled ? linkLabel(links.get(link), outer) : "";
+    return {
+      link, back, text,
+      from: back ? end : start,
+      to: back ? start : end,
+      width: text ? Math.ceil(text.length * LABEL_WIDTH) + 8 : 0,
+      weight: end - start === 1 ? 8 : 1,
+    };
+  }).filter((edge) => edge.from !== edge.to);
+  return { box: box.index, nodes, edges };
+}
+
+function boxNode(flow, box) {
+  const { tree } = flow;
+  const name = cut(tree.name(box), NAME_LENGTH);
+  const inner = flow.expanded.has(box);
+  const times = timesText(box).length;
+  const long = Math.max(
+    (name.length + times) * NAME_WIDTH + (box.children.length ? 24 : 0),
+    cut(subtitle(tree, box), LABEL_LENGTH).length * TYPE_WIDTH,
+  );
+  return {
+    id: box.index,
+    width: Math.max(NARROW, Math.ceil(long) + 26),
+    height: BOX_HEIGHT,
+    leaf: !inner,
+    inner: inner ? sizedGraph(flow, box) : null,
+  };
+}
+
+function timesText(box) {
+  if (box.time >= 0) return ` call ${box.time + 1}`;
+  return box.rows.length > 1 ? ` ×${integer(box.rows.length)}` : "";
+}
+
+function subtitle(tree, box) {
+  if (box.group) return tree.fullName(box);
+  if (box.row < 0) return "";
+  const { layers } = tree.record;
+  const parameters = layers.parameters[box.row];
+  return `${layers.type.get(box.row)}${parameters ? ` · ${short(parameters)}` : ""}`;
+}
+
+/** Return the text on an edge; inside a box, those of its ports have none but operators. */
+function linkLabel(link, outer) {
+  const through = link.through.size === 1 ? [...link.through][0] : "";
+  const port = !outer && (link.from === "in" || link.to === "out");
+  const shapes = port ? "" : shapesText(link);
+  return cut([through, shapes].filter(Boolean).join(" "), LABEL_LENGTH);
+}
+
+function shapesText({ shapes, tensors }) {
+  if (!shapes.size) return "";
+  if (shapes.size > 1) return `${shapes.size} shapes`;
+  const [shape] = shapes;
+  return tensors.size > 1 ? `${tensors.size} × ${shape}` : shape;
+}
+
+/** A drawing of a layout. `items` has the boxes by index with their rectangles and elements. */
+export class Drawing {
+  constructor(flow, graph, titles) {
+    this.flow = flow;
+    this.tree = flow.tree;
+    this.titles = titles;
+    this.items = new Map();
+    this.ports = new Map();
+    this.next = new Map();
+    this.before = new Map();
+    this.boxes = svg("g", { class: "boxes" });
+    this.lines = svg("g", { class: "lines", "aria-hidden": "true" });
+    this.width = graph.width;
+    this.height = graph.height;
+    this.place(graph, 0, 0);
+    this.connect(graph, 0, 0);
+  }
+
+  /** Draw the nodes of a graph, whose corner is at (left, top). */
+  place(graph, left, top) {
+    const outer = graph.box === this.tree.root.index;
+    for (const node of graph.nodes) {
+      const { width, height } = node;
+      const at = { left: left + node.x - width / 2, top: top + node.y - height / 2, width, height };
+      if (typeof node.id === "number") this.addBox(node, at);
+      else if (node.id === "in" || node.id === "out") this.addPort(node, at, outer, graph.box);
+      else this.addOperator(this.flow.graphs.get(graph.box).operators.get(node.id), at);
+    }
+  }
+
+  addBox(node, at) {
+    const box = this.tree.list[node.id];
+    const element = svg("g", {
+      class: `box${node.inner ? " open" : ""}${box.group ? " group" : ""}`,
+      role: "treeitem", tabindex: "-1", "aria-label": this.titles.name(box, Boolean(node.inner)),
+      "aria-level": Math.max(1, box.level), "aria-expanded": box.children.length ? String(Boolean(node.inner)) : null,
+      transform: `translate(${at.left} ${at.top})`, data: { box: node.id },
+    });
+    const { width, height } = at;
+    if (box.children.length && !node.inner) {
+      element.append(svg("rect", { class: "behind", x: 3, y: 4, width, height, rx: 6 }));
+    }
+    element.append(svg("rect", { class: "frame", width, height, rx: 6 }));
+    element.append(svg("rect", { class: "tint", width, height, rx: 6 }));
+    this.items.set(node.id, { box, element, ...at, inner: node.inner, written: false });
+    this.boxes.append(element);
+    if (node.inner) this.place(node.inner, at.left + node.inner.left, at.top + node.inner.top);
+  }
+
+  /** Write the texts of a box; those far outside of the view have none in large diagrams. */
+  write(item) {
+    if (item.written) return;
+    item.written = true;
+    const { box, element, width } = item;
+    const { tree } = this;
+    const open = Boolean(item.inner);
+    const name = svg("text", { class: "box-name", x: 10, y: open ? 19 : 17 }, cut(tree.name(box), NAME_LENGTH));
+    const times = timesText(box);
+    if (times) name.append(svg("tspan", { class: "times" }, times));
+    if (open) name.append(svg("tspan", { class: "box-type", dx: 8 }, this.openTitle(item)));
+    const mark = this.titles.mark(box, open);
+    element.append(svg("title", {}, this.titles.tip(box)), name);
+    if (!open) {
+      const type = cut(subtitle(tree, box), LABEL_LENGTH);
+      element.append(svg("text", { class: "box-type", x: 10, y: 33 }, type));
+    }
+    if (mark) element.append(svg("text", { class: `mark mark-${mark.kind}`, x: width - 10, y: open ? 19 : 34 }, mark.text));
+    if (box.children.length) {
+      const x = width - 22;
+      element.append(svg(
+        "g", { class: "toggle", transform: `translate(${x} 5)`, data: { toggle: box.index } },
+        svg("rect", { width: 16, height: 16, rx: 4 }),
+        svg("path", { d: open ? "M4 8H12" : "M4 8H12M8 4V12" }),
+      ));
+    }
+  }
+
+  /** The type of an open box, as far as there is room beside its name. */
+  openTitle({ box, width }) {
+    const used = (Math.min(this.tree.name(box).length, NAME_LENGTH) + timesText(box).length) * NAME_WIDTH;
+    const room = Math.floor((width - used - 60) / TYPE_WIDTH);
+    const text = subtitle(this.tree, box);
+    return room < 6 ? "" : cut(text, room);
+  }
+
+  addPort(node, at, outer, box) {
+    const x = at.left + at.width / 2;
+    if (!outer) {
+      this.ports.set(`${node.id}${box}`, x);
+      return;
+    }
+    this.boxes.append(svg(
+      "g", { class: "terminal", transform: `translate(${at.left} ${at.top})` },
+      svg("rect", { width: at.width, height: at.height, rx: at.height / 2 }),
+      svg("text", { x: at.width / 2, y: at.height / 2 + 4 }, node.id === "in" ? "input" : "output"),
+    ));
+  }
+
+  addOperator(name, at) {
+    const text = SYMBOLS[name] ?? cut(name, LABEL_LENGTH);
+    this.boxes.append(svg(
+      "g", { class: `operator${SYMBOLS[name] ? " symbol" : ""}`, transform: `translate(${at.left} ${at.top})` },
+      svg("title", {}, name),
+      svg("rect", { width: at.width, height: at.height, rx: 11 }),
+      svg("text", { x: at.width / 2, y: at.height / 2 + 4 }, text),
+    ));
+  }
+
+  /** Draw the edges of a graph and of those within it. */
+  connect(graph, left, top) {
+    const { links } = this.flow.graphs.get(graph.box);
+    const frame = this.items.get(graph.box);
+    for (const edge of graph.edges) {
+      const link = links.get(edge.link);
+      const points = edge.points.map(({ x, y }) => ({ x: x + left, y: y + top }));
+      this.bend(points, graph.nodes, edge, frame);
+      if (edge.back) points.reverse();
+      this.note(link);
+      const dotted = this.tree.record.edges === null;
+      this.lines.append(svg("path", {
+        class: `line${dotted ? " dotted" : ""}${edge.back ? " back" : ""}`, d: curve(points),
+        "marker-end": typeof link.to === "number" || link.to === "out" && !frame ? "url(#diagram-arrow)" : null,
+        data: { from: link.from, to: link.to },
+      }));
+      if (edge.label) {
+        const text = svg("text", { class: "line-label", x: edge.label.x + left, y: edge.label.y + top + 3.5 }, edge.text);
+        text.append(svg("title", {}, linkTitle(link)));
+        this.lines.append(text);
+      }
+    }
+    for (const node of graph.nodes) {
+      if (!node.inner) continue;
+      const item = this.items.get(node.id);
+      this.connect(node.inner, item.left + node.inner.left, item.top + node.inner.top);
+    }
+  }
+
+  /** Move the ends of an edge to the ports of open boxes and to the frame around it. */
+  bend(points, nodes, edge, frame) {
+    const [first, last] = [points[0], points.at(-1)];
+    const [from, to] = [nodes[edge.from], nodes[edge.to]];
+    first.x = this.end(from, "out", first.x);
+    last.x = this.end(to, "in", last.x);
+    const start = this.items.get(from.id);
+    const end = this.items.get(to.id);
+    if (start) first.y = start.top + start.height;
+    if (end) last.y = end.top;
+    if (frame && from.id === "in") first.y = frame.top;
+    if (frame && to.id === "out") last.y = frame.top + frame.height;
+  }
+
+  end(node, port, x) {
+    if (node.inner) return this.ports.get(`${port}${node.id}`) ?? x;
+    const item = this.items.get(node.id);
+    if (!item) return x;
+    // Near the middle, but beside it if several edges meet.
+    const middle = item.left + item.width / 2;
+    return Math.max(middle - item.width / 2 + 12, Math.min(middle + item.width / 2 - 12, x));
+  }
+
+  note({ from, to }) {
+    const add = (map, key, value) => map.set(key, [...(map.get(key) ?? []), value]);
+    add(this.next, from, to);
+    add(this.before, to, from);
+  }
+}
+
+function linkTitle({ shapes, tensors, through }) {
+  const operators = [...through].filter(Boolean).map((names) => `through ${names}`);
+  const count = tensors.size > 1 ? [`${tensors.size} tensors`] : [];
+  return [...count, ...shapes, ...operators].join("\n");
+}
+
+/** Return a path through points that is vertical at each of them. */
+function curve([start, ...rest]) {
+  let path = `M${start.x.toFixed(1)} ${start.y.toFixed(1)}`;
+  let before = start;
+  for (const { x, y } of rest) {
+    const to = `${x.toFixed(1)} ${y.toFixed(1)}`;
+    const middle = ((before.y + y) / 2).toFixed(1);
+    path += Math.abs(x - before.x) < 0.5
+      ? `L${to}`
+      : `C${before.x.toFixed(1)} ${middle} ${x.toFixed(1)} ${middle} ${to}`;
+    before = { x, y };
+  }
+  return path;
+}

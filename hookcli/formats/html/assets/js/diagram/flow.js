@@ -1,0 +1,236 @@
+/**
+ * The flow between the boxes that are drawn. Each open box has a flat graph of its own: its
+ * children, the operators between them, and the ports "in" and "out" that lead to its surroundings.
+ */
+
+const BATCH = -1;
+
+// Operators that join tensors; of those in a chain, the strongest is where the tensors meet.
+const STRONG_JOINS = new Set([
+  "add", "sub", "cat", "concat", "stack", "matmul", "bmm", "baddbmm", "mm", "einsum",
+  "scaled_dot_product_attention", "where", "lerp",
+]);
+const WEAK_JOINS = new Set(["mul", "div", "maximum", "minimum", "pow", "addmm", "addcmul"]);
+// Operators that only arrange elements are not worth a label.
+const QUIET_OPERATORS = new Set([
+  "view", "reshape", "_unsafe_view", "transpose", "permute", "contiguous", "expand", "clone", "t",
+  "detach", "slice", "select", "unsqueeze", "squeeze", "split", "chunk", "flatten", "alias",
+  "unbind", "to", "_to_copy", "split_with_sizes", "as_strided", "getitem", "unflatten",
+]);
+
+/** The edges of a record by the tensor that they lead to. */
+export function tensorsOf(edges) {
+  const tensors = new Map();
+  for (let edge = 0; edge < edges.count; edge += 1) {
+    const key = `${edges.target[edge]}/${edges.end[edge]}/${edges.input.at[edge]}`;
+    if (!tensors.has(key)) tensors.set(key, { target: edges.target[edge], end: edges.end[edge], edges: [] });
+    tensors.get(key).edges.push(edge);
+  }
+  return [...tensors.values()];
+}
+
+/** Return the operators of a chain that are worth a label. */
+export function loudOperators(through) {
+  return through.filter((name) => !QUIET_OPERATORS.has(name));
+}
+
+class FlatGraph {
+  constructor() {
+    this.links = new Map();
+    this.operators = new Map();
+  }
+
+  link(from, to, { made = null, key = "", through = [] } = {}) {
+    const id = `${from}>${to}`;
+    if (!this.links.has(id)) {
+      this.links.set(id, { from, to, shapes: new Set(), tensors: new Set(), through: new Set() });
+    }
+    const link = this.links.get(id);
+    if (made !== null) link.shapes.add(made);
+    link.tensors.add(key);
+    link.through.add(through.join(", "));
+  }
+}
+
+/** The graphs of all open boxes, by their index, and the boxes whose output they get again. */
+export class Flow {
+  constructor(tree, expanded, tensors) {
+    this.tree = tree;
+    this.expanded = expanded;
+    this.shown = tree.shown(expanded);
+    this.graphs = new Map();
+    this.again = new Set();
+    for (const box of tree.list) {
+      if (this.shown[box.index] === box && expanded.has(box)) this.graphs.set(box.index, new FlatGraph());
+    }
+    if (tensors) tensors.forEach((tensor) => this.add(tensor));
+    else this.addOrder();
+  }
+
+  /** Link the children of each open box in the order of their calls. */
+  addOrder() {
+    for (const [index, graph] of this.graphs) {
+      const called = this.tree.list[index].children.filter(
+        (box) => box.group || this.tree.record.layers.call[box.row] >= 0,
+      );
+      const ids = ["in", ...called.map((box) => box.index), "out"];
+      ids.slice(1).forEach((id, before) => graph.link(ids[before], id));
+    }
+  }
+
+  add({ target, end, edges }) {
+    const { tree, shown } = this;
+    const box = tree.ofRow[target];
+    const drawn = shown[box.index];
+    const data = tree.record.edges;
+    if (end) {
+      if (drawn !== box || !this.expanded.has(box)) return;
+    } else {
+      if (!drawn.parent) return;
+      if (edges.every((edge) => this.within(data.source[edge], drawn))) {
+        for (const edge of edges) {
+          if (this.repeats(data.source[edge], target, drawn)) this.again.add(drawn);
+        }
+        return;
+      }
+    }
+    const items = edges.map((edge) => {
+      const through = data.through.get(edge);
+      const source = data.source[edge];
+      const made = data.made.get(edge) ?? (through ? null : data.shape.get(edge));
+      return {
+        source,
+        made,
+        box: source === BATCH ? null : tree.ofRow[source],
+        arrived: data.shape.get(edge),
+        chain: through ? through.split(", ") : [],
+        key: `${source === BATCH ? BATCH : tree.ofRow[source].index}${data.output.get(edge)}`,
+      };
+    });
+    if (end) this.place(box, "out", items, target);
+    else this.place(drawn.parent, drawn, items, target);
+  }
+
+  within(source, box) {
+    return source !== BATCH && box.contains(this.tree.ofRow[source]);
+  }
+
+  /** Return whether a tensor goes from one call of a box to another call of it. */
+  repeats(source, target, box) {
+    const { tree } = this;
+    return box.owner.rows.length > 1 && tree.callOf(source, box) !== tree.callOf(target, box);
+  }
+
+  /** Link what made a tensor to `goal`, a child of the box or its port "out". */
+  place(container, goal, items, target) {
+    let rest = items;
+    if (goal !== "out") {
+      rest = items.filter((item) => !this.within(item.source, goal));
+      for (const item of items) {
+        if (this.within(item.source, goal) && this.repeats(item.source, target, goal)) this.again.add(goal);
+      }
+      // The operator that joins inner and outer tensors is inside.
+      if (rest.length < items.length) rest = rest.map((item) => ({ ...item, chain: [], arrived: item.made }));
+    }
+    const inner = rest.map((item) => ({ ...item, at: this.lift(item, container, target) }));
+    const known = container.parent ? inner : inner.filter((item) => item.source === BATCH || item.at !== "in");
+    if (!known.length) return;
+    const graph = this.graphs.get(container.index);
+    const outward = [];
+    const to = goal === "out" ? "out" : goal.index;
+    for (const feeder of this.feeders(known, container, outward)) {
+      const from = this.intern(graph, feeder, container);
+      const { arrived } = known[0];
+      const direct = feeder.item && !feeder.through.length;
+      const made = direct ? feeder.item.made : arrived;
+      graph.link(from, to, { made, key: feeder.key, through: loudOperators(feeder.through) });
+    }
+    if (outward.length && container.parent) this.place(container.parent, container, outward, target);
+  }
+
+  /** Return the child of a container that made a tensor, "in" if it is from outside. */
+  lift(item, container, target) {
+    const { box, source } = item;
+    if (!box || box === container || !container.contains(box)) return "in";
+    if (this.repeats(source, target, container)) return "in";
+    let at = this.shown[box.index];
+    while (at.parent !== container) at = at.parent;
+    return at;
+  }
+
+  /**
+   * Return where the tensors of `items` come from: a tree of operators, with items as its leaves.
+   * What comes from outside altogether is one leaf, and is added to `outward`.
+   */
+  feeders(items, container, outward) {
+    if (container.parent && items.every((item) => item.at === "in")) {
+      outward.push(...items);
+      return [{ item: { ...items[0], made: items[0].arrived }, key: "in", through: [] }];
+    }
+    const found = new Map();
+    const byLast = new Map();
+    for (const item of items) {
+      const last = item.chain.at(-1) ?? "";
+      if (!byLast.has(last)) byLast.set(last, []);
+      byLast.get(last).push(item);
+    }
+    for (const [name, members] of byLast) {
+      if (!name) {
+        for (const item of members) {
+          if (item.at === "in" && container.parent) outward.push(item);
+          found.set(item.key, { item, key: item.key, through: [] });
+        }
+        continue;
+      }
+      const rest = members.map((item) => ({ ...item, chain: item.chain.slice(0, -1), arrived: item.made }));
+      const feeders = this.feeders(rest, container, outward);
+      found.set(`(${name})`, joinFeeders(name, feeders));
+    }
+    return [...found.values()];
+  }
+
+  /** Return the id of a leaf or an operator in a graph; equal operators are one. */
+  intern(graph, feeder, container) {
+    if (feeder.item) {
+      const { at, box, made } = feeder.item;
+      if (at === "in") return "in";
+      this.leave(at, box, made, feeder.key);
+      return at.index;
+    }
+    const inputs = feeder.feeders.map((one) => [this.intern(graph, one, container), one]);
+    const id = `${feeder.name}(${inputs.map(([from]) => from).sort().join("|")})`;
+    if (!graph.operators.has(id)) graph.operators.set(id, feeder.name);
+    for (const [from, one] of inputs) {
+      const made = one.item && !one.through.length ? one.item.made : null;
+      graph.link(from, id, { made, key: one.key, through: loudOperators(one.through) });
+    }
+    return id;
+  }
+
+  /** Link the boxes in the open box `outer` that a tensor of `box` leaves to its port "out". */
+  leave(outer, box, made, key) {
+    let container = outer;
+    while (this.expanded.has(container) && container !== box) {
+      let at = this.shown[box.index];
+      while (at.parent !== container) at = at.parent;
+      this.graphs.get(container.index).link(at.index, "out", { made, key });
+      container = at;
+    }
+  }
+}
+
+function joinStrength(name) {
+  return STRONG_JOINS.has(name) ? 2 : WEAK_JOINS.has(name) ? 1 : 0;
+}
+
+/** Return the operator `name` that gets `feeders`; with one of them it joins nothing. */
+function joinFeeders(name, feeders) {
+  const [only] = feeders;
+  if (feeders.length > 1) return { name, feeders, key: name, through: [] };
+  if (only.feeders && joinStrength(name) > joinStrength(only.name)) {
+    const before = [only.name, ...only.through];
+    const inputs = only.feeders.map((one) => ({ ...one, through: [...one.through, ...before] }));
+    return { name, feeders: inputs, key: name, through: [] };
+  }
+  return { ...only, through: [...only.through, name] };
+}

@@ -31,7 +31,7 @@ class HooksView {
     this.stepIndex = 0;
     this.kind = "";
     this.onlyChanges = false;
-    this.timeline = new Timeline((row) => store.select({ event: row }, ORIGIN));
+    this.timeline = new Timeline((row) => store.select({ event: row }, "timeline"));
     this.now = el("div", { class: "event-now", "aria-live": "polite" });
     this.grid = this.createGrid();
     host.append(this.controls(), this.timeline.element, legend(), this.now, this.grid.tools, this.grid.element);

@@ -101,6 +101,17 @@ _ROWS = (
         notes=("names are escaped, so that none becomes a mention, a link or HTML", _VIEW),
     ),
     Format(
+        "svg",
+        "a picture for a README, a pull request or a paper: gradients, or modules",
+        read_by="browsers, GitHub in Markdown, LaTeX after a conversion to PDF",
+        example="hookcli grads model.py --steps 20 -f svg=gradients.svg",
+        renderer="svg.gradients:render",
+        by_command={
+            "grads": "svg.gradients:render",
+        },
+        notes=(),
+    ),
+    Format(
         "junit",
         "findings as tests, for Jenkins, GitLab and other readers of JUnit XML",
         read_by="Jenkins, GitLab, Azure Pipelines, CircleCI, Buildkite, Bamboo, TeamCity",

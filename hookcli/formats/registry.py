@@ -105,7 +105,7 @@ _ROWS = (
         "a picture for a README, a pull request or a paper: gradients, or modules",
         read_by="browsers, GitHub in Markdown, LaTeX after a conversion to PDF",
         example="hookcli grads model.py --steps 20 -f svg=gradients.svg",
-        renderer="svg.gradients:render",
+        renderer="svg.module_diagram:render",
         by_command={
             "grads": "svg.gradients:render",
         },

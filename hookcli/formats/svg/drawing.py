@@ -7,12 +7,14 @@ variables, so that programs that convert SVG for print read them too.
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from hookcli.console import escape
 from hookcli.formats.parts.text import cut
+from hookcli.text import shorten
 
 Anchor: TypeAlias = Literal["start", "middle", "end"]
 
@@ -23,6 +25,7 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _MONOSPACE = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 _SANS = "system-ui,-apple-system,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif"
 _ADVANCE = 0.61  # width of a character of a monospaced font, in font sizes
+_SANS_ADVANCE = 0.56  # of a usual character; DejaVu Sans, a wide font, has it too
 _LONGEST = 300  # characters of a tooltip
 
 # (selector, property, light, dark). Text has a contrast of at least 4.5 with its ground.
@@ -40,7 +43,7 @@ _COLORS = (
     (".weight", "fill", "#afb8c1", "#484f58"),
     (".empty", "fill", "#f3f5f7", "#161b22"),
     (".hatch", "stroke", "#6e7781", "#8b949e"),
-    (".hatch", "fill", "#6e7781", "#8b949e"),
+    (".hollow", "stroke", "#6e7781", "#8b949e"),
     (".box", "fill", "#f6f8fa", "#1b222b"),
     (".box", "stroke", "#8c959f", "#656c76"),
     (".learns", "fill", "#dbeafb", "#16304f"),
@@ -51,6 +54,11 @@ _COLORS = (
     (".group2", "stroke", "#b4bdc7", "#464e58"),
     (".failed", "fill", "#ffebe9", "#4a1c1c"),
     (".failed", "stroke", "#cf222e", "#ff7b72"),
+    (".pill", "fill", "#fff8c5", "#3b2f0b"),
+    (".pill", "stroke", "#b08800", "#9e7c1a"),
+    (".wrongfill", "fill", "#cf222e", "#da3633"),
+    (".mindfill", "fill", "#9a6700", "#9e6a03"),
+    (".onfill", "fill", "#ffffff", "#ffffff"),
     (".edge", "stroke", "#6e7781", "#8b949e"),
     (".tip", "fill", "#6e7781", "#8b949e"),
     (".loop", "stroke", "#8250df", "#bc8cff"),
@@ -62,7 +70,8 @@ _FIXED = f"""\
 .hookcli .title{{font-size:{LARGE}px;font-weight:600}}
 .hookcli .small{{font-size:{SMALL}px}}
 .hookcli .bold{{font-weight:600}}
-.hookcli .edge,.hookcli .loop{{fill:none;stroke-width:1.3}}
+.hookcli .edge,.hookcli .loop,.hookcli .hatch,.hookcli .hollow{{fill:none}}
+.hookcli .edge,.hookcli .loop{{stroke-width:1.3}}
 .hookcli .cell{{shape-rendering:crispEdges}}
 """
 
@@ -87,6 +96,11 @@ def text_width(text: str, size: float = NORMAL) -> float:
     """Return how wide a string is in a monospaced font, in pixels."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     return (len(text) + wide) * _ADVANCE * size
+
+
+def sans_width(text: str, size: float = NORMAL) -> float:
+    """Return about how wide a string is in a font without serifs, in pixels."""
+    return len(text) * _SANS_ADVANCE * size
 
 
 def fitting(text: str, width: float, size: float = NORMAL) -> str:
@@ -193,14 +207,23 @@ def _tip(text: str) -> str:
     return f"<title>{clean(cut(text, _LONGEST))}</title>" if text else ""
 
 
-def headline(
-    drawing: Drawing, width: float, title: str, lines: Sequence[tuple[str, str]]
-) -> float:
-    """Draw a title and lines of (text, style) below it; return where the picture begins."""
+def headline(drawing: Drawing, width: float, title: str, lines: Sequence[tuple[str, str]]) -> float:
+    """Draw a title and lines of (text, style) below it; return where the picture begins.
+
+    A line that is too long continues on a second one, and its end is left out.
+    """
     room = width - 2 * MARGIN
     drawing.text(MARGIN, 36, fitting(title, room, LARGE), "title ink", tip=title)
     y = 36.0
     for text, style in lines:
-        y += 19
-        drawing.text(MARGIN, y, fitting(text, room), style, tip=text)
+        y += 3
+        for part in _wrapped(text, int(room / (_SANS_ADVANCE * NORMAL))):
+            y += 17
+            drawing.text(MARGIN, y, part, style, tip=text)
     return y + 20
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        shorten(text, 2 * width), width, max_lines=2, placeholder=" …", break_on_hyphens=False
+    )

@@ -15,7 +15,7 @@ from hookcli.formats.svg.marks import MARKS, fill
 
 WIDTH = 960
 _NAME = 44  # characters of a name
-_ROW = 19
+_ROW = 20
 _VALUE = 76  # pixels for a number beside the bars
 _MOST_DECADES = 30  # of the scale; smaller values have the shortest bar
 _TICKS = 10
@@ -42,7 +42,7 @@ def draw(drawing: Drawing, rows: GradientRows, top: float) -> float:
         drawing.text(left - 10, y + 13, name, "mono small ink", anchor="end", tip=_tip(row))
         _row(drawing, row, left, y, max(place(row.cell.norm) - left, 2) if row.cell.norm else 0)
         if (weight := positive(row.weight)) is not None:
-            drawing.rect(left, y + 13, max(place(weight) - left, 1), 3, "weight", tip=_tip(row))
+            drawing.rect(left, y + 14, max(place(weight) - left, 1), 3, "weight", tip=_tip(row))
         text = figure(row.cell.norm) if row.cell.kind == "value" else ""
         drawing.text(WIDTH - MARGIN, y + 13, text, "mono small muted", anchor="end")
     return bottom + 8
@@ -64,11 +64,11 @@ def _row(drawing: Drawing, row: GradientRow, left: float, y: float, width: float
     """Draw the bar of a gradient, or the mark of one without a norm with its word beside it."""
     kind = row.cell.kind
     if kind not in MARKS:
-        drawing.rect(left, y + 3, width, 9, "bar", tip=_tip(row))
+        drawing.rect(left, y + 2, width, 10, "bar", tip=_tip(row))
         return
-    drawing.rect(left, y + 3, 24, 9, more=fill(drawing, kind), tip=_tip(row))
+    drawing.rect(left, y + 2, 24, 10, more=fill(drawing, kind), tip=_tip(row))
     style = {"nan": "wrong", "inf": "wrong", "frozen": "muted", "unknown": "muted"}
-    drawing.text(left + 30, y + 12, WORDS[kind], f"small {style.get(kind, 'mind')}")
+    drawing.text(left + 30, y + 11, WORDS[kind], f"small {style.get(kind, 'mind')}")
 
 
 def _tip(row: GradientRow) -> str:

@@ -8,7 +8,7 @@ from hookcli.console import escape
 from hookcli.formats.parts.color_scale import PALETTE, position, robust_range
 from hookcli.formats.parts.short_names import shortened
 from hookcli.formats.parts.text import figure
-from hookcli.formats.svg.drawing import MARGIN, SMALL, Drawing, text_width
+from hookcli.formats.svg.drawing import MARGIN, SMALL, Drawing, sans_width, text_width
 from hookcli.formats.svg.gradient_rows import WORDS, GradientCell, GradientRows, columns_of
 from hookcli.formats.svg.marks import MARKS, fill, hexadecimal, legend
 
@@ -16,7 +16,8 @@ WIDTH = 960
 MOST_COLUMNS = 160
 _NAME = 44  # characters of a name
 _TALLEST, _LOWEST = 18, 9  # pixels of a row
-_WIDEST = 44  # pixels of a column
+_WIDEST = 64  # pixels of a column
+_APART = 8  # pixels of a column, from which there is a gap between cells
 _ROOM = 720  # pixels of rows, above which rows are lower
 _TIPS = 2500  # cells, above which they have no tooltips: the file would be too large
 _SCALE = 200  # pixels of the palette
@@ -30,28 +31,27 @@ def draw(drawing: Drawing, rows: GradientRows, top: float) -> float:
     size = min(SMALL, height + 1)
     left = MARGIN + max((text_width(name, size) for name in names.values()), default=0) + 10
     width = min((WIDTH - MARGIN - left) / max(len(spans), 1), _WIDEST)
-    width = float(int(width)) if width >= 4 else width  # noqa: PLR2004  # wide cells are sharp
+    width = float(int(width)) if width >= 4 else width  # sharp edges
     left = float(round(left))
     cells = [cell for row in rows.rows for cell in row.steps]
     span = robust_range(cell.norm for cell in cells)
     top = _legend(drawing, top, span, cells) + 12
+    gap = 1 if width >= _APART else 0
     tips = len(cells) <= _TIPS
     for i, row in enumerate(rows.rows):
         y = top + i * height
         name = names[escape(row.name)]
-        drawing.add(
-            f'<g class="row" font-size="{size}">'
-        )
+        drawing.add(f'<g class="row" style="font-size:{size}px">')
         drawing.text(
             left - 8, y + height / 2 + size * 0.35, name, "mono ink", anchor="end", tip=row.name
         )
         for j, cell in enumerate(row.steps):
-            x0, x1 = left + j * width, left + (j + 1) * width
             tip = f"{row.name}, step {_steps(spans[j])}: {_value(cell)}" if tips else ""
-            _cell(drawing, cell, (x0, y, x1 - x0, height), span, tip)
+            _cell(drawing, cell, (left + j * width, y, width - gap, height - gap), span, tip)
         drawing.add("</g>")
     bottom = top + height * len(rows.rows)
-    drawing.rect(left, top, width * len(spans), bottom - top, "axis", more='fill="none"')
+    if not gap:
+        drawing.rect(left, top, width * len(spans), bottom - top, "axis", more='fill="none"')
     return _steps_axis(drawing, spans, left, width, bottom)
 
 
@@ -124,10 +124,8 @@ def _legend(
         x += text_width(text, SMALL) + 8
         text = "norm of the gradient, log scale"
         drawing.text(x, top + 12, text, "small muted")
-        x += text_width(text, SMALL) + 12
-    return max(
-        legend(drawing, x, top, (cell.kind for cell in cells), WIDTH - MARGIN - x), top + 22
-    )
+        x += sans_width(text, SMALL) + 24
+    return max(legend(drawing, x, top, (cell.kind for cell in cells), WIDTH - MARGIN - x), top + 22)
 
 
 def _palette(drawing: Drawing) -> None:

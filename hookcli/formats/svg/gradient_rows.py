@@ -1,4 +1,4 @@
-"""The rows of pictures of gradients: parameters in the order of forward, or the modules they are in.
+"""The rows of pictures of gradients: parameters in the order of forward, or their modules.
 
 Many parameters are folded to modules, the deepest level at which the rows fit into a picture.
 """
@@ -75,23 +75,22 @@ def gradient_rows(report: Report, view: View) -> GradientRows:
 def forward_order(report: Report, rows: Sequence[ParameterRow]) -> list[ParameterRow]:
     """Return the parameters in the order in which forward first called their modules.
 
-    One whose module was not called is where the nearest module around it was called.
+    If a module was not called, the nearest called one around it counts, except the root; without
+    one, the parameter stays behind its predecessor.
     """
     first: dict[str, int] = {}
     for layer in report.layers:
         for name in (layer.name, *layer.aliases):
             if name is not None:
                 first.setdefault(name, layer.order)
-
-    def order(row: ParameterRow) -> int:
-        name = row.name
-        while name:
-            name = name.rpartition(".")[0]
-            if name in first:
-                return first[name]
-        return -1
-
-    return sorted(rows, key=order)
+    orders: list[int] = []
+    for row in rows:
+        name, dot, _ = row.name.rpartition(".")
+        while dot and name not in first:
+            name, dot, _ = name.rpartition(".")
+        before = orders[-1] if orders else -1
+        orders.append(first.get(name, before) if dot or "." not in row.name else before)
+    return [row for _, row in sorted(zip(orders, rows, strict=True), key=lambda pair: pair[0])]
 
 
 def _number(step: dict[str, object], index: int) -> int:

@@ -1,27 +1,27 @@
-"""The marks of gradients without a norm: each has a colour and a shape, and an entry of a legend."""
+"""The marks of gradients without a norm: a colour and a shape for each, and their legend."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from hookcli.formats.parts.color_scale import CellKind, color_at
-from hookcli.formats.svg.drawing import SMALL, Drawing, text_width
+from hookcli.formats.svg.drawing import SMALL, Drawing, sans_width
 from hookcli.formats.svg.gradient_rows import WORDS
 
-_TILE = 'patternUnits="userSpaceOnUse" width="8" height="8"'
-# Colours that the palette does not have, with a shape in each tile of 8 pixels.
+# One tile for each shape that is filled: the 8 by 8 square is in its middle, as large as fits.
+_TILE = 'width="1" height="1" viewBox="0 0 8 8" preserveAspectRatio="xMidYMid meet"'
+_AROUND = 'x="-400" y="-8" width="808" height="24"'
+_LINES = "".join(f"M{x} 12l16 -16" for x in range(-200, 200, 4))
+# Colours that the palette does not have, each with a shape.
 _PATTERNS: dict[CellKind, str] = {
-    "nan": '<rect width="8" height="8" fill="#d1242f"/>'
-    '<path d="M2 2L6 6M6 2L2 6" stroke="#ffffff" stroke-width="1.4" fill="none"/>',
-    "inf": '<rect width="8" height="8" fill="#e8710a"/>'
-    '<path d="M4 1.5L6.8 6.5H1.2Z" fill="#ffffff"/>',
-    "zero": '<rect width="8" height="8" class="empty"/>'
-    '<circle cx="4" cy="4" r="1.5" class="hatch" stroke="none"/>',
-    "none": '<rect width="8" height="8" class="empty"/>'
-    '<path d="M-1 9L9 -1M-1 1L1 -1M7 9L9 7" class="hatch" stroke-width="1.2"/>',
-    "frozen": '<rect width="8" height="8" class="empty"/>'
-    '<path d="M1 4H7" class="hatch" stroke-width="1.2"/>',
-    "unknown": '<rect width="8" height="8" class="empty"/>',
+    "nan": f'<rect {_AROUND} fill="#d1242f"/>'
+    '<path d="M1.8 1.8L6.2 6.2M6.2 1.8L1.8 6.2" stroke="#ffffff" stroke-width="1.2" fill="none"/>',
+    "inf": f'<rect {_AROUND} fill="#e8710a"/><path d="M4 1.4L7 6.6H1Z" fill="#ffffff"/>',
+    "zero": f'<rect {_AROUND} class="empty"/>'
+    '<circle cx="4" cy="4" r="1.9" class="hollow" stroke-width="0.9"/>',
+    "none": f'<rect {_AROUND} class="empty"/><path d="{_LINES}" class="hatch" stroke-width="0.8"/>',
+    "frozen": f'<rect {_AROUND} class="empty"/><path d="M1 4H7" class="hatch" stroke-width="0.9"/>',
+    "unknown": f'<rect {_AROUND} class="empty"/>',
 }
 MARKS = tuple(_PATTERNS)
 
@@ -40,10 +40,11 @@ def legend(drawing: Drawing, x: float, y: float, kinds: Iterable[CellKind], room
     for kind in MARKS:
         if kind not in occurring:
             continue
-        width = 22 + text_width(WORDS[kind], SMALL) + 16
+        width = 22 + sans_width(WORDS[kind], SMALL) + 16
         if left > x and left + width > x + room:
             left, top = x, top + 22
-        drawing.rect(left, top, 16, 16, "axis", more=f'{fill(drawing, kind)} stroke-width="0.5"')
+        drawing.rect(left, top, 16, 16, more=fill(drawing, kind))
+        drawing.rect(left, top, 16, 16, "axis", more='fill="none" stroke-width="0.6"')
         drawing.text(left + 22, top + 12, WORDS[kind], "small muted")
         left += width
     return top + 22 if left > x or top > y else y

@@ -102,14 +102,25 @@ _ROWS = (
     ),
     Format(
         "svg",
-        "a picture for a README, a pull request or a paper: gradients, or modules",
-        read_by="browsers, GitHub in Markdown, LaTeX after a conversion to PDF",
+        "a picture: gradients as bars or a heat map, modules as a diagram",
+        read_by="browsers, GitHub in Markdown, programs that convert it for print",
         example="hookcli grads model.py --steps 20 -f svg=gradients.svg",
         renderer="svg.module_diagram:render",
         by_command={
             "grads": "svg.gradients:render",
+            "run": "svg.module_diagram:render",
         },
-        notes=(),
+        training_renderer="svg.training:render",
+        notes=(
+            "the command decides: grads draws a bar for each parameter, or with several steps a "
+            "heat map; run a heat map for each record; the others the modules that ran",
+            "colours are on a log scale between the quantiles 0.02 and 0.98 of the norms; NaN, "
+            "infinities, zeros and missing gradients have marks of their own",
+            "more than 120 parameters are folded to modules, and more than 160 steps share columns",
+            "a diagram is as deep as 60 boxes allow, or as --depth; --only selects modules or "
+            "parameters, --sort orders parameters",
+            "light or dark, as the reader prefers; it has no script, no font and no link",
+        ),
     ),
     Format(
         "junit",

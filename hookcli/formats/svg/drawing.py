@@ -40,6 +40,8 @@ _COLORS = (
     (".grid", "stroke", "#d8dee4", "#2a313a"),
     (".axis", "stroke", "#8c959f", "#656c76"),
     (".bar", "fill", "#2f6fb3", "#58a6ff"),
+    (".curve", "stroke", "#2f6fb3", "#58a6ff"),
+    (".cross", "stroke", "#cf222e", "#ff7b72"),
     (".weight", "fill", "#afb8c1", "#484f58"),
     (".empty", "fill", "#f3f5f7", "#161b22"),
     (".hatch", "stroke", "#6e7781", "#8b949e"),
@@ -72,6 +74,8 @@ _FIXED = f"""\
 .hookcli .bold{{font-weight:600}}
 .hookcli .edge,.hookcli .loop,.hookcli .hatch,.hookcli .hollow{{fill:none}}
 .hookcli .edge,.hookcli .loop{{stroke-width:1.3}}
+.hookcli .curve{{fill:none;stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round}}
+.hookcli .cross{{fill:none;stroke-width:1.4}}
 .hookcli .cell{{shape-rendering:crispEdges}}
 """
 

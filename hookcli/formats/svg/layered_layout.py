@@ -21,6 +21,7 @@ _STRAIGHT = 4.0  # how much more a piece of a long line wants to be straight
 _THREAD = 8.0  # the width of a line that passes a layer
 _WIDE = 600  # pixels that a line crosses from side to side, from which the gap has most room
 _MORE_GAP = 40
+_LEAST_CURVE = 16  # pixels of height that a curve needs at least
 _LOOP = 18  # pixels between a box and the line that returns to it
 
 
@@ -253,7 +254,8 @@ def _rows(grid: _Grid, left: Sequence[float], gap: float) -> tuple[list[float], 
             ),
             default=0.0,
         )
-        y += heights[-1] + gap + _MORE_GAP * min(crossed / _WIDE, 1.0)
+        curved = _LEAST_CURVE if crossed >= 1 else 0.0
+        y += heights[-1] + gap + curved + _MORE_GAP * min(crossed / _WIDE, 1.0)
     return tops, heights
 
 

@@ -10,21 +10,23 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any, TypeAlias
 
 from hookcli.formats.view import View
 from hookcli.report.report import LayerRow, Report
-from hookcli.report.values import Shape
 
 MOST_BOXES = 60  # of a picture whose depth nobody chose
 _MOST_ASKED = 1000  # of one with a chosen depth
 _MOST_INSIDE = 60  # of one box; those in the middle are one
+_DENSE, _DENSE_FROM = 2, 10  # links for each end, and more, above which they are too many
 _APART = 4  # calls of a module without parameters that each have a box
 
 # Ends of links that are not boxes.
 INPUT, OUTPUT, MADE = -1, -2, -3
 End: TypeAlias = int  # the index of a box, or one of the three
+# By a source, its output and a call that got it: the operators on the way.
+_Received: TypeAlias = dict[tuple[int | None, str, int], list[tuple[str, ...]]]
 
 
 @dataclass(slots=True)
@@ -32,8 +34,7 @@ class ModuleBox:
     """A module, or `count` neighbouring ones that are not shown apart.
 
     `links` are between what is inside: from the box's input, to its output, or from what the
-    operators of its own forward made. `shapes` are of the tensors that leave an end, and
-    `operators` ran on their way to an end, in no module.
+    operators of its own forward made. `operators` ran on the way to an end, in no module.
     """
 
     row: LayerRow
@@ -42,7 +43,6 @@ class ModuleBox:
     count: int = 1
     inside: list[int] = field(default_factory=list)
     links: dict[tuple[End, End], None] = field(default_factory=dict)
-    shapes: dict[End, dict[Shape, None]] = field(default_factory=dict)
     operators: dict[End, dict[str, None]] = field(default_factory=dict)
     raised: bool = False
     severity: str = ""  # of the worst finding about it: "error", "warning" or ""
@@ -56,6 +56,7 @@ class ModuleBoxes:
     depth: int
     deepest: int
     has_edges: bool
+    omitted: int  # links that are not shown, because others join their ends
 
 
 def module_boxes(report: Report, view: View) -> ModuleBoxes | None:
@@ -70,11 +71,47 @@ def module_boxes(report: Report, view: View) -> ModuleBoxes | None:
     _cover(report, rows, tree)
     edges = getattr(report, "edges", None)
     if edges is not None:
-        by_order = {row.order: row for row in report.layers}
+        received: _Received = {}
         for edge in edges:
-            _add_edge(tree, by_order, edge)
+            if edge.end == "input":
+                key = (edge.source, edge.output, edge.target)
+                received.setdefault(key, []).append(edge.through)
+        for edge in edges:
+            _add_edge(tree, edge, received)
     _mark(report, tree)
-    return ModuleBoxes(tree.boxes, depth, deepest, edges is not None)
+    omitted = sum(_omit_detours(box) for box in tree.boxes)
+    return ModuleBoxes(tree.boxes, depth, deepest, edges is not None, omitted)
+
+
+def ends_of(box: ModuleBox) -> list[End]:
+    """Return the ends of links in a box, from its input to its output, boxes as called."""
+    made = [MADE] if any(start == MADE for start, _ in box.links) else []
+    return [INPUT, *made, *box.inside, OUTPUT]
+
+
+def _omit_detours(box: ModuleBox) -> int:
+    """Remove links whose ends a path of other links joins, if there are too many to read.
+
+    A cache of keys and values, for example, passes all layers. Return how many were removed.
+    """
+    ends = ends_of(box)
+    if len(box.links) <= _DENSE * len(ends) + _DENSE_FROM:
+        return 0
+    at = {end: i for i, end in enumerate(ends)}
+    below: dict[int, list[int]] = {}
+    for start, end in box.links:
+        if at[start] < at[end]:
+            below.setdefault(at[start], []).append(at[end])
+    reached: dict[int, set[int]] = {}
+    before = len(box.links)
+    for start in sorted(below, reverse=True):
+        far: set[int] = set()
+        for end in sorted(below[start]):
+            if end in far:
+                del box.links[ends[start], ends[end]]
+            far |= {end} | reached.get(end, set())
+        reached[start] = far
+    return before - len(box.links)
 
 
 @dataclass(slots=True)
@@ -222,7 +259,7 @@ def _chain(tree: _CallTree, call: int) -> list[int]:
     return chain
 
 
-def _add_edge(tree: _CallTree, by_order: dict[int, LayerRow], edge: Any) -> None:
+def _add_edge(tree: _CallTree, edge: Any, received: _Received) -> None:
     """Add the links of an edge to the boxes that it crosses."""
     if edge.target not in tree.shown_in:
         return  # the view does not show it
@@ -250,40 +287,34 @@ def _add_edge(tree: _CallTree, by_order: dict[int, LayerRow], edge: Any) -> None
     if common is None:
         return
     _link(tree, common, from_[common], to[common])
-    box = tree.boxes[tree.box_of[common]]
-    for name in edge.through:
-        box.operators.setdefault(to[common], {})[name] = None
-    shape = _shape_of(by_order, edge)
-    for call, end in from_.items():
-        if call == common:
+    for call in takewhile(lambda call: call != common, from_):
+        if from_[call] != MADE:
+            _link(tree, call, from_[call], OUTPUT)
+    entered = list(takewhile(lambda call: call != common, to))[::-1]
+    for call in entered:
+        _link(tree, call, INPUT, to[call])
+    if not leaving and target != edge.target:
+        entered.append(target)
+    where, done = common, 0
+    for call in entered:  # what ran before the call got the tensor, and what ran in it
+        got = received.get((edge.source, edge.output, call), ())
+        before = max((len(t) for t in got if edge.through[: len(t)] == t), default=-1)
+        if before < 0:
             break
-        if end != MADE:
-            _link(tree, call, end, OUTPUT)
-            _note_shape(tree, call, end, shape)
-    _note_shape(tree, common, from_[common], shape)
-    for call, end in to.items():
-        if call == common:
-            break
-        _link(tree, call, INPUT, end)
+        _note_operators(tree, where, to[where], edge.through[done:before])
+        where, done = call, max(before, done)
+    if where in to:
+        _note_operators(tree, where, to[where], edge.through[done:])
+
+
+def _note_operators(tree: _CallTree, call: int, end: End, names: Sequence[str]) -> None:
+    for name in names:
+        tree.boxes[tree.box_of[call]].operators.setdefault(end, {})[name] = None
 
 
 def _link(tree: _CallTree, call: int, start: End, end: End) -> None:
     if (start, end) != (MADE, OUTPUT):  # what it is made of has links to the output
         tree.boxes[tree.box_of[call]].links[start, end] = None
-
-
-def _note_shape(tree: _CallTree, call: int, end: End, shape: Shape | None) -> None:
-    if shape is not None:
-        tree.boxes[tree.box_of[call]].shapes.setdefault(end, {})[shape] = None
-
-
-def _shape_of(by_order: dict[int, LayerRow], edge: Any) -> Shape | None:
-    """Return the shape of the tensor of an edge where it was made."""
-    row = by_order.get(edge.target if edge.source is None else edge.source)
-    if row is None:
-        return None
-    leaves, path = (row.inputs, edge.input) if edge.source is None else (row.outputs, edge.output)
-    return next((leaf.shape for leaf in leaves if leaf.path == path), None)
 
 
 def _mark(report: Report, tree: _CallTree) -> None:

@@ -19,12 +19,12 @@ from hookcli.formats.svg.drawing import (
 from hookcli.formats.svg.header import lines_of, title_of
 from hookcli.formats.svg.layered_layout import LayoutNode, Link, Route, layout
 from hookcli.formats.svg.module_boxes import (
-    INPUT,
     MADE,
     OUTPUT,
     End,
     ModuleBox,
     ModuleBoxes,
+    ends_of,
     module_boxes,
 )
 from hookcli.formats.view import View
@@ -33,13 +33,15 @@ from hookcli.report.values import Shape
 from hookcli.text import counted
 
 _LEAST = 620  # pixels of the picture: the lines above the diagram need room
-_BOX = 42  # pixels of the height of a box without boxes inside
+_BOX = 38  # pixels of the height of a box without boxes inside
 _BAR = 26  # of the title of a box with boxes inside
 _INSET = 16  # around what is inside
 _LONGEST = 30  # characters of a name or type
 _NARROWEST = 92  # pixels of a box
-_GAP, _SHORT_GAP = 38, 16  # between layers, with and without lines
+_GAP, _SHORT_GAP = 34, 14  # between layers, with and without lines
 _PILL = 20  # pixels of the height of the operators at an output
+_BESIDE, _BEFORE = 14, 8  # pixels at the start and the end of a line that are straight
+_STRAIGHT = 0.5  # pixels from side to side that are not seen
 _OUTSIDE = 34  # pixels of the lines of the batch and the output
 _MADE = "made in forward"
 _MOST_OPERATORS = 3
@@ -53,7 +55,7 @@ def render(report: Report, view: View) -> str:
     tree = module_boxes(report, view)
     what = description(report, tree)
     drawing = Drawing()
-    diagram = _Drawn(Drawing(), 0, 0, 0, 0) if tree is None else _diagram(report, tree)
+    diagram = _Drawn(Drawing(), 0, 0, 0, 0) if tree is None else _diagram(tree)
     width = max(diagram.width + 2 * MARGIN, _LEAST)
     top = headline(drawing, width, title, lines_of(report, what))
     drawing.extend(diagram.drawing, max((width - diagram.width) / 2, MARGIN), top)
@@ -68,6 +70,8 @@ def description(report: Report, tree: ModuleBoxes | None) -> str:
     text = f"{counted(len({box.row.name for box in tree.boxes}), 'module')} that ran{deeper}"
     if not tree.has_edges:
         text += "; the report has no edges: boxes are in the order of the calls"
+    if tree.omitted:
+        text += f"; {counted(tree.omitted, 'line')} beside others omitted"
     if report.uncalled:
         text += f"; {counted(len(report.uncalled), 'module was', 'modules were')} not called"
     return text
@@ -84,7 +88,7 @@ class _Drawn:
     leave: float
 
 
-def _diagram(report: Report, tree: ModuleBoxes) -> _Drawn:
+def _diagram(tree: ModuleBoxes) -> _Drawn:
     """Return the root's box with the batch above it and the output below it."""
     root = _box(tree, 0, 0)
     if not tree.has_edges:
@@ -93,17 +97,14 @@ def _diagram(report: Report, tree: ModuleBoxes) -> _Drawn:
     bottom = _OUTSIDE + root.height
     drawing.extend(root.drawing, 0, _OUTSIDE)
     row = tree.boxes[0].row
-    inputs = list(dict.fromkeys(leaf.shape for leaf in row.inputs))
-    outputs = list(dict.fromkeys(leaf.shape for leaf in row.outputs))
-    for x, y, shapes in ((root.enter, 0.0, inputs), (root.leave, bottom, outputs)):
-        drawing.line(x, y, x, y + _OUTSIDE - 3, "edge")
-        _arrow(drawing, x, y + _OUTSIDE, "tip")
-        drawing.text(x + 8, y + 15, _shapes(shapes), "mono small muted")
-    widest = max(
-        root.width,
-        root.enter + 8 + text_width(_shapes(inputs), SMALL),
-        root.leave + 8 + text_width(_shapes(outputs), SMALL),
-    )
+    widest = root.width
+    for x, y, leaves in ((root.enter, 0.0, row.inputs), (root.leave, bottom, row.outputs)):
+        if leaves:
+            text = _shapes(leaf.shape for leaf in leaves)
+            drawing.line(x, y, x, y + _OUTSIDE - 3, "edge")
+            _arrow(drawing, x, y + _OUTSIDE, "tip")
+            drawing.text(x + 8, y + 15, text, "mono small muted")
+            widest = max(widest, x + 8 + text_width(text, SMALL))
     return _Drawn(drawing, widest, bottom + _OUTSIDE, root.enter, root.leave)
 
 
@@ -121,26 +122,28 @@ def _leaf(tree: ModuleBoxes, box: ModuleBox) -> _Drawn:
     style = "box learns" if box.row.own_parameters or box.row.parameters else "box"
     style = "box failed" if box.raised else style
     drawing.rect(0, 0, width, _BOX, style, more='rx="6"', tip=_tip(box))
-    drawing.text(width / 2, 18, name, "mono bold ink", anchor="middle", tip=_tip(box))
-    drawing.text(width / 2, 33, kind, "mono small muted", anchor="middle")
+    drawing.text(width / 2, 16, name, "mono bold ink", anchor="middle", tip=_tip(box))
+    drawing.text(width / 2, 30, kind, "mono small muted", anchor="middle")
     _badge(drawing, box, width)
     return _Drawn(drawing, width, _BOX, width / 2, width / 2)
 
 
 def _group(tree: ModuleBoxes, box: ModuleBox, level: int) -> _Drawn:
     """Return a box with a bar for its title, and the boxes inside."""
-    inside = [_box(tree, index, level + 1) for index in box.inside]
-    ends: list[End] = [INPUT, *([MADE] if any(a == MADE for a, _ in box.links) else [])]
-    ends += [*box.inside, OUTPUT]
-    labels = {end: _shapes(box.shapes[end]) for end in box.shapes if end != INPUT}
+    drawn = {index: _box(tree, index, level + 1) for index in box.inside}
+    ends = ends_of(box)
+    at = {end: i for i, end in enumerate(ends)}
+    labels = {
+        a: _shapes(leaf.shape for leaf in tree.boxes[a].row.outputs)
+        for a, b in box.links
+        if a >= 0 and at[b] > at[a]
+    }
     operators = {end: _operators(box.operators[end]) for end in box.operators}
     nodes = [
-        _node(end, drawn, labels.get(end, ""), operators.get(end, ""))
-        for end, drawn in zip(
-            ends, [None] * (len(ends) - len(inside) - 1) + [*inside, None], strict=True
-        )
+        _node(end, drawn.get(end), labels.get(end, ""), operators.get(end, "")) for end in ends
     ]
-    links, unseen = _links(tree, box, ends)
+    links = {(at[a], at[b]): None for a, b in box.links}
+    unseen = _unseen(tree, links, len(ends))
     placed = layout(nodes, [*links, *unseen], gap=_GAP if tree.has_edges else _SHORT_GAP)
     title, kind = _name(tree, box), _kind(box)
     least = text_width(title, NORMAL) + text_width(kind, SMALL) + 36
@@ -158,11 +161,12 @@ def _group(tree: ModuleBoxes, box: ModuleBox, level: int) -> _Drawn:
     content = Drawing()
     for link, route in placed.routes.items():
         if link in links:
-            _line(content, route, arrow=ends[link[1]] != OUTPUT or pill)
+            start, end = ends[link[0]], ends[link[1]]
+            _line(content, route, label=start in labels, arrow=end != OUTPUT or pill)
     for i, end in enumerate(ends):
         x, y = placed.corners[i]
         if end >= 0:
-            content.extend(inside[box.inside.index(end)].drawing, x, y)
+            content.extend(drawn[end].drawing, x, y)
         _beside(content, (x, y), nodes[i], labels.get(end, ""), operators.get(end, ""), end)
     drawing.extend(content, dx, _BAR)
     last_x = dx + placed.corners[-1][0] + nodes[-1].leave
@@ -187,41 +191,37 @@ def _node(end: End, drawn: _Drawn | None, label: str, operators: str) -> LayoutN
     return LayoutNode(drawn.width, drawn.height, drawn.enter, drawn.leave, reach)
 
 
-def _links(
-    tree: ModuleBoxes, box: ModuleBox, ends: list[End]
-) -> tuple[dict[Link, None], list[Link]]:
-    """Return the links of what is in a box by node, and those that only place a node.
+def _unseen(tree: ModuleBoxes, links: Iterable[Link], count: int) -> list[Link]:
+    """Return links that only place a node below the one before it.
 
-    Boxes that no tensor is known to enter or leave are below the one that was called before them.
+    These nodes are modules that no tensor is known to enter or leave.
     """
-    at = {end: i for i, end in enumerate(ends)}
-    links = {(at[a], at[b]): None for a, b in box.links if a in at and b in at}
     linked = {i for link in links for i in link} if tree.has_edges else set()
-    unseen = [(i - 1, i) for i in range(1, len(ends)) if i not in linked]
-    return links, unseen
+    return [(i - 1, i) for i in range(1, count) if i not in linked]
 
 
-def _line(drawing: Drawing, route: Route, *, arrow: bool) -> None:
-    """Draw a line from box to box."""
+def _line(drawing: Drawing, route: Route, *, label: bool, arrow: bool) -> None:
+    """Draw a line from box to box, straight at its end and beside the `label` at its start."""
     if route.returns:
         _loop(drawing, route)
         return
     (x, top, bottom), *rest = route.points
+    bottom += _BESIDE if label else 0
     parts = [f"M{number(x)} {number(top)}"]
-    if bottom > top:
-        parts.append(f"V{number(bottom)}")
-    for next_x, next_top, next_bottom in rest:
-        middle = (bottom + next_top) / 2
-        if abs(next_x - x) < 0.5:  # pixels
-            parts.append(f"V{number(next_top)}")
+    for i, (next_x, next_top, next_bottom) in enumerate(rest):
+        ends = i == len(rest) - 1
+        next_top -= _BEFORE if ends else 0
+        middle = number((bottom + next_top) / 2)
+        if abs(next_x - x) < _STRAIGHT:
+            next_x = x if not ends else next_x
         else:
+            parts.append(f"V{number(bottom)}")
             parts.append(
-                f"C{number(x)} {number(middle)} {number(next_x)} {number(middle)} "
+                f"C{number(x)} {middle} {number(next_x)} {middle} "
                 f"{number(next_x)} {number(next_top)}"
             )
-        if next_bottom > next_top:
-            parts.append(f"V{number(next_bottom)}")
         x, bottom = next_x, next_bottom
+    parts.append(f"V{number(bottom)}")
     drawing.path("".join(parts), "edge")
     if arrow:
         _arrow(drawing, x, bottom, "tip")
@@ -282,6 +282,8 @@ def _name(tree: ModuleBoxes, box: ModuleBox) -> str:
     if box.count > 1:
         return f"… {box.count:,} modules"
     name = box.row.name
+    if name == "":
+        return cut(escape(box.row.type), _LONGEST) + times
     if name is None:
         return cut(f"({escape(box.row.type)})", _LONGEST) + times
     outer = None if box.parent is None else tree.boxes[box.parent].row.name
@@ -295,6 +297,8 @@ def _kind(box: ModuleBox) -> str:
         return "not shown apart"
     kind = cut(escape(box.row.type), _LONGEST)
     kind = f"raised in {kind}" if box.raised else kind
+    if box.row.name == "":
+        return counted(box.row.parameters, "parameter") if box.row.parameters else ""
     return f"{kind} · {compact(box.row.parameters)}" if box.row.parameters else kind
 
 
@@ -317,7 +321,7 @@ def _tip(box: ModuleBox) -> str:
 
 def _shapes(shapes: Iterable[Shape]) -> str:
     """Return the first shape, and how many others there are."""
-    known = list(shapes)
+    known = list(dict.fromkeys(shapes))
     if not known:
         return ""
     more = f" +{len(known) - 1}" if len(known) > 1 else ""

@@ -87,13 +87,14 @@ def _style() -> str:
     return f"{_FIXED}{light}@media (prefers-color-scheme:dark){{\n{dark}}}\n"
 
 
-def clean(text: str) -> str:
-    """Return a string of the user's as the text of an element or attribute.
+def plain(text: str) -> str:
+    """Return a string of the user's on one line, with what a terminal or XML forbids escaped."""
+    return _NO_XML.sub(lambda m: f"\\u{ord(m[0]):04x}", escape(text))
 
-    Control characters are escaped as on a terminal; those that XML does not allow, too.
-    """
-    text = _NO_XML.sub(lambda m: f"\\u{ord(m[0]):04x}", escape(text))
-    return re.sub('[&<>"]', lambda m: _ENTITIES[m[0]], text)
+
+def clean(text: str) -> str:
+    """Return a string of the user's as the text of an element or attribute."""
+    return re.sub('[&<>"]', lambda m: _ENTITIES[m[0]], plain(text))
 
 
 def text_width(text: str, size: float = NORMAL) -> float:
@@ -109,7 +110,7 @@ def sans_width(text: str, size: float = NORMAL) -> float:
 
 def fitting(text: str, width: float, size: float = NORMAL) -> str:
     """Return a string within a width in pixels, cut in the middle, with its controls escaped."""
-    text = escape(text)
+    text = plain(text)
     return cut(text, max(int(width / (_ADVANCE * size)), 1))
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hookcli.console import escape
 from hookcli.formats.parts.bars import positive
 from hookcli.formats.parts.short_names import shortened
 from hookcli.formats.parts.text import figure
-from hookcli.formats.svg.drawing import MARGIN, SMALL, Drawing, text_width
+from hookcli.formats.svg.drawing import MARGIN, SMALL, Drawing, plain, text_width
 from hookcli.formats.svg.gradient_rows import WORDS, GradientRow, GradientRows
 from hookcli.formats.svg.marks import MARKS, fill
 
@@ -23,7 +22,7 @@ _TICKS = 10
 
 def draw(drawing: Drawing, rows: GradientRows, top: float) -> float:
     """Draw a row for each parameter; return the bottom."""
-    names = shortened([escape(row.name) for row in rows.rows], _NAME)
+    names = shortened([plain(row.name) for row in rows.rows], _NAME)
     widest = max((text_width(name, SMALL) for name in names.values()), default=0)
     left = MARGIN + widest + 12
     low, high = decades(rows.rows)
@@ -38,7 +37,7 @@ def draw(drawing: Drawing, rows: GradientRows, top: float) -> float:
     _axis(drawing, (low, high), left, room, top, bottom)
     for i, row in enumerate(rows.rows):
         y = top + i * _ROW
-        name = names[escape(row.name)]
+        name = names[plain(row.name)]
         drawing.text(left - 10, y + 13, name, "mono small ink", anchor="end", tip=_tip(row))
         _row(drawing, row, left, y, max(place(row.cell.norm) - left, 2) if row.cell.norm else 0)
         if (weight := positive(row.weight)) is not None:

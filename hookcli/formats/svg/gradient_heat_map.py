@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hookcli.console import escape
 from hookcli.formats.parts.color_scale import PALETTE, position, robust_range
 from hookcli.formats.parts.short_names import shortened
 from hookcli.formats.parts.text import figure
-from hookcli.formats.svg.drawing import MARGIN, SMALL, Drawing, sans_width, text_width
+from hookcli.formats.svg.drawing import MARGIN, SMALL, Drawing, plain, sans_width, text_width
 from hookcli.formats.svg.gradient_rows import WORDS, GradientCell, GradientRows, columns_of
 from hookcli.formats.svg.marks import MARKS, fill, hexadecimal, legend
 
@@ -26,7 +25,7 @@ _SCALE = 200  # pixels of the palette
 def draw(drawing: Drawing, rows: GradientRows, top: float) -> float:
     """Draw the map below its legend; return the bottom."""
     spans, rows = columns_of(rows, MOST_COLUMNS)
-    names = shortened([escape(row.name) for row in rows.rows], _NAME)
+    names = shortened([plain(row.name) for row in rows.rows], _NAME)
     height = min(max(_ROOM // max(len(rows.rows), 1), _LOWEST), _TALLEST)
     size = min(SMALL, height + 1)
     left = MARGIN + max((text_width(name, size) for name in names.values()), default=0) + 10
@@ -40,7 +39,7 @@ def draw(drawing: Drawing, rows: GradientRows, top: float) -> float:
     tips = len(cells) <= _TIPS
     for i, row in enumerate(rows.rows):
         y = top + i * height
-        name = names[escape(row.name)]
+        name = names[plain(row.name)]
         drawing.add(f'<g class="row" style="font-size:{size}px">')
         drawing.text(
             left - 8, y + height / 2 + size * 0.35, name, "mono ink", anchor="end", tip=row.name
@@ -89,14 +88,14 @@ def _steps_axis(
     """Draw the numbers of as many steps as fit, of the first and the last at least."""
     y, free = bottom + 16, left - width
     last = len(spans) - 1
-    end = left + (last + 0.5) * width - text_width(str(spans[-1][0]), SMALL) if spans else left
+    end = left + (last + 0.5) * width - text_width(f"{spans[-1][0]:,}", SMALL) if spans else left
     for i, (first, _) in enumerate(spans):
         x = left + (i + 0.5) * width
-        half = text_width(str(first), SMALL) / 2
+        half = text_width(f"{first:,}", SMALL) / 2
         if i not in (0, last) and (x - half < free or x + half > end - half):
             continue
         drawing.line(x, bottom, x, bottom + 4, "axis")
-        drawing.text(x, y, str(first), "mono small muted", anchor="middle")
+        drawing.text(x, y, f"{first:,}", "mono small muted", anchor="middle")
         free = x + half + 14
     many = any(a != b for a, b in spans)
     note = ": a column shows the largest norm of its steps, or the worst mark" if many else ""

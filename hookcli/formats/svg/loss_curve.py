@@ -45,8 +45,8 @@ def draw(drawing: Drawing, losses: Sequence[tuple[int, object]], width: float, t
     marks = [step for step, value in values if not math.isfinite(value)]
     for step in marks[:: math.ceil(len(marks) / _POINTS) or 1]:
         drawing.path(f"M{number(x(step) - 3)} {number(bottom - 6)}l6 6m0 -6l-6 6", "cross")
-    drawing.text(left, bottom + 15, str(first), "mono small muted")
-    drawing.text(right, bottom + 15, str(last), "mono small muted", anchor="end")
+    drawing.text(left, bottom + 15, f"{first:,}", "mono small muted")
+    drawing.text(right, bottom + 15, f"{last:,}", "mono small muted", anchor="end")
     note = ": × marks losses that are not finite" if marks else ""
     drawing.text((left + right) / 2, bottom + 15, f"step{note}", "small muted", anchor="middle")
     return bottom + 34

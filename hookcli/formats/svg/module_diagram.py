@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hookcli.console import escape
 from hookcli.formats.parts.text import cut, shape
 from hookcli.formats.svg.drawing import (
     MARGIN,
@@ -14,6 +13,8 @@ from hookcli.formats.svg.drawing import (
     Drawing,
     headline,
     number,
+    plain,
+    sans_width,
     text_width,
 )
 from hookcli.formats.svg.header import lines_of, title_of
@@ -59,7 +60,31 @@ def render(report: Report, view: View) -> str:
     width = max(diagram.width + 2 * MARGIN, _LEAST)
     top = headline(drawing, width, title, lines_of(report, what))
     drawing.extend(diagram.drawing, max((width - diagram.width) / 2, MARGIN), top)
-    return drawing.render(width, top + diagram.height + MARGIN, f"{title}: {what}")
+    bottom = top + diagram.height
+    if tree is not None:
+        bottom = _legend(drawing, tree, bottom + 18)
+    return drawing.render(width, bottom + MARGIN, f"{title}: {what}")
+
+
+def _legend(drawing: Drawing, tree: ModuleBoxes, top: float) -> float:
+    """Draw what the colours mean that occur; return the bottom."""
+    leaves = [box for box in tree.boxes if not box.inside]
+    entries = [
+        ("box learns", "has parameters", any(_learns(box) for box in leaves)),
+        ("box", "has none", any(not _learns(box) for box in leaves)),
+        ("pill", "operators outside of modules", any(OUTPUT in b.operators for b in tree.boxes)),
+    ]
+    x: float = MARGIN
+    for style, text, occurs in entries:
+        if occurs:
+            drawing.rect(x, top, 18, 12, style, more='rx="3"')
+            drawing.text(x + 24, top + 10, text, "small muted")
+            x += 24 + sans_width(text, SMALL) + 18
+    return top + 12
+
+
+def _learns(box: ModuleBox) -> bool:
+    return bool(box.row.own_parameters or box.row.parameters)
 
 
 def description(report: Report, tree: ModuleBoxes | None) -> str:
@@ -119,7 +144,7 @@ def _leaf(tree: ModuleBoxes, box: ModuleBox) -> _Drawn:
     width = max(text_width(name, NORMAL), text_width(kind, SMALL)) + 24
     width = max(round(width), _NARROWEST)
     drawing = Drawing()
-    style = "box learns" if box.row.own_parameters or box.row.parameters else "box"
+    style = "box learns" if _learns(box) else "box"
     style = "box failed" if box.raised else style
     drawing.rect(0, 0, width, _BOX, style, more='rx="6"', tip=_tip(box))
     drawing.text(width / 2, 16, name, "mono bold ink", anchor="middle", tip=_tip(box))
@@ -283,19 +308,19 @@ def _name(tree: ModuleBoxes, box: ModuleBox) -> str:
         return f"… {box.count:,} modules"
     name = box.row.name
     if name == "":
-        return cut(escape(box.row.type), _LONGEST) + times
+        return cut(plain(box.row.type), _LONGEST) + times
     if name is None:
-        return cut(f"({escape(box.row.type)})", _LONGEST) + times
+        return cut(f"({plain(box.row.type)})", _LONGEST) + times
     outer = None if box.parent is None else tree.boxes[box.parent].row.name
     name = name.removeprefix(f"{outer}.") if outer else name
-    return cut(escape(name), _LONGEST) + times
+    return cut(plain(name), _LONGEST) + times
 
 
 def _kind(box: ModuleBox) -> str:
     """Return the type, and how many parameters the module has."""
     if box.count > 1:
         return "not shown apart"
-    kind = cut(escape(box.row.type), _LONGEST)
+    kind = cut(plain(box.row.type), _LONGEST)
     kind = f"raised in {kind}" if box.raised else kind
     if box.row.name == "":
         return counted(box.row.parameters, "parameter") if box.row.parameters else ""
@@ -329,6 +354,6 @@ def _shapes(shapes: Iterable[Shape]) -> str:
 
 
 def _operators(names: Iterable[str]) -> str:
-    known = [escape(name) for name in names]
+    known = [plain(name) for name in names]
     more = f" +{len(known) - _MOST_OPERATORS}" if len(known) > _MOST_OPERATORS else ""
     return cut(", ".join(known[:_MOST_OPERATORS]), _LONGEST) + more

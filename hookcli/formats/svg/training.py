@@ -47,4 +47,4 @@ def _record(drawing: Drawing, record: Report, view: View, top: float) -> float:
         drawing.text(MARGIN, y, fitting(line, room * NORMAL / 11), "muted")
     steps = facts.training_of(record).steps
     y = loss_curve.draw(drawing, [(row.step, row.loss) for row in steps], _WIDTH, y + 14)
-    return gradients.draw(drawing, rows, y + 6) + 20
+    return gradients.draw(drawing, rows, y + 6) + 12

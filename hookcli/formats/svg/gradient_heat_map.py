@@ -14,7 +14,7 @@ from hookcli.formats.svg.marks import MARKS, fill, hexadecimal, legend
 WIDTH = 960
 MOST_COLUMNS = 160
 _NAME = 44  # characters of a name
-_TALLEST, _LOWEST = 18, 9  # pixels of a row
+_TALLEST, _LOWEST = 18, 11  # pixels of a row
 _WIDEST = 64  # pixels of a column
 _APART = 8  # pixels of a column, from which there is a gap between cells
 _ROOM = 720  # pixels of rows, above which rows are lower
@@ -27,7 +27,7 @@ def draw(drawing: Drawing, rows: GradientRows, top: float) -> float:
     spans, rows = columns_of(rows, MOST_COLUMNS)
     names = shortened([plain(row.name) for row in rows.rows], _NAME)
     height = min(max(_ROOM // max(len(rows.rows), 1), _LOWEST), _TALLEST)
-    size = min(SMALL, height + 1)
+    size = min(SMALL, height - 1)
     left = MARGIN + max((text_width(name, size) for name in names.values()), default=0) + 10
     width = min((WIDTH - MARGIN - left) / max(len(spans), 1), _WIDEST)
     width = float(int(width)) if width >= 4 else width  # sharp edges

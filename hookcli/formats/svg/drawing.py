@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
+import zlib
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
@@ -26,6 +27,7 @@ _MONOSPACE = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',mono
 _SANS = "system-ui,-apple-system,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif"
 _ADVANCE = 0.61  # width of a character of a monospaced font, in font sizes
 _SANS_ADVANCE = 0.56  # of a usual character; DejaVu Sans, a wide font, has it too
+_OWN = "\0"  # before ids until the drawing is written; no text contains it
 _LONGEST = 300  # characters of a tooltip
 
 # (selector, property, light, dark). Text has a contrast of at least 4.5 with its ground.
@@ -131,9 +133,14 @@ class Drawing:
         """Add an element, whose text is escaped already."""
         self._elements.append(element)
 
-    def define(self, name: str, element: str) -> None:
-        """Add a definition, such as a pattern, unless one of its name is there."""
-        self._definitions.setdefault(name, element)
+    def define(self, name: str, tag: str, element: str) -> str:
+        """Add a definition, such as a pattern, unless one of its name is there.
+
+        `element` is what follows its id. Return the reference to it. Its id is unique, as an html
+        page may contain several drawings.
+        """
+        self._definitions.setdefault(name, f'<{tag} id="{_OWN}{name}"{element}</{tag}>')
+        return f"url(#{_OWN}{name})"
 
     def extend(self, other: Drawing, dx: float, dy: float) -> None:
         """Add another drawing, moved by (dx, dy)."""
@@ -192,7 +199,7 @@ class Drawing:
         """Return the whole picture on its own ground; `label` describes it to screen readers."""
         w, h = number(round(width)), number(round(height))
         definitions = "\n".join(self._definitions.values())
-        return "\n".join(
+        text = "\n".join(
             [
                 f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" width="{w}" '
                 f'height="{h}" class="hookcli" role="img" aria-label="{clean(label)}">',
@@ -206,6 +213,7 @@ class Drawing:
                 "",
             ]
         )
+        return text.replace(_OWN, f"hookcli-{zlib.crc32(text.encode()):08x}-")
 
 
 def _tip(text: str) -> str:

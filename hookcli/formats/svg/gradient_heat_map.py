@@ -112,11 +112,10 @@ def _legend(
     """Draw the palette with the values at its ends, and the marks that occur."""
     x: float = MARGIN
     if span is not None:
-        _palette(drawing)
         text = figure(span[0])
         drawing.text(x, top + 12, text, "mono small muted")
         x += text_width(text, SMALL) + 8
-        drawing.rect(x, top, _SCALE, 16, more='fill="url(#hookcli-palette)"')
+        drawing.rect(x, top, _SCALE, 16, more=_palette(drawing))
         x += _SCALE + 8
         text = figure(span[1])
         drawing.text(x, top + 12, text, "mono small muted")
@@ -127,12 +126,11 @@ def _legend(
     return max(legend(drawing, x, top, (cell.kind for cell in cells), WIDTH - MARGIN - x), top + 22)
 
 
-def _palette(drawing: Drawing) -> None:
+def _palette(drawing: Drawing) -> str:
+    """Return the attribute that fills a shape with the palette."""
     last = len(PALETTE) - 1
     stops = "".join(
         f'<stop offset="{i / last:.3f}" stop-color="{hexadecimal(i / last)}"/>'
         for i in range(last + 1)
     )
-    drawing.define(
-        "hookcli-palette", f'<linearGradient id="hookcli-palette">{stops}</linearGradient>'
-    )
+    return f'fill="{drawing.define("palette", "linearGradient", f">{stops}")}"'

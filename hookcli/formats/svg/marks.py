@@ -28,9 +28,7 @@ MARKS = tuple(_PATTERNS)
 
 def fill(drawing: Drawing, kind: CellKind) -> str:
     """Return the attribute that fills a shape with the mark of a kind, and define its pattern."""
-    name = f"hookcli-{kind}"
-    drawing.define(name, f'<pattern id="{name}" {_TILE}>{_PATTERNS[kind]}</pattern>')
-    return f'fill="url(#{name})"'
+    return f'fill="{drawing.define(kind, "pattern", f" {_TILE}>{_PATTERNS[kind]}")}"'
 
 
 def legend(drawing: Drawing, x: float, y: float, kinds: Iterable[CellKind], room: float) -> float:

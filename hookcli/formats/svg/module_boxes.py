@@ -11,9 +11,10 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import pairwise, takewhile
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from hookcli.formats.view import View
+from hookcli.report.edges import EdgeRow
 from hookcli.report.report import LayerRow, Report
 
 MOST_BOXES = 60  # of a picture whose depth nobody chose
@@ -69,7 +70,7 @@ def module_boxes(report: Report, view: View) -> ModuleBoxes | None:
     depth = _depth(rows, keys, view.depth, deepest)
     tree = _boxes([row for row in rows if row.depth <= depth], keys)
     _cover(report, rows, tree)
-    edges = getattr(report, "edges", None)
+    edges = report.edges
     if edges is not None:
         received: _Received = {}
         for edge in edges:
@@ -259,7 +260,7 @@ def _chain(tree: _CallTree, call: int) -> list[int]:
     return chain
 
 
-def _add_edge(tree: _CallTree, edge: Any, received: _Received) -> None:
+def _add_edge(tree: _CallTree, edge: EdgeRow, received: _Received) -> None:
     """Add the links of an edge to the boxes that it crosses."""
     if edge.target not in tree.shown_in:
         return  # the view does not show it

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PrintableReport(rows.Report):
-    """A report of a run. `print(report)` writes the table that the command line shows."""
+    """A report of a run. `print(report)` writes the table that the command line shows.
+
+    A notebook shows it with a picture. That is here and not in the report, because `hookcli.report`
+    is plain data, which does not import what shows it.
+    """
 
     def __str__(self) -> str:
         from hookcli.console import Console
@@ -32,6 +36,12 @@ class PrintableReport(rows.Report):
 
         console = Console()
         return FORMATS["table"](self, View(width=console.width(), unicode=console.unicode()))
+
+    def _repr_html_(self) -> str:
+        from hookcli.formats.notebook import report_html
+        from hookcli.formats.view import View
+
+        return report_html(self, View())
 
     def to_json(self) -> str:
         """Return the report as a JSON string, the same as `-f json` writes."""

@@ -63,6 +63,12 @@ class CheckedReport(PrintableReport):
         view = View(width=console.width(), unicode=console.unicode(), fail_on=self.fail_on)
         return FORMATS["table"](self, view)
 
+    def _repr_html_(self) -> str:
+        from hookcli.formats.notebook import report_html
+        from hookcli.formats.view import View
+
+        return report_html(self, View(fail_on=self.fail_on))
+
 
 def check(
     model: nn.Module | str,

@@ -35,6 +35,12 @@ class PrintableDiff(rows.Diff):
         view = View(width=console.width(), unicode=console.unicode())
         return FORMATS["table"].render_diff(self, view)
 
+    def _repr_html_(self) -> str:
+        from hookcli.formats.notebook import diff_html
+        from hookcli.formats.view import View
+
+        return diff_html(self, View())
+
     def to_json(self) -> str:
         """Return the diff as a JSON string, the same as `-f json` writes."""
         from hookcli.report.encode import diff_to_json

@@ -101,6 +101,28 @@ _ROWS = (
         notes=("names are escaped, so that none becomes a mention, a link or HTML", _VIEW),
     ),
     Format(
+        "svg",
+        "a picture: gradients as bars or a heat map, modules as a diagram",
+        read_by="browsers, GitHub in Markdown, programs that convert it for print",
+        example="hookcli grads model.py --steps 20 -f svg=gradients.svg",
+        renderer="svg.module_diagram:render",
+        by_command={
+            "grads": "svg.gradients:render",
+            "run": "svg.module_diagram:render",
+        },
+        training_renderer="svg.training:render",
+        notes=(
+            "the command decides: grads draws a bar for each parameter, or with several steps a "
+            "heat map; run a heat map for each record; the others the modules that ran",
+            "colours are on a log scale between the quantiles 0.02 and 0.98 of the norms; NaN, "
+            "infinities, zeros and missing gradients have marks of their own",
+            "more than 120 parameters are folded to modules, and more than 160 steps share columns",
+            "a diagram is as deep as 60 boxes allow, or as --depth; --only selects modules or "
+            "parameters, --sort orders parameters",
+            "light or dark, as the reader prefers; it has no script, no font and no link",
+        ),
+    ),
+    Format(
         "junit",
         "findings as tests, for Jenkins, GitLab and other readers of JUnit XML",
         read_by="Jenkins, GitLab, Azure Pipelines, CircleCI, Buildkite, Bamboo, TeamCity",
@@ -143,7 +165,8 @@ _ROWS = (
         notes=(
             "one annotation per finding, on its line, the worst first: GitHub shows ten errors "
             "and ten warnings per step, and the last annotation gives the number of the others",
-            "the check is appended as Markdown to the file that GITHUB_STEP_SUMMARY names",
+            "the check is appended as Markdown to the file that GITHUB_STEP_SUMMARY names, with the "
+            "absent, smallest and largest gradients as bars",
             "stop-commands enclose everything that the model prints, in every format",
         ),
         has_step_summary=True,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from hookcli.console import escape
 from hookcli.formats.check import rows as check_rows
+from hookcli.formats.check.gradient_extremes import gradient_table
 from hookcli.formats.markdown import quote, verdict
 from hookcli.formats.parts import summary
 from hookcli.formats.view import View
@@ -72,7 +73,9 @@ def brief(report: Report, view: View) -> str:
     quiet = [row for row in rows if row.status in {"pass", "skip"}]
     left = len(failed[_MOST:])
     more = f"{left:,} more {pluralize(left, 'finding is', 'findings are')} in the log."
-    text = _page(report, view, [*failed[:_MOST], *quiet[:_MOST]], more if left else "")
+    table = gradient_table(report)
+    after = "\n\n".join(part for part in (more if left else "", table) if part)
+    text = _page(report, view, [*failed[:_MOST], *quiet[:_MOST]], after)
     return text if len(text.encode()) <= _LIMIT else _page(report, view, ())[:_LONGEST]
 
 

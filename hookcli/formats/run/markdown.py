@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hookcli.formats import markdown
+from hookcli.formats.check.gradient_extremes import gradient_table
 from hookcli.formats.check.markdown import brief as brief_checks
 from hookcli.formats.check.merged import merged
 from hookcli.formats.grads import flow as grads_flow
@@ -18,6 +19,7 @@ from hookcli.report.report import Report
 from hookcli.report.training import TrainingReport
 
 _MOST = 20  # records in a summary
+_MOST_TABLES = 3  # of them with a table of gradients
 
 
 def render(report: TrainingReport, view: View) -> str:
@@ -42,9 +44,14 @@ def render(report: TrainingReport, view: View) -> str:
 
 
 def brief(report: TrainingReport, view: View) -> str:
-    """Render the checks, and a line for each record, for the summary of a CI step."""
+    """Render the checks, a line for each record and its gradients, for the summary of a CI step."""
     lines = [_line(record) for record in report.records[:_MOST]]
     parts = [brief_checks(*shown_checks(report, view)).rstrip("\n"), "\n".join(lines)]
+    for record in report.records[:_MOST_TABLES]:
+        if table := gradient_table(record):
+            several = len(report.records) > 1
+            parts += [f"#### {quote(facts.title(record))}"] if several else []
+            parts.append(table)
     return "\n\n".join(
         part for part in (*parts, _listed(findings.first_non_finite(report))) if part
     )

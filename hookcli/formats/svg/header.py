@@ -1,0 +1,40 @@
+"""What is written above a picture: the model, what is drawn, and what is wrong."""
+
+from __future__ import annotations
+
+from hookcli.console import escape
+from hookcli.formats.parts.verdict import nothing_found, shown
+from hookcli.report.report import Report
+
+_MOST = 2  # problems above a picture
+_STYLES = {"error": "wrong", "warning": "mind"}
+
+
+def title_of(report: Report) -> str:
+    """Return the name of the model."""
+    return escape(report.model.type or report.model.source)
+
+
+def lines_of(report: Report, what: str) -> list[tuple[str, str]]:
+    """Return (text, style) lines below the title: what is drawn, why the run ended, the verdict."""
+    lines = [(what, "muted")] if what else []
+    lines += failure_lines(report)
+    for item in shown(report)[:_MOST]:
+        lines.append((f"{item.severity}: {escape(item.sentence)}", _STYLES[item.severity]))
+    more = len(report.diagnoses or ()) - _MOST
+    if more > 0:
+        lines.append((f"{more} more in the report", "muted"))
+    if good := nothing_found(report):
+        lines.append((good, "good"))
+    return lines
+
+
+def failure_lines(report: Report) -> list[tuple[str, str]]:
+    """Return a line about the exception that ended the run, if one did."""
+    error = report.error
+    if error is None:
+        return []
+    layer = f", in {escape(error.layer)}" if error.layer else ""
+    message = escape(" ".join(error.message.split()))
+    text = f"partial: {escape(error.type)} in {escape(error.phase)}{layer}: {message}"
+    return [(text, "wrong")]

@@ -1,6 +1,7 @@
 /** The page of one report. */
 
 import { readPage } from "./data.js";
+import { gradientsPanel } from "./gradients.js";
 import { hooksPanel } from "./hooks.js";
 import { layersPanel } from "./layers.js";
 import { createShell } from "./shell.js";
@@ -8,4 +9,4 @@ import { Store } from "./store.js";
 import { createThemeSwitch } from "./theme.js";
 
 createThemeSwitch();
-createShell(new Store(readPage()), [layersPanel, hooksPanel]);
+createShell(new Store(readPage()), [layersPanel, gradientsPanel, hooksPanel]);

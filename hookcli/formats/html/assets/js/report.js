@@ -2,6 +2,7 @@
 
 import { readPage } from "./data.js";
 import { diagramPanel } from "./diagram/panel.js";
+import { gradientsPanel } from "./gradients.js";
 import { hooksPanel } from "./hooks.js";
 import { layersPanel } from "./layers.js";
 import { createShell } from "./shell.js";
@@ -9,4 +10,4 @@ import { Store } from "./store.js";
 import { createThemeSwitch } from "./theme.js";
 
 createThemeSwitch();
-createShell(new Store(readPage()), [layersPanel, diagramPanel, hooksPanel]);
+createShell(new Store(readPage()), [layersPanel, gradientsPanel, diagramPanel, hooksPanel]);

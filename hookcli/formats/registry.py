@@ -56,6 +56,9 @@ _ROWS = (
         read_by="a person, in a browser; an artifact of CI",
         example="hookcli grads model.py -f table -f html=report.html",
         renderer="html.report_page:render",
+        diff_renderer="html.diff_page:render",
+        training_renderer="html.training_page:render",
+        run_diff_renderer="html.run_diff_page:render",
         notes=(
             "one file that needs no network: its Content-Security-Policy forbids requests",
             "the page contains all data of the report, regardless of --only and the like",

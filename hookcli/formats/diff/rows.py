@@ -18,7 +18,7 @@ from hookcli.text import pluralize
 _BEFORE = 2  # equal calls shown before the first difference
 _MOST = 60  # rows of a table, unless --only asks for them
 _FINE = ("same", "close", "unknown")
-_WORDS = {
+STATUS_WORDS = {
     "same": "same", "close": "close", "different": "differs", "unknown": "unknown",
     "only_a": "only A", "only_b": "only B",
 }  # fmt: skip
@@ -80,10 +80,10 @@ def _output_shape(row: CallDiff) -> str:
     if not row.outputs:
         return "–"
     more = f" +{len(row.outputs) - 1}" if len(row.outputs) > 1 else ""
-    return _shapes(_worst(row.outputs)) + more
+    return _shapes(worst_of(row.outputs)) + more
 
 
-def _worst(differences: tuple[TensorDiff, ...]) -> TensorDiff:
+def worst_of(differences: tuple[TensorDiff, ...]) -> TensorDiff:
     rank = {"same": 0, "close": 1, "unknown": 2, "different": 3}
     return max(
         differences, key=lambda difference: (rank[difference.status], value(difference.relative))
@@ -99,7 +99,7 @@ def size(differences: tuple[TensorDiff, ...]) -> str:
     """Return the largest difference among tensors: "0", "1.2e-07", "shape"."""
     if not differences:
         return "–"
-    worst = _worst(differences)
+    worst = worst_of(differences)
     if worst.how in {"shape", "dtype", "structure", "nonfinite"} and worst.status == "different":
         return worst.how
     if worst.status == "same":
@@ -108,17 +108,17 @@ def size(differences: tuple[TensorDiff, ...]) -> str:
     return f"≈{text}" if worst.how == "sketch" and worst.relative else text
 
 
-def _verdict(row: CallDiff) -> str:
+def verdict(row: CallDiff) -> str:
     if row.fault:
         return "inputs agree, output differs"
     if row.status == "different" and row.at_input == "different":
         return "inputs already differ"
-    return _WORDS[row.status]
+    return STATUS_WORDS[row.status]
 
 
 def _short_verdict(row: CallDiff, width: int) -> str:
     """Return the verdict within a width; the column of inputs shows what is omitted."""
-    text = _verdict(row)
+    text = verdict(row)
     if len(text) <= width:
         return text
     return cut("output differs" if row.fault else text.replace("already ", ""), width)
@@ -137,7 +137,7 @@ CALLS: dict[str, Column[CallDiff]] = {
     "limit": Column("Limit", _limit, right=True),
     "verdict": Column(
         "Verdict",
-        _verdict,
+        verdict,
         least=14,
         fit=_short_verdict,
         style=lambda row: status_style(row.status),
@@ -166,9 +166,9 @@ def _state_shape(row: StateDiff) -> str:
     return "–" if row.value is None else _shapes(row.value)
 
 
-def _state_verdict(row: StateDiff) -> str:
+def state_verdict(row: StateDiff) -> str:
     if row.status != "different":
-        return _WORDS[row.status]
+        return STATUS_WORDS[row.status]
     bad = [
         what
         for what, difference in (("value", row.value), ("gradient", row.gradient))
@@ -187,6 +187,6 @@ STATE: dict[str, Column[StateDiff]] = {
     "value": Column("Value", lambda row: _cell(row.value), right=True),
     "gradient": Column("Gradient", lambda row: _cell(row.gradient), right=True),
     "verdict": Column(
-        "Verdict", _state_verdict, least=12, style=lambda row: status_style(row.status)
+        "Verdict", state_verdict, least=12, style=lambda row: status_style(row.status)
     ),
 }

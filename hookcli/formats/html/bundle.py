@@ -2,7 +2,7 @@
 
 A script is an ES module. The modules that an entry imports are joined into one script, each before
 those that import it: their top-level names share one scope, so each name occurs once in all files
-(tests/formats/html checks it).
+(tests/formats/html checks it). A page has this script compressed, and `start.js`, which runs it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,19 @@ _STYLES = (
     "findings.css", "print.css",
 )  # fmt: skip
 
-# Libraries by the name of the data in the page, compressed: the scripts unpack one when needed.
+# Compressed by the name of the data in the page: a script unpacks a library when it needs it.
 _PACKED = {"dagre": "dagre-3.1.3.min.js"}
+_PAGE = "page"
 _DAGRE, _LINES, _LINES_STYLE = "dagre", "uPlot-1.6.32.iife.min.js", "uPlot-1.6.32.min.css"
 
 
 class Assets(NamedTuple):
-    """The script and the style of a page, and its compressed libraries by name (base64)."""
+    """What a page consists of: `start` runs `script`, which is in `packed` as "page".
 
+    `packed` has compressed texts by name (gzip in base64): the script, and the libraries.
+    """
+
+    start: str
     script: str
     style: str
     packed: dict[str, str]
@@ -81,14 +86,14 @@ def assets(entry: str, *, diagram: bool, lines: bool) -> Assets:
     if lines:
         script = f"{_read(f'vendor/{_LINES}').strip()}\n{script}"
         style = f"{_read(f'vendor/{_LINES_STYLE}').strip()}\n{style}"
-    packed = {_DAGRE: _pack(_PACKED[_DAGRE])} if diagram else {}
-    return Assets(script, style, packed)
+    packed = {_PAGE: _pack(script)}
+    if diagram:
+        packed[_DAGRE] = _pack(_read(f"vendor/{_PACKED[_DAGRE]}"))
+    return Assets(compact(_read("start.js")), script, style, packed)
 
 
-@cache
-def _pack(name: str) -> str:
-    content = _ASSETS.joinpath(f"vendor/{name}").read_bytes()
-    return base64.b64encode(gzip.compress(content, mtime=0)).decode("ascii")
+def _pack(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
 
 
 def source_hash(text: str) -> str:

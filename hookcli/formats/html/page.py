@@ -80,7 +80,7 @@ def write_page(
     policy = "; ".join(
         (
             "default-src 'none'",
-            f"script-src {source_hash(parts.script)}",
+            f"script-src {source_hash(parts.start)} {source_hash(parts.script)}",
             f"style-src {source_hash(parts.style)}",
             "img-src data: blob:",
             "worker-src blob:",
@@ -92,7 +92,7 @@ def write_page(
     return template.render(
         header=header,
         data=embedded(data),
-        script=parts.script,
+        start=parts.start,
         style=parts.style,
         packed=parts.packed,
         policy=policy,

@@ -16,7 +16,7 @@ from hookcli.report.findings import CheckRow, Diagnosis
 from hookcli.report.report import Report
 from hookcli.text import counted
 
-_MOST = 3  # findings in the header
+MOST = 3  # findings in the header
 
 
 def render(report: Report, view: View) -> str:
@@ -31,21 +31,26 @@ def header(report: Report) -> Header:
     facts = [(label, text) for label, text in summary.head(report) if text]
     facts += [(label.strip(), text) for label, text in summary.totals(report)[:1]]
     found, total = findings(report)
-    state, verdict = _verdict(report, total)
-    left = total - len(found)
+    state, line = verdict(report, total)
     return Header(
         title=name,
         command=report.command,
         facts=facts,
         state=state,
-        verdict=verdict,
+        verdict=line,
         findings=found,
-        more=f"{counted(left, 'more finding')} in Checks" if left > 0 else "",
+        more=more_findings(total - len(found)),
         notes=summary.notes(report),
     )
 
 
-def _verdict(report: Report, total: int) -> tuple[str, str]:
+def more_findings(left: int) -> str:
+    """Return how many findings the header does not show, "" if none."""
+    return f"{counted(left, 'more finding')} in Checks" if left > 0 else ""
+
+
+def verdict(report: Report, total: int) -> tuple[str, str]:
+    """Return the state of the verdict and its sentence; `total` is the number of findings."""
     if report.error is not None:
         return "error", f"The run failed: {summary.failure(report.error)}"
     if total:
@@ -66,10 +71,10 @@ def findings(report: Report) -> tuple[Sequence[Finding], int]:
     references = References(report)
     diagnoses = report.diagnoses or ()
     if diagnoses:
-        return [of_diagnosis(row, references, report) for row in diagnoses[:_MOST]], len(diagnoses)
+        return [of_diagnosis(row, references, report) for row in diagnoses[:MOST]], len(diagnoses)
     failed = [row for row in report.checks if row.status == "fail"]
     failed.sort(key=lambda row: row.severity != "error")
-    return [_of_check(row, references, report) for row in failed[:_MOST]], len(failed)
+    return [of_check(row, references, report) for row in failed[:MOST]], len(failed)
 
 
 def of_diagnosis(
@@ -86,12 +91,15 @@ def of_diagnosis(
     )
 
 
-def _of_check(row: CheckRow, references: References, report: Report) -> Finding:
+def of_check(
+    row: CheckRow, references: References, report: Report, *, record_index: int | None = None
+) -> Finding:
+    """Return the finding of a rule as one of the header; see `of_diagnosis`."""
     return Finding(
         severity=row.severity,
         sentence=escape(" ".join(row.message.split())),
         advice=escape(row.advice or ""),
-        link=link_to(row.target, references, report, step=row.step),
+        link=link_to(row.target, references, report, step=row.step, record_index=record_index),
         label=escape(row.target) or "the model",
         place="" if row.place is None else place(row.place),
     )

@@ -35,9 +35,10 @@ def first_non_finite(report: TrainingReport) -> list[tuple[str, str]]:
     what = f"the {first.what} of step {first.step:,}"
     if len(report.records) > 1:
         what += f" of {escape(first.record)}"
-    lines = [(FIRST, what if told else f"{what}{_made(first)}")]
+    place_of = made(first)
+    lines = [(FIRST, what if told or not place_of else f"{what}, {place_of}")]
     if first.inputs:
-        inputs = [_input(value) for value in first.inputs]
+        inputs = [tensor(value) for value in first.inputs]
         lines.append(("inputs", join_names(inputs, _MOST)))
     if first.reason and not told:
         lines.append(("reason", escape(" ".join(first.reason.split()))))
@@ -47,23 +48,24 @@ def first_non_finite(report: TrainingReport) -> list[tuple[str, str]]:
 
 
 _FOUND_BY = {
-    "gradients": ", as the gradients of parameters show",
-    "parameters": ", as values of parameters were not finite before the step",
+    "gradients": "as the gradients of parameters show",
+    "parameters": "as values of parameters were not finite before the step",
 }
 
 
-def _made(first: FirstNonFinite) -> str:
-    """Return where the value was made, as far as that is known."""
+def made(first: FirstNonFinite) -> str:
+    """Return where the value was made, as far as that is known; "" if nothing is."""
     parts = [f"in {first.phase}"] if first.phase else []
     parts += [f"by {escape(first.operator)}"] if first.operator else []
     if first.layer is not None:
         parts += [f"in layer '{escape(first.layer)}'" if first.layer else "in the root"]
     parts += [f"at {place(first.place)}"] if first.place else []
-    made = f", made {' '.join(parts)}" if parts else ""
-    return made + _FOUND_BY.get(first.found_by or "", "")
+    phrases = ["made " + " ".join(parts)] if parts else []
+    phrases += [_FOUND_BY[first.found_by]] if first.found_by in _FOUND_BY else []
+    return ", ".join(phrases)
 
 
-def _input(value: Mapping[str, Any]) -> str:
+def tensor(value: Mapping[str, Any]) -> str:
     """Return an input of the operator: its dtype, shape and finite range, as far as known."""
     sizes = value.get("shape")
     words = [escape(str(value[key])) for key in ("name", "dtype") if value.get(key)]

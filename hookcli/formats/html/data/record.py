@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from hookcli.console import escape
 from hookcli.formats.html.data.edges import edges
+from hookcli.formats.html.data.errors import error
 from hookcli.formats.html.data.events import events
 from hookcli.formats.html.data.findings import checks, diagnosis
 from hookcli.formats.html.data.layers import layers
 from hookcli.formats.html.data.parameters import parameters
+from hookcli.formats.html.data.ranks import ranks
 from hookcli.formats.html.data.references import References
+from hookcli.formats.html.data.steps import training
 from hookcli.formats.parts import summary
 from hookcli.report.report import Report
 
@@ -30,5 +32,7 @@ def record(report: Report, name: str = "") -> dict[str, Any]:
         "checks": checks(report.checks, references),
         "diagnoses": [diagnosis(row, references) for row in report.diagnoses or ()],
         "totals": summary.totals(report),
-        "distributed": None if report.distributed is None else asdict(report.distributed),
+        "distributed": ranks(report, references),
+        "training": training(report, references),
+        "error": error(report.error, references),
     }

@@ -19,10 +19,12 @@ class References:
     """Finds the rows that names refer to.
 
     A module that was called several times is represented by its first call. A module that was not
-    called has a row after those of the calls, in the order of `report.uncalled`.
+    called has a row after those of the calls, in the order of `report.uncalled`. The targets of a
+    training with several records begin with the name of the record.
     """
 
     def __init__(self, report: Report) -> None:
+        self._record = "" if report.training is None else report.training.record
         self._calls: dict[tuple[str, int], int] = {}
         self._layers: dict[str, int] = {}
         self.row_of: dict[int, int] = {}  # by order of the call
@@ -58,6 +60,8 @@ class References:
 
     def of(self, target: str, call: int | None = None) -> Reference:
         """Return what a target refers to: `fc.weight`, `layer1.0`, `fc:output[0]` or a record's."""
+        if self._record:
+            target = target.removeprefix(f"{self._record}: ")
         name, colon, _ = target.partition(":")
         parameter = -1 if colon else self._parameters.get(target, -1)
         if parameter >= 0:

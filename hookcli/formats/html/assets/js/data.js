@@ -88,7 +88,8 @@ export class ReportRecord {
   }
 }
 
-function table(raw) {
+/** Return a table of the data: its columns of texts are TextColumns. */
+export function table(raw) {
   const entries = Object.entries(raw).map(([key, value]) => [
     key,
     value !== null && typeof value === "object" && "texts" in value ? new TextColumn(value) : value,

@@ -8,6 +8,20 @@ const COUNTS = new Set(["numel", "zeros", "nans", "infs"]);
 
 /** Return the aside with the details; `update` shows what is selected now. */
 export function createDetails(store) {
+  return createAside(store, "Select a layer, a parameter or an event.", () => {
+    const { record, selection } = store;
+    const parts = [];
+    if (record && selection.event >= 0) parts.push(eventDetails(store, record, selection.event));
+    if (record && selection.parameter >= 0) {
+      parts.push(parameterDetails(record, selection.parameter));
+    }
+    if (record && selection.layer >= 0) parts.push(layerDetails(store, record, selection.layer));
+    return parts;
+  });
+}
+
+/** Return an aside that shows the elements of `describe()` at each change, or the hint. */
+export function createAside(store, hint, describe) {
   const body = el("div", { class: "details-body" });
   const element = el(
     "aside",
@@ -18,17 +32,8 @@ export function createDetails(store) {
 
   function update({ type }) {
     if (type === "filter" || type === "tab") return;
-    const { record, selection } = store;
-    const parts = [];
-    if (record && selection.event >= 0) parts.push(eventDetails(store, record, selection.event));
-    if (record && selection.parameter >= 0) {
-      parts.push(parameterDetails(record, selection.parameter));
-    }
-    if (record && selection.layer >= 0) parts.push(layerDetails(store, record, selection.layer));
-    if (!parts.length) {
-      parts.push(el("p", { class: "hint", text: "Select a layer, a parameter or an event." }));
-    }
-    body.replaceChildren(...parts);
+    const parts = describe();
+    body.replaceChildren(...(parts.length ? parts : [el("p", { class: "hint", text: hint })]));
   }
 
   update({ type: "show" });

@@ -1,13 +1,10 @@
 /** The page of one report. */
 
 import { readPage } from "./data.js";
-import { diagramPanel } from "./diagram/panel.js";
-import { gradientsPanel } from "./gradients.js";
-import { hooksPanel } from "./hooks.js";
-import { layersPanel } from "./layers.js";
+import { REPORT_PANELS } from "./report_panels.js";
 import { createShell } from "./shell.js";
 import { Store } from "./store.js";
 import { createThemeSwitch } from "./theme.js";
 
 createThemeSwitch();
-createShell(new Store(readPage()), [layersPanel, gradientsPanel, diagramPanel, hooksPanel]);
+createShell(new Store(readPage()), REPORT_PANELS);

@@ -7,16 +7,17 @@ import { integer } from "./text.js";
 /**
  * Show the panels of a page. A panel is {id, title, available(store), count(store), create(host,
  * store)}; `create` returns {update({type, origin})}, which is called at each change while the panel
- * is shown, with the type "show" when it appears.
+ * is shown, with the type "show" when it appears. `makeDetails(store)` makes the aside with what is
+ * selected.
  */
-export function createShell(store, panels) {
+export function createShell(store, panels, makeDetails = createDetails) {
   const main = document.getElementById("main");
   const views = new Map();
   const tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "Panels" });
   const hosts = el("div", { class: "panels" });
   const records = recordPicker(store);
   const { element: toolbar, focus, refresh } = searchBar(store);
-  const details = createDetails(store);
+  const details = makeDetails(store);
   main.append(
     el("div", { class: "bar" }, records, tabs, toolbar),
     el("div", { class: "work" }, hosts, details.element),

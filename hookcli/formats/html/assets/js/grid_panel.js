@@ -1,0 +1,48 @@
+/** A grid in a panel, which follows the search and the selection of the page. */
+
+import { el } from "./dom.js";
+import { createTreegrid } from "./treegrid.js";
+
+/**
+ * Append a grid to `host`; see treegrid.js for `options`. `selected()` returns the selected row,
+ * `matches()` the rows to show (the same array as before if they did not change), and `choose(row)`
+ * selects one with the origin `id`. Return the panel's `update`.
+ */
+export function gridPanel(host, { id, selected, matches, choose, ...options }) {
+  const grid = createTreegrid({ ...options, onselect: choose });
+  let shown = null;
+  let row = -1;
+  host.append(grid.tools, grid.element);
+  return {
+    grid,
+    update({ origin }) {
+      const wanted = matches();
+      const next = selected();
+      if (wanted !== shown) grid.filter(wanted);
+      if (next !== row) grid.select(next, origin !== id);
+      else grid.refresh();
+      shown = wanted;
+      row = next;
+    },
+  };
+}
+
+/**
+ * Return a switch {element, matches(found)} that shows only some rows: `matches` returns those of
+ * `found` (null: all) that are `wanted(row)` as well, if it is on.
+ */
+export function rowSwitch(label, count, wanted, { on = false, changed }) {
+  const box = el("input", { type: "checkbox", onchange: () => changed() });
+  box.checked = on;
+  let last = { found: undefined };
+  return {
+    element: el("label", { class: "row-switch" }, box, ` ${label}`),
+    matches(found) {
+      if (!box.checked) return found;
+      if (last.found === found) return last.both;
+      const both = Uint8Array.from({ length: count }, (_, row) => (!found || found[row]) && wanted(row));
+      last = { found, both };
+      return both;
+    },
+  };
+}

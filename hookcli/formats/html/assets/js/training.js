@@ -1,0 +1,11 @@
+/** The page of a training script. */
+
+import { readPage } from "./data.js";
+import { REPORT_PANELS } from "./report_panels.js";
+import { runPanel } from "./run.js";
+import { createShell } from "./shell.js";
+import { Store } from "./store.js";
+import { createThemeSwitch } from "./theme.js";
+
+createThemeSwitch();
+createShell(new Store(readPage()), [runPanel, ...REPORT_PANELS]);

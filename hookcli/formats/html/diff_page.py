@@ -1,0 +1,86 @@
+"""The page of a diff: the calls and parameters of A and B side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hookcli.comparison.diff import Diff, First
+from hookcli.console import escape
+from hookcli.formats.diff import sentences
+from hookcli.formats.diff.rows import Shown
+from hookcli.formats.html.data.compared import call_row, comparison
+from hookcli.formats.html.page import Finding, Header, link, write_page
+from hookcli.formats.parts.text import place
+from hookcli.formats.view import View
+
+
+def render(diff: Diff, view: View) -> str:
+    """Return the page of a diff; the view selects nothing, as the page has filters."""
+    data = {
+        "kind": "diff",
+        "first": _first(diff),
+        "totals": sentences.totals(diff),
+        "records": [comparison(diff)],
+    }
+    return write_page("diff.js", _header(diff, view), data)
+
+
+def _header(diff: Diff, view: View) -> Header:
+    names = [escape(side.type or side.source) for side in (diff.a, diff.b)]
+    rows = Shown([], 0, [], 0)
+    return Header(
+        title=names[0] if names[0] == names[1] else " | ".join(names),
+        command="diff",
+        facts=sentences.head(diff),
+        state="good" if diff.verdict == "same" else "error",
+        verdict=sentences.last_line(diff),
+        findings=() if diff.first is None else (_finding(diff, diff.first),),
+        notes=sentences.notes(diff, rows, view),
+    )
+
+
+def _finding(diff: Diff, first: First) -> Finding:
+    at = _fragment(diff, first)
+    return Finding(
+        severity="first difference",
+        sentence=escape(first.sentence),
+        link=at,
+        label="show it" if at else "",
+        place=" | ".join(
+            f"{label} {place(ref.place)}"
+            for label, ref in (("A", first.within or first.a), ("B", first.b))
+            if ref is not None and ref.place is not None
+        ),
+    )
+
+
+def _fragment(diff: Diff, first: First) -> str:
+    """Return the fragment that selects the call or the parameter of the first difference."""
+    call = first.a or first.b
+    if call is not None and first.fault not in {"parameter", "gradient"}:
+        name = f"@{call_row(diff, first.a, first.b)}" if call.name is None else escape(call.name)
+        return link(tab="calls", layer=f"{name}~{call.call}" if call.call else name)
+    row = _parameter(diff, first)
+    return "" if row is None else link(tab="parameters", parameter=escape(row))
+
+
+def _parameter(diff: Diff, first: First) -> str | None:
+    """Return the first parameter or buffer that differs in the way that `first` tells."""
+    for row in diff.state:
+        found = row.gradient if first.fault == "gradient" else row.value
+        if found is not None and found.status == "different":
+            return row.a or row.b
+    return None
+
+
+def _first(diff: Diff) -> dict[str, Any] | None:
+    """Return the first difference: its row, or that of its parameter, and what is known of it."""
+    if diff.first is None:
+        return None
+    details = [(label, text) for label, text in sentences.first(diff)[1:]]
+    return {
+        "sentence": escape(diff.first.sentence),
+        "layer": call_row(diff, diff.first.a, diff.first.b),
+        "details": details,
+        "fragment": _fragment(diff, diff.first),
+    }

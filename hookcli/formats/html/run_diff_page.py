@@ -1,0 +1,72 @@
+"""The page of a comparison of two trainings: their figures by step, over each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hookcli.comparison.trainings.training_diff import Parting, TrainingDiff
+from hookcli.console import escape
+from hookcli.formats.html.data.trainings import pairs
+from hookcli.formats.html.page import Finding, Header, link, write_page
+from hookcli.formats.parts.text import place
+from hookcli.formats.rundiff import lines
+from hookcli.formats.rundiff.steps import Selected
+from hookcli.formats.view import View
+
+
+def render(diff: TrainingDiff, view: View) -> str:
+    """Return the page of two trainings; the view selects nothing."""
+    data = {
+        "kind": "rundiff",
+        "first": _first(diff),
+        "totals": lines.totals(diff),
+        "settings": [
+            [escape(text or "–") for text in (row.name, row.record or "", row.a, row.b)]
+            for row in diff.settings
+        ],
+        "records": pairs(diff),
+    }
+    return write_page("run_diff.js", _header(diff, view), data, lines=True)
+
+
+def _header(diff: TrainingDiff, view: View) -> Header:
+    names = [escape(side.script.name) for side in (diff.a, diff.b)]
+    return Header(
+        title=names[0] if names[0] == names[1] else " | ".join(names),
+        command="diff",
+        facts=lines.head(diff),
+        state="good" if diff.verdict == "same" else "error",
+        verdict=lines.last_line(diff),
+        findings=() if diff.first is None else (_finding(diff, diff.first),),
+        notes=lines.notes(diff, Selected((), [], [], 0, 0), view),
+    )
+
+
+def _record(diff: TrainingDiff, first: Parting) -> int:
+    return next((i for i, row in enumerate(diff.records) if row.a == first.record), 0)
+
+
+def _finding(diff: TrainingDiff, first: Parting) -> Finding:
+    return Finding(
+        severity="first difference",
+        sentence=escape(first.sentence),
+        advice=escape(first.advice or ""),
+        link=link(tab="steps", record=_record(diff, first), step=first.figure.step),
+        label="show it",
+        place=" | ".join(
+            f"{label} {place(text)}"
+            for label, text in (("A", first.place), ("B", first.other_place))
+            if text is not None
+        ),
+    )
+
+
+def _first(diff: TrainingDiff) -> dict[str, Any] | None:
+    if diff.first is None:
+        return None
+    return {
+        "sentence": escape(diff.first.sentence),
+        "record": _record(diff, diff.first),
+        "step": diff.first.figure.step,
+        "details": lines.first(diff)[1:],
+    }

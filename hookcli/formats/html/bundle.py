@@ -1,8 +1,8 @@
 """Scripts and styles of a page, put together from the files in `assets`.
 
 A script is an ES module. The modules that an entry imports are joined into one script, each before
-those that import it: their top-level names share one scope, so each name occurs once in all files
-(tests/formats/html checks it). A page has this script compressed, and `start.js`, which runs it.
+those that import it, as a function that returns what the module exports. A page has this script
+compressed, and `start.js`, which runs it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import gzip
 import re
+from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -17,25 +18,26 @@ from posixpath import dirname, join, normpath
 from typing import NamedTuple
 
 _ASSETS = files("hookcli.formats.html") / "assets"
-_IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w./-]+)";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=const |let |function |async |class )", re.MULTILINE)
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "(\.\.?/[\w./-]+)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export ((?:async )?(?:const|function|class) (\w+))", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*?(?:[^*]|\*(?!/))*\*/[ \t]*)\n", re.MULTILINE)
 _INDENT = re.compile(r"^[ \t]+|[ \t]+$|\n(?=\n)", re.MULTILINE)
-_STYLES = (
-    "base.css", "header.css", "grid.css", "heatmap.css", "diagram.css", "timeline.css",
-    "findings.css", "print.css",
+_FIRST_STYLES = ("base.css", "header.css")  # of what is shown before the script runs
+_PANEL_STYLES = (
+    "grid.css", "heatmap.css", "diagram.css", "timeline.css", "findings.css", "print.css",
 )  # fmt: skip
 
 # Compressed by the name of the data in the page: a script unpacks a library when it needs it.
 _PACKED = {"dagre": "dagre-3.1.3.min.js"}
-_PAGE = "page"
+_PAGE, _STYLE = "page", "style"
 _DAGRE, _LINES, _LINES_STYLE = "dagre", "uPlot-1.6.32.iife.min.js", "uPlot-1.6.32.min.css"
 
 
 class Assets(NamedTuple):
     """What a page consists of: `start` runs `script`, which is in `packed` as "page".
 
-    `packed` has compressed texts by name (gzip in base64): the script, and the libraries.
+    `style` is that of the header. `packed` has compressed texts by name (gzip in base64): the
+    script, the style of the panels, and the libraries.
     """
 
     start: str
@@ -61,12 +63,29 @@ def modules(entry: str) -> list[str]:
         if name in path:
             raise ValueError(f"scripts import each other: {' -> '.join((*path, name))}")
         if name not in order:
-            for other in _IMPORT.findall(_read(f"js/{name}")):
+            for _, other in _IMPORT.findall(_read(f"js/{name}")):
                 visit(normpath(join(dirname(name), other)), (*path, name))
             order.append(name)
 
     visit(entry, ())
     return order
+
+
+def _scoped(name: str) -> str:
+    """Return a module as a function that is called at once: `const module_x = (() => {…})();`."""
+    source = _read(f"js/{name}")
+    exported = ", ".join(match[2] for match in _EXPORT.finditer(source))
+    source = _EXPORT.sub(r"\1", source)
+
+    def imported(match: re.Match[str]) -> str:
+        return f"const {match[1]} = {_variable(normpath(join(dirname(name), match[2])))};\n"
+
+    body = _IMPORT.sub(imported, source)
+    return f"const {_variable(name)} = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();\n"
+
+
+def _variable(name: str) -> str:
+    return "module_" + re.sub(r"\W", "_", name.removesuffix(".js"))
 
 
 def compact(source: str) -> str:
@@ -80,16 +99,19 @@ def compact(source: str) -> str:
 @cache
 def assets(entry: str, *, diagram: bool, lines: bool) -> Assets:
     """Return what a page needs: its `entry` script, and the libraries for a diagram and lines."""
-    parts = [_EXPORT.sub("", _IMPORT.sub("", _read(f"js/{name}"))) for name in modules(entry)]
-    script = compact("\n".join(parts))
-    style = compact("\n".join(_read(f"css/{name}") for name in _STYLES))
+    script = compact("\n".join(map(_scoped, modules(entry))))
+    style, panel_style = _styles(_FIRST_STYLES), _styles(_PANEL_STYLES)
     if lines:
         script = f"{_read(f'vendor/{_LINES}').strip()}\n{script}"
-        style = f"{_read(f'vendor/{_LINES_STYLE}').strip()}\n{style}"
-    packed = {_PAGE: _pack(script)}
+        panel_style = f"{_read(f'vendor/{_LINES_STYLE}').strip()}\n{panel_style}"
+    packed = {_PAGE: _pack(script), _STYLE: _pack(panel_style)}
     if diagram:
         packed[_DAGRE] = _pack(_read(f"vendor/{_PACKED[_DAGRE]}"))
     return Assets(compact(_read("start.js")), script, style, packed)
+
+
+def _styles(names: Sequence[str]) -> str:
+    return compact("\n".join(_read(f"css/{name}") for name in names))
 
 
 def _pack(text: str) -> str:

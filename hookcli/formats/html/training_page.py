@@ -33,9 +33,7 @@ def render(report: TrainingReport, view: View) -> str:
     )
 
 
-def _header(
-    report: TrainingReport, whole: Report, references: Sequence[References]
-) -> Header:
+def _header(report: TrainingReport, whole: Report, references: Sequence[References]) -> Header:
     found, total = _findings(report, whole, references)
     state, sentence = verdict(whole, total)
     return Header(

@@ -15,9 +15,7 @@ from hookcli.report.report import Report
 from hookcli.report.training import FirstNonFinite, OtherModule, TrainingReport
 
 
-def run(
-    report: TrainingReport, whole: Report, references: Sequence[References]
-) -> dict[str, Any]:
+def run(report: TrainingReport, whole: Report, references: Sequence[References]) -> dict[str, Any]:
     """Return what concerns the run; `whole` has its error, `references` are those of its records.
 
     Raises
@@ -55,9 +53,7 @@ def _facts(report: TrainingReport) -> list[tuple[str, str]]:
     return facts
 
 
-def _first(
-    report: TrainingReport, references: Sequence[References]
-) -> dict[str, Any] | None:
+def _first(report: TrainingReport, references: Sequence[References]) -> dict[str, Any] | None:
     first = report.first_non_finite
     if first is None:
         return None

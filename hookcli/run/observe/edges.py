@@ -7,11 +7,10 @@ graph, and by each operator if a dispatch mode sees them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import torch
-from torch.multiprocessing.reductions import StorageWeakRef
 
 from hookcli.models.model import Call
 from hookcli.models.nested import argument_leaves, leaves
@@ -30,7 +29,6 @@ from hookcli.run.observe.node_producers import (
 )
 from hookcli.torch_private import DisableTorchFunctionSubclass, peek_interpreter_stack
 
-_PLAIN = {torch.Tensor, torch.nn.Parameter}
 _NO_VERSION = -1  # of tensors that were made in inference mode
 
 
@@ -44,9 +42,7 @@ class _Operator:
 
 
 _Maker: TypeAlias = "Producer | _Operator"
-# What made the content of a storage, the version of the tensor then, and a reference that prevents
-# reuse of the storage's address without keeping its memory alive.
-_Known: TypeAlias = "tuple[_Maker, int, Any]"
+_Known: TypeAlias = "tuple[_Maker, int]"  # what made a tensor, and its version then
 
 
 class EdgeObserver:
@@ -57,7 +53,8 @@ class EdgeObserver:
 
     def __init__(self, edges: list[EdgeRow], owners: NodeOwners) -> None:
         self._edges = edges
-        self._known: dict[int, _Known] = {}
+        self._known: dict[int, _Known] = {}  # by address of the storage
+        self._references: list[int] = []  # weak ones to the storages, which have to be freed
         self._parts: dict[int, dict[int, str]] = {}  # paths by offset, of outputs in one storage
         self._parents: dict[int, int | None] = {}
         self._running: list[int] = []  # the orders of the calls that run, the innermost last
@@ -66,7 +63,6 @@ class EdgeObserver:
         self._nodes = NodeProducers(owners, self._running)
         self.follows = False  # whether the innermost call may run others: its operators are edges
         self._following: list[bool] = []
-        self._operators: dict[Any, tuple[str, bool]] = {}
 
     def batch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Note the tensors of the batch."""
@@ -85,10 +81,17 @@ class EdgeObserver:
         known = None if storage is None else self._known.get(storage._cdata)
         return known[0] if known is not None and isinstance(known[0], tuple) else None
 
+    def __del__(self) -> None:
+        """Free the references to storages."""
+        self.clear()
+
     def clear(self) -> None:
         """Forget all tensors; the run has ended."""
-        for table in (self._known, self._parts, self._parents, self._operators):
+        references, self._references = self._references, []
+        for table in (self._known, self._parts, self._parents):
             table.clear()
+        for reference in references:
+            torch.UntypedStorage._free_weak_ref(reference)
         self._callers.clear()
         self._running.clear()
         self._following.clear()
@@ -113,7 +116,7 @@ class EdgeObserver:
         if peek_interpreter_stack() is not None:
             return  # its tensors are those of a transform
         args, kwargs = batch
-        if len(args) == 1 and not kwargs and type(args[0]) is torch.Tensor:
+        if len(args) == 1 and not kwargs and _is_plain(type(args[0])):
             self._input(call, "[0]", args[0])
             return
         for path, tensor, _ in argument_leaves(args, kwargs):
@@ -128,20 +131,24 @@ class EdgeObserver:
                 if call.late:
                     for path, tensor, _ in argument_leaves((), call.late):
                         self._input(call, path, tensor)
-                if type(output) is torch.Tensor:
+                if _is_plain(type(output)):
                     self._output(call, "", output)
                 else:
                     for path, tensor, _ in leaves(output):
                         self._output(call, path, tensor)
         finally:
-            if threading.get_ident() == self._thread and call.order in self._running:
-                i = self._running.index(call.order)  # calls above it never ended
-                del self._running[i:], self._following[i:]
-                self.follows = bool(self._following) and self._following[-1]
+            running = self._running
+            if running and running[-1] == call.order:
+                running.pop()
+                self._following.pop()
+            elif call.order in running:
+                i = running.index(call.order)  # calls above it never ended
+                del running[i:], self._following[i:]
+            self.follows = bool(self._following) and self._following[-1]
 
     def _input(self, call: Call, path: str, tensor: torch.Tensor) -> None:
         try:
-            if type(tensor) in _PLAIN:
+            if _is_plain(type(tensor)):
                 self._note_input(call, path, tensor)
             else:
                 with DisableTorchFunctionSubclass():
@@ -152,6 +159,11 @@ class EdgeObserver:
     def _note_input(self, call: Call, path: str, tensor: torch.Tensor) -> None:
         storage = _storage_of(tensor)
         known = None if storage is None else self._known.get(storage._cdata)
+        if known is not None and known[1] == _version_of(tensor) and type(known[0]) is tuple:
+            source, output = self._part(storage, tensor, known[0])
+            if source is None or source < call.order:
+                self._edges.append(EdgeRow(source, output, call.order, path))
+            return
         if known is None:
             found = self._by_graph(tensor)
             if found:
@@ -160,17 +172,16 @@ class EdgeObserver:
                 self._note_batch(path, tensor)
                 self._edges.append(EdgeRow(None, path, call.order, path))
             return
-        maker, version, _ = known
+        maker = known[0]
         if isinstance(maker, _Operator):
             self._add(call, path, self._by_operators(maker))
             return
-        written = version != _version_of(tensor)
-        found = self._by_graph(tensor) if written else {}
+        found = self._by_graph(tensor)  # the tensor was written to since then
         self._add(call, path, found or {self._part(storage, tensor, maker): ()})
 
     def _output(self, call: Call, path: str, tensor: torch.Tensor) -> None:
         try:
-            if type(tensor) in _PLAIN:
+            if _is_plain(type(tensor)):
                 self._note_output(call, path, tensor)
             else:
                 with DisableTorchFunctionSubclass():
@@ -191,27 +202,34 @@ class EdgeObserver:
             if order in self._callers:
                 found = self._by_graph(tensor) or {known[0]: ()}
         elif known[0][0] == order:  # another output has the same storage
-            self._parts[storage._cdata].setdefault(_offset_of(tensor), path)
+            self._parts.setdefault(storage._cdata, {}).setdefault(_offset_of(tensor), path)
             self._nodes.note(tensor, (order, path))
             return
         elif known[0][0] is not None and known[0][0] > order:  # a call inside made it
             if call.parent is None:  # the output of the whole model
                 self._add(call, path, {self._part(storage, tensor, known[0]): ()}, "output")
             return
-        self._add(call, path, found, "output")
+        if found:
+            self._add(call, path, found, "output")
         if storage is not None:
-            self._know(storage, (order, path), version, known)
-            self._parts[storage._cdata] = {_offset_of(tensor): path}
+            self._know(storage, (order, path), version)
+            if path:  # there may be others
+                self._parts[storage._cdata] = {_offset_of(tensor): path}
+            elif self._parts:
+                self._parts.pop(storage._cdata, None)
         if path or known is not None:
             self._nodes.note(tensor, (order, path))
 
-    def _know(self, storage: Any, maker: _Maker, version: int, known: _Known | None = None) -> None:
-        reference = StorageWeakRef(storage) if known is None else known[2]  # type: ignore[no-untyped-call]
-        self._known[storage._cdata] = (maker, version, reference)
+    def _know(self, storage: Any, maker: _Maker, version: int) -> None:
+        key = storage._cdata
+        if key not in self._known:
+            # It prevents reuse of the address without keeping the memory alive.
+            self._references.append(storage._weak_ref())
+        self._known[key] = (maker, version)
 
     def _part(self, storage: Any, tensor: torch.Tensor, maker: Producer) -> Producer:
         """Return the output of a call that a tensor is, if several outputs have one storage."""
-        parts = self._parts.get(storage._cdata)
+        parts = self._parts.get(storage._cdata) if self._parts else None
         if parts is None or len(parts) == 1:
             return maker
         return maker[0], parts.get(_offset_of(tensor), maker[1])
@@ -265,42 +283,52 @@ class EdgeObserver:
 
     def operator(self, func: Any, args: tuple[Any, ...], out: Any) -> None:
         """Follow an operator that ran in a call which may run others."""
-        known = self._operators.get(func)
-        if known is None:
-            schema = getattr(func, "_schema", None)
-            known = short_name(func), bool(schema is not None and schema.is_mutable)
-            self._operators[func] = known
-        name, writes = known
-        makers: list[_Maker] = []
+        kind = _kind_of(func)
+        if kind is None:
+            return  # a view has the storage of its input
+        makers: dict[_Maker, None] = {}  # an ordered set
         keys: set[int] = set()
-        for tensor in _tensors(args):
-            storage = _storage_of(tensor)
-            if storage is None or storage._cdata in keys:
-                continue
-            keys.add(storage._cdata)
-            before = self._known.get(storage._cdata)
-            if before is not None:
-                makers.append(before[0])
+        for argument in args:
+            for tensor in argument if isinstance(argument, list | tuple) else (argument,):
+                if isinstance(tensor, torch.Tensor):
+                    storage = _storage_of(tensor)
+                    if storage is not None:
+                        key = storage._cdata
+                        keys.add(key)
+                        known = self._known.get(key)
+                        if known is not None:
+                            makers[known[0]] = None
         if not makers:
             return
-        operator = _Operator(name, tuple(dict.fromkeys(makers)))
-        results = (*_tensors((out,)), *(_tensors(args[:1]) if writes else ()))
-        for tensor in results:
-            storage = _storage_of(tensor)
-            if storage is not None and (writes or storage._cdata not in keys):
-                known_before = self._known.get(storage._cdata)
-                self._know(storage, operator, _NO_VERSION, known_before)
+        name, writes = kind
+        operator = _Operator(name, tuple(makers))
+        changed = (out, args[0]) if writes and args else (out,)
+        for value in changed:
+            for tensor in value if isinstance(value, list | tuple) else (value,):
+                storage = _storage_of(tensor) if isinstance(tensor, torch.Tensor) else None
+                if storage is not None and (writes or storage._cdata not in keys):
+                    self._know(storage, operator, _NO_VERSION)
 
 
-def _tensors(values: Iterable[Any]) -> list[torch.Tensor]:
-    """Return the tensors among the arguments of an operator."""
-    tensors = []
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            tensors.append(value)
-        elif isinstance(value, list | tuple):
-            tensors += [item for item in value if isinstance(item, torch.Tensor)]
-    return tensors
+@lru_cache(maxsize=1024)
+def _kind_of(func: Any) -> tuple[str, bool] | None:
+    """Return an operator's name and whether it writes to its input; None for one of views."""
+    schema = getattr(func, "_schema", None)
+    writes = False
+    if schema is not None:
+        writes = bool(schema.is_mutable)
+        if not writes and any(result.alias_info is not None for result in schema.returns):
+            return None
+    return short_name(func), writes
+
+
+@lru_cache(maxsize=256)
+def _is_plain(kind: type) -> bool:
+    """Whether it is a class of tensors that runs no code of its own for methods and attributes."""
+    function: Any = getattr(kind, "__torch_function__", None)
+    return issubclass(kind, torch.Tensor) and (
+        kind is torch.Tensor or function is torch.nn.Parameter.__torch_function__
+    )
 
 
 def _storage_of(tensor: torch.Tensor) -> Any:

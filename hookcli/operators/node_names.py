@@ -47,3 +47,11 @@ def is_opaque(node: Any, *, ran_calls: bool) -> bool:
     if getattr(type(node), "_forward_cls", None) is not None:
         return ran_calls
     return "jit::" in node.name()  # a graph of TorchScript
+
+
+def is_renewed_view(node: Any) -> bool:
+    """Whether autograd may have made a node for a view whose base was written to.
+
+    It does so when the view is used next, maybe in a call that has nothing to do with the view.
+    """
+    return bool(node.name() == "AsStridedBackward0")

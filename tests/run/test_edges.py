@@ -495,7 +495,7 @@ def random_model(seed: int) -> tuple[nn.Module, set[tuple]]:
     def forward(self, x):
         """Run the program. With each tensor goes what made the contents of its memory.
 
-        A graph does not tell of a call that returned a view, if another view is written to.
+        A graph does not tell of a call that returned one of several views of its memory.
         """
         program = random.Random(seed)
         expected.clear()
@@ -514,7 +514,7 @@ def random_model(seed: int) -> tuple[nn.Module, set[tuple]]:
                     tensor += other * 2
                     memory[0] = joined(memory[0], joined(others[0], {}, "mul"), "add")
             tensor, memory = program.choice(values)
-            if isinstance(module, nn.Identity) and tensor._is_view():
+            if isinstance(module, nn.Identity) and sum(m is memory for _, m in values) > 1:
                 tensor, memory = tensor * 1, [joined(memory[0], {}, "mul")]
             expected.update((maker, name, len(after)) for maker, after in memory[0].items())
             out = module(tensor)
@@ -538,7 +538,7 @@ def joined(left: dict, right: dict, name: str) -> dict:
 
 
 @pytest.mark.parametrize("run", RUNS)
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(15))
 def test_random_wirings(run, seed):
     model, expected = random_model(seed)
     report = RUNS[run](model, X.clone().requires_grad_())  # so that all is in the graph

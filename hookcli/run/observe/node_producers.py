@@ -10,7 +10,7 @@ import torch
 
 from hookcli.hooks.attach.graph import ACCUMULATE
 from hookcli.models.model import Call
-from hookcli.operators.node_names import is_opaque, operator_of
+from hookcli.operators.node_names import is_opaque, is_renewed_view, operator_of
 from hookcli.run.observe.node_owners import NodeOwners
 from hookcli.torch_private import next_sequence_nr
 
@@ -99,7 +99,7 @@ class NodeProducers:
         if start is None:
             return found
         first = start._sequence_nr()
-        seen = {(first, tensor.output_nr)}
+        seen: set[int] = set()
         self._got.add((first, tensor.output_nr))
         todo = deque([_Step(start, tensor.output_nr, first, ACCUMULATE, ())])
         budget = MOST_OPERATORS
@@ -109,8 +109,9 @@ class NodeProducers:
             if producer is not None:
                 _add(found, producer, step.names)
                 continue
-            if not self._is_operator(step.node, step.number):
+            if step.number in seen or not self._is_operator(step.node, step.number):
                 continue
+            seen.add(step.number)
             known = self._operators.get(step.number)
             if known is not None:
                 for producer, more in known.items():
@@ -122,10 +123,8 @@ class NodeProducers:
             names = add_name(step.names, operator_of(step.node))
             for node, output in step.node.next_functions:
                 number = 0 if node is None else node._sequence_nr()
-                is_leaf = number >= ACCUMULATE  # all of these have one number
-                if node is None or (self.leaf is None if is_leaf else (number, output) in seen):
+                if node is None or (self.leaf is None and number >= ACCUMULATE):
                     continue
-                seen.add((number, output))
                 todo.append(_Step(node, output, number, step.number, names))
         if budget < MOST_OPERATORS:
             self._operators[first] = found
@@ -140,7 +139,9 @@ class NodeProducers:
             if since <= step.user and producer[0] not in self._running:
                 return producer
         owner = self._owners.of(step.number)
-        return None if owner is None or owner in self._running else (owner, "")
+        if owner is None or owner in self._running or is_renewed_view(step.node):
+            return None
+        return owner, ""
 
     def _is_operator(self, node: Any, number: int) -> bool:
         """Whether a node of no finished call is an operator whose inputs can be followed."""

@@ -16,6 +16,7 @@ from torch import nn
 
 import hookcli
 from hookcli.report.report import Report
+from tests.conftest import attempt
 
 X = torch.arange(12, dtype=torch.float32).reshape(3, 4) / 10
 BATCH = None
@@ -554,4 +555,52 @@ def test_random_wirings(run, seed):
         (child(edge.source), rows[edge.target].name, len(edge.through))
         for edge in report.edges
         if rows[edge.target].depth == 1 and edge.end == "input" and edge.source is not None
+    }
+
+
+class Scriptable(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem, self.norm, self.head = linear(), nn.LayerNorm(4), nn.Linear(8, 2)
+
+    def forward(self, x):
+        x = self.stem(x)
+        return self.head(torch.cat([F.relu(x), x + self.norm(x)], 1))
+
+
+@pytest.mark.parametrize("form", ["script", "trace", "export"])
+def test_other_formats_have_the_edges_of_the_python_model(form, tmp_path):
+    model = Scriptable()
+    expected = {
+        (BATCH, "[0]", "stem", "[0]"),
+        ("stem", "", "norm", "[0]"),
+        ("norm", "", "head", "[0]", "add", "cat"),
+        ("stem", "", "head", "[0]", "relu", "cat"),
+        ("head", "", "root→", ""),
+    }
+    assert edges(hookcli.grads(model, X)) == expected
+    if form == "export":
+        path = tmp_path / "model.pt2"
+        torch.export.save(torch.export.export(model, (X,)), path)
+        for tensors in ("fake", "real"):
+            assert edges(attempt(path, "3x4", tensors=tensors)) == expected
+        return
+    made = torch.jit.script(model) if form == "script" else torch.jit.trace(model, X)
+    assert edges(hookcli.grads(made, X)) == expected
+    assert edges(hookcli.inspect(made, X)) == expected
+
+
+def test_a_transform_hides_its_tensors_but_not_what_it_returns(edges_of):
+    def forward(self, x):
+        return self.head(torch.func.vmap(self.body)(self.stem(x)) * 2)
+
+    model = Function(forward, stem=linear(), body=nn.Sequential(linear()), head=linear())
+    found = edges_of(model, X)
+    assert found >= {(BATCH, "[0]", "stem", "[0]"), ("head", "", "root→", "")}
+    assert {(edge[0], edge[2]) for edge in found} <= {
+        (BATCH, "stem"),
+        ("stem", "head"),
+        ("body", "head"),
+        ("body.0", "head"),
+        ("head", "root→"),
     }

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from hookcli.operators.names import short_name
+from hookcli.operators.node_lines import node_name
 
 # Nodes of views, which share the memory of their input, and of torch's own backward hooks.
 _NOT_OPERATORS = re.compile(
@@ -26,12 +27,14 @@ def operator_of(node: Any) -> str:
     function = getattr(type(node), "_forward_cls", None)
     if function is not None and function.__name__ != "BackwardHookFunction":
         return str(function.__name__)
-    return _operator(str(node.name()))
+    return _operator(node_name(node))
 
 
 @lru_cache(maxsize=1024)
 def _operator(name: str) -> str:
     plain = re.sub(r"(?<=\d)D", "d", _BACKWARD.sub("", name))
+    if plain == "CopySlices":  # an operator wrote to a view
+        return "copy"
     words = _WORDS.sub("_", plain).lower()
     return "" if _NOT_OPERATORS.fullmatch(words) else short_name(words)
 
@@ -43,4 +46,12 @@ def is_opaque(node: Any, *, ran_calls: bool) -> bool:
     """
     if getattr(type(node), "_forward_cls", None) is not None:
         return ran_calls
-    return "::" in node.name()
+    return "jit::" in node.name()  # a graph of TorchScript
+
+
+def is_renewed_view(node: Any) -> bool:
+    """Whether autograd may have made a node for a view whose base was written to.
+
+    It does so when the view is used next, maybe in a call that has nothing to do with the view.
+    """
+    return bool(node.name() == "AsStridedBackward0")

@@ -86,7 +86,8 @@ def _check_edges(report: Report) -> None:
         if edge.end == "output" and (
             source is None or not ends[target][0] < ends[source][0] < ends[target][1]
         ):
-            raise ValueError(f"edges.{i}.source: {source} must be a call inside {target}")
+            given = "null" if source is None else source
+            raise ValueError(f"edges.{i}.source: {given} must be a call inside {target}")
 
 
 def _ends(rows: Sequence[LayerRow]) -> dict[int, tuple[int, int]]:

@@ -203,7 +203,7 @@ class EdgeObserver:
                 found = self._by_graph(tensor) or {known[0]: ()}
         elif known[0][0] == order:  # another output has the same storage
             self._parts.setdefault(storage._cdata, {}).setdefault(_offset_of(tensor), path)
-            self._nodes.note(tensor, (order, path))
+            self._nodes.note(tensor, (order, path), certain=True)
             return
         elif known[0][0] is not None and known[0][0] > order:  # a call inside made it
             if call.parent is None:  # the output of the whole model
@@ -217,8 +217,7 @@ class EdgeObserver:
                 self._parts[storage._cdata] = {_offset_of(tensor): path}
             elif self._parts:
                 self._parts.pop(storage._cdata, None)
-        if path or known is not None:
-            self._nodes.note(tensor, (order, path))
+        self._nodes.note(tensor, (order, path), certain=bool(path) or known is not None)
 
     def _know(self, storage: Any, maker: _Maker, version: int) -> None:
         key = storage._cdata

@@ -28,12 +28,12 @@ export const layersPanel = {
     let selected = -1;
     host.append(grid.tools, grid.element);
     return {
-      update({ origin }) {
+      update({ type, origin }) {
         const wanted = store.filtered ? store.matches : null;
         const { layer } = store.selection;
+        if (type === "show") grid.refresh();
         if (wanted !== matches) grid.filter(wanted);
         if (layer !== selected) grid.select(layer, origin !== "layers");
-        else grid.refresh();
         matches = wanted;
         selected = layer;
       },

@@ -89,7 +89,7 @@ export function createTreegrid(options) {
     draw();
   }, { passive: true });
   new ResizeObserver(() => {
-    view = Math.max(0, (parseFloat(getComputedStyle(box).maxHeight) || innerHeight) - ROW_HEIGHT);
+    measure();
     draw();
   }).observe(box);
   matchMedia("print").addEventListener("change", ({ matches }) => {
@@ -116,7 +116,7 @@ export function createTreegrid(options) {
     nodes.clear();
     spare.length = 0;
     markSorting();
-    refresh();
+    renew();
   }
 
   function headCell(column, at) {
@@ -151,14 +151,14 @@ export function createTreegrid(options) {
     const values = column ? Array.from({ length: options.count }, (_, row) => column.value(row)) : null;
     rows.sort(values, descending);
     markSorting();
-    refresh();
+    renew();
     scroll(0);
   }
 
   function filter(matches) {
     rows.filter(matches);
     if (!matches && selected >= 0) rows.reveal(selected);
-    refresh();
+    renew();
     if (!matches && selected >= 0) scrollTo(selected);
     else scroll(0);
   }
@@ -187,15 +187,25 @@ export function createTreegrid(options) {
 
   function setListed(listed) {
     rows.setListed(listed);
-    refresh();
+    renew();
   }
 
   function refresh() {
+    measure();
+    scrolled = box.scrollTop;
+    renew();
+  }
+
+  function renew() {
     version += 1;
     draw();
   }
 
   // Positions. A body that would be too tall is compressed: scrolling moves by more than one pixel.
+
+  function measure() {
+    view = (parseFloat(getComputedStyle(box).maxHeight) || innerHeight) - ROW_HEIGHT;
+  }
 
   function extent() {
     const full = rows.rows.length * ROW_HEIGHT;
@@ -206,7 +216,7 @@ export function createTreegrid(options) {
 
   function scrollTo(row) {
     const at = rows.index[row];
-    if (at < 0 || !view) return;
+    if (at < 0) return;
     const { ratio, full } = extent();
     const top = at * ROW_HEIGHT;
     const offset = scrolled * ratio;

@@ -33,7 +33,7 @@ class DiagramPanel {
     this.tree = new BoxTree(store.record);
     this.titles = new BoxTitles(this.tree);
     this.figures = new BoxFigures(this.tree);
-    this.tensors = store.record.edges === null ? null : tensorsOf(store.record.edges);
+    this.tensors = store.record.edges === null ? null : tensorsOf(store.record);
     this.layouter = new Layouter();
     this.paper = matchMedia("print");
     this.focused = -1;

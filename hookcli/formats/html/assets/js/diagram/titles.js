@@ -28,11 +28,12 @@ export class BoxTitles {
   }
 
   /** Return the text that is shown when the pointer rests on a box. */
-  tip(box) {
+  tip(box, again) {
     const { layers } = this.tree.record;
     const lines = this.name(box, false).replace(/, collapsed$/, "").split(", ");
     const input = box.row < 0 ? null : layers.input.get(box.row);
-    return [lines.join("\n"), input ? `input ${input}` : ""].filter(Boolean).join("\n");
+    const loop = again ? "one call gets the output of another" : "";
+    return [lines.join("\n"), input ? `input ${input}` : "", loop].filter(Boolean).join("\n");
   }
 
   /** Return {kind, text} for what is wrong with a box, or with what a closed box contains. */

@@ -26,17 +26,23 @@ _STYLES = (
     "findings.css", "print.css",
 )  # fmt: skip
 
-# Libraries by the name of the data in the page, compressed: the scripts unpack one when needed.
+# What a page carries compressed, by the name of its element: libraries, and the entries of scripts
+# that run when their panel is shown. A script adds the function that begins it to globalThis.
 _PACKED = {"dagre": "dagre-3.1.3.min.js"}
+_LATER = {"diagram": "diagram/main.js"}
 _DAGRE, _LINES, _LINES_STYLE = "dagre", "uPlot-1.6.32.iife.min.js", "uPlot-1.6.32.min.css"
 
 
 class Assets(NamedTuple):
-    """The script and the style of a page, and its compressed libraries by name (base64)."""
+    """The script and the style of a page; what it carries compressed by name (base64).
+
+    `later` are the scripts among the latter, as they run: a policy has to allow them.
+    """
 
     script: str
     style: str
     packed: dict[str, str]
+    later: tuple[str, ...]
 
 
 def _read(name: str) -> str:
@@ -75,20 +81,26 @@ def compact(source: str) -> str:
 @cache
 def assets(entry: str, *, diagram: bool, lines: bool) -> Assets:
     """Return what a page needs: its `entry` script, and the libraries for a diagram and lines."""
-    parts = [_EXPORT.sub("", _IMPORT.sub("", _read(f"js/{name}"))) for name in modules(entry)]
-    script = compact("\n".join(parts))
+    script = _joined(entry)
     style = compact("\n".join(_read(f"css/{name}") for name in _STYLES))
     if lines:
         script = f"{_read(f'vendor/{_LINES}').strip()}\n{script}"
         style = f"{_read(f'vendor/{_LINES_STYLE}').strip()}\n{style}"
-    packed = {_DAGRE: _pack(_PACKED[_DAGRE])} if diagram else {}
-    return Assets(script, style, packed)
+    if not diagram:
+        return Assets(script, style, {}, ())
+    later = f"(() => {{\n{_joined(_LATER['diagram'])}}})();\n"
+    library = _read(f"vendor/{_PACKED[_DAGRE]}")
+    return Assets(script, style, {_DAGRE: _pack(library), "diagram": _pack(later)}, (later,))
 
 
-@cache
-def _pack(name: str) -> str:
-    content = _ASSETS.joinpath(f"vendor/{name}").read_bytes()
-    return base64.b64encode(gzip.compress(content, mtime=0)).decode("ascii")
+def _joined(entry: str) -> str:
+    """Return a script and all that it imports as one."""
+    parts = [_EXPORT.sub("", _IMPORT.sub("", _read(f"js/{name}"))) for name in modules(entry)]
+    return compact("\n".join(parts))
+
+
+def _pack(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
 
 
 def source_hash(text: str) -> str:

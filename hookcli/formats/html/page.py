@@ -80,7 +80,7 @@ def write_page(
     policy = "; ".join(
         (
             "default-src 'none'",
-            f"script-src {source_hash(parts.script)}",
+            f"script-src {' '.join(map(source_hash, (parts.script, *parts.later)))}",
             f"style-src {source_hash(parts.style)}",
             "img-src data: blob:",
             "worker-src blob:",

@@ -1,7 +1,7 @@
 /** The page of one report. */
 
 import { readPage } from "./data.js";
-import { diagramPanel } from "./diagram/panel.js";
+import { diagramPanel } from "./diagram.js";
 import { hooksPanel } from "./hooks.js";
 import { layersPanel } from "./layers.js";
 import { createShell } from "./shell.js";

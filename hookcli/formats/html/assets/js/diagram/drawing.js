@@ -71,6 +71,12 @@ export function sizedGraph(flow, box = flow.tree.root) {
     const manyOut = to === "out" && targets.get(to) > MOST_LINES && sources.get(from) > 1;
     link.stub = !next && (many || manyOut);
     if (link.stub) continue;
+    // What goes back and forth between two boxes has one line.
+    if (start > end && links.has(`${to}>${from}`)) {
+      for (const index of [from, to]) if (typeof index === "number") flow.again.add(tree.list[index]);
+      link.hidden = true;
+      continue;
+    }
     const text = labelled ? linkLabel(link, outer) : "";
     edges.push({
       link: id,
@@ -302,11 +308,13 @@ export class Drawing {
       else known.get(at).sources.push(this.nameOf(end));
     }
     for (const [at, { sources, out }] of known) {
-      const item = this.items.get(at) ?? this.places.get(`${at}/${frame?.box.index ?? ""}`);
+      const operator = this.places.get(`${at}/${frame?.box.index ?? ""}`);
+      const item = operator ?? this.items.get(at);
       if (!item) continue;
+      const [x, anchor] = operator ? [item.left + item.width + 4, "start"] : [item.left + item.width - 2, "end"];
       const add = (text, y, title) => this.lines.append(svg(
-        "text", { class: "stub", x: item.left + item.width - 2, y },
-        cut(text, Math.max(12, Math.floor(item.width / 2 / LABEL_WIDTH))), svg("title", {}, title),
+        "text", { class: "stub", x, y: operator ? item.top + 15 : y, "text-anchor": anchor },
+        cut(text, operator ? LABEL_LENGTH : Math.max(12, Math.floor(item.width / 2 / LABEL_WIDTH))), svg("title", {}, title),
       ));
       if (sources.length) {
         const text = sources.length > 1 ? `${sources.length} more` : sources[0];

@@ -1,5 +1,7 @@
 /** Where boxes and edges are drawn: dagre places the flat graph of each open box, inner ones first. */
 
+import { unpacked } from "../packed.js";
+
 /**
  * Give each node of a graph its place (x, y: the centre) and each edge its points; `place` does so
  * for a flat graph. An open box gets the size of what is in it. The worker has a copy of this
@@ -274,7 +276,7 @@ export class Layouter {
 /** Return a worker with dagre, null if the browser runs none. */
 async function startWorker(layouter) {
   try {
-    const parts = [await unpackLibrary("dagre"), `(${serveLayouts})(${layOut}, ${placeByDagre})`];
+    const parts = [await unpacked("dagre"), `(${serveLayouts})(${layOut}, ${placeByDagre})`];
     const address = URL.createObjectURL(new Blob([parts.join(";\n")], { type: "text/javascript" }));
     const worker = new Worker(address);
     worker.onmessage = ({ data }) => layouter.answer(data);
@@ -283,11 +285,4 @@ async function startWorker(layouter) {
   } catch {
     return null;
   }
-}
-
-async function unpackLibrary(name) {
-  const packed = atob(document.getElementById(`library-${name}`).textContent);
-  const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).text();
 }

@@ -1,7 +1,7 @@
 /** The panels of a report, in the order of their tabs. */
 
 import { checksPanel } from "./checks.js";
-import { diagramPanel } from "./diagram/panel.js";
+import { diagramPanel } from "./diagram.js";
 import { gradientsPanel } from "./gradients.js";
 import { hooksPanel } from "./hooks.js";
 import { layersPanel } from "./layers.js";

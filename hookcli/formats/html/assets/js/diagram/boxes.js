@@ -60,13 +60,16 @@ export class BoxTree {
         const name = layers.name.get(child);
         totals.set(name, (totals.get(name) ?? 0) + 1);
       }
+      const plain = (child) => !children.has(child) && !layers.parameters[child];
+      const others = rows.filter((child) => !plain(child)).map((child) => totals.get(layers.name.get(child)));
+      const loops = Math.max(1, ...others); // what runs as often as they do is in the same loop
       const times = new Map();
       for (const child of rows) {
         const name = layers.name.get(child);
         const time = times.get(name) ?? 0;
         times.set(name, time + 1);
         const total = totals.get(name);
-        const apart = total > 1 && total <= MOST_TIMES && !children.has(child) && !layers.parameters[child];
+        const apart = total > loops && total <= MOST_TIMES && plain(child);
         const key = name === null ? `@${child}` : apart ? `${name}~${time}` : name;
         if (!found.has(key)) found.set(key, new Box([], box, apart ? time : -1));
         found.get(key).rows.push(child);

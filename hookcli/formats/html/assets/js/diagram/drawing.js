@@ -7,11 +7,14 @@ const SYMBOLS = { add: "+", sub: "−", mul: "×", div: "÷" };
 const BOX_HEIGHT = 42;
 const NARROW = 104;
 const NAME_LENGTH = 26;
-const LABEL_LENGTH = 30;
+const LABEL_LENGTH = 44;
 const NAME_WIDTH = 7.3; // of a character of a name
 const TYPE_WIDTH = 6;
 const LABEL_WIDTH = 6.1;
 const MOST_LABELLED = 150; // edges of one box
+const MOST_LINES = 4; // from one node, or to the output: more are named at their ends
+const IN_ONE_ROW = 4; // boxes without edges
+const OPEN_HEAD = 24; // of an open box
 
 const KINDS = [
   ["conv", /conv/i],
@@ -49,25 +52,55 @@ export function sizedGraph(flow, box = flow.tree.root) {
     places.set(id, Math.max(...inputs.get(id).map((from) => places.get(from) ?? 0)) + 0.01);
   }
   for (const id of ["in", "out"]) if (ends.has(id)) nodes.push(port(id));
+  for (const { id } of nodes) if (!ends.has(id)) places.set(id, places.get(id) + box.children.length + 1);
   nodes.sort((a, b) => places.get(a.id) - places.get(b.id));
   const leaves = nodes.filter((node) => node.leaf);
   const widest = Math.max(...leaves.map((node) => node.width));
   for (const node of leaves) node.width = widest;
   const order = new Map(nodes.map((node, index) => [node.id, index]));
+  const drawn = [...links].filter(([, link]) => link.from !== link.to);
+  const sources = counts(drawn.map(([, link]) => link.from));
+  const targets = counts(drawn.map(([, link]) => link.to));
   const labelled = links.size <= MOST_LABELLED;
-  const edges = [...links].map(([link, { from, to }]) => {
+  const edges = [];
+  for (const [id, link] of drawn) {
+    const { from, to } = link;
     const [start, end] = [order.get(from), order.get(to)];
-    const back = start > end;
-    const text = labelled ? linkLabel(links.get(link), outer) : "";
-    return {
-      link, back, text,
-      from: back ? end : start,
-      to: back ? start : end,
+    const next = end - start === 1;
+    const many = sources.get(from) > MOST_LINES && targets.get(to) > 1;
+    const manyOut = to === "out" && targets.get(to) > MOST_LINES && sources.get(from) > 1;
+    link.stub = !next && (many || manyOut);
+    if (link.stub) continue;
+    // What goes back and forth between two boxes has one line.
+    if (start > end && links.has(`${to}>${from}`)) {
+      for (const index of [from, to]) if (typeof index === "number") flow.again.add(tree.list[index]);
+      link.hidden = true;
+      continue;
+    }
+    const text = labelled ? linkLabel(link, outer) : "";
+    edges.push({
+      link: id,
+      text,
+      back: start > end,
+      from: Math.min(start, end),
+      to: Math.max(start, end),
       width: text ? Math.ceil(text.length * LABEL_WIDTH) + 8 : 0,
-      weight: end - start === 1 ? 8 : 1,
-    };
-  }).filter((edge) => edge.from !== edge.to);
+      weight: next ? 8 : sources.get(from) > 1 ? 3 : 1,
+    });
+  }
+  const linked = new Set(edges.flatMap(({ from, to }) => [from, to]));
+  const alone = nodes.map((_, index) => index).filter((index) => !linked.has(index));
+  alone.forEach((index, count) => {
+    const from = count < IN_ONE_ROW ? 0 : alone[count - IN_ONE_ROW];
+    if (from !== index) edges.push({ from, to: index, width: 0, weight: 0, hidden: true });
+  });
   return { box: box.index, nodes, edges };
+}
+
+function counts(ids) {
+  const found = new Map();
+  for (const id of ids) found.set(id, (found.get(id) ?? 0) + 1);
+  return found;
 }
 
 function boxNode(flow, box) {
@@ -75,10 +108,9 @@ function boxNode(flow, box) {
   const name = cut(tree.name(box), NAME_LENGTH);
   const inner = flow.expanded.has(box);
   const times = timesText(box).length;
-  const long = Math.max(
-    (name.length + times) * NAME_WIDTH + (box.children.length ? 24 : 0),
-    cut(subtitle(tree, box), LABEL_LENGTH).length * TYPE_WIDTH,
-  );
+  const first = (name.length + times) * NAME_WIDTH + (box.children.length ? 24 : 0);
+  const second = cut(subtitle(tree, box), LABEL_LENGTH).length * TYPE_WIDTH;
+  const long = inner ? first + second + 20 : Math.max(first, second);
   return {
     id: box.index,
     width: Math.max(NARROW, Math.ceil(long) + 26),
@@ -88,6 +120,7 @@ function boxNode(flow, box) {
   };
 }
 
+/** Return which call of a module a box is, or how many it stands for. */
 function timesText(box) {
   if (box.time >= 0) return ` call ${box.time + 1}`;
   return box.rows.length > 1 ? ` ×${integer(box.rows.length)}` : "";
@@ -124,6 +157,7 @@ export class Drawing {
     this.titles = titles;
     this.items = new Map();
     this.ports = new Map();
+    this.places = new Map(); // of operators
     this.next = new Map();
     this.before = new Map();
     this.boxes = svg("g", { class: "boxes" });
@@ -142,7 +176,10 @@ export class Drawing {
       const at = { left: left + node.x - width / 2, top: top + node.y - height / 2, width, height };
       if (typeof node.id === "number") this.addBox(node, at);
       else if (node.id === "in" || node.id === "out") this.addPort(node, at, outer, graph.box);
-      else this.addOperator(this.flow.graphs.get(graph.box).operators.get(node.id), at);
+      else {
+        this.places.set(`${node.id}/${outer ? "" : graph.box}`, at);
+        this.addOperator(this.flow.graphs.get(graph.box).operators.get(node.id), at);
+      }
     }
   }
 
@@ -173,11 +210,11 @@ export class Drawing {
     const { tree } = this;
     const open = Boolean(item.inner);
     const name = svg("text", { class: "box-name", x: 10, y: open ? 19 : 17 }, cut(tree.name(box), NAME_LENGTH));
-    const times = timesText(box);
+    const times = timesText(box) + (this.flow.again.has(box) ? " ↻" : "");
     if (times) name.append(svg("tspan", { class: "times" }, times));
     if (open) name.append(svg("tspan", { class: "box-type", dx: 8 }, this.openTitle(item)));
     const mark = this.titles.mark(box, open);
-    element.append(svg("title", {}, this.titles.tip(box)), name);
+    element.append(svg("title", {}, this.titles.tip(box, this.flow.again.has(box))), name);
     if (!open) {
       const type = cut(subtitle(tree, box), LABEL_LENGTH);
       element.append(svg("text", { class: "box-type", x: 10, y: 33 }, type));
@@ -196,7 +233,7 @@ export class Drawing {
   /** The type of an open box, as far as there is room beside its name. */
   openTitle({ box, width }) {
     const used = (Math.min(this.tree.name(box).length, NAME_LENGTH) + timesText(box).length) * NAME_WIDTH;
-    const room = Math.floor((width - used - 60) / TYPE_WIDTH);
+    const room = Math.floor((width - used - 44) / TYPE_WIDTH);
     const text = subtitle(this.tree, box);
     return room < 6 ? "" : cut(text, room);
   }
@@ -228,7 +265,11 @@ export class Drawing {
   connect(graph, left, top) {
     const { links } = this.flow.graphs.get(graph.box);
     const frame = this.items.get(graph.box);
+    const stubs = [...links.values()].filter((link) => link.stub);
+    for (const link of stubs) this.note(link);
+    this.addStubs(stubs, frame);
     for (const edge of graph.edges) {
+      if (edge.hidden) continue;
       const link = links.get(edge.link);
       const points = edge.points.map(({ x, y }) => ({ x: x + left, y: y + top }));
       this.bend(points, graph.nodes, edge, frame);
@@ -243,7 +284,11 @@ export class Drawing {
       if (edge.label) {
         const text = svg("text", { class: "line-label", x: edge.label.x + left, y: edge.label.y + top + 3.5 }, edge.text);
         text.append(svg("title", {}, linkTitle(link)));
-        this.lines.append(text);
+        const { width } = edge.label;
+        this.lines.append(
+          svg("rect", { class: "line-gap", x: edge.label.x + left - width / 2 + 2, y: edge.label.y + top - 7, width: width - 4, height: 14 }),
+          text,
+        );
       }
     }
     for (const node of graph.nodes) {
@@ -251,6 +296,36 @@ export class Drawing {
       const item = this.items.get(node.id);
       this.connect(node.inner, item.left + node.inner.left, item.top + node.inner.top);
     }
+  }
+
+  /** Name the ends of edges that are not drawn, beside the boxes that they lead to. */
+  addStubs(links, frame) {
+    const known = new Map();
+    for (const { from, to } of links) {
+      const [at, end] = to === "out" ? [from, "out"] : [to, from];
+      if (!known.has(at)) known.set(at, { sources: [], out: false });
+      if (end === "out") known.get(at).out = true;
+      else known.get(at).sources.push(this.nameOf(end));
+    }
+    for (const [at, { sources, out }] of known) {
+      const operator = this.places.get(`${at}/${frame?.box.index ?? ""}`);
+      const item = operator ?? this.items.get(at);
+      if (!item) continue;
+      const [x, anchor] = operator ? [item.left + item.width + 4, "start"] : [item.left + item.width - 2, "end"];
+      const add = (text, y, title) => this.lines.append(svg(
+        "text", { class: "stub", x, y: operator ? item.top + 15 : y, "text-anchor": anchor },
+        cut(text, operator ? LABEL_LENGTH : Math.max(12, Math.floor(item.width / 2 / LABEL_WIDTH))), svg("title", {}, title),
+      ));
+      if (sources.length) {
+        const text = sources.length > 1 ? `${sources.length} more` : sources[0];
+        add(`↴ ${text}`, item.top - 4, `also gets ${sources.join(", ")}`);
+      }
+      if (out) add("↳ output", item.top + item.height + 11, "is also part of the output");
+    }
+  }
+
+  nameOf(id) {
+    return typeof id === "number" ? this.tree.name(this.tree.list[id]) : id === "in" ? "input" : id.split("(")[0];
   }
 
   /** Move the ends of an edge to the ports of open boxes and to the frame around it. */
@@ -263,17 +338,12 @@ export class Drawing {
     const end = this.items.get(to.id);
     if (start) first.y = start.top + start.height;
     if (end) last.y = end.top;
-    if (frame && from.id === "in") first.y = frame.top;
+    if (frame && from.id === "in") first.y = frame.top + OPEN_HEAD;
     if (frame && to.id === "out") last.y = frame.top + frame.height;
   }
 
   end(node, port, x) {
-    if (node.inner) return this.ports.get(`${port}${node.id}`) ?? x;
-    const item = this.items.get(node.id);
-    if (!item) return x;
-    // Near the middle, but beside it if several edges meet.
-    const middle = item.left + item.width / 2;
-    return Math.max(middle - item.width / 2 + 12, Math.min(middle + item.width / 2 - 12, x));
+    return node.inner ? this.ports.get(`${port}${node.id}`) ?? x : x;
   }
 
   note({ from, to }) {

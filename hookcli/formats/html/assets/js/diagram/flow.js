@@ -18,15 +18,46 @@ const QUIET_OPERATORS = new Set([
   "unbind", "to", "_to_copy", "split_with_sizes", "as_strided", "getitem", "unflatten",
 ]);
 
-/** The edges of a record by the tensor that they lead to. */
-export function tensorsOf(edges) {
+/**
+ * Return the edges of a record by the tensor that they lead to; those of outputs come last. The
+ * tensors that a container only passes on, as a cache, are not among its inputs.
+ */
+export function tensorsOf(record) {
+  const { edges } = record;
+  const idle = unusedInputs(record);
   const tensors = new Map();
-  for (let edge = 0; edge < edges.count; edge += 1) {
+  const order = [...Array(edges.count).keys()].filter((edge) => !idle.has(edge));
+  order.sort((a, b) => edges.end[a] - edges.end[b] || a - b);
+  for (const edge of order) {
     const key = `${edges.target[edge]}/${edges.end[edge]}/${edges.input.at[edge]}`;
     if (!tensors.has(key)) tensors.set(key, { target: edges.target[edge], end: edges.end[edge], edges: [] });
     tensors.get(key).edges.push(edge);
   }
   return [...tensors.values()];
+}
+
+function unusedInputs({ edges, layers, children }) {
+  const { source, target, end, output, count } = edges;
+  const last = layers.parent.map((_, row) => row);
+  for (let row = layers.count - 1; row >= 0; row -= 1) {
+    const above = layers.parent[row];
+    if (above >= 0) last[above] = Math.max(last[above], last[row]);
+  }
+  const used = new Map(); // by row of a container: the tensors from outside that its calls use
+  for (let edge = 0; edge < count; edge += 1) {
+    const from = source[edge];
+    let at = end[edge] ? target[edge] : layers.parent[target[edge]];
+    for (; at >= 0 && !(at <= from && from <= last[at]); at = layers.parent[at]) {
+      if (!used.has(at)) used.set(at, new Set());
+      used.get(at).add(`${from}/${output.at[edge]}`);
+    }
+  }
+  const idle = new Set();
+  for (let edge = 0; edge < count; edge += 1) {
+    const inner = end[edge] || !children.has(target[edge]) ? null : used.get(target[edge]);
+    if (inner && !inner.has(`${source[edge]}/${output.at[edge]}`)) idle.add(edge);
+  }
+  return idle;
 }
 
 /** Return the operators of a chain that are worth a label. */
@@ -138,11 +169,11 @@ export class Flow {
     const graph = this.graphs.get(container.index);
     const outward = [];
     const to = goal === "out" ? "out" : goal.index;
-    for (const feeder of this.feeders(known, container, outward)) {
+    for (const feeder of this.feeders(known, container, outward, true)) {
       const from = this.intern(graph, feeder, container);
       const { arrived } = known[0];
       const direct = feeder.item && !feeder.through.length;
-      const made = direct ? feeder.item.made : arrived;
+      const made = direct ? feeder.item.arrived : arrived;
       graph.link(from, to, { made, key: feeder.key, through: loudOperators(feeder.through) });
     }
     if (outward.length && container.parent) this.place(container.parent, container, outward, target);
@@ -162,17 +193,17 @@ export class Flow {
    * Return where the tensors of `items` come from: a tree of operators, with items as its leaves.
    * What comes from outside altogether is one leaf, and is added to `outward`.
    */
-  feeders(items, container, outward) {
+  feeders(items, container, outward, last = false) {
     if (container.parent && items.every((item) => item.at === "in")) {
       outward.push(...items);
-      return [{ item: { ...items[0], made: items[0].arrived }, key: "in", through: [] }];
+      return [{ item: items[0], key: "in", through: [] }];
     }
     const found = new Map();
     const byLast = new Map();
     for (const item of items) {
-      const last = item.chain.at(-1) ?? "";
-      if (!byLast.has(last)) byLast.set(last, []);
-      byLast.get(last).push(item);
+      const name = item.chain.at(-1) ?? "";
+      if (!byLast.has(name)) byLast.set(name, []);
+      byLast.get(name).push(item);
     }
     for (const [name, members] of byLast) {
       if (!name) {
@@ -184,13 +215,18 @@ export class Flow {
       }
       const rest = members.map((item) => ({ ...item, chain: item.chain.slice(0, -1), arrived: item.made }));
       const feeders = this.feeders(rest, container, outward);
-      found.set(`(${name})`, joinFeeders(name, feeders));
+      // Each of several tensors may have gone through an operator that takes one, as a ReLU.
+      if (feeders.length > 1 && !joinStrength(name) && !last) {
+        feeders.forEach((one, at) => found.set(`(${name})${at}`, { ...one, through: [...one.through, name] }));
+      } else found.set(`(${name})`, joinFeeders(name, feeders));
     }
     return [...found.values()];
   }
 
   /** Return the id of a leaf or an operator in a graph; equal operators are one. */
   intern(graph, feeder, container) {
+    const before = feeder.item && this.known(graph, feeder);
+    if (before) return before;
     if (feeder.item) {
       const { at, box, made } = feeder.item;
       if (at === "in") return "in";
@@ -201,9 +237,21 @@ export class Flow {
     const id = `${feeder.name}(${inputs.map(([from]) => from).sort().join("|")})`;
     if (!graph.operators.has(id)) graph.operators.set(id, feeder.name);
     for (const [from, one] of inputs) {
-      const made = one.item && !one.through.length ? one.item.made : null;
+      const made = one.item && !one.through.length ? one.item.arrived : null;
       graph.link(from, id, { made, key: one.key, through: loudOperators(one.through) });
     }
+    return id;
+  }
+
+  /** Return the operator that a chain from a leaf passes, if it was drawn for another tensor. */
+  known(graph, feeder) {
+    const { at } = feeder.item;
+    const from = at === "in" ? "in" : at.index;
+    const place = feeder.through.findLastIndex((name) => joinStrength(name) > 0);
+    const name = feeder.through[place];
+    const id = [...graph.operators.keys()].find((key) =>
+      graph.operators.get(key) === name && graph.links.has(`${from}>${key}`));
+    if (id) feeder.through = feeder.through.slice(place + 1);
     return id;
   }
 

@@ -1,5 +1,7 @@
 /** Where boxes and edges are drawn: dagre places the flat graph of each open box, inner ones first. */
 
+import { unpacked } from "../packed.js";
+
 /**
  * Give each node of a graph its place (x, y: the centre) and each edge its points; `place` does so
  * for a flat graph. An open box gets the size of what is in it. The worker has a copy of this
@@ -14,13 +16,15 @@ export function layOut(graph, place, known = new Map()) {
     layOut(node.inner, place, known);
     const { width, height } = node.inner;
     node.width = Math.max(node.width, width + 2 * SIDE);
-    node.height = height + HEAD + FOOT;
+    // The rows of the ports are below the head and above the foot.
+    const fan = node.inner.edges.filter(({ from }) => from === 0).length;
+    node.inner.top = node.inner.nodes[0].id === "in" ? (fan > 1 ? 20 : 6) : HEAD;
     node.inner.left = (node.width - width) / 2;
-    node.inner.top = HEAD;
+    node.height = height + node.inner.top + (node.inner.nodes.some(({ id }) => id === "out") ? -10 : FOOT);
   }
   const key = JSON.stringify([
     graph.nodes.map((node) => [node.width, node.height]),
-    graph.edges.map((edge) => [edge.from, edge.to, edge.width, edge.weight]),
+    graph.edges.map((edge) => [edge.from, edge.to, edge.width, edge.weight, edge.hidden]),
   ]);
   if (!known.has(key)) known.set(key, placed(graph));
   const { width, height, nodes, edges } = known.get(key);
@@ -29,9 +33,31 @@ export function layOut(graph, place, known = new Map()) {
   edges.forEach((at, index) => Object.assign(graph.edges[index], at));
   return graph;
 
-  /** Place a flat graph, and centre it at its port "in" if that is near the middle. */
+  /** Place a flat graph, with its trunk straight and, if there is room, in the middle. */
   function placed({ nodes: flat, edges: links }) {
     const found = place(flat, links);
+    const tops = found.nodes.map(({ y }, index) => y - flat[index].height / 2);
+    const mirrored = turned(found.nodes) ? -1 : 1;
+    const shifts = trunk(found, links, mirrored, tops);
+    found.nodes.forEach((node, index) => {
+      node.x = mirrored * node.x + shifts(tops[index]);
+    });
+    const bands = ranks(tops, flat);
+    const lanes = found.edges.map(({ points }) =>
+      points.slice(1, -1).map(({ x, y }) => ({ x: mirrored * x + shifts(y), y })));
+    straighten(lanes);
+    found.edges.forEach((edge, index) => {
+      const inner = lanes[index];
+      const [start, end] = [links[index].from, links[index].to].map((at) => found.nodes[at]);
+      const [high, low] = [flat[links[index].from].height / 2, flat[links[index].to].height / 2];
+      const first = { x: start.x + spread(start, inner[0] ?? end), y: start.y + high };
+      const last = { x: end.x + spread(end, inner.at(-1) ?? start), y: end.y - low };
+      edge.points = straight([first, ...inner, last], bands);
+      if (edge.label) {
+        const { y } = edge.label;
+        edge.label.x = inner.find((point) => Math.abs(point.y - y) < 8)?.x ?? start.x;
+      }
+    });
     const lefts = found.nodes.map(({ x }, i) => x - flat[i].width / 2);
     const rights = found.nodes.map(({ x }, i) => x + flat[i].width / 2);
     for (const { points, label } of found.edges) {
@@ -39,28 +65,103 @@ export function layOut(graph, place, known = new Map()) {
       if (label) lefts.push(label.x - label.width / 2), rights.push(label.x + label.width / 2);
     }
     const [left, right] = [Math.min(...lefts), Math.max(...rights)];
-    const trunk = flat.findIndex((node) => node.id === "in");
-    const axis = trunk < 0 ? (left + right) / 2 : found.nodes[trunk].x;
+    const axis = found.nodes[0]?.x ?? 0;
     const half = Math.max(axis - left, right - axis);
     const narrow = 2 * half <= (right - left) * 1.6 + 60;
     const width = narrow ? 2 * half : right - left;
     const shift = narrow ? half - axis : -left;
     for (const node of found.nodes) node.x += shift;
-    const bands = ranks(found.nodes, flat);
     for (const edge of found.edges) {
       for (const point of edge.points) point.x += shift;
       if (edge.label) edge.label.x += shift;
-      edge.points = straight(edge.points, bands);
     }
     return { ...found, width };
+
+    /** Make the edges beside the nodes straight, where nothing is in the way. */
+    function straighten(all) {
+      const rows = new Map(); // what is in each row: [left, right, edge]
+      const row = (y) => [...rows.keys()].find((known) => Math.abs(known - y) < 8) ?? y;
+      const note = (y, ...entry) => {
+        const key = row(y);
+        if (!rows.has(key)) rows.set(key, []);
+        rows.get(key).push(entry);
+      };
+      found.nodes.forEach(({ x }, index) => {
+        note(tops[index], x - flat[index].width / 2 - 8, x + flat[index].width / 2 + 8, -1);
+      });
+      all.forEach((points, edge) => points.forEach(({ x, y }) => note(y, x - 10, x + 10, edge)));
+      all.forEach((points, edge) => {
+        const xs = points.map(({ x }) => x);
+        const wanted = [Math.min(...xs), Math.max(...xs)].find((x) => points.every((point) =>
+          rows.get(row(point.y)).every(([left, right, other]) =>
+            other === edge || right < Math.min(x, point.x) || left > Math.max(x, point.x))));
+        if (wanted === undefined) return;
+        for (const point of points) {
+          const entry = rows.get(row(point.y)).find(([, , other]) => other === edge);
+          [entry[0], entry[1]] = [wanted - 10, wanted + 10];
+          point.x = wanted;
+        }
+      });
+    }
+
+    /** Where an edge meets a node: towards where it leads, but near the middle. */
+    function spread(node, next) {
+      const dx = next.x - node.x;
+      const { width: wide } = flat[found.nodes.indexOf(node)];
+      return Math.abs(dx) < 2 ? 0 : Math.sign(dx) * Math.min(Math.abs(dx), wide / 4, 24);
+    }
+
+    /** Whether the boxes of most rows follow each other from right to left. */
+    function turned(nodes) {
+      let turns = 0;
+      for (let i = 0; i < nodes.length; i += 1) {
+        for (let j = i + 1; j < nodes.length; j += 1) {
+          if (Math.abs(tops[i] - tops[j]) < 1) turns += Math.sign(nodes[j].x - nodes[i].x);
+        }
+      }
+      return turns < 0;
+    }
   }
 
-  /** Return the height of each row of nodes, by its middle. */
-  function ranks(at, flat) {
+  /**
+   * Return by how much each row is moved so that the trunk is straight: the nodes that no edge
+   * passes, and the chains between them.
+   */
+  function trunk({ nodes, edges }, links, sign, tops) {
+    const chained = nodes.map(() => -1); // the edge to the next node
+    const passed = nodes.map(() => 0);
+    links.forEach(({ from, to, hidden }, edge) => {
+      if (hidden) return;
+      if (to === from + 1) chained[from] = edge;
+      for (let at = from + 1; at < to; at += 1) passed[at] += 1;
+    });
+    const cuts = [...nodes.keys()].filter((at) => !passed[at] && (at === 0 || chained[at - 1] >= 0 || chained[at] >= 0));
+    const stops = cuts.map((at) => ({ y: tops[at], shift: -sign * nodes[at].x }));
+    for (let index = 1; index < cuts.length; index += 1) {
+      const between = [...Array(cuts[index] - cuts[index - 1]).keys()].map((at) => at + cuts[index - 1]);
+      if (between.some((at) => chained[at] < 0)) continue;
+      for (const at of between) {
+        stops.push({ y: tops[at], shift: -sign * nodes[at].x });
+        for (const { x, y } of edges[chained[at]].points.slice(1, -1)) stops.push({ y, shift: -sign * x });
+      }
+    }
+    stops.sort((a, b) => a.y - b.y);
+    return (y) => {
+      const exact = stops.find((stop) => Math.abs(stop.y - y) < 8);
+      if (exact) return exact.shift;
+      const above = stops.findLast((stop) => stop.y < y);
+      const below = stops.find((stop) => stop.y > y);
+      if (!above || !below) return (above ?? below)?.shift ?? 0;
+      return (above.shift + below.shift) / 2;
+    };
+  }
+
+  /** Return the height of each row of nodes, by its top. */
+  function ranks(tops, flat) {
     const heights = new Map();
-    at.forEach(({ y }, index) => {
-      const middle = Math.round(y);
-      heights.set(middle, Math.max(heights.get(middle) ?? 0, flat[index].height));
+    tops.forEach((y, index) => {
+      const top = Math.round(y);
+      heights.set(top, Math.max(heights.get(top) ?? 0, flat[index].height));
     });
     return heights;
   }
@@ -68,9 +169,9 @@ export function layOut(graph, place, known = new Map()) {
   /** Make an edge pass a row of nodes vertically, so that it crosses none of them. */
   function straight(points, heights) {
     return points.flatMap((point, index) => {
-      const half = (heights.get(Math.round(point.y)) ?? 0) / 2;
-      if (!half || index === 0 || index === points.length - 1) return [point];
-      return [{ x: point.x, y: point.y - half }, { x: point.x, y: point.y + half }];
+      const height = heights.get(Math.round(point.y)) ?? 0;
+      if (!height || index === 0 || index === points.length - 1) return [point];
+      return [point, { x: point.x, y: point.y + height }];
     });
   }
 }
@@ -79,7 +180,7 @@ export function layOut(graph, place, known = new Map()) {
 function placeByDagre(nodes, edges) {
   const { Graph } = dagre.graphlib;
   const graph = new Graph();
-  graph.setGraph({ ranksep: 26, nodesep: 26, edgesep: 16, marginx: 4, marginy: 4 });
+  graph.setGraph({ ranksep: 36, nodesep: 26, edgesep: 16, marginx: 4, marginy: 4, rankalign: "top" });
   nodes.forEach(({ width, height }, index) => graph.setNode(String(index), { width, height }));
   edges.forEach(({ from, to, width, weight }) => {
     graph.setEdge(String(from), String(to), { width, height: width ? 14 : 0, labelpos: "c", weight });
@@ -175,7 +276,7 @@ export class Layouter {
 /** Return a worker with dagre, null if the browser runs none. */
 async function startWorker(layouter) {
   try {
-    const parts = [await unpackLibrary("dagre"), `(${serveLayouts})(${layOut}, ${placeByDagre})`];
+    const parts = [await unpacked("dagre"), `(${serveLayouts})(${layOut}, ${placeByDagre})`];
     const address = URL.createObjectURL(new Blob([parts.join(";\n")], { type: "text/javascript" }));
     const worker = new Worker(address);
     worker.onmessage = ({ data }) => layouter.answer(data);
@@ -184,11 +285,4 @@ async function startWorker(layouter) {
   } catch {
     return null;
   }
-}
-
-async function unpackLibrary(name) {
-  const packed = atob(document.getElementById(`library-${name}`).textContent);
-  const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).text();
 }

@@ -17,23 +17,14 @@ const MANY_TEXTS = 500; // boxes: more of them have texts only in view
 const READABLE = 0.6; // scale
 const BUSY_AFTER = 150; // ms
 
-export const diagramPanel = {
-  id: "diagram",
-  title: "Diagram",
-  available: (store) => store.record.layers.count > 0,
-  create(host, store) {
-    const panel = new DiagramPanel(host, store);
-    return { update: (change) => panel.update(change) };
-  },
-};
-
-class DiagramPanel {
+/** The content of the panel; `update` is told of each change of the store. */
+export class DiagramPanel {
   constructor(host, store) {
     this.store = store;
     this.tree = new BoxTree(store.record);
     this.titles = new BoxTitles(this.tree);
     this.figures = new BoxFigures(this.tree);
-    this.tensors = store.record.edges === null ? null : tensorsOf(store.record.edges);
+    this.tensors = store.record.edges === null ? null : tensorsOf(store.record);
     this.layouter = new Layouter();
     this.paper = matchMedia("print");
     this.focused = -1;

@@ -11,9 +11,13 @@ export class BoxTitles {
 
   /** Return the accessible name of a box: what it is, what it returns, whether it is open. */
   name(box, open) {
-    const { layers } = this.tree.record;
     const state = box.children.length ? (open ? "expanded" : "collapsed") : null;
-    if (box.group) return [this.tree.name(box), this.tree.fullName(box), state].join(", ");
+    return [...this.facts(box), state].filter(Boolean).join(", ");
+  }
+
+  facts(box) {
+    if (box.group) return [this.tree.name(box), this.tree.fullName(box)];
+    const { layers } = this.tree.record;
     const output = layers.output.get(box.row);
     const parameters = layers.parameters[box.row];
     return [
@@ -23,16 +27,14 @@ export class BoxTitles {
       output ? `output ${output}` : null,
       parameters ? counted(parameters, "parameter") : null,
       layers.status.get(box.row),
-      state,
-    ].filter(Boolean).join(", ");
+    ];
   }
 
   /** Return the text that is shown when the pointer rests on a box. */
-  tip(box) {
-    const { layers } = this.tree.record;
-    const lines = this.name(box, false).replace(/, collapsed$/, "").split(", ");
-    const input = box.row < 0 ? null : layers.input.get(box.row);
-    return [lines.join("\n"), input ? `input ${input}` : ""].filter(Boolean).join("\n");
+  tip(box, again) {
+    const input = box.row < 0 ? null : this.tree.record.layers.input.get(box.row);
+    const more = [input ? `input ${input}` : "", again ? "one call gets the output of another" : ""];
+    return [...this.facts(box), ...more].filter(Boolean).join("\n");
   }
 
   /** Return {kind, text} for what is wrong with a box, or with what a closed box contains. */

@@ -168,8 +168,8 @@ _ROWS = (
         notes=(
             "one annotation per finding, on its line, the worst first: GitHub shows ten errors "
             "and ten warnings per step, and the last annotation gives the number of the others",
-            "the check is appended as Markdown to the file that GITHUB_STEP_SUMMARY names, with the "
-            "absent, smallest and largest gradients as bars",
+            "the check is appended as Markdown to the file that GITHUB_STEP_SUMMARY names, with "
+            "the absent, smallest and largest gradients as bars",
             "stop-commands enclose everything that the model prints, in every format",
         ),
         has_step_summary=True,

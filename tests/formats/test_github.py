@@ -9,11 +9,13 @@ import pytest
 from hookcli.formats.check.markdown import brief
 from hookcli.formats.ci.github import command
 from hookcli.formats.registry import FORMATS
+from hookcli.formats.run.markdown import brief as brief_training
 from hookcli.formats.view import View
 from hookcli.rules.catalogue import CATALOGUE
 from tests.formats.checks import BROKEN, CHECK, Runner, row
-from tests.formats.fabricate import report
+from tests.formats.fabricate import PARAMETERS, parameter, report, stats
 from tests.formats.test_formats import HOSTILE
+from tests.formats.training_reports import GAN
 
 HERE = {"root": "/repo", "start": "/repo"}
 
@@ -153,3 +155,51 @@ def test_a_summary_keeps_within_github_s_limit():
     text = brief(wild, View(**HERE))
     assert text.startswith("### Net: FAILED: 9 failed")
     assert len(text.encode()) <= 2**20
+
+
+def test_a_summary_has_the_gradients_of_the_report_as_bars():
+    found = report("check", parameters=PARAMETERS)
+    lines = brief(found, View(**HERE)).split("\n")
+    table = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in lines
+        if line.startswith("|") and not line.startswith("|:")
+    ]
+    assert "**Gradients**" in lines
+    assert table == [
+        ["Parameter", "Gradient norm", "1e-1..1e0", "Status"],
+        ["fc.weight", "0.5", "━" * 14, "ok"],  # 20 cells * (log10(0.5) + 1) = 13.98
+        ["fc.bias", "–", "", "all zeros"],
+        ["head.bias", "–", "", "no gradient"],
+        ["scale", "–", "", "NaN"],
+    ]
+
+
+def test_of_many_gradients_a_summary_has_the_absent_the_smallest_and_the_largest():
+    rows = [parameter(f"p{i}", (4,), grad=stats(10.0 ** (i % 7 + i / 100))) for i in range(60)]
+    rows += [parameter(f"n{i}", (4,), "none") for i in range(9)]
+    text = brief(report("check", parameters=tuple(rows)), View(**HERE))
+    shown = re.findall(r"^\| ([pn]\d+) ", text, re.MULTILINE)
+    by_norm = sorted(rows[:60], key=lambda row: row.grad["norm"])
+    wanted = {row.name for row in (*by_norm[:4], *by_norm[-4:])} | {f"n{i}" for i in range(7)}
+    assert set(shown) == wanted
+    assert len(shown) == 15
+    assert "15 of 69 parameters" in text
+
+
+def test_names_of_gradients_are_escaped_in_a_summary():
+    row = parameter(f"{HOSTILE}|<b>", (4,), grad=stats(1.0))
+    text = brief(report("check", parameters=(row,)), View(**HERE))
+    assert "<b>" not in text
+    lines = [line for line in text.split("\n") if "&lt;b&gt;" in line]
+    assert len(lines) == 1
+
+
+def test_a_summary_without_gradients_has_no_table():
+    assert "**Gradients**" not in brief(CHECK, View(**HERE))
+
+
+def test_the_summary_of_a_training_has_a_table_for_each_record():
+    text = brief_training(GAN, View(**HERE))
+    assert text.count("**Gradients**") == 2
+    assert "#### netG (Generator, Adam)" in text

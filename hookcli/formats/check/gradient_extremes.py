@@ -53,7 +53,8 @@ def gradient_table(report: Report) -> str:
         "bar": Column(scale.title(), lambda row: scale.bar(row.norm, _WIDTH)),
         "status": Column("Status", lambda row: _WORDS.get(row.kind, "ok")),
     }
-    return f"{_title(len(rows), len(report.parameters))}\n\n{grid(columns, rows)}"
+    count = sum(kind not in {"frozen", "unknown"} for kind in kinds)
+    return f"{_title(len(rows), count)}\n\n{grid(columns, rows)}"
 
 
 def _title(shown: int, count: int) -> str:

@@ -169,7 +169,7 @@ def joined(cells: Sequence[GradientCell], *, largest: bool = False) -> GradientC
     With `largest` the norm is that of the largest, for cells of one parameter at several steps.
     """
     kinds = {cell.kind for cell in cells}
-    kind = next((kind for kind in _WORST_FIRST if kind in kinds), "unknown")
+    kind: CellKind = next((kind for kind in _WORST_FIRST if kind in kinds), "unknown")
     if kind != "value":
         return GradientCell(kind)
     norms = [cell.norm for cell in cells if cell.norm is not None]

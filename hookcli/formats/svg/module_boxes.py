@@ -314,8 +314,11 @@ def _note_operators(tree: _CallTree, call: int, end: End, names: Sequence[str]) 
 
 
 def _link(tree: _CallTree, call: int, start: End, end: End) -> None:
-    if (start, end) != (MADE, OUTPUT):  # what it is made of has links to the output
-        tree.boxes[tree.box_of[call]].links[start, end] = None
+    if (start, end) == (MADE, OUTPUT):
+        return  # what it is made of has links to the output
+    if start == end and tree.boxes[start].count > 1:
+        return  # between modules that are not shown apart
+    tree.boxes[tree.box_of[call]].links[start, end] = None
 
 
 def _mark(report: Report, tree: _CallTree) -> None:

@@ -1,337 +1,285 @@
 /** The panel of gradients: where they die, explode or become NaN. */
 
+import { statusMark } from "./details.js";
 import { el, nameElement } from "./dom.js";
-import { SERIES, decadesOf, drawBars, drawNormAxis } from "./gradient_bars.js";
-import { MARKS, cellText, createInks, drawMark, rampOf, sizeOf } from "./gradient_cells.js";
+import { SERIES, decadesOf, drawBars, drawSeries, normTicks } from "./gradient_bars.js";
+import { MARKS, cellText, createInks, drawMark, drawRamp, sizeOf } from "./gradient_cells.js";
 import { layerTable, parameterTable, problemsOf } from "./gradient_rows.js";
-import { drawColumnAxis, drawHeatmap } from "./heatmap.js";
+import { columnTicks, drawHeatmap } from "./heatmap.js";
 import { Plot } from "./plot.js";
 import { counted, figure, integer } from "./text.js";
-import { color } from "./theme.js";
+import { createTreegrid, marked } from "./treegrid.js";
 
-const ORIGIN = "gradients";
-const ORDERS = [["forward", "forward order"], ["size", "norm in the last step"], ["name", "name"]];
+const GRADIENTS = "gradients";
+// In the order in which they are told: what one parameter does, what several do.
+const PROBLEMS = {
+  none: ["gets no gradient", "get no gradient"], zero: ["is all zeros", "are all zeros"],
+  nan: ["is NaN", "are NaN"], inf: ["is infinite", "are infinite"],
+  frozen: ["is frozen", "are frozen"],
+};
+const ORDERS = { forward: "forward order", size: "norm in the last step", name: "name" };
 
 export const gradientsPanel = {
-  id: "gradients",
+  id: GRADIENTS,
   title: "Gradients",
-  available: ({ record }) =>
-    Boolean(record?.parameters.status.texts.length || record?.parameters.grad_norm.some(known)),
+  available: ({ record }) => Boolean(record?.parameters.status.texts.length ||
+    record?.parameters.grad_norm.some((norm) => norm !== null)),
   count: ({ record }) => record.parameters.count,
   create: (host, store) => new GradientsView(host, store),
 };
 
-function known(value) {
-  return value !== null;
-}
-
 class GradientsView {
   constructor(host, store) {
-    this.host = host;
-    this.store = store;
-    this.record = store.record;
+    Object.assign(this, { store, record: store.record, only: null, sort: "forward" });
     const { parameters, layers } = this.record;
-    this.steps = parameters.steps;
-    this.byStep = this.steps.length > 1;
-    this.table = parameterTable(this.record);
-    this.tables = { parameter: this.table };
-    this.problems = problemsOf(this.table);
-    this.only = null;
-    this.sort = "forward";
+    this.byStep = parameters.steps.length > 1;
+    this.parameters = parameterTable(this.record);
+    this.table = this.parameters;
+    const { columns, value } = this.table;
     this.series = {
-      grad: this.table.forward.map((_, id) => this.table.value(id, this.table.columns - 1)),
-      weight: parameters.weight_norm,
+      grad: parameters.layer.map((_, id) => value(id, columns - 1)),
       output: parameters.layer.map((layer) => layers.grad_norm[layer] ?? null),
+      weight: parameters.weight_norm,
     };
     this.decades = decadesOf(Object.values(this.series));
-    this.legend = el("div", { class: "plot-legend" });
     this.summary = el("p", { class: "grad-summary" });
+    this.legend = el("p", { class: "grad-legend" });
     this.shown = el("span", { class: "muted", role: "status" });
     this.note = el("p", { class: "hint" });
     this.about = el("p", { class: "unseen", id: "gradients-about" });
-    const area = el("div", {});
-    host.append(this.summary, this.toolbar(), this.legend, area, this.note, this.about);
-    this.plot = new Plot(area, {
-      label: this.byStep ? "Heat map of gradient norms" : "Gradient norms of parameters",
-      describedBy: "gradients-about",
-      column: this.byStep ? 56 : Infinity,
-      bin: this.byStep ? 2 : 3,
-      draw: (ctx, view) => this.draw(ctx, view),
-      drawAxis: (ctx, view) => this.byStep
-        ? drawColumnAxis(ctx, view, this.steps, "step")
-        : drawNormAxis(ctx, view, this.decades),
+    this.area = el("div", {});
+    this.grid = this.createGrid();
+    this.plot = new Plot(this.area, {
+      label: this.byStep ? "Heat map of gradient norms" : "Bars of gradient norms",
+      describedBy: this.about.id, column: this.byStep ? 56 : Infinity, bin: this.byStep ? 2 : 3,
+      draw: (ctx, view) => (this.byStep
+        ? drawHeatmap(ctx, view, this.table.cells, this.order, this.inks)
+        : drawBars(ctx, view, this.series, this.decades, this.order, this.inks)),
+      ticks: (view) =>
+        (this.byStep ? columnTicks(view, parameters.steps) : normTicks(view, this.decades)),
       tell: (bin) => this.tell(bin),
-      choose: (row, column) => this.choose(row, column),
+      choose: (row, column) => this.choose(this.order[row], column),
       changed: (view) => this.writeNote(view),
     });
-    const onTheme = () => {
-      if (!host.isConnected) removeEventListener("hookcli:theme", onTheme);
-      else if (!host.hidden) this.update({ type: "show" });
-    };
-    addEventListener("hookcli:theme", onTheme);
     this.writeSummary();
+    host.append(this.summary, this.controls(), this.legend, this.area, this.note, this.about,
+      this.grid.element);
+    addEventListener("hookcli:theme", () => host.isConnected && !host.hidden && this.show());
   }
 
-  toolbar() {
-    const zoom = (text, label, act) =>
-      el("button", { type: "button", "aria-label": label, title: label, text, onclick: act });
-    const rows = [["parameter", "parameters"], ["layer", "layers"]];
+  controls() {
+    const choice = (label, options, chosen) => el(
+      "label", {}, `${label} `,
+      el("select", { onchange: ({ target }) => chosen(target.value) },
+        ...Object.entries(options).map(([value, text]) => el("option", { value, text }))),
+    );
+    const zoom = (text, label, onclick) =>
+      el("button", { type: "button", "aria-label": label, title: label, text, onclick });
     return el(
-      "div", { class: "grad-tools" },
-      this.byStep ? picker("Rows", rows, (value) => this.showRows(value)) : null,
-      picker("Order", ORDERS, (value) => {
-        this.sort = value;
+      "div", { class: "grad-controls" },
+      this.byStep && choice("Rows", { parameter: "parameters", layer: "layers" }, (noun) => {
+        this.layers ??= layerTable(this.record, this.parameters);
+        this.table = noun === "layer" ? this.layers : this.parameters;
+        this.arrange();
+      }) || null,
+      choice("Order", ORDERS, (sort) => {
+        this.sort = sort;
         this.arrange();
       }),
-      el("span", { class: "grad-zoom", role: "group", "aria-label": "Zoom" },
-        zoom("−", "Zoom out", () => this.plot.zoomBy(1 / 1.5)),
+      el("span", {}, zoom("−", "Zoom out", () => this.plot.zoomBy(2 / 3)),
         zoom("+", "Zoom in", () => this.plot.zoomBy(1.5)),
-        zoom("Fit", "Show all", () => this.plot.reset())),
+        zoom("Fit", "Show all", () => this.plot.zoomTo(1, 1, 0, 0, 0, 0))),
       this.shown,
     );
   }
 
-  showRows(noun) {
-    this.tables[noun] ??= layerTable(this.record, this.tables.parameter);
-    this.table = this.tables[noun];
-    this.arrange();
+  createGrid() {
+    const { name, shape, status, ratio, count } = this.record.parameters;
+    const text = (id, title, min, read, cell) =>
+      ({ id, title, min, grow: 1, value: read, cell: cell ?? read });
+    const number = (id, title, read) => ({
+      id, title, width: 120, align: "end", descending: true,
+      value: (row) => sizeOf(read(row)), cell: (row) => figure(read(row)),
+    });
+    return createTreegrid({
+      label: "Gradients of parameters", count,
+      onselect: (row) => this.store.select({ parameter: row }, GRADIENTS),
+      columns: [
+        text("name", "Parameter", 200, (row) => name.get(row),
+          (row) => marked(name.get(row), this.store.query.text)),
+        text("shape", "Shape", 110, (row) => shape.get(row)),
+        number("grad", "Gradient norm", (row) => this.series.grad[row]),
+        number("weight", "Weight norm", (row) => this.series.weight[row]),
+        number("ratio", "Ratio", (row) => ratio[row]),
+        text("status", "Status", 110, (row) => status.get(row), (row) => statusMark(status.get(row))),
+      ],
+    });
   }
 
   update({ type, origin }) {
-    if (type === "show") {
-      this.inks = null;
-      this.plot.print(matchMedia("print").matches);
-      this.arrange();
-    } else if (type === "filter") this.arrange();
-    else if (type === "select") this.mark(origin !== ORIGIN);
+    if (type === "show") this.show();
+    else if (type === "filter") this.arrange();
+    else if (type === "select") this.mark(origin !== GRADIENTS);
+  }
+
+  show() {
+    this.inks = createInks(this.record.parameters.palette);
+    this.arrange();
   }
 
   /** Find which rows are shown, and in which order. */
   arrange() {
-    const { table, store, only, sort } = this;
-    const chosen = only && new Set(only.rows);
-    const shows = table.members
-      ? (id) => store.matches[table.layer(id)] !== 0 &&
-        (!chosen || table.members[id].some((row) => chosen.has(row)))
-      : (id) => store.parameterMatches[id] && (!chosen || chosen.has(id));
-    const order = table.forward.filter(shows);
+    const { table, store, sort, parameters } = this;
+    const chosen = new Uint8Array(parameters.count);
+    for (const id of this.only?.rows ?? parameters.forward) chosen[id] = 1;
+    const matches = chosen.map((on, id) => on & store.parameterMatches[id]);
+    this.order = table.forward.filter(table.members
+      ? (id) => store.matches[table.layer(id)] !== 0 && table.members(id).some((row) => chosen[row])
+      : (id) => matches[id]);
     const { names } = table.names;
-    const last = table.columns - 1;
-    if (sort === "size") {
-      order.sort((a, b) => sizeOf(table.value(b, last)) - sizeOf(table.value(a, last)) || 0);
-    } else if (sort === "name") {
-      order.sort((a, b) => (names[a] < names[b] ? -1 : Number(names[a] > names[b])));
-    }
-    this.order = order;
-    this.places = new Map(order.map((id, at) => [id, at]));
-    table.names.arrange(order);
+    const size = (id) => sizeOf(table.value(id, table.columns - 1));
+    if (sort === "size") this.order.sort((a, b) => (size(a) < size(b)) - (size(a) > size(b)));
+    if (sort === "name") this.order.sort((a, b) => (names[a] > names[b]) - (names[a] < names[b]));
+    this.places = new Map(this.order.map((id, at) => [id, at]));
+    table.names.arrange(this.order);
     this.plot.show(table.names, table.columns);
-    this.shown.textContent = order.length < table.count
-      ? `${integer(order.length)} of ${counted(table.count, table.noun)} shown`
-      : "";
+    this.grid.filter(matches.every(Boolean) ? null : matches);
+    this.shown.textContent = this.order.length < table.count
+      ? `${integer(this.order.length)} of ${counted(table.count, table.noun)} shown` : "";
     this.writeLegend();
     this.mark(true);
   }
 
-  draw(ctx, view) {
-    if (!this.inks || this.inks.ratio !== view.ratio) {
-      this.inks = createInks(this.record.parameters.palette, view.ratio);
-    }
-    if (this.byStep) drawHeatmap(ctx, view, this.table.cells, this.order, this.inks);
-    else drawBars(ctx, view, this.series, this.decades, this.order, this.inks);
-  }
-
-  /** Return the worst cell of a bin in words. */
+  /** Return the worst cell of a bin, and what it is in words. */
   tell({ first, last, start, end }) {
     const { table, order } = this;
-    const { bytes, columns } = table.cells;
-    let [row, column, most, size] = [first, start, -1, -Infinity];
-    for (let at = first; at < last; at += 1) {
-      for (let step = start; step < end; step += 1) {
-        const byte = bytes[order[at] * columns + step];
-        if (byte < most) continue;
-        const value = sizeOf(table.value(order[at], step));
-        if (byte > most || value > size) [row, column, most, size] = [at, step, byte, value];
+    const { bytes } = table.cells;
+    let worst = { code: -1 };
+    for (let row = first; row < last; row += 1) {
+      for (let column = start; column < end; column += 1) {
+        const code = bytes[order[row] * table.columns + column];
+        if (code < worst.code) continue;
+        const size = sizeOf(table.value(order[row], column));
+        if (code > worst.code || size > worst.size) worst = { row, column, code, size };
       }
     }
-    const id = order[row];
-    const lines = this.byStep
-      ? [`step ${this.steps[column]}: ${cellText(table.value(id, column))}`]
-      : this.figures(id);
+    const id = order[worst.row];
+    const value = cellText(table.value(id, worst.column));
     const cells = (last - first) * (end - start);
+    const lines = this.byStep
+      ? [`step ${this.record.parameters.steps[worst.column]}: ${value}`]
+      : [`gradient ${value}`, ...[
+        ["weight", this.series.weight[id]], ["gradient / weight", this.record.parameters.ratio[id]],
+        ["gradient at the layer's output", this.series.output[id]],
+      ].filter(([, norm]) => norm !== null).map(([label, norm]) => `${label} ${figure(norm)}`)];
     if (cells > 1) lines.push(`the worst of ${counted(cells, "cell")} here`);
-    return { title: table.names.names[id], lines, row, column };
+    return { ...worst, lines: [table.names.names[id], ...lines] };
   }
 
-  figures(id) {
-    const { weight, output } = this.series;
-    const { ratio } = this.record.parameters;
-    return [
-      ["gradient norm", cellText(this.table.value(id, 0))], ["weight norm", weight[id]],
-      ["gradient / weight", ratio[id]], ["gradient at the layer's output", output[id]],
-    ].filter(([, value]) => value !== null)
-      .map(([label, value]) => `${label}: ${figure(value)}`);
-  }
-
-  choose(row, column) {
-    const id = this.order[row];
-    const change = this.table.members ? { layer: this.table.layer(id) } : { parameter: id };
-    if (this.byStep) change.step = this.steps[column];
-    this.store.select(change, ORIGIN);
+  choose(id, column) {
+    const { table, byStep, record } = this;
+    const change = table.members ? { layer: table.layer(id) } : { parameter: id };
+    if (byStep) change.step = record.parameters.steps[column];
+    this.store.select(change, GRADIENTS);
   }
 
   /** Outline the rows of what is selected, and the column of its step. */
   mark(reveal) {
-    const { selection } = this.store;
-    const { table, record } = this;
-    let ids = [];
-    if (selection.parameter >= 0) ids = [selection.parameter];
-    else if (selection.layer >= 0) {
-      ids = record.parametersOf(selection.layer);
-      const prefix = record.layers.name.get(selection.layer);
-      if (!ids.length && prefix) {
-        const { names } = this.tables.parameter.names;
-        ids = this.tables.parameter.forward.filter((id) => names[id].startsWith(`${prefix}.`));
-      }
-    }
-    if (table.members) {
-      const owners = new Set(ids.map((id) => this.tables.parameter.layer(id)));
-      ids = table.forward.filter((id) => owners.has(table.layer(id)));
-    }
-    const rows = ids.map((id) => this.places.get(id)).filter((at) => at !== undefined);
-    rows.sort((a, b) => a - b);
-    this.plot.mark(rows, this.steps.indexOf(selection.step), reveal);
+    const { table, record, parameters, store: { selection } } = this;
+    const { layer, parameter, step } = selection;
+    const inside = `${record.layers.name.get(layer)}.`;
+    const own = parameter >= 0 ? [parameter] : layer >= 0 ? record.parametersOf(layer) : [];
+    const ids = new Set(own.length || layer < 0 ? own
+      : parameters.forward.filter((id) => parameters.names.names[id].startsWith(inside)));
+    const rows = this.order.filter((id) => (table.members?.(id) ?? [id]).some((row) => ids.has(row)));
+    const column = this.byStep ? record.parameters.steps.indexOf(step) : -1;
+    this.plot.mark(rows.map((id) => this.places.get(id)), column, reveal);
+    this.grid.select(parameter, reveal);
   }
 
+  /** Say what is wrong, with a button for each problem that shows only its parameters. */
   writeSummary() {
-    const { problems, steps } = this;
-    const total = this.table.count;
-    const { names } = this.table.names;
-    const trained = problems.every(({ id }) => id === "frozen");
-    const sentences = problems.map((problem, index) => {
-      const many = problem.rows.length > 1;
-      const count = integer(problem.rows.length) + (index ? "" : ` of ${counted(total, "parameter")}`);
-      const when = problem.first && this.byStep
-        ? `${many ? ", first" : ""} at step ${steps[problem.column]}` : "";
-      const where = problem.first || !many ? [" (", nameElement(names[problem.row]), ")"] : [];
-      const button = el(
-        "button",
-        {
-          type: "button", class: `grad-problem grad-${problem.id}`, "aria-pressed": "false",
-          onclick: () => this.choosePart(problem, button),
-        },
-        `${count} ${problem.text}${when}`, ...where,
+    const { parameters, series, byStep } = this;
+    const { names } = parameters.names;
+    const { steps } = this.record.parameters;
+    const problems = problemsOf(parameters);
+    const ids = Object.keys(PROBLEMS);
+    problems.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id) || a.some - b.some);
+    const all = counted(parameters.count, "parameter");
+    const buttons = problems.map((problem, index) => {
+      const { id, some, rows, row, column } = problem;
+      const first = id === "nan" || id === "inf";
+      const when = !byStep ? "" : first ? `, first at step ${steps[column]}`
+        : some ? " in some steps" : "";
+      return el(
+        "button", { type: "button", "aria-pressed": "false", class: `grad-${id}`,
+          onclick: ({ currentTarget }) => this.showOnly(problem, currentTarget, buttons) },
+        `${integer(rows.length)}${index ? "" : ` of ${all}`} ${PROBLEMS[id][Number(rows.length > 1)]}`,
+        when, ...(first || rows.length === 1 ? [" (", nameElement(names[row]), ")"] : []),
       );
-      return button;
     });
-    this.buttons = sentences;
-    if (trained) {
-      const others = `The gradients of all ${counted(total, "parameter")}`;
-      sentences.push(el("span", {
-        text: `${problems.length ? "all others" : others} are finite and above zero`,
-      }));
-    }
-    this.summary.replaceChildren(...sentences);
+    const fine = problems.every(({ id }) => id === "frozen");
+    const others = problems.length ? "all others" : `The gradients of all ${all}`;
+    this.summary.append(...buttons, fine ? `${others} are finite and above zero` : "");
+    const ranked = parameters.forward.filter((id) => series.grad[id] > 0)
+      .sort((a, b) => series.grad[a] - series.grad[b]);
     this.about.textContent = [
-      counted(total, "parameter"), ...(this.byStep ? [counted(steps.length, "step")] : []),
-      ...sentences.map((node) => node.textContent), ...this.extremes(),
-      "arrow keys move between cells, Enter selects, + and − zoom, 0 shows all",
-    ].join("; ");
+      all, byStep ? counted(steps.length, "step") : "", ...buttons.map((node) => node.textContent),
+      ...[["smallest", 0], ["largest", -1]].map(([word, at]) =>
+        (ranked.length ? `${word} norm: ${names[ranked.at(at)]}` : "")),
+      "Arrow keys move, Enter selects, + and − zoom, 0 shows all",
+    ].filter(Boolean).join("; ");
   }
 
-  extremes() {
-    const { grad } = this.series;
-    const ids = this.table.forward.filter((id) => grad[id] > 0 && grad[id] < Infinity);
-    if (!ids.length) return [];
-    ids.sort((a, b) => grad[a] - grad[b]);
-    return [["smallest", ids[0]], ["largest", ids.at(-1)]].map(([word, id]) =>
-      `${word} norm ${figure(grad[id])} (${this.table.names.names[id]})`);
-  }
-
-  /** Show only the parameters of a problem, and select the first; once more, show all. */
-  choosePart(problem, button) {
+  showOnly(problem, button, buttons) {
     this.only = this.only === problem ? null : problem;
-    for (const other of this.buttons) {
+    for (const other of buttons) {
       other.setAttribute("aria-pressed", String(other === button && this.only !== null));
     }
     this.arrange();
-    if (!this.only) return;
-    const step = this.byStep ? { step: this.steps[problem.column] } : {};
-    this.store.select({ parameter: problem.row, ...step });
+    if (this.only) {
+      const step = this.byStep ? this.record.parameters.steps[problem.column] : undefined;
+      this.store.select({ parameter: problem.row, step });
+    }
   }
 
   writeLegend() {
-    const { parameters } = this.record;
+    const { palette, scale } = this.record.parameters;
     const present = new Set(this.table.cells.bytes);
-    const marks = MARKS.filter(({ code }) => present.has(code));
-    const draw = (width, paint) => legendCanvas(width, this, paint);
-    const items = this.byStep ? [] : SERIES.filter(({ id }) => this.series[id].some((v) => v > 0));
-    this.legend.replaceChildren(...[
-      this.byStep && parameters.scale && el(
-        "span", { class: "legend-scale" },
-        `≤ ${figure(parameters.scale[0])}`,
-        draw(160, (ctx) => {
-          ctx.fillStyle = rampOf(ctx, parameters.palette, 0, 160);
-          ctx.fillRect(0, 0, 160, 14);
-        }),
-        `≥ ${figure(parameters.scale[1])}`,
-        el("span", { class: "muted", text: "norm of the gradient, log scale" }),
-      ),
-      ...items.map(({ id, word, color: name }) => el("span", {}, draw(16, (ctx) => {
-        ctx.fillStyle = color(name);
-        ctx.strokeStyle = color(name);
-        ctx.lineWidth = 1.5;
-        if (id === "grad") ctx.fillRect(0, 3, 16, 8);
-        else if (id === "output") ctx.fillRect(7, 0, 2, 14);
-        else {
-          ctx.arc(8, 7, 3.5, 0, 7);
-          ctx.stroke();
-        }
-      }), word)),
-      ...marks.map((mark) => el("span", {}, draw(16, (ctx, inks) => {
-        drawMark(ctx, mark, inks, 0, 0, 16, 14);
-        ctx.strokeStyle = color("--line");
-        ctx.strokeRect(0.5, 0.5, 15, 13);
-      }), mark.word)),
-    ].filter(Boolean));
+    const item = (width, paint, ...texts) => el("span", {}, sample(width, paint), ...texts);
+    const series = Object.entries(SERIES).filter(([id]) => this.series[id].some((norm) => norm > 0));
+    const ramp = this.byStep && scale
+      ? [item(160, (ctx) => drawRamp(ctx, palette, 160),
+        `norm of the gradient, log scale from ≤ ${figure(scale[0])} to ≥ ${figure(scale[1])}`)] : [];
+    this.legend.replaceChildren(
+      ...(this.byStep ? ramp
+        : series.map(([id, word]) => item(16, (ctx) =>
+          drawSeries(ctx, id, 0, id === "grad" ? 16 : 8, 7, 14), word))),
+      ...MARKS.filter(({ code }) => present.has(code)).map((mark) =>
+        item(16, (ctx) => drawMark(ctx, mark, this.inks, 0, 0, 16, 14), mark.word)),
+    );
   }
 
   /** Say what a cell of the picture stands for, and which steps are missing. */
   writeNote({ rows, columns }) {
-    const parts = [];
-    if (rows * columns > 1) {
-      const what = [
-        rows > 1 ? counted(rows, this.table.noun) : "", columns > 1 ? counted(columns, "step") : "",
-      ].filter(Boolean).join(" × ");
-      parts.push(`A cell shows the worst of ${what}: NaN, infinite, no gradient, else the largest norm`);
-    }
-    const { steps } = this;
-    const gaps = new Set(steps.slice(1).map((step, at) => step - steps[at]));
-    if (gaps.size && (gaps.size > 1 || !gaps.has(1))) {
-      const every = gaps.size === 1 ? `every ${[...gaps][0]} steps` : "at unequal distances";
-      parts.push(`${counted(steps.length, "sampled step")}, ${every}, in columns of equal width`);
-    }
-    parts.push("Drag, Ctrl + wheel or + and − zoom in and out, 0 shows all");
-    this.note.textContent = parts.join(" · ");
+    const { steps } = this.record.parameters;
+    const gaps = [...new Set(steps.slice(1).map((step, at) => step - steps[at]))];
+    const size = [[rows, this.table.noun], [columns, "step"]].filter(([count]) => count > 1)
+      .map(([count, noun]) => counted(count, noun)).join(" × ");
+    this.note.textContent = [
+      size && `A cell shows the worst of ${size}: NaN, infinite, no gradient, else the largest norm`,
+      gaps.some((gap) => gap > 1) && `${counted(steps.length, "sampled step")}, ` +
+        (gaps.length > 1 ? "at unequal distances" : `one of ${gaps[0]}`),
+      "Zoom: drag, Ctrl + wheel, + and −; 0 shows all",
+    ].filter(Boolean).join(" · ");
   }
 }
 
-function picker(label, options, chosen) {
-  const select = el(
-    "select", { onchange: () => chosen(select.value) },
-    ...options.map(([value, text]) => el("option", { value, text })),
-  );
-  return el("label", {}, `${label} `, select);
-}
-
-function legendCanvas(width, { record }, paint) {
-  const ratio = Math.max(devicePixelRatio || 1, 2);
-  const canvas = el("canvas", {
-    width: width * ratio, height: 14 * ratio, "aria-hidden": "true",
-    style: { width: `${width}px`, height: "14px" },
-  });
+function sample(width, paint) {
+  const canvas = el("canvas", { width: width * 2, height: 28, "aria-hidden": "true" });
+  canvas.style.setProperty("width", `${width}px`);
   const ctx = canvas.getContext("2d");
-  ctx.scale(ratio, ratio);
-  paint(ctx, createInks(record.parameters.palette, ratio));
+  ctx.scale(2, 2);
+  paint(ctx);
   return canvas;
 }

@@ -73,7 +73,7 @@ def _first(
 
 
 def _of_first(first: FirstNonFinite) -> list[tuple[str, str]]:
-    facts = [("made", made(first))] if made(first) else []
+    facts = [("where", made(first))] if made(first) else []
     facts += [("input", tensor(value)) for value in first.inputs]
     if first.reason:
         facts.append(("reason", escape(" ".join(first.reason.split()))))

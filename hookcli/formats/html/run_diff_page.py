@@ -45,7 +45,7 @@ def _record(diff: TrainingDiff, first: Parting) -> int:
 def _finding(diff: TrainingDiff, first: Parting) -> Finding:
     return Finding(
         severity="first difference",
-        sentence=". ".join(escape(sentence(text)) for text in (first.sentence, first.meaning) if text),
+        sentence=" ".join(escape(sentence(text)) for text in (first.sentence, first.meaning) if text),
         advice=escape(first.advice or ""),
         link=link(tab="steps", record=_record(diff, first), step=first.figure.step),
         label="show it",

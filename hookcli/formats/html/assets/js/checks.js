@@ -4,11 +4,11 @@ import { el, nameElement } from "./dom.js";
 import { appendSome, factList, linkButton, nameLink, placeCode } from "./tables.js";
 import { counted, integer } from "./text.js";
 
-const OUTCOMES = ["not judged", "fail", "warning", "skip", "pass"];
+const OUTCOMES = ["fail", "warning", "not judged", "skip", "pass"];
 const WORDS = { fail: "failed", warning: "warnings", skip: "skipped", pass: "passed" };
-const BAD = ["not judged", "fail", "warning"];
-const FIRST = 60;
-const MOST_OPEN = 400;
+const BAD = OUTCOMES.slice(0, 3);
+const FIRST = 30;
+const MOST_OPEN = 150;
 
 // What the user chose and opened, kept when another record is shown.
 const chosenOutcomes = new Set();
@@ -54,12 +54,16 @@ export const checksPanel = {
 
 /** Return the checks of the report; on the page of a training those of all records. */
 function checksOf({ page, record }) {
-  if (!page.run) return record?.checks ?? [];
-  page.checks ??= [
-    ...page.run.checks,
-    ...page.records.flatMap(({ checks }, at) => checks.map((check) => ({ ...check, record: at }))),
-  ].sort((a, b) => OUTCOMES.indexOf(a.outcome) - OUTCOMES.indexOf(b.outcome));
-  return page.checks;
+  const owner = page.run ? page : record;
+  if (!owner) return [];
+  owner.sortedChecks ??= (page.run ? allChecks(page) : record.checks)
+    .toSorted((a, b) => OUTCOMES.indexOf(a.outcome) - OUTCOMES.indexOf(b.outcome));
+  return owner.sortedChecks;
+}
+
+function allChecks({ run, records }) {
+  return records.reduce((all, { checks }, at) =>
+    all.concat(checks.map((check) => ({ ...check, record: at }))), run.checks);
 }
 
 function errorsOf({ page }) {
@@ -70,8 +74,8 @@ function matchesQuery(check, store) {
   if (!store.filtered) return true;
   const { text, type, status } = store.query;
   const { target = "", rule, message = "" } = check;
-  const words = text.trim().toLowerCase();
-  if (words && !`${target} ${rule} ${message}`.toLowerCase().includes(words)) return false;
+  check.searched ??= `${target} ${rule} ${message}`.toLowerCase();
+  if (!check.searched.includes(text.trim().toLowerCase())) return false;
   if (!type && !status) return true;
   const { layers } = store.page.records[check.record ?? store.recordIndex];
   const row = check.layer ?? -1;

@@ -40,12 +40,12 @@ export const callsPanel = {
           min: 210, grow: 3, cell: (row) => callCell(a, row, store),
         }),
         textsColumn("b", "B", (row) => b.name.get(row), {
-          grow: 2, cell: (row) => (same(row) ? asInA() : callCell(b, row, store)),
+          min: 80, grow: 2, cell: (row) => (same(row) ? asInA() : callCell(b, row, store)),
         }),
         ...shapeColumns("Output", output),
         differenceColumn("input", "Input diff", input.relative, (row) => input.text.get(row)),
         differenceColumn("output", "Output diff", output.relative, (row) => output.text.get(row)),
-        limitColumn(output), verdictColumn(status, layers.verdict),
+        limitColumn(output), verdictColumn(status, layers.verdict, { min: 210 }),
       ],
     });
   },
@@ -69,7 +69,7 @@ export const statePanel = {
           min: 210, grow: 3, cell: (row) => markedName(a.get(row), store),
         }),
         textsColumn("b", "B", (row) => b.get(row), {
-          grow: 2,
+          min: 80, grow: 2,
           cell: (row) => (a.get(row) === b.get(row) ? asInA() : markedName(b.get(row), store)),
         }),
         textsColumn("kind", "Kind", (row) => parameters.kind.get(row), { min: 90, grow: 0 }),
@@ -77,7 +77,7 @@ export const statePanel = {
         differenceColumn("value", "Value diff", value.relative, (row) => value.text.get(row)),
         differenceColumn("gradient", "Gradient diff", gradient.relative,
           (row) => gradient.text.get(row)),
-        limitColumn(value), verdictColumn(status, parameters.verdict),
+        limitColumn(value), verdictColumn(status, parameters.verdict, { min: 170 }),
       ],
     });
   },
@@ -107,9 +107,9 @@ function callCell(side, row, store) {
 function shapeColumns(title, { shape_a: ours, shape_b: theirs }) {
   const isSame = (row) => ours.get(row) !== null && ours.get(row) === theirs.get(row);
   return [
-    textsColumn("shape-a", `${title} in A`, (row) => ours.get(row)),
+    textsColumn("shape-a", `${title} in A`, (row) => ours.get(row), { min: 90 }),
     textsColumn("shape-b", `${title} in B`, (row) => theirs.get(row), {
-      cell: (row) => (isSame(row) ? asInA() : theirs.get(row)),
+      min: 90, cell: (row) => (isSame(row) ? asInA() : theirs.get(row)),
     }),
   ];
 }

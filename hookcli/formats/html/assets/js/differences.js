@@ -21,9 +21,9 @@ export function differenceColumn(id, title, relative, text) {
 }
 
 /** Return the column with the status of each row, in the words of `words`. */
-export function verdictColumn(status, words = status) {
+export function verdictColumn(status, words = status, more = {}) {
   return textsColumn("verdict", "Verdict", (row) => words.get(row), {
-    min: 130, cell: (row) => statusWord(status.get(row), words.get(row)),
+    min: 130, ...more, cell: (row) => statusWord(status.get(row), words.get(row)),
   });
 }
 

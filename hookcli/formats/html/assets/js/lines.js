@@ -109,8 +109,8 @@ function createChart({ title, lines, skipped }, { steps, key, selected, choose, 
     }
     const step = selected();
     if (step === null || !inside(step)) return;
-    ctx.fillStyle = color("--accent");
-    ctx.fillRect(x(step) - devicePixelRatio, bbox.top, 2 * devicePixelRatio, bbox.height);
+    ctx.fillStyle = color("--text");
+    ctx.fillRect(x(step) - devicePixelRatio / 2, bbox.top, devicePixelRatio, bbox.height);
   }
 
   function read(row) {

@@ -24,7 +24,8 @@ _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*?(?:[^*]|\*(?!/))*\*/[ \t]*)\n", re.
 _INDENT = re.compile(r"^[ \t]+|[ \t]+$|\n(?=\n)", re.MULTILINE)
 _FIRST_STYLES = ("base.css", "header.css")  # of what is shown before the script runs
 _PANEL_STYLES = (
-    "grid.css", "heatmap.css", "diagram.css", "timeline.css", "findings.css", "print.css",
+    "grid.css", "heatmap.css", "diagram.css", "timeline.css", "findings.css", "tables.css",
+    "lines.css", "print.css",
 )  # fmt: skip
 
 # Compressed by the name of the data in the page: a script unpacks a library when it needs it.

@@ -74,13 +74,8 @@ def _parameter(diff: Diff, first: First) -> str | None:
 
 
 def _first(diff: Diff) -> dict[str, Any] | None:
-    """Return the first difference: its row, or that of its parameter, and what is known of it."""
+    """Return the row of the first difference, and what is known of it beside its sentence."""
     if diff.first is None:
         return None
-    details = [(label, text) for label, text in sentences.first(diff)[1:]]
-    return {
-        "sentence": escape(diff.first.sentence),
-        "layer": call_row(diff, diff.first.a, diff.first.b),
-        "details": details,
-        "fragment": _fragment(diff, diff.first),
-    }
+    details = [line for line in sentences.first(diff)[1:] if not line[0].startswith("in ")]
+    return {"layer": call_row(diff, diff.first.a, diff.first.b), "details": details}

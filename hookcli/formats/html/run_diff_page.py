@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hookcli.comparison.trainings.training_diff import Parting, TrainingDiff
 from hookcli.console import escape
 from hookcli.formats.html.data.trainings import pairs
 from hookcli.formats.html.page import Finding, Header, link, write_page
-from hookcli.formats.parts.text import place
+from hookcli.formats.parts.text import place, sentence
 from hookcli.formats.rundiff import lines
 from hookcli.formats.rundiff.steps import Selected
 from hookcli.formats.view import View
@@ -18,8 +16,6 @@ def render(diff: TrainingDiff, view: View) -> str:
     """Return the page of two trainings; the view selects nothing."""
     data = {
         "kind": "rundiff",
-        "first": _first(diff),
-        "totals": lines.totals(diff),
         "settings": [
             [escape(text or "–") for text in (row.name, row.record or "", row.a, row.b)]
             for row in diff.settings
@@ -49,7 +45,7 @@ def _record(diff: TrainingDiff, first: Parting) -> int:
 def _finding(diff: TrainingDiff, first: Parting) -> Finding:
     return Finding(
         severity="first difference",
-        sentence=escape(first.sentence),
+        sentence=" ".join(escape(sentence(text)) for text in (first.sentence, first.meaning) if text),
         advice=escape(first.advice or ""),
         link=link(tab="steps", record=_record(diff, first), step=first.figure.step),
         label="show it",
@@ -59,14 +55,3 @@ def _finding(diff: TrainingDiff, first: Parting) -> Finding:
             if text is not None
         ),
     )
-
-
-def _first(diff: TrainingDiff) -> dict[str, Any] | None:
-    if diff.first is None:
-        return None
-    return {
-        "sentence": escape(diff.first.sentence),
-        "record": _record(diff, diff.first),
-        "step": diff.first.figure.step,
-        "details": lines.first(diff)[1:],
-    }

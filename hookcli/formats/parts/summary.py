@@ -184,7 +184,7 @@ def failure(error: ErrorInfo) -> str:
     layer = "" if error.layer is None else f" in '{escape(error.layer)}'" if error.layer else ""
     where = f", at {place(error.place)}" if error.place else ""
     message = escape(" ".join(error.message.split()))
-    return f"{escape(error.type)} in {error.phase}{layer}{where}: {message}"
+    return f"{escape(error.type)} in {escape(error.phase)}{layer}{where}: {message}"
 
 
 _NUMBER = re.compile(r"(?<=\.)\d+(?=[. ])|^\d+(?=[. ])")

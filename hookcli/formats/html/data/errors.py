@@ -22,7 +22,7 @@ def error(info: ErrorInfo | None, references: References) -> dict[str, Any] | No
         "target": None if info.layer is None else escape(info.layer) or "the model",
         "inputs": leaves_full(info.inputs, inputs=True) if info.inputs else None,
         "type": escape(info.type),
-        "message": escape(info.message),
+        "message": "\n".join(escape(line) for line in info.message.split("\n")),
         "place": None if info.place is None else place(info.place),
         "hint": None if info.hint is None else escape(info.hint),
         "hook": None if info.hook is None else escape(f"the hook {info.hook.problem}"),

@@ -23,11 +23,14 @@ class References:
     training with several records begin with the name of the record.
     """
 
-    def __init__(self, report: Report) -> None:
-        self._record = "" if report.training is None else report.training.record
+    def __init__(self, report: Report | None) -> None:
+        self._record = "" if report is None or report.training is None else report.training.record
         self._calls: dict[tuple[str, int], int] = {}
         self._layers: dict[str, int] = {}
         self.row_of: dict[int, int] = {}  # by order of the call
+        self._parameters: dict[str, int] = {}
+        if report is None:
+            return
         for row, layer in enumerate(report.layers):
             self.row_of[layer.order] = row
             if layer.name is None:
@@ -37,7 +40,6 @@ class References:
                 self._calls.setdefault((name, layer.call), row)
         for row, module in enumerate(report.uncalled, start=len(report.layers)):
             self._layers.setdefault(module.name, row)
-        self._parameters: dict[str, int] = {}
         for row, parameter in enumerate(report.parameters):
             for name in (parameter.name, *parameter.shared_with):
                 self._parameters.setdefault(name, row)
@@ -70,3 +72,6 @@ class References:
         if row < 0 and name in self._parameters:
             return Reference(self.owner(name), self._parameters[name])
         return Reference(row)
+
+
+NOTHING = References(None)  # of what is not in any report: no name refers to a row

@@ -8,9 +8,10 @@ from typing import Any
 from hookcli.console import escape
 from hookcli.formats.html.data.errors import error
 from hookcli.formats.html.data.findings import checks
-from hookcli.formats.html.data.references import References
+from hookcli.formats.html.data.references import NOTHING, References
 from hookcli.formats.parts.text import place
 from hookcli.formats.run.findings import made, tensor
+from hookcli.report.findings import CheckRow
 from hookcli.report.report import Report
 from hookcli.report.training import FirstNonFinite, OtherModule, TrainingReport
 
@@ -24,11 +25,32 @@ def run(report: TrainingReport, whole: Report, references: Sequence[References])
     """
     return {
         "facts": _facts(report),
-        "error": error(whole.error, References(whole)),
-        "checks": checks(report.checks, References(whole)),
+        "error": error(whole.error, NOTHING),
+        "checks": _checks(report, references),
         "first_non_finite": _first(report, references),
         "others": [_other(module) for module in report.others],
     }
+
+
+def _checks(report: TrainingReport, references: Sequence[References]) -> list[dict[str, Any]]:
+    """Return the checks of the run, each with the record that its target is in, if it is clear."""
+    of_record: dict[int | None, list[CheckRow]] = {}
+    for row in report.checks:
+        of_record.setdefault(_record_of(row, report), []).append(row)
+    rows = []
+    for index, group in of_record.items():
+        if index is None:
+            rows += checks(group, NOTHING)
+        else:
+            rows += [{**row, "record": index} for row in checks(group, references[index])]
+    return rows
+
+
+def _record_of(row: CheckRow, report: TrainingReport) -> int | None:
+    if len(report.records) == 1:
+        return 0
+    name = row.target.partition(": ")[0]
+    return record_index(report, name)
 
 
 def record_index(report: TrainingReport, name: str | None) -> int | None:
@@ -69,7 +91,7 @@ def _first(report: TrainingReport, references: Sequence[References]) -> dict[str
 
 
 def _of_first(first: FirstNonFinite) -> list[tuple[str, str]]:
-    facts = [("made", made(first))] if made(first) else []
+    facts = [("where", made(first))] if made(first) else []
     facts += [("input", tensor(value)) for value in first.inputs]
     if first.reason:
         facts.append(("reason", escape(" ".join(first.reason.split()))))

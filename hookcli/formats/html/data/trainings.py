@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from hookcli.comparison.trainings.parting import how_much, subject, SideNames
+from hookcli.comparison.trainings.parting import SideNames, how_much, subject, summary_of
 from hookcli.comparison.trainings.training_diff import FigureDiff, RecordDiff, TrainingDiff
 from hookcli.console import escape
 from hookcli.formats.html.data.columns import rounded, text_column
 from hookcli.formats.html.data.compared import NO_EVENTS, word
 from hookcli.formats.parts.text import shape
+from hookcli.text import counted
 
 
 def pairs(diff: TrainingDiff) -> list[dict[str, Any]]:
@@ -32,19 +33,21 @@ def _pair(row: RecordDiff) -> dict[str, Any]:
         "checks": [],
         "distributed": None,
         "pair": {
-            "a": None if row.a is None else escape(row.a),
-            "b": None if row.b is None else escape(row.b),
-            "status": word(row.status),
-            "figures": row.figures,
-            "different": row.different,
-            "total": row.steps,
-            "compared": row.compared,
+            "summary": _summary(row),
             "first": _figure(row.first),
             "follows": [_figure(figure) for figure in row.follows],
             "first_inexact": _figure(row.first_inexact),
             "steps": _steps(row),
         },
     }
+
+
+def _summary(row: RecordDiff) -> str:
+    """Return how much was compared, or which training alone has the record."""
+    if row.a is not None and row.b is not None:
+        return escape(summary_of(row))
+    steps = next((count for count in row.steps if count is not None), 0)
+    return f"only in {'B' if row.a is None else 'A'}: {counted(steps, 'step')}"
 
 
 def _figure(figure: FigureDiff | None) -> dict[str, Any] | None:

@@ -1,123 +1,102 @@
 /** The panel of checks: what each rule found, the failures first, by outcome and rule. */
 
 import { el, nameElement } from "./dom.js";
-import { nameLink } from "./tables.js";
+import { appendSome, factList, linkButton, nameLink, placeCode } from "./tables.js";
 import { counted, integer } from "./text.js";
 
-const OUTCOMES = [
-  ["not judged", "not judged"], ["fail", "failed"], ["warning", "warnings"], ["skip", "skipped"],
-  ["pass", "passed"],
-];
-const BAD = ["not judged", "fail", "warning"];
-const FIRST = 60;
-const MORE = 300;
-const OPEN = 400;
+const OUTCOMES = ["fail", "warning", "not judged", "skip", "pass"];
+const WORDS = { fail: "failed", warning: "warnings", skip: "skipped", pass: "passed" };
+const BAD = OUTCOMES.slice(0, 3);
+const FIRST = 30;
+const MOST_OPEN = 150;
 
-// The outcomes that the chips show, and the groups that the user opened: kept between records.
+// What the user chose and opened, kept when another record is shown.
 const chosenOutcomes = new Set();
-const toggled = new Map();
-
-/** Return the checks of the page: those of all records of a training, else those of the report. */
-function checksOf(store) {
-  const { page, record } = store;
-  if (!page.run) return record?.checks ?? [];
-  page.checks ??= [
-    ...page.run.checks,
-    ...page.records.flatMap((other, index) => other.checks.map((check) => ({ ...check, record: index }))),
-  ].sort((a, b) => rankOf(a) - rankOf(b));
-  return page.checks;
-}
-
-function rankOf(check) {
-  return OUTCOMES.findIndex(([outcome]) => outcome === check.outcome);
-}
+const openGroups = new Map();
 
 export const checksPanel = {
   id: "checks",
   title: "Checks",
   available: (store) => checksOf(store).length > 0 || errorsOf(store).length > 0,
-  count: (store) => checksOf(store).filter((check) => BAD.includes(check.outcome)).length,
+  count: (store) => checksOf(store).filter(({ outcome }) => BAD.includes(outcome)).length,
   create(host, store) {
     const checks = checksOf(store);
     const chips = el("div", { class: "chips", role: "group", "aria-label": "Outcomes" });
-    const groups = el("div", { class: "finding-groups" });
+    const groups = el("div", { class: "sections" });
     host.append(...errorsOf(store).map((error) => errorBox(error, store)), chips, groups);
-    let rows = [];
+    let query = null;
 
     function draw() {
       const found = checks.filter((check) => matchesQuery(check, store));
       drawChips(chips, found, draw);
-      const shown = found.filter((check) => !chosenOutcomes.size || chosenOutcomes.has(check.outcome));
-      rows = [];
+      const shown = chosenOutcomes.size
+        ? found.filter(({ outcome }) => chosenOutcomes.has(outcome)) : found;
       let open = 0;
       const parts = grouped(shown).map((group) => {
-        const bad = chosenOutcomes.size > 0 || BAD.includes(group[0].outcome);
-        const isOpen = toggled.get(keyOf(group[0])) ?? (bad && open < OPEN);
-        if (isOpen) open += Math.min(group.length, FIRST);
-        return groupElement(group, isOpen, store, rows);
+        const wanted = chosenOutcomes.size > 0 || BAD.includes(group[0].outcome);
+        const isOpen = openGroups.get(keyOf(group[0])) ?? (wanted && open < MOST_OPEN);
+        open += isOpen ? Math.min(group.length, FIRST) : 0;
+        return groupElement(group, isOpen, store);
       });
       groups.replaceChildren(...parts);
-      if (!parts.length) groups.append(el("p", { class: "hint", text: "No check matches the search" }));
-    }
-
-    function mark(scroll) {
-      const { layer, parameter } = store.selection;
-      let first = null;
-      for (const { check, element } of rows) {
-        const same = inRecord(check, store) &&
-          (parameter >= 0 ? check.parameter === parameter : layer >= 0 && check.layer === layer);
-        element.classList.toggle("selected", same);
-        if (same) first ??= element;
-      }
-      if (scroll) first?.scrollIntoView({ block: "nearest" });
+      if (!parts.length && checks.length) groups.append("No check matches the search");
+      query = store.query;
     }
 
     return {
-      update({ type, origin }) {
-        if (type !== "select") draw();
-        mark(type !== "filter" && origin !== "checks");
+      update({ origin }) {
+        if (query !== store.query) draw();
+        markSelected(groups, store, origin !== "checks");
       },
     };
   },
 };
 
-function inRecord(check, store) {
-  return check.record === undefined || check.record === store.recordIndex;
+/** Return the checks of the report; on the page of a training those of all records. */
+function checksOf({ page, record }) {
+  const owner = page.run ? page : record;
+  if (!owner) return [];
+  owner.sortedChecks ??= (page.run ? allChecks(page) : record.checks)
+    .toSorted((a, b) => OUTCOMES.indexOf(a.outcome) - OUTCOMES.indexOf(b.outcome));
+  return owner.sortedChecks;
 }
 
-function errorsOf(store) {
-  const errors = store.page.records.map((record, index) => ({ ...record.raw.error, record: index }));
-  const own = errors.filter((error) => error.type);
-  return store.page.run?.error ? [store.page.run.error, ...own] : own;
+function allChecks({ run, records }) {
+  return records.reduce((all, { checks }, at) =>
+    all.concat(checks.map((check) => ({ ...check, record: at }))), run.checks);
+}
+
+function errorsOf({ page }) {
+  return [page.run?.error, ...page.records.map(({ raw }) => raw.error)].filter(Boolean);
 }
 
 function matchesQuery(check, store) {
   if (!store.filtered) return true;
   const { text, type, status } = store.query;
-  const words = text.trim().toLowerCase();
-  const named = `${check.target ?? ""} ${check.rule} ${check.message ?? ""}`.toLowerCase();
-  if (words && !named.includes(words)) return false;
+  const { target = "", rule, message = "" } = check;
+  check.searched ??= `${target} ${rule} ${message}`.toLowerCase();
+  if (!check.searched.includes(text.trim().toLowerCase())) return false;
   if (!type && !status) return true;
-  const { layers } = (store.page.records[check.record ?? store.recordIndex]);
-  const layer = check.layer ?? -1;
-  return layer >= 0 && (!type || layers.type.get(layer) === type) &&
-    (!status || layers.status.get(layer).split(" ").includes(status));
+  const { layers } = store.page.records[check.record ?? store.recordIndex];
+  const row = check.layer ?? -1;
+  return row >= 0 && (!type || layers.type.get(row) === type) &&
+    (!status || layers.status.get(row).split(" ").includes(status));
 }
 
 function drawChips(chips, found, draw) {
-  const focused = document.activeElement?.dataset?.outcome;
-  const counts = OUTCOMES.map(([outcome, label]) =>
-    [outcome, label, found.filter((check) => check.outcome === outcome).length]);
-  chips.replaceChildren(...counts.filter(([outcome, , count]) => count || chosenOutcomes.has(outcome))
-    .map(([outcome, label, count]) => el("button", {
-      type: "button", class: `chip outcome-${outcome.replace(" ", "-")}`, data: { outcome },
-      "aria-pressed": String(chosenOutcomes.has(outcome)),
-      onclick: () => {
-        if (!chosenOutcomes.delete(outcome)) chosenOutcomes.add(outcome);
-        draw();
-      },
-    }, `${label} `, el("span", { class: "chip-count", text: integer(count) }))));
-  if (focused) chips.querySelector(`[data-outcome="${focused}"]`)?.focus();
+  const focused = [...chips.children].indexOf(document.activeElement);
+  const counts = OUTCOMES.map((name) =>
+    [name, found.filter(({ outcome }) => outcome === name).length]);
+  const shown = counts.filter(([name, count]) => count || chosenOutcomes.has(name));
+  chips.replaceChildren(...shown.map(([name, count]) => el("button", {
+    type: "button", class: `chip is-${name.replace(" ", "-")}`,
+    "aria-pressed": String(chosenOutcomes.has(name)),
+    onclick: () => {
+      if (!chosenOutcomes.delete(name)) chosenOutcomes.add(name);
+      draw();
+    },
+  }, `${WORDS[name] ?? name} `, el("span", { class: "muted", text: integer(count) }))));
+  chips.children[focused]?.focus();
 }
 
 function keyOf(check) {
@@ -134,90 +113,84 @@ function grouped(checks) {
   return [...groups.values()];
 }
 
-function groupElement(group, isOpen, store, rows) {
+function groupElement(group, isOpen, store) {
   const [first] = group;
-  const alike = group.every((check) => check.advice === first.advice);
+  const isBad = BAD.includes(first.outcome);
+  const alike = group.every(({ advice }) => advice === first.advice);
   const list = el("ul", { class: "findings" });
-  const word = OUTCOMES[rankOf(first)][0];
-  const element = el("details", { class: `finding-group outcome-${word.replace(" ", "-")}` },
-    el("summary", {},
-      el("span", { class: "outcome", text: word }), " ",
-      el("code", { class: "rule", text: first.rule }),
-      group.length > 1 ? el("span", { class: "muted", text: ` ${counted(group.length, "target")}` }) : null,
-      first.passed_over ? el("span", { class: "muted", text: ` · ${first.passed_over}` }) : null),
-    BAD.includes(word) && alike && first.advice && group.length > 1 ? advice(first) : null,
-    list);
-  let filled = 0;
-  function fill(limit) {
-    const next = group.slice(filled, filled + limit).map((check) => {
-      const row = findingRow(check, store, !alike || group.length === 1);
-      rows.push({ check, element: row });
-      return row;
-    });
-    filled += next.length;
-    list.append(...next);
-    if (filled >= group.length) return;
-    const more = el("li", { class: "more-row" }, el("button", {
-      type: "button", text: `Show ${integer(Math.min(MORE, group.length - filled))} of ${integer(group.length - filled)} more`,
-      onclick: () => {
-        more.remove();
-        fill(MORE);
-      },
-    }));
-    list.append(more);
-  }
-  if (isOpen) fill(FIRST);
-  element.open = isOpen;
-  element.addEventListener("toggle", () => {
-    if (element.open && !filled) fill(FIRST);
-    if (element.open !== isOpen || toggled.has(keyOf(first))) toggled.set(keyOf(first), element.open);
-  });
-  return element;
+  const shared = isBad && alike && first.advice ? adviceLine(first.advice) : null;
+  const fill = () => list.childElementCount || appendSome(list, group, FIRST, (check) =>
+    findingRow(check, store, isBad && !alike));
+  if (isOpen) fill();
+  return el("details", {
+    class: `finding-group is-${first.outcome.replace(" ", "-")}`, open: isOpen,
+    ontoggle: ({ target }) => {
+      if (target.open) fill();
+      if (target.open === isOpen) openGroups.delete(keyOf(first));
+      else openGroups.set(keyOf(first), target.open);
+    },
+  },
+  el("summary", {}, el("span", { class: "outcome", text: first.outcome }), " ",
+    el("code", { text: first.rule }), " ",
+    el("span", { class: "muted", text: [
+      group.length > 1 ? counted(group.length, "target") : "", first.passed_over ?? "",
+    ].filter(Boolean).join(", ") })),
+  list, shared);
 }
 
-function advice(check) {
-  return el("p", { class: "advice" }, "try: ", el("bdi", { text: check.advice }));
+function adviceLine(text) {
+  return el("p", { class: "advice" }, "try: ", el("bdi", { text }));
 }
 
 function findingRow(check, store, withAdvice) {
   const facts = [
-    check.value === undefined ? null : `value ${check.value}`,
-    check.limit === undefined ? null : `limit ${check.limit}`,
-    check.step === undefined ? null : `step ${integer(check.step)}`,
-    check.reason === undefined ? null : `reason: ${check.reason}`,
-  ].filter(Boolean);
-  return el("li", { class: "finding" },
-    el("p", {}, targetLink(check, store), " ", el("bdi", { class: "message", text: check.message ?? "" })),
-    facts.length || check.place
-      ? el("p", { class: "finding-facts" }, ...facts.map((text) => el("span", {}, el("bdi", { text }))),
-        check.place ? el("code", { class: "place" }, el("bdi", { text: check.place })) : null)
-      : null,
-    withAdvice && check.advice && BAD.includes(check.outcome) ? advice(check) : null);
+    ["value", check.value], ["limit", check.limit],
+    ["step", check.step === undefined ? undefined : integer(check.step)], ["reason", check.reason],
+  ].filter(([, text]) => text !== undefined);
+  const row = el("li", {},
+    el("p", {}, targetLink(check, store), " ", el("bdi", { text: check.message ?? "" })),
+    facts.length || check.place ? el("p", { class: "finding-facts" },
+      ...facts.map(([label, text]) => el("span", {}, `${label} `, el("bdi", { text }))),
+      placeCode(check.place)) : null,
+    withAdvice && check.advice ? adviceLine(check.advice) : null);
+  row.check = check;
+  return row;
 }
 
 /** Return the target of a check as a button that selects it, in its record. */
 function targetLink(check, store) {
-  const name = check.target ?? (check.outcome === "pass" || check.outcome === "skip" ? "" : "the model");
-  const change = (check.parameter ?? -1) >= 0 ? { parameter: check.parameter } : { layer: check.layer ?? -1 };
-  if (Math.max(...Object.values(change)) < 0) return nameElement(name);
-  if (check.step !== undefined) change.step = check.step;
-  return el("button", {
-    type: "button", class: "link",
-    onclick: () => {
-      if (check.record !== undefined) store.showRecord(check.record);
-      store.select(change, "checks");
-    },
-  }, nameElement(name));
+  const { target = "", layer = -1, parameter = -1, record, step } = check;
+  const name = nameElement(target || (BAD.includes(check.outcome) ? "the model" : ""));
+  if (layer < 0 && parameter < 0 && step === undefined) return name;
+  return linkButton(name, () => {
+    if (record !== undefined) store.showRecord(record);
+    const change = parameter >= 0 ? { parameter } : layer >= 0 ? { layer } : {};
+    store.select(step === undefined ? change : { ...change, step }, "checks");
+  });
+}
+
+function markSelected(groups, { selection, recordIndex }, scroll) {
+  const { layer, parameter } = selection;
+  let first = null;
+  for (const row of groups.querySelectorAll(".findings > li")) {
+    const { check } = row;
+    const isHere = check && (check.record ?? recordIndex) === recordIndex &&
+      (parameter >= 0 ? check.parameter === parameter : layer >= 0 && check.layer === layer);
+    row.classList.toggle("selected", Boolean(isHere));
+    if (isHere) first ??= row;
+  }
+  if (scroll) first?.scrollIntoView({ block: "nearest" });
 }
 
 function errorBox(error, store) {
-  const layer = error.layer ?? -1;
+  const { layer = -1, target } = error;
+  const facts = [
+    ["raised in", target && nameLink(target, store, { layer }, "checks")], ["inputs", error.inputs],
+    ["place", placeCode(error.place)], ["hook", error.hook], ["", placeCode(error.hook_place)],
+    ["try", error.hook_advice], ["try", error.hint],
+  ];
   return el("section", { class: "error-box", "aria-label": "Error" },
-    el("h3", {}, el("bdi", { text: error.type }), " in ", el("bdi", { text: error.phase }),
-      error.target ? " of " : null, error.target ? nameLink(error.target, store, { layer }, "checks") : null),
+    el("h3", {}, el("bdi", { text: error.type }), " in ", el("bdi", { text: error.phase })),
     el("pre", {}, el("bdi", { text: error.message ?? "" })),
-    error.inputs ? el("p", {}, "inputs: ", el("code", { text: error.inputs })) : null,
-    error.place ? el("p", {}, "at ", el("code", { class: "place" }, el("bdi", { text: error.place }))) : null,
-    error.hook ? el("p", {}, el("bdi", { text: error.hook }), " ", el("code", { class: "place", text: error.hook_place })) : null,
-    ...[error.hook_advice, error.hint].filter(Boolean).map((text) => advice({ advice: text })));
+    factList(facts.filter(([, content]) => content)));
 }

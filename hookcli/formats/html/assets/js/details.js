@@ -6,8 +6,11 @@ import { bytes, figure, integer } from "./text.js";
 
 const COUNTS = new Set(["numel", "zeros", "nans", "infs"]);
 
-/** Return the aside with the details; `update` shows what is selected now. */
-export function createDetails(store) {
+/**
+ * Return the aside with the details; `update` shows what is selected now. `more(store)` returns
+ * elements about what a page has in addition.
+ */
+export function createDetails(store, more = () => []) {
   return createAside(store, "Select a layer, a parameter or an event.", () => {
     const { record, selection } = store;
     const parts = [];
@@ -16,7 +19,7 @@ export function createDetails(store) {
       parts.push(parameterDetails(record, selection.parameter));
     }
     if (record && selection.layer >= 0) parts.push(layerDetails(store, record, selection.layer));
-    return parts;
+    return [...parts, ...more(store)];
   });
 }
 

@@ -29,18 +29,18 @@ export function gridPanel(host, { id, selected, matches, choose, ...options }) {
 
 /**
  * Return a switch {element, matches(found)} that shows only some rows: `matches` returns those of
- * `found` (null: all) that are `wanted(row)` as well, if it is on.
+ * `found` (null: all) that are `wanted(row)` as well, if it is on. It calls `changed()`.
  */
-export function rowSwitch(label, count, wanted, { on = false, changed }) {
-  const box = el("input", { type: "checkbox", onchange: () => changed() });
-  box.checked = on;
+export function rowSwitch(label, count, wanted, changed, on = false) {
+  const box = el("input", { type: "checkbox", checked: on, onchange: changed });
   let last = { found: undefined };
   return {
     element: el("label", { class: "row-switch" }, box, ` ${label}`),
     matches(found) {
       if (!box.checked) return found;
       if (last.found === found) return last.both;
-      const both = Uint8Array.from({ length: count }, (_, row) => (!found || found[row]) && wanted(row));
+      const both = Uint8Array.from({ length: count }, (_, row) => (
+        (!found || found[row]) && wanted(row) ? 1 : 0));
       last = { found, both };
       return both;
     },

@@ -1,10 +1,13 @@
 /** The panel of ranks: buckets of gradients, shards, and how ranks differ. */
 
 import { el } from "./dom.js";
-import { factList, logShare, nameLink, plainTable, shareBar } from "./tables.js";
+import { appendSome, factList, logShare, nameLink, plainTable, titled } from "./tables.js";
 import { bytes, counted, figure, integer } from "./text.js";
+import { barCell } from "./treegrid.js";
 
 const LEAST_ERROR = 1e-9;
+const FEW_NAMES = 3;
+const MOST_DIFFERENCES = 8;
 
 export const ranksPanel = {
   id: "ranks",
@@ -15,25 +18,28 @@ export const ranksPanel = {
     const data = store.record.distributed;
     const buckets = el("section", {});
     host.append(el("div", { class: "sections" },
-      factList(data.facts), alarmList(data), buckets, unitTable(data, store), unreached(data, store),
-      ranksSection(data, store)));
+      factList(data.facts), alarmList(data), buckets, unitTable(data, store),
+      unreachedTable(data, store), rankTable(data, store)));
     return { update: () => buckets.replaceChildren(...bucketTable(data, store)) };
   },
 };
 
-function alarmList(data) {
-  return el("ul", { class: "alarms" }, ...data.alarms.map(([label, text]) =>
-    el("li", {}, el("strong", { text: label }), " ", el("bdi", { text }))));
+function alarmList({ alarms }) {
+  return alarms.length ? el("ul", { class: "alarms" }, ...alarms.map(([label, text]) =>
+    el("li", {}, el("strong", { text: label }), " ", el("bdi", { text })))) : null;
 }
 
-function parameterList(indices, data, store) {
-  const links = () => indices.flatMap((index) => [
-    nameLink(data.names[index], store, { parameter: data.rows[index] }, "ranks"), el("br"),
-  ]);
-  if (indices.length < 3) return el("span", {}, ...links());
-  const rest = el("div", {});
-  return el("details", { ontoggle: () => rest.childElementCount || rest.append(...links()) },
-    el("summary", { text: counted(indices.length, "parameter") }), rest);
+function parameterList(indices, { names, rows }, store) {
+  const link = (index) =>
+    el("li", {}, nameLink(names[index], store, { parameter: rows[index] }, "ranks"));
+  const list = el("ul", { class: "names" });
+  if (indices.length <= FEW_NAMES) {
+    list.append(...indices.map(link));
+    return list;
+  }
+  const fill = () => list.childElementCount || list.append(...indices.map(link));
+  return el("details", { ontoggle: fill },
+    el("summary", { text: counted(indices.length, "parameter") }), list);
 }
 
 function bucketTable(data, store) {
@@ -41,78 +47,74 @@ function bucketTable(data, store) {
   if (!steps.length) return [];
   const step = steps.includes(store.selection.step) ? store.selection.step : steps.at(-1);
   const select = el("select", {
-    "aria-label": "Step", onchange: () => store.select({ step: steps[select.selectedIndex] }, "ranks"),
-  }, ...steps.map((value) => el("option", { text: integer(value) })));
+    "aria-label": "Step",
+    onchange: () => store.select({ step: steps[select.selectedIndex] }, "ranks"),
+  }, ...steps.map((value) => el("option", { text: `step ${integer(value)}` })));
   select.selectedIndex = steps.indexOf(step);
   const rows = data.buckets.filter((row) => row.step === step).sort((a, b) => a.order - b.order);
   const most = Math.max(...rows.map((row) => row.bytes));
+  const sent = (row) => (row.wire === null ? "–"
+    : `${bytes(row.wire)} of ${bytes(row.plain)}`);
   return [
-    el("h3", {}, "Buckets in the order in which they became ready",
-      el("label", { class: "inline" }, " step ", select)),
-    plainTable(
-      ["#Ready", "#Bucket", "Parameters", "#Size", "Type", "Norms before, by rank", "#Norm after", "#Exact norm", "Error", "#Sent", "#Of all-reduce"],
-      rows.map((row) => [
-        integer(row.order), `${row.index}${row.last ? ", last" : ""}`,
-        parameterList(row.parameters, data, store),
-        shareBar(row.bytes / most, bytes(row.bytes)), row.dtype, normBars(row),
-        figure(row.after), figure(row.exact),
-        shareBar(logShare(row.error, LEAST_ERROR, 1), figure(row.error), { title: "relative to the exact mean, on a logarithmic scale" }),
-        bytes(row.wire), row.wire === null || !row.plain ? "–" : (row.wire / row.plain).toFixed(2),
-      ]),
-      { label: "Buckets", class: "buckets" }),
+    el("h3", {}, "Buckets, in the order in which they became ready ", select),
+    plainTable("Buckets", [
+      "#Ready", "Bucket", "Parameters", "#Size", "Type", "Norms before, by rank", "#Norm after",
+      "#Exact norm", "#Error", "#Sent, of all-reduce",
+    ], rows.map((row) => [
+      integer(row.order), `${row.index}${row.last ? ", last" : ""}`,
+      parameterList(row.parameters, data, store),
+      barCell(bytes(row.bytes), row.bytes / most), row.dtype, normBars(row), figure(row.after),
+      figure(row.exact), barCell(figure(row.error), logShare(row.error, LEAST_ERROR, 1)),
+      row.plain ? barCell(sent(row), row.wire / row.plain) : sent(row),
+    ])),
+    el("p", { class: "hint" }, "Error: the difference from the mean over the ranks in float64, ",
+      "divided by its norm; bars from 1e-9 to 1, logarithmic"),
   ];
 }
 
-function normBars(row) {
-  const most = Math.max(...row.before.filter((norm) => typeof norm === "number"), 0);
-  return el("ol", { class: "rank-norms", start: "0" }, ...row.before.map((norm, rank) =>
-    el("li", { "aria-label": `rank ${rank}: ${figure(norm)}` },
-      shareBar(typeof norm === "number" && most ? norm / most : 0, figure(norm), { title: `rank ${rank}` }))));
+function normBars({ before }) {
+  const most = Math.max(0, ...before.filter((norm) => typeof norm === "number"));
+  return el("ol", { class: "rank-norms" }, ...before.map((norm, rank) =>
+    el("li", {}, el("span", { class: "muted", text: `${rank} ` }),
+      barCell(figure(norm), typeof norm === "number" && most ? norm / most : 0))));
 }
 
 function unitTable(data, store) {
   if (!data.units.length) return null;
   const most = Math.max(...data.units.map((unit) => unit.bytes));
-  return el("section", {}, el("h3", { text: "Units that FSDP shards" }), plainTable(
-    ["Shard", "Parameters", "#Size", "#On rank 0"],
+  return titled("Units that FSDP shards", plainTable(
+    "Units", ["Shard", "Parameters", "#Size", "#On rank 0"],
     data.units.map((unit) => [
       nameLink(unit.module, store, { layer: unit.layer }, "ranks"),
       parameterList(unit.parameters, data, store),
-      shareBar(unit.bytes / most, bytes(unit.bytes)), shareBar(unit.shard / most, bytes(unit.shard)),
-    ]), { label: "Units" }));
+      barCell(bytes(unit.bytes), unit.bytes / most), barCell(bytes(unit.shard), unit.shard / most),
+    ])));
 }
 
-function unreached(data, store) {
-  if (!data.unreached.length) return null;
-  return el("section", {}, el("h3", { text: "Parameters that the loss does not reach" }), plainTable(
-    ["Parameter", "On ranks"],
-    data.unreached.map(([index, ranks]) => [
-      nameLink(data.names[index], store, { parameter: data.rows[index] }, "ranks"),
-      ranks.length === data.world ? "all" : ranks.join(", "),
-    ]), { label: "Unreached parameters" }));
+function unreachedTable({ unreached, names, rows, world }, store) {
+  if (!unreached.length) return null;
+  return titled("Parameters that the loss does not reach", plainTable(
+    "Unreached parameters", ["Parameter", "On ranks"],
+    unreached.map(([index, ranks]) => [
+      nameLink(names[index], store, { parameter: rows[index] }, "ranks"),
+      ranks.length === world ? "all" : ranks.join(", "),
+    ])));
 }
 
-function ranksSection(data, store) {
-  if (!data.ranks.length) return null;
-  return el("section", {}, el("h3", { text: "Other ranks" }), plainTable(
-    ["Rank", "Ended", "Losses", "Differences from rank 0"],
-    data.ranks.map((rank) => [
-      `${rank.rank}`, rank.status, rank.losses.slice(-8).map(figure).join(", ") || "–",
-      rank.error ? el("span", { class: "rank-error" }, el("bdi", { text: rank.error })) : differences(rank, store),
-    ]), { label: "Ranks" }));
+function rankTable({ ranks }, store) {
+  if (!ranks.length) return null;
+  return titled("Other ranks", plainTable(
+    "Other ranks", ["#Rank", "Run", "Losses", "Differences from rank 0"],
+    ranks.map((rank) => [
+      String(rank.rank), rank.status, rank.losses.slice(-8).map(figure).join(", ") || "–",
+      rank.error ? el("bdi", { class: "wrong", text: rank.error }) : differences(rank, store),
+    ])));
 }
 
-function differences(rank, store) {
-  if (!rank.differs.length) return "none";
-  const list = el("ul", { class: "differences" });
-  const show = (rows) => list.append(...rows.map(([text, layer, parameter]) => el("li", {},
-    nameLink(text, store, parameter >= 0 ? { parameter } : { layer }, "ranks"))));
-  show(rank.differs.slice(0, 5));
-  const left = rank.differs.slice(5);
-  if (!left.length) return list;
-  const more = el("button", { type: "button", text: `Show ${integer(left.length)} more`, onclick: () => {
-    more.remove();
-    show(left);
-  } });
-  return el("div", {}, list, more);
+function differences({ differs }, store) {
+  if (!differs.length) return "none";
+  const list = el("ul", { class: "names" });
+  appendSome(list, differs, MOST_DIFFERENCES, ([text, layer, parameter]) => el("li", {},
+    nameLink(text, store, parameter >= 0 ? { parameter } : { layer }, "ranks")));
+  return list;
 }

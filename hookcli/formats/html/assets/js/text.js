@@ -13,6 +13,7 @@ export function figure(value) {
   if (typeof value === "string") return value;
   const size = Math.abs(value);
   if (value === 0) return "0";
+  if (size >= 1e4 && size < 1e5) return value.toFixed(0);
   if (size >= 1e-3 && size < 1e5) return String(Number(value.toPrecision(4)));
   return value.toExponential(2);
 }

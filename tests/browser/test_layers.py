@@ -57,7 +57,9 @@ def cells(page, column):
 
 def row(page, name):
     """The row of the first call of a layer."""
-    return page.locator(".grid-row:not([hidden])").filter(has=page.get_by_text(name, exact=True)).first
+    return (
+        page.locator(".grid-row:not([hidden])").filter(has=page.get_by_text(name, exact=True)).first
+    )
 
 
 def hint(page, name, column):
@@ -88,12 +90,18 @@ def test_flops_are_those_of_a_call_and_all_calls_below_it(small):
 
 def test_parameters_count_for_the_first_call_of_a_module(small):
     assert cells(small, "parameters") == ["60", "10", "50", "20", "30", "reused", "–"]
-    assert hint(small, "body", "parameters").startswith("50 parameters (83.3 %)\n0 of the module itself")
+    assert hint(small, "body", "parameters").startswith(
+        "50 parameters (83.3 %)\n0 of the module itself"
+    )
 
 
 def test_a_bar_has_the_length_of_a_share_of_the_largest_figure(small):
-    bars = row(small, "body").locator(".grid-bar").evaluate_all(
-        "(all) => all.map((bar) => ['--own', '--all'].map((name) => bar.style.getPropertyValue(name)))"
+    bars = (
+        row(small, "body")
+        .locator(".grid-bar")
+        .evaluate_all(
+            "(all) => all.map((bar) => ['--own', '--all'].map((name) => bar.style.getPropertyValue(name)))"
+        )
     )
     assert bars == [["0.00%", "83.33%"], ["2.78%", "86.11%"]]
 

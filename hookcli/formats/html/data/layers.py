@@ -68,10 +68,12 @@ def _norm(stats: dict[str, Any] | None) -> Any:
 
 def _statuses(report: Report, references: References) -> list[str]:
     words: list[list[str]] = [[] for _ in range(len(report.layers) + len(report.uncalled))]
-    for check in report.checks:
-        row = references.of(check.target).layer
-        if check.status == "fail" and row >= 0 and check.severity not in words[row]:
-            words[row].append(check.severity)
+    found = [(row.target, row.severity) for row in report.checks if row.status == "fail"]
+    found += [(row.target, row.severity) for row in report.diagnoses or ()]
+    for target, severity in found:
+        row = references.of(target).layer
+        if row >= 0 and severity not in words[row]:
+            words[row].append(severity)
     for at, row in zip(words, report.layers, strict=False):
         facts = (
             ("raised", any(note.startswith("raised ") for note in row.notes)),

@@ -7,6 +7,7 @@ import { Timeline, depthsOf, eventsByStep } from "./timeline.js";
 import { createTreegrid, marked } from "./treegrid.js";
 
 const ORIGIN = "hooks";
+const MOST_BUTTONS = 12;
 
 export const hooksPanel = {
   id: "hooks",
@@ -114,7 +115,7 @@ class HooksView {
       this.showStep();
     }
     const shown = event >= 0 ? event : this.firstOf(layer, parameter);
-    this.timeline.select(shown);
+    this.timeline.select(shown, layer);
     this.grid.select(this.listed.has(shown) ? shown : -1, origin !== ORIGIN);
     this.describe(event);
   }
@@ -188,8 +189,10 @@ class HooksView {
   describe(row) {
     const { events, layers } = this.record;
     const index = this.rows.indexOf(row);
+    const others = this.eventsOfSelection();
     if (row < 0 || index < 0) {
-      this.now.replaceChildren(el("p", { class: "muted", text: `${counted(this.rows.length, "event")} in this step` }));
+      const count = el("p", { class: "muted", text: `${counted(this.rows.length, "event")} in this step` });
+      this.now.replaceChildren(count, ...others);
       return;
     }
     const layer = events.layer[row];
@@ -207,7 +210,37 @@ class HooksView {
       !changes && events.changed[row]
         ? el("p", { text: `The hook changed the value by ${figure(events.changed[row])} (2-norm)` })
         : "",
+      ...others,
     );
+  }
+
+  /** Return the events of the selected layer in this step as buttons, by phase. */
+  eventsOfSelection() {
+    const { layer } = this.store.selection;
+    const { events } = this.record;
+    if (layer < 0) return [];
+    const rows = this.rows.filter((row) => events.layer[row] === layer);
+    if (!rows.length) return [el("p", { class: "muted" }, "No hook fired at ", nameElement(this.record.layerName(layer)))];
+    const phases = [...new Set(rows.map((row) => events.phase.get(row)))];
+    return phases.map((phase) => {
+      const own = rows.filter((row) => events.phase.get(row) === phase);
+      const rest = own.length - MOST_BUTTONS;
+      return el("p", { class: "event-links" }, phaseCell(events, own[0]), " of ",
+        nameElement(this.record.layerName(layer)), ": ",
+        ...own.slice(0, MOST_BUTTONS).map((row) => this.eventButton(row)),
+        rest > 0 ? ` and ${integer(rest)} more` : "");
+    });
+  }
+
+  eventButton(row) {
+    const { events } = this.record;
+    const current = row === this.store.selection.event;
+    return el("button", {
+      type: "button", class: "event-link", "aria-pressed": String(current),
+      title: events.target.get(row) || "(root)",
+      onclick: () => this.store.select({ event: row }, "hooks buttons"),
+      text: `${events.seq[row]} ${events.kind.get(row)}`,
+    });
   }
 }
 

@@ -110,9 +110,10 @@ export class Timeline {
     this.draw();
   }
 
-  /** Select an event, and scroll to it if it is not in view; -1 selects none. */
-  select(row) {
+  /** Select an event and mark those of a layer; scroll to the event. -1 selects none. */
+  select(row, layer = -1) {
     this.selected = row;
+    this.layer = layer;
     const index = this.indexOf?.get(row);
     if (index !== undefined && (index < this.view[0] || index + 1 > this.view[1])) {
       const half = (this.view[1] - this.view[0]) / 2;
@@ -272,6 +273,10 @@ export class Timeline {
       context.fillStyle = shown ? colors[events.phase.get(bar.row)] ?? colors.muted : colors.dim;
       context.fillRect(left, top, width, ROW - 2);
       context.globalAlpha = 1;
+      if (bar.layer >= 0 && bar.layer === this.layer) {
+        context.fillStyle = colors.selected;
+        context.fillRect(left, top + ROW - 3, width, 2);
+      }
       if (width < 34 || !shown) continue;
       const name = bar.layer < 0 ? events.target.get(bar.row) : layers.name.get(bar.layer) ?? "";
       context.fillStyle = colors.page;

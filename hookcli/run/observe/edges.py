@@ -7,6 +7,7 @@ graph, and by each operator if a dispatch mode sees them.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -27,7 +28,11 @@ from hookcli.run.observe.node_producers import (
     Producer,
     add_name,
 )
-from hookcli.torch_private import DisableTorchFunctionSubclass, peek_interpreter_stack
+from hookcli.torch_private import (
+    DisableTorchFunctionSubclass,
+    free_weak_ref,
+    peek_interpreter_stack,
+)
 
 _NO_VERSION = -1  # of tensors that were made in inference mode
 
@@ -91,7 +96,7 @@ class EdgeObserver:
         for table in (self._known, self._parts, self._parents):
             table.clear()
         for reference in references:
-            torch.UntypedStorage._free_weak_ref(reference)
+            free_weak_ref(reference)
         self._callers.clear()
         self._running.clear()
         self._following.clear()
@@ -321,13 +326,15 @@ def _kind_of(func: Any) -> tuple[str, bool] | None:
     return short_name(func), writes
 
 
-@lru_cache(maxsize=256)
-def _is_plain(kind: type) -> bool:
-    """Whether it is a class of tensors that runs no code of its own for methods and attributes."""
+def _runs_no_code(kind: Any) -> bool:
+    """Whether it is a class of tensors whose methods and attributes run no code of a user."""
     function: Any = getattr(kind, "__torch_function__", None)
     return issubclass(kind, torch.Tensor) and (
         kind is torch.Tensor or function is torch.nn.Parameter.__torch_function__
     )
+
+
+_is_plain: Callable[[Any], bool] = lru_cache(maxsize=256)(_runs_no_code)
 
 
 def _storage_of(tensor: torch.Tensor) -> Any:

@@ -34,6 +34,7 @@ from hookcli.torch_private import (
     peek_interpreter_stack,
 )
 
+_MOST_NODES = 20_000  # of a graph that hookcli frees itself, unless the model raises
 _NO_VERSION = -1  # of tensors that were made in inference mode
 
 
@@ -53,10 +54,13 @@ _Known: TypeAlias = "tuple[_Maker, int]"  # what made a tensor, and its version 
 class EdgeObserver:
     """Adds the edges between calls to `edges`. `owners` must know of each call before this does.
 
-    Calls of other threads get their edges by storages only.
+    Calls of other threads get their edges by storages only. `most_nodes` limits how many nodes of
+    the graph are read.
     """
 
-    def __init__(self, edges: list[EdgeRow], owners: NodeOwners) -> None:
+    def __init__(
+        self, edges: list[EdgeRow], owners: NodeOwners, *, most_nodes: int = _MOST_NODES
+    ) -> None:
         self._edges = edges
         self._known: dict[int, _Known] = {}  # by address of the storage
         self._references: list[int] = []  # weak ones to the storages, which have to be freed
@@ -65,7 +69,7 @@ class EdgeObserver:
         self._running: list[int] = []  # the orders of the calls that run, the innermost last
         self._callers: set[int] = set()  # of calls that were observed
         self._thread = threading.get_ident()
-        self._nodes = NodeProducers(owners, self._running)
+        self._nodes = NodeProducers(owners, self._running, most_nodes)
         self.follows = False  # whether the innermost call may run others: its operators are edges
         self._following: list[bool] = []
 

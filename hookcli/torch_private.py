@@ -51,6 +51,10 @@ NAMES: dict[str, Private] = {
     "next_sequence_nr": Private(
         "torch._C._autograd:_get_sequence_nr", "the nodes that a call creates have the next numbers"
     ),
+    "free_weak_ref": Private(
+        "torch:UntypedStorage._free_weak_ref",
+        "frees a weak reference to a storage, for half the time that torch's class for it takes",
+    ),
     "top_saved_tensors_hooks": Private(
         "torch._C._autograd:_top_saved_tensors_default_hooks",
         "names the checkpoint that runs; without it, the Python stack is searched",
@@ -227,6 +231,10 @@ ATTRIBUTES: dict[str, Private] = {
     "_lengths": Private(_JAGGED, "where dispatch is bypassed, methods do not work"),
     "_ragged_idx": Private(_JAGGED, "where dispatch is bypassed, methods do not work"),
     "_cdata": Private("torch.UntypedStorage", "identifies the memory that tensors share"),
+    "_weak_ref": Private(
+        "torch.UntypedStorage",
+        "keeps the address of a storage from being used again",
+    ),
     "_fix_weakref": Private("torch.Tensor", "a tensor that a weak reference kept is used again"),
     "_is_param": Private("torch.nn.Parameter(FakeTensor)", "makes a fake tensor a parameter"),
     "_metadata": Private("torch.nn.Module.state_dict()", "a copied state dict keeps its versions"),
@@ -293,6 +301,7 @@ if TYPE_CHECKING:
     execution_engine: Any
     foreach_norm: Callable[..., Any]
     foreach_sub_: Callable[..., Any]
+    free_weak_ref: Callable[[int], None]
     disable_current_modes: Callable[[], Any]
     count_dispatch_modes: Callable[[], int]
     get_tracing_state: Callable[[], Any]

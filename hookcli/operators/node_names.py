@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from torch.autograd.function import BackwardCFunction
+
 from hookcli.operators.names import short_name
 from hookcli.operators.node_lines import node_name
 
@@ -15,6 +17,7 @@ _NOT_OPERATORS = re.compile(
     r"reshape_alias|select|slice|split(_with_sizes)?|squeeze|swap\w+|t|transpose|unbind|unfold|"
     r"unsafe_split(_with_sizes)?|unsafe_view|unsqueeze|view(_as\w*)?|backward_hook_function"
 )
+_BACKWARD_HOOKS = "BackwardHookFunctionBackward"
 _BACKWARD = re.compile(r"Backwards?\d*$")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -24,10 +27,10 @@ def operator_of(node: Any) -> str:
 
     The node of a user's autograd function has the name of its class.
     """
-    function = getattr(type(node), "_forward_cls", None)
-    if function is not None and function.__name__ != "BackwardHookFunction":
-        return str(function.__name__)
-    return _operator(node_name(node))
+    name = node_name(node)
+    if isinstance(node, BackwardCFunction) and name != _BACKWARD_HOOKS:
+        return name.removesuffix("Backward")
+    return _operator(name)
 
 
 @lru_cache(maxsize=1024)
@@ -44,7 +47,7 @@ def is_opaque(node: Any, *, ran_calls: bool) -> bool:
 
     `ran_calls` tells whether a call without grad began just after the node was made.
     """
-    if getattr(type(node), "_forward_cls", None) is not None:
+    if isinstance(node, BackwardCFunction):
         return ran_calls
     return "jit::" in node.name()  # a graph of TorchScript
 

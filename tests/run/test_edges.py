@@ -604,3 +604,41 @@ def test_a_transform_hides_its_tensors_but_not_what_it_returns(edges_of):
         ("body.0", "head"),
         ("head", "root→"),
     }
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad
+
+
+def test_a_function_with_its_own_backward_and_backward_hooks():
+    def forward(self, x):
+        return self.b(Square.apply(self.a(x) + 1))
+
+    model = Function(forward, a=linear(), b=linear())
+    model.a.register_full_backward_hook(lambda *_: None)
+    assert ("a", "", "b", "[0]", "add", "Square") in edges(hookcli.grads(model, X))
+
+
+def test_operators_that_write_into_a_buffer(edges_of):
+    def forward(self, x):
+        out = torch.zeros(2, 3, 4)
+        out[0] = self.a(x)
+        out[1] = self.b(x)
+        return self.c(out)
+
+    model = Function(forward, a=linear(), b=linear(), c=linear())
+    assert {edge[:4] for edge in edges_of(model, X)} == {
+        (BATCH, "[0]", "a", "[0]"),
+        (BATCH, "[0]", "b", "[0]"),
+        ("a", "", "c", "[0]"),
+        ("b", "", "c", "[0]"),
+        ("c", "", "root→", ""),
+    }

@@ -40,6 +40,7 @@ from hookcli.torch_private import next_sequence_nr
 # Forwards of the root in one step. After these, the rows and the hooks that wait for backward are
 # dropped.
 _FORWARDS = 64
+_MOST_NODES = 5_000  # that are read of a graph which the loop frees
 
 
 class LoopHooks:
@@ -79,7 +80,7 @@ class LoopHooks:
         self._recorder.counted = False
         self._first = first
         self._owners = NodeOwners()
-        self._edges = EdgeObserver(self.recording.edges, self._owners)
+        self._edges = EdgeObserver(self.recording.edges, self._owners, most_nodes=_MOST_NODES)
         self.inputs: Inputs | None = None
         self._on_forward = on_forward
         self._inside_only = inside_only

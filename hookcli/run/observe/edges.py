@@ -7,6 +7,7 @@ graph, and by each operator if a dispatch mode sees them.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -27,8 +28,13 @@ from hookcli.run.observe.node_producers import (
     Producer,
     add_name,
 )
-from hookcli.torch_private import DisableTorchFunctionSubclass, peek_interpreter_stack
+from hookcli.torch_private import (
+    DisableTorchFunctionSubclass,
+    free_weak_ref,
+    peek_interpreter_stack,
+)
 
+_MOST_NODES = 20_000  # of a graph that hookcli frees itself, unless the model raises
 _NO_VERSION = -1  # of tensors that were made in inference mode
 
 
@@ -48,10 +54,13 @@ _Known: TypeAlias = "tuple[_Maker, int]"  # what made a tensor, and its version 
 class EdgeObserver:
     """Adds the edges between calls to `edges`. `owners` must know of each call before this does.
 
-    Calls of other threads get their edges by storages only.
+    Calls of other threads get their edges by storages only. `most_nodes` limits how many nodes of
+    the graph are read.
     """
 
-    def __init__(self, edges: list[EdgeRow], owners: NodeOwners) -> None:
+    def __init__(
+        self, edges: list[EdgeRow], owners: NodeOwners, *, most_nodes: int = _MOST_NODES
+    ) -> None:
         self._edges = edges
         self._known: dict[int, _Known] = {}  # by address of the storage
         self._references: list[int] = []  # weak ones to the storages, which have to be freed
@@ -60,7 +69,7 @@ class EdgeObserver:
         self._running: list[int] = []  # the orders of the calls that run, the innermost last
         self._callers: set[int] = set()  # of calls that were observed
         self._thread = threading.get_ident()
-        self._nodes = NodeProducers(owners, self._running)
+        self._nodes = NodeProducers(owners, self._running, most_nodes)
         self.follows = False  # whether the innermost call may run others: its operators are edges
         self._following: list[bool] = []
 
@@ -91,7 +100,7 @@ class EdgeObserver:
         for table in (self._known, self._parts, self._parents):
             table.clear()
         for reference in references:
-            torch.UntypedStorage._free_weak_ref(reference)
+            free_weak_ref(reference)
         self._callers.clear()
         self._running.clear()
         self._following.clear()
@@ -321,13 +330,15 @@ def _kind_of(func: Any) -> tuple[str, bool] | None:
     return short_name(func), writes
 
 
-@lru_cache(maxsize=256)
-def _is_plain(kind: type) -> bool:
-    """Whether it is a class of tensors that runs no code of its own for methods and attributes."""
+def _runs_no_code(kind: Any) -> bool:
+    """Whether it is a class of tensors whose methods and attributes run no code of a user."""
     function: Any = getattr(kind, "__torch_function__", None)
     return issubclass(kind, torch.Tensor) and (
         kind is torch.Tensor or function is torch.nn.Parameter.__torch_function__
     )
+
+
+_is_plain: Callable[[Any], bool] = lru_cache(maxsize=256)(_runs_no_code)
 
 
 def _storage_of(tensor: torch.Tensor) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
@@ -49,12 +50,14 @@ class _Step(NamedTuple):
 class NodeProducers:
     """What made the tensors of one thread. `running` are the orders of the calls that run.
 
-    No node is kept: they are known by their numbers.
+    No node is kept: they are known by their numbers. After about `most` nodes, no more are read:
+    torch frees those that Python has read recursively, which can overflow the stack.
     """
 
-    def __init__(self, owners: NodeOwners, running: list[int]) -> None:
+    def __init__(self, owners: NodeOwners, running: list[int], most: int) -> None:
         self._owners = owners
         self._running = running
+        self._left = most
         self._since: int | None = None  # the number of the first node that calls made
         # Calls by the number of a node and of its output, each from a number of nodes on.
         self._outputs: dict[tuple[int, int], list[tuple[int, Producer]]] = {}
@@ -83,10 +86,11 @@ class NodeProducers:
 
         If that is not `certain`, it is so for a tensor that a call got.
         """
-        if not self.reads or not (certain or self._got):
+        if not self.reads or not (certain or self._got) or self._left < 0:
             return
         node: Any = tensor.grad_fn
         if node is not None:
+            self._left -= 1
             key = node._sequence_nr(), tensor.output_nr
             if certain or key in self._got:
                 made = self._outputs.setdefault(key, [])
@@ -94,10 +98,13 @@ class NodeProducers:
 
     def of(self, tensor: torch.Tensor, most: int) -> Found:
         """Return up to `most` of the calls whose outputs operators made a tensor of."""
-        start: Any = tensor.grad_fn
         found: Found = {}
+        if self._left < 0:
+            return found
+        start: Any = tensor.grad_fn
         if start is None:
             return found
+        self._left -= 1
         first = start._sequence_nr()
         seen: set[int] = set()
         self._got.add((first, tensor.output_nr))
@@ -114,7 +121,7 @@ class NodeProducers:
             seen.add(step.number)
             known = self._operators.get(step.number)
             if known is not None:
-                for producer, more in known.items():
+                for producer, more in islice(known.items(), most - len(found)):
                     _add(found, producer, _join(step.names, more))
                 continue
             budget -= 1
@@ -125,6 +132,7 @@ class NodeProducers:
                 number = 0 if node is None else node._sequence_nr()
                 if node is None or (self.leaf is None and number >= ACCUMULATE):
                     continue
+                self._left -= 1
                 todo.append(_Step(node, output, number, step.number, names))
         if budget < MOST_OPERATORS:
             self._operators[first] = found

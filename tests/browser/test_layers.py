@@ -232,4 +232,4 @@ def test_on_paper_are_the_first_500_open_rows(many):
     many.emulate_media(media="print")
     many.locator(".grid-row").nth(499).wait_for(state="attached")
     assert many.locator(".grid-row:not([hidden])").count() == 501  # with the one that has the focus
-    assert many.get_by_text("1,501 more rows are not printed").is_visible()
+    assert many.get_by_text("1,501 more rows not printed").is_visible()

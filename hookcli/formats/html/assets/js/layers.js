@@ -74,7 +74,10 @@ function layerColumns(store, space) {
       id: "saved", title: "Saved", noun: "saved for backward", write: bytes, exact: bytes,
       help: "Memory that autograd saves for the backward of a call and of all calls below it",
     }),
-    peakColumn(layers),
+    costColumn(layers, {
+      id: "peak", title: "Peak", noun: "in use", write: bytes, exact: bytes, adds: false,
+      help: "Most memory in use while the call ran, with all that other calls left",
+    }),
     normColumn("output_norm", "Output norm", "Norm of the first output", layers),
     normColumn("grad_norm", "Gradient norm", "Norm of the gradient of the first output", layers),
     {
@@ -128,7 +131,7 @@ function nameWidth(record, space) {
 function nameBelowCaller(record, row) {
   const name = record.layers.name.get(row);
   const above = record.layers.parent[row];
-  const callers = above < 0 ? [] : [record.layers.name.get(above), ...record.layers.aliases[above] ?? []];
+  const callers = [record.layers.name.get(above), ...record.layers.aliases[above] ?? []];
   const caller = name && callers.find((each) => each && name.startsWith(`${each}.`));
   return caller ? name.slice(caller.length + 1) : record.layerName(row);
 }
@@ -186,19 +189,23 @@ function parameterColumn(layers) {
   };
 }
 
-/** Return a column of figures that add up: a row shows the sum of its own and those below it. */
-function costColumn(layers, { id, title, help, noun, write, exact }) {
+/**
+ * Return a column of figures. If they add up (`adds`), a row shows the sum of its own and those
+ * below it; the bar tells them apart.
+ */
+function costColumn(layers, { id, title, help, noun, write, exact, adds = true }) {
   const own = layers[id];
-  const { sums, partial } = subtotals(own, layers);
-  const total = sums.reduce((sum, value, row) => sum + (layers.parent[row] < 0 ? value ?? 0 : 0), 0);
+  const { sums, partial } = adds ? subtotals(own, layers) : { sums: own, partial: [] };
   const most = largest(sums);
+  const total = adds ? largest([sums.filter((_, row) => layers.parent[row] < 0)
+    .reduce((sum, value) => sum + value, 0)]) : most;
   return {
     id, title, help, min: 126, grow: 1, align: "end", descending: true, value: (row) => sums[row],
     cell: (row) => {
       const sum = sums[row];
       if (!sum) return faint(sum === 0 && !partial[row] ? "0" : "–");
       const text = (partial[row] ? "≥ " : "") + write(sum);
-      return barCell(text, (own[row] ?? 0) / most, sum / most);
+      return barCell(text, adds ? own[row] / most : 0, sum / most);
     },
     hint: (row) => {
       const sum = sums[row];
@@ -225,19 +232,11 @@ function subtotals(values, { parent, call }) {
   return { sums, partial };
 }
 
-function peakColumn({ peak }) {
-  const most = largest(peak);
-  return {
-    id: "peak", title: "Peak", min: 126, grow: 1, align: "end", descending: true, value: (row) => peak[row],
-    help: "Most memory in use while the call ran, with all that other calls left",
-    cell: (row) => (peak[row] ? barCell(bytes(peak[row]), 0, peak[row] / most) : faint(bytes(peak[row]))),
-  };
-}
-
 function normColumn(id, title, help, layers) {
   const norms = layers[id];
   return {
-    id, title, help, width: 112, align: "end", descending: true, value: (row) => sortable(norms[row]),
+    id, title, help, width: 112, align: "end", descending: true,
+    value: (row) => sortable(norms[row]),
     cell: (row) => {
       const norm = norms[row];
       if (norm === null) return faint("–");

@@ -4,8 +4,9 @@ const COLLATOR = new Intl.Collator("en", { numeric: true, sensitivity: "base" })
 
 /**
  * The rows of a tree by index, or of a flat list if there is no `parent` (the row of the parent by
- * row, -1: none). After each change `rows` has the shown rows in order, `levels` their levels from
- * 1, `positions` their places among their siblings from 1, and `sizes` the number of these siblings.
+ * row, -1: none). After each change `rows` has the shown rows in order, `levels` their levels and
+ * `positions` their places among their siblings, both from 1, `sizes` how many siblings there are,
+ * and `index` the place of each row in `rows`, -1 if it is not shown.
  */
 export class TreeRows {
   constructor(count, parent = null) {
@@ -57,7 +58,7 @@ export class TreeRows {
     }
   }
 
-  /** The rows of which all are shown without their parents: matches that are sorted, or any list. */
+  /** Whether rows are shown without levels: in a list, and matches if they are sorted. */
   get isFlat() {
     return !this.isTree || this.listed || (this.matches !== null && this.values !== null);
   }

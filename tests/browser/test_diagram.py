@@ -291,7 +291,7 @@ def test_without_a_worker_the_boxes_are_in_a_column(open_page: OpenPage, residua
 
 def test_on_paper_the_diagram_is_as_wide_as_the_page(open_page: OpenPage, residual: str):
     page = open_page(residual)
-    wait_until(page, "globalThis.createDiagram")
+    page.wait_for_selector(".tabs")
     page.emulate_media(media="print")
     page.wait_for_selector(".diagram .box")
     view, drawn = page.evaluate(
@@ -321,7 +321,7 @@ def test_from_a_thousand_boxes_on_it_opens_collapsed_and_the_page_stays_responsi
     longest = []
     for _ in range(3):
         page = open_page(thousands)
-        wait_until(page, "globalThis.createDiagram")
+        page.wait_for_selector(".tabs")
         page.evaluate(
             """() => {
               globalThis.tasks = [0];

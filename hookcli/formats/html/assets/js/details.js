@@ -1,6 +1,7 @@
 /** The details of what is selected: all figures of a layer, a parameter or an event. */
 
 import { FIGURES } from "./data.js";
+import { neighbours } from "./diagram/neighbours.js";
 import { el, nameElement } from "./dom.js";
 import { bytes, figure, integer } from "./text.js";
 
@@ -89,6 +90,7 @@ function layerDetails(store, record, row) {
     ...(layers.notes[row] ?? []).map((note) => el("p", { class: "note" }, el("bdi", { text: note }))),
     tensors ? tensorTable("Tensors", [...labelled("input", tensors.input), ...labelled("output", tensors.output)]) : null,
     own.length ? parameterLinks(store, record, own) : null,
+    ...neighbourLinks(store, record, row),
     findingList(record.checks.filter((check) => check.layer === row && check.outcome !== "pass")),
   );
 }
@@ -116,6 +118,23 @@ function parameterLinks(store, record, rows) {
           " ", statusMark(record.parameters.status.get(row)))),
     ),
   );
+}
+
+const MOST_NEIGHBOURS = 8;
+
+function neighbourLinks(store, record, row) {
+  const { sources, targets, outputs } = neighbours(record, row);
+  const sections = [["Receives from", sources], ["Sends to", targets], ["Is in the output of", outputs]];
+  return sections.filter(([, rows]) => rows.size).map(([title, rows]) =>
+    el("div", { class: "detail-links" }, el("h4", { text: title }), el(
+      "ul", {},
+      ...[...rows].slice(0, MOST_NEIGHBOURS).map(([other, shape]) => el("li", {},
+        other < 0 ? "the batch" : el(
+          "button", { type: "button", class: "link", onclick: () => store.select({ layer: other }) },
+          nameElement(record.layerName(other))),
+        " ", el("span", { class: "shape", text: shape }))),
+      rows.size > MOST_NEIGHBOURS ? el("li", { class: "hint", text: `and ${rows.size - MOST_NEIGHBOURS} more` }) : null,
+    )));
 }
 
 /** Return the status of a gradient in words; nothing if it is as usual. */

@@ -80,18 +80,18 @@ export function colour(drawing, figures, id) {
   const positive = known.filter((value) => value > 0 && Number.isFinite(value));
   const [least, most] = [Math.min(...positive), Math.max(...positive)];
   const strength = (value) =>
-    least === most ? 0.6 : 0.08 + (0.82 * Math.log(value / least)) / Math.log(most / least);
+    least === most ? 0.4 : 0.06 + (0.5 * Math.log(value / least)) / Math.log(most / least);
   for (const { box, element, inner } of closed) {
     const value = inner ? null : values[box.index];
     const broken = value !== null && !Number.isFinite(value);
-    paint(element, broken ? "nan" : value === null ? "none" : "amount", broken ? 0.8 : value > 0 ? strength(value) : 0);
+    paint(element, broken ? "nan" : value === null ? "none" : "amount", broken ? 0.6 : value > 0 ? strength(value) : 0);
   }
   if (!positive.length) return [];
   const { write } = COLOURINGS[id];
-  const ends = least === most ? [[0.6, most]] : [[0.08, least], [0.9, most]];
+  const ends = least === most ? [[0.4, most]] : [[0.06, least], [0.56, most]];
   const entries = ends.map(([opacity, value]) => ({ kind: "amount", opacity, text: write(value) }));
   const broken = known.some((value) => value !== null && !Number.isFinite(value));
-  return broken ? [...entries, { kind: "nan", opacity: 0.8, text: "NaN or Inf" }] : entries;
+  return broken ? [...entries, { kind: "nan", opacity: 0.6, text: "NaN or Inf" }] : entries;
 }
 
 function colourByType({ tree }, items) {

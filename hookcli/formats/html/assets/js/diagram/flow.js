@@ -44,17 +44,25 @@ function unusedInputs({ edges, layers, children }) {
     if (above >= 0) last[above] = Math.max(last[above], last[row]);
   }
   const used = new Map(); // by row of a container: the tensors from outside that its calls use
-  for (let edge = 0; edge < count; edge += 1) {
-    const from = source[edge];
-    let at = end[edge] ? target[edge] : layers.parent[target[edge]];
-    for (; at >= 0 && !(at <= from && from <= last[at]); at = layers.parent[at]) {
+  const use = (edge, from) => {
+    const made = source[edge];
+    for (let at = from; at >= 0 && !(at <= made && made <= last[at]); at = layers.parent[at]) {
       if (!used.has(at)) used.set(at, new Set());
-      used.get(at).add(`${from}/${output.at[edge]}`);
+      used.get(at).add(`${made}/${output.at[edge]}`);
     }
-  }
-  const idle = new Set();
+  };
+  const containers = [];
   for (let edge = 0; edge < count; edge += 1) {
-    const inner = end[edge] || !children.has(target[edge]) ? null : used.get(target[edge]);
+    if (end[edge]) use(edge, target[edge]);
+    else if (children.has(target[edge])) containers.push(edge);
+    else use(edge, layers.parent[target[edge]]);
+  }
+  // A container whose calls use nothing from outside uses its inputs itself.
+  const opaque = containers.filter((edge) => !used.has(target[edge]));
+  for (const edge of opaque) use(edge, layers.parent[target[edge]]);
+  const idle = new Set();
+  for (const edge of containers) {
+    const inner = used.get(target[edge]);
     if (inner && !inner.has(`${source[edge]}/${output.at[edge]}`)) idle.add(edge);
   }
   return idle;
@@ -63,6 +71,17 @@ function unusedInputs({ edges, layers, children }) {
 /** Return the operators of a chain that are worth a label. */
 export function loudOperators(through) {
   return through.filter((name) => !QUIET_OPERATORS.has(name));
+}
+
+/** Return the shapes of the batch's tensors by path, as the calls got them that got them unchanged. */
+function batchShapes(edges) {
+  const shapes = new Map();
+  for (let edge = 0; edge < (edges?.count ?? 0); edge += 1) {
+    if (edges.source[edge] === BATCH && !edges.through.get(edge)) {
+      shapes.set(edges.output.at[edge], edges.shape.get(edge));
+    }
+  }
+  return shapes;
 }
 
 class FlatGraph {
@@ -91,6 +110,7 @@ export class Flow {
     this.shown = tree.shown(expanded);
     this.graphs = new Map();
     this.again = new Set();
+    this.batch = batchShapes(tree.record.edges);
     for (const box of tree.list) {
       if (this.shown[box.index] === box && expanded.has(box)) this.graphs.set(box.index, new FlatGraph());
     }
@@ -128,10 +148,10 @@ export class Flow {
     const items = edges.map((edge) => {
       const through = data.through.get(edge);
       const source = data.source[edge];
-      const made = data.made.get(edge) ?? (through ? null : data.shape.get(edge));
+      const made = source === BATCH ? this.batch.get(data.output.at[edge]) : data.made.get(edge);
       return {
         source,
-        made,
+        made: made ?? null,
         box: source === BATCH ? null : tree.ofRow[source],
         arrived: data.shape.get(edge),
         chain: through ? through.split(", ") : [],

@@ -169,9 +169,9 @@ export function layOut(graph, place, known = new Map()) {
   /** Make an edge pass a row of nodes vertically, so that it crosses none of them. */
   function straight(points, heights) {
     return points.flatMap((point, index) => {
-      const height = heights.get(Math.round(point.y)) ?? 0;
-      if (!height || index === 0 || index === points.length - 1) return [point];
-      return [point, { x: point.x, y: point.y + height }];
+      const top = [...heights.keys()].find((y) => Math.abs(y - point.y) < 8);
+      if (top === undefined || index === 0 || index === points.length - 1) return [point];
+      return [{ x: point.x, y: top }, { x: point.x, y: top + heights.get(top) }];
     });
   }
 }

@@ -1,4 +1,4 @@
-"""Writes screenshots of the page of each sample: wide and narrow, light and dark.
+"""Writes screenshots of the panels of each sample's page: wide and narrow, light and dark.
 
 Usage: `python -m tests.browser.screenshots FOLDER [NAME ...]`. A name is that of a sample, or the
 path of an html file.
@@ -22,13 +22,16 @@ THEMES = ("light", "dark")
 
 
 def write(pages: Pages, name: str, source: str | Path, folder: Path) -> None:
-    """Write the screenshots of one page: the whole document, however long it is."""
+    """Write a screenshot of each panel of a page: the whole document, however long it is."""
     for size in SIZES:
         for theme in THEMES:
             page = pages.open(source, size=size, theme=theme)
-            path = folder / f"{name}-{size[0]}-{theme}.png"
-            page.screenshot(path=path, full_page=True)
-            print(path)
+            for tab in page.locator("[role=tab]").all():
+                tab.click()
+                panel = (tab.get_attribute("id") or "").removeprefix("tab-")
+                path = folder / f"{name}-{panel}-{size[0]}-{theme}.png"
+                page.screenshot(path=path, full_page=True)
+                print(path)
             pages.check(page)
             pages.close(page)
 

@@ -11,6 +11,8 @@ from tests.browser.samples import has_page, html
 from tests.browser.test_pages import overflow, tabs
 from tests.formats.training_reports import hostile as hostile_training
 
+FOREIGN_SCRIPTS = """() => [...document.scripts].filter((script) =>
+  script.id !== "data" && script.textContent.includes("alert(1)")).length"""
 ELEMENTS = "() => [...document.querySelectorAll('*')].map((e) => e.localName)"
 
 
@@ -25,7 +27,7 @@ def test_hostile_names_stay_text_in_each_tab(open_page, page_of_hostile_names):
         page.click(f"#{tab}")
         elements = page.evaluate(ELEMENTS)
         assert not {"img", "iframe", "object", "b"} & set(elements)
-        assert page.locator("script").count() == page_of_hostile_names.count("</script>")
+        assert page.evaluate(FOREIGN_SCRIPTS) == 0
         assert page.locator("[onclick], [onload], [onerror], a[href^='javascript:']").count() == 0
         assert overflow(page) <= 0
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.browser.grids import Grid
 from tests.browser.samples import sample
+from tests.browser.watched import reload
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_a_click_selects_a_layer_and_a_reload_keeps_it(page):
     assert address(page) == {"tab": "layers", "layer": "blocks.1.attention.qkv"}
     heading = page.locator(".details h3").first
     assert heading.text_content() == "blocks.1.attention.qkv"
-    page.reload()
+    reload(page)
     assert selected(page) == ["qkv"]
     assert heading.text_content() == "blocks.1.attention.qkv"
     assert address(page)["layer"] == "blocks.1.attention.qkv"

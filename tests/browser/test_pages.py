@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from tests.browser.reports import large
 from tests.browser.samples import SAMPLES, has_page, html
+from tests.browser.watched import reload
 
 PAGES = [name for name in SAMPLES if has_page(name)]
 COMMANDS = {"grads_steps": "grads", "ranks": "grads", "run_diff": "diff"}
@@ -91,7 +92,7 @@ def test_the_theme_is_that_of_the_system_until_the_reader_chooses(open_sample):
         switch.click()
         assert switch.text_content() == f"Theme: {theme}"
         assert page.evaluate(background) == colour
-    page.reload()
+    reload(page)
     assert page.evaluate(background) == dark
     page.emulate_media(color_scheme="dark")
     switch.click()
@@ -129,7 +130,7 @@ def test_a_page_of_20_000_layers_is_painted_and_filtered_in_time(open_page):
         last = "performance.getEntriesByName('hookcli:filter', 'measure').at(-1).duration"
         filtered.append(page.evaluate(last))
     while min(painted) > 2000 and len(painted) < 3:
-        page.reload()
+        reload(page)
         painted.append(page.evaluate(paint))
     assert min(painted) <= 2000
     assert min(filtered) <= 100

@@ -11,6 +11,15 @@ if TYPE_CHECKING:
 
 LOCAL = ("blob:", "data:", "about:")  # addresses that reach no other file and no network
 SIZE = (1400, 900)
+# A page of hookcli marks when its scripts have shown the data; other pages have no data.
+_READY = """() => new Promise((done) => {
+  const look = () => {
+    if (!document.getElementById("data") || performance.getEntriesByName("hookcli:ready").length) {
+      done();
+    } else setTimeout(look, 5);
+  };
+  look();
+})"""
 Theme: TypeAlias = Literal["light", "dark"]
 # Chromium does not write each violation to the console: not that of an eval whose error is caught.
 _TELL_VIOLATIONS = """
@@ -65,6 +74,12 @@ class Watched:
         dialog.dismiss()
 
 
+def reload(page: Page) -> None:
+    """Load the page again, and wait until it shows its data."""
+    page.reload()
+    page.evaluate(_READY)
+
+
 class Pages:
     """Opens pages of one browser.
 
@@ -98,6 +113,7 @@ class Pages:
         page.emulate_media(color_scheme=theme, media="screen", reduced_motion="reduce")
         watched.file = path.resolve().as_uri()
         page.goto(watched.file + fragment)
+        page.evaluate(_READY)
         return page
 
     def check(self, page: Page) -> None:
@@ -118,7 +134,7 @@ class Pages:
 
     def _new(self) -> Watched:
         page = self._context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(5_000)
         watched = Watched(page)
         watched.watch()
         return watched

@@ -1,4 +1,4 @@
-"""The boxes of a diagram of modules: calls of the same module are one box, in that of its caller."""
+"""The boxes of a diagram: calls of the same module are one box, in that of its caller."""
 
 from __future__ import annotations
 

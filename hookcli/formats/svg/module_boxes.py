@@ -1,4 +1,4 @@
-"""What a diagram of modules shows: the boxes, the lines between them, and what is wrong with them."""
+"""What a diagram of modules shows: boxes, the lines between them, and what is wrong with them."""
 
 from __future__ import annotations
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hookcli.formats.parts.text import cut, shape
+from hookcli.formats.svg.call_tree import MADE, OUTPUT, End, ModuleBox, ends_of
 from hookcli.formats.svg.drawing import (
     MARGIN,
     NORMAL,
@@ -19,15 +20,7 @@ from hookcli.formats.svg.drawing import (
 )
 from hookcli.formats.svg.header import lines_of, title_of
 from hookcli.formats.svg.layered_layout import LayoutNode, Link, Route, layout
-from hookcli.formats.svg.module_boxes import (
-    MADE,
-    OUTPUT,
-    End,
-    ModuleBox,
-    ModuleBoxes,
-    ends_of,
-    module_boxes,
-)
+from hookcli.formats.svg.module_boxes import ModuleBoxes, module_boxes
 from hookcli.formats.view import View
 from hookcli.report.report import Report
 from hookcli.report.values import Shape
@@ -158,11 +151,7 @@ def _group(tree: ModuleBoxes, box: ModuleBox, level: int) -> _Drawn:
     drawn = {index: _box(tree, index, level + 1) for index in box.inside}
     ends = ends_of(box)
     at = {end: i for i, end in enumerate(ends)}
-    labels = {
-        a: _shapes(leaf.shape for leaf in tree.boxes[a].row.outputs)
-        for a, b in box.links
-        if a >= 0 and at[b] > at[a]
-    }
+    labels = _labels(tree, box, at)
     operators = {end: _operators(box.operators[end]) for end in box.operators}
     nodes = [
         _node(end, drawn.get(end), labels.get(end, ""), operators.get(end, "")) for end in ends
@@ -198,6 +187,22 @@ def _group(tree: ModuleBoxes, box: ModuleBox, level: int) -> _Drawn:
     if pill:
         drawing.line(last_x, height - 10, last_x, height, "edge")
     return _Drawn(drawing, width, height, dx + placed.corners[0][0] + nodes[0].enter, last_x)
+
+
+def _labels(tree: ModuleBoxes, box: ModuleBox, at: Mapping[End, int]) -> dict[End, str]:
+    """Return the shapes of what boxes return, at lines that go down.
+
+    What the outer box only passes on is at the line out of that.
+    """
+    labels: dict[End, str] = {}
+    passed_on = "" if OUTPUT in box.operators else _shapes(leaf.shape for leaf in box.row.outputs)
+    for start, end in box.links:
+        if start < 0 or at[end] <= at[start]:
+            continue
+        text = _shapes(leaf.shape for leaf in tree.boxes[start].row.outputs)
+        if end != OUTPUT or text != passed_on:
+            labels[start] = text
+    return labels
 
 
 def _node(end: End, drawn: _Drawn | None, label: str, operators: str) -> LayoutNode:

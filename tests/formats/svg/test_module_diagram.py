@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from hookcli.formats.svg.module_boxes import INPUT, MADE, OUTPUT, module_boxes
+from hookcli.formats.svg.call_tree import INPUT, MADE, OUTPUT
+from hookcli.formats.svg.module_boxes import module_boxes
 from hookcli.formats.view import View
 from hookcli.report.edges import EdgeRow
 from hookcli.report.findings import CheckRow, Diagnosis
@@ -314,3 +315,14 @@ def test_a_picture_fetches_nothing():
 
 def test_an_old_report_of_a_trace_has_a_diagram():
     assert {"fc", "head"} <= set(picture(TRACE).words())
+
+
+def test_lines_to_modules_that_a_view_hides_end_at_the_boxes_that_are_shown():
+    assert links(NET, 0, only="block.*") == set()
+    assert links(NET, 1, only="block.*") == links(NET, 2)
+    only_a = {("in", "block.a"), ("block.a", "block.b"), ("in", "block.b"), ("block.b", "out")}
+    assert links(NET, 1, only="block.a") == {
+        link for link in only_a if "block.b" not in link
+    }  # fmt: skip
+    # a box that is closed because none of its modules match has the lines of what is in it
+    assert links(NET, 0, only="[bf]*[ck12]") == links(NET, 0, depth=1)

@@ -47,19 +47,20 @@ export function drawBars(ctx, view, series, decades, order, inks) {
     const y = view.yOf(first) + height / 2;
     const marks = ids.map((id) => markOf(series.grad[id])).filter(Boolean);
     const mark = marks.sort((a, b) => b.code - a.code)[0];
+    if (mark && (mark.code > 252 || marks.length === ids.length)) {
+      const size = Math.min(14, height);
+      drawMark(ctx, mark, inks, view.left, y - size / 2, 14, size);
+      ctx.fillStyle = color("--muted");
+      ctx.font = "12px system-ui, sans-serif";
+      ctx.textAlign = "left";
+      if (height > 10) ctx.fillText(mark.word, view.left + 20, y);
+    }
     for (const id of Object.keys(SERIES)) {
       const norm = ids.reduce((most, row) => Math.max(most, sizeOf(series[id][row])), 0);
       if (norm && norm < Number.MAX_VALUE) {
         drawSeries(ctx, id, view.left, xOfNorm(view, decades, norm), y, height);
       }
     }
-    if (!mark || (mark.code < 253 && marks.length < ids.length)) continue;
-    const size = Math.min(14, height);
-    drawMark(ctx, mark, inks, view.left, y - size / 2, 14, size);
-    ctx.fillStyle = color("--muted");
-    ctx.font = "12px system-ui, sans-serif";
-    ctx.textAlign = "left";
-    if (height > 10) ctx.fillText(mark.word, view.left + 20, y);
   }
 }
 

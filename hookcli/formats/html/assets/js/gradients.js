@@ -93,25 +93,26 @@ class GradientsView {
     );
   }
 
+  /** Return a table of the parameters, in forward order. */
   createGrid() {
     const { name, shape, status, ratio, count } = this.record.parameters;
-    const text = (id, title, min, read, cell) =>
-      ({ id, title, min, grow: 1, value: read, cell: cell ?? read });
-    const number = (id, title, read) => ({
+    const { forward } = this.parameters;
+    const number = (id, title, values) => ({
       id, title, width: 120, align: "end", descending: true,
-      value: (row) => sizeOf(read(row)), cell: (row) => figure(read(row)),
+      value: (row) => sizeOf(values[forward[row]]), cell: (row) => figure(values[forward[row]]),
+    });
+    const text = (id, title, min, column, write = (value) => value) => ({
+      id, title, min, grow: min, value: (row) => column.get(forward[row]),
+      cell: (row) => write(column.get(forward[row])),
     });
     return createTreegrid({
       label: "Gradients of parameters", count,
-      onselect: (row) => this.store.select({ parameter: row }, GRADIENTS),
+      onselect: (row) => this.store.select({ parameter: forward[row] }, GRADIENTS),
       columns: [
-        text("name", "Parameter", 200, (row) => name.get(row),
-          (row) => marked(name.get(row), this.store.query.text)),
-        text("shape", "Shape", 110, (row) => shape.get(row)),
-        number("grad", "Gradient norm", (row) => this.series.grad[row]),
-        number("weight", "Weight norm", (row) => this.series.weight[row]),
-        number("ratio", "Ratio", (row) => ratio[row]),
-        text("status", "Status", 110, (row) => status.get(row), (row) => statusMark(status.get(row))),
+        text("name", "Parameter", 200, name, (value) => marked(value, this.store.query.text)),
+        text("shape", "Shape", 100, shape), number("grad", "Gradient norm", this.series.grad),
+        number("weight", "Weight norm", this.series.weight), number("ratio", "Ratio", ratio),
+        text("status", "Status", 100, status, statusMark),
       ],
     });
   }
@@ -143,7 +144,8 @@ class GradientsView {
     this.places = new Map(this.order.map((id, at) => [id, at]));
     table.names.arrange(this.order);
     this.plot.show(table.names, table.columns);
-    this.grid.filter(matches.every(Boolean) ? null : matches);
+    const rows = Uint8Array.from(parameters.forward, (id) => matches[id]);
+    this.grid.filter(rows.every(Boolean) ? null : rows);
     this.shown.textContent = this.order.length < table.count
       ? `${integer(this.order.length)} of ${counted(table.count, table.noun)} shown` : "";
     this.writeLegend();
@@ -194,7 +196,7 @@ class GradientsView {
     const rows = this.order.filter((id) => (table.members?.(id) ?? [id]).some((row) => ids.has(row)));
     const column = this.byStep ? record.parameters.steps.indexOf(step) : -1;
     this.plot.mark(rows.map((id) => this.places.get(id)), column, reveal);
-    this.grid.select(parameter, reveal);
+    this.grid.select(parameters.forward.indexOf(parameter), reveal);
   }
 
   /** Say what is wrong, with a button for each problem that shows only its parameters. */

@@ -228,7 +228,7 @@ export class Plot {
     const column = to(from.column, right * view.columns, this.columns);
     this.reveal(row, column);
     this.moveTo({ row, column }, (column + 0.5) * view.column, (row + 0.5) * view.row);
-    this.live.textContent = this.tip.textContent;
+    this.live.textContent = [...this.tip.children].map((line) => line.textContent).join(", ");
   }
 
   /** Put the cursor on a cell, and what it says near x and y. */

@@ -65,6 +65,10 @@ class Watched:
         dialog.dismiss()
 
 
+# The script of a page is unpacked after the page was loaded.
+_READY = "performance.getEntriesByName('hookcli:ready').length > 0"
+
+
 class Pages:
     """Opens pages of one browser.
 
@@ -98,6 +102,8 @@ class Pages:
         page.emulate_media(color_scheme=theme, media="screen", reduced_motion="reduce")
         watched.file = path.resolve().as_uri()
         page.goto(watched.file + fragment)
+        if page.locator("script#data").count():
+            page.wait_for_function(_READY)
         return page
 
     def check(self, page: Page) -> None:

@@ -84,6 +84,7 @@ def _output_shape(row: CallDiff) -> str:
 
 
 def worst_of(differences: tuple[TensorDiff, ...]) -> TensorDiff:
+    """Return the worst difference of some tensors; there must be one."""
     rank = {"same": 0, "close": 1, "unknown": 2, "different": 3}
     return max(
         differences, key=lambda difference: (rank[difference.status], value(difference.relative))
@@ -109,6 +110,7 @@ def size(differences: tuple[TensorDiff, ...]) -> str:
 
 
 def verdict(row: CallDiff) -> str:
+    """Return the status of a call in words, with what agrees and what differs."""
     if row.fault:
         return "inputs agree, output differs"
     if row.status == "different" and row.at_input == "different":
@@ -167,6 +169,7 @@ def _state_shape(row: StateDiff) -> str:
 
 
 def state_verdict(row: StateDiff) -> str:
+    """Return the status of a parameter or buffer in words, with what differs."""
     if row.status != "different":
         return STATUS_WORDS[row.status]
     bad = [

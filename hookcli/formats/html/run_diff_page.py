@@ -43,9 +43,10 @@ def _record(diff: TrainingDiff, first: Parting) -> int:
 
 
 def _finding(diff: TrainingDiff, first: Parting) -> Finding:
+    parts = [text for text in (first.sentence, first.meaning) if text is not None]
     return Finding(
         severity="first difference",
-        sentence=" ".join(escape(sentence(text)) for text in (first.sentence, first.meaning) if text),
+        sentence=" ".join(escape(sentence(text)) for text in parts),
         advice=escape(first.advice or ""),
         link=link(tab="steps", record=_record(diff, first), step=first.figure.step),
         label="show it",

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from hookcli.console import escape
 from hookcli.formats.check.merged import merged
 from hookcli.formats.html.data.record import record
-from hookcli.formats.html.data.references import References
-from hookcli.formats.html.data.run import record_index, run
+from hookcli.formats.html.data.references import NOTHING, References
+from hookcli.formats.html.data.run import record_index, record_of_check, run
 from hookcli.formats.html.page import Finding, Header, write_page
 from hookcli.formats.html.report_page import MOST, more_findings, of_check, of_diagnosis, verdict
 from hookcli.formats.run.facts import training_of
@@ -52,29 +52,16 @@ def _findings(
     report: TrainingReport, whole: Report, references: Sequence[References]
 ) -> tuple[Sequence[Finding], int]:
     """Return the worst findings, and how many there are: diagnoses, else findings of rules."""
-    diagnoses = report.diagnoses or ()
-    if diagnoses:
-        found = []
-        for row in diagnoses[:MOST]:
-            index = record_index(report, row.record)
-            if index is None:
-                found.append(of_diagnosis(row, References(whole), whole))
-            else:
-                of = report.records[index]
-                found.append(of_diagnosis(row, references[index], of, record_index=index))
-        return found, len(diagnoses)
-    failed = [(row, None) for row in report.checks if row.status == "fail"]
-    failed += [
-        (row, index)
-        for index, of in enumerate(report.records)
-        for row in of.checks
-        if row.status == "fail"
-    ]
+
+    def of(index: int | None) -> tuple[References, Report]:
+        return (NOTHING, whole) if index is None else (references[index], report.records[index])
+
+    if report.diagnoses:
+        located = [(row, record_index(report, row.record)) for row in report.diagnoses]
+        found = [of_diagnosis(row, *of(at), record_index=at) for row, at in located[:MOST]]
+        return found, len(located)
+    checks = [(row, record_of_check(report, row)) for row in report.checks]
+    checks += [(row, at) for at, record in enumerate(report.records) for row in record.checks]
+    failed = [(row, at) for row, at in checks if row.status == "fail"]
     failed.sort(key=lambda pair: pair[0].severity != "error")
-    found = [
-        of_check(row, References(whole), whole)
-        if index is None
-        else of_check(row, references[index], report.records[index], record_index=index)
-        for row, index in failed[:MOST]
-    ]
-    return found, len(failed)
+    return [of_check(row, *of(at), record_index=at) for row, at in failed[:MOST]], len(failed)

@@ -3,6 +3,14 @@
  * their hashes in the Content-Security-Policy, or made by this script.
  */
 
+// Before anything is painted: what js/theme.js stored.
+try {
+  const theme = localStorage.getItem("hookcli:theme");
+  if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+} catch {
+  // Storage may be disabled.
+}
+
 async function unpacked(name) {
   const packed = atob(document.getElementById(`library-${name}`).textContent);
   const content = Uint8Array.from(packed, (character) => character.charCodeAt(0));
@@ -18,3 +26,4 @@ const script = document.createElement("script");
 script.type = "module";
 script.textContent = await unpacked("page");
 document.body.append(script);
+script.remove();

@@ -36,7 +36,7 @@ def _checks(report: TrainingReport, references: Sequence[References]) -> list[di
     """Return the checks of the run, each with the record that its target is in, if it is clear."""
     of_record: dict[int | None, list[CheckRow]] = {}
     for row in report.checks:
-        of_record.setdefault(_record_of(row, report), []).append(row)
+        of_record.setdefault(record_of_check(report, row), []).append(row)
     rows = []
     for index, group in of_record.items():
         if index is None:
@@ -46,17 +46,17 @@ def _checks(report: TrainingReport, references: Sequence[References]) -> list[di
     return rows
 
 
-def _record_of(row: CheckRow, report: TrainingReport) -> int | None:
-    if len(report.records) == 1:
-        return 0
-    name = row.target.partition(": ")[0]
-    return record_index(report, name)
+def record_of_check(report: TrainingReport, row: CheckRow) -> int | None:
+    """Return the index of the record that a check of the run is about, None if it is not clear."""
+    return record_index(report, row.target.partition(": ")[0])
 
 
 def record_index(report: TrainingReport, name: str | None) -> int | None:
-    """Return the index of the record with a name, None if there is none."""
+    """Return the index of the record with a name, or of the only one; None if there is none."""
     names = [record.training.record if record.training else "" for record in report.records]
-    return names.index(name) if name in names else None
+    if name in names:
+        return names.index(name)
+    return 0 if len(names) == 1 else None
 
 
 def _facts(report: TrainingReport) -> list[tuple[str, str]]:

@@ -40,7 +40,8 @@ export const callsPanel = {
           min: 210, grow: 3, cell: (row) => callCell(a, row, store),
         }),
         textsColumn("b", "B", (row) => b.name.get(row), {
-          min: 80, grow: 2, cell: (row) => (same(row) ? asInA() : callCell(b, row, store)),
+          min: widthOfB(layers, same), grow: 2,
+          cell: (row) => (same(row) ? asInA() : callCell(b, row, store)),
         }),
         ...shapeColumns("Output", output),
         differenceColumn("input", "Input diff", input.relative, (row) => input.text.get(row)),
@@ -69,7 +70,7 @@ export const statePanel = {
           min: 210, grow: 3, cell: (row) => markedName(a.get(row), store),
         }),
         textsColumn("b", "B", (row) => b.get(row), {
-          min: 80, grow: 2,
+          min: widthOfB(parameters, (row) => a.get(row) === b.get(row)), grow: 2,
           cell: (row) => (a.get(row) === b.get(row) ? asInA() : markedName(b.get(row), store)),
         }),
         textsColumn("kind", "Kind", (row) => parameters.kind.get(row), { min: 90, grow: 0 }),
@@ -82,6 +83,11 @@ export const statePanel = {
     });
   },
 };
+
+// B needs no room if it has the names of A.
+function widthOfB({ count }, same) {
+  return Array.from({ length: count }, (_, row) => row).every(same) ? 80 : 190;
+}
 
 function muted(text) {
   return el("span", { class: "muted", text });

@@ -49,7 +49,7 @@ function bucketTable(data, store) {
   const select = el("select", {
     "aria-label": "Step",
     onchange: () => store.select({ step: steps[select.selectedIndex] }, "ranks"),
-  }, ...steps.map((value) => el("option", { text: `step ${integer(value)}` })));
+  }, ...steps.map((value) => el("option", { text: stepSummary(data, value) })));
   select.selectedIndex = steps.indexOf(step);
   const rows = data.buckets.filter((row) => row.step === step).sort((a, b) => a.order - b.order);
   const most = Math.max(...rows.map((row) => row.bytes));
@@ -70,6 +70,13 @@ function bucketTable(data, store) {
     el("p", { class: "hint" }, "Error: the difference from the mean over the ranks in float64, ",
       "divided by its norm; bars from 1e-9 to 1, logarithmic"),
   ];
+}
+
+function stepSummary({ buckets }, step) {
+  const rows = buckets.filter((row) => row.step === step);
+  const errors = rows.map(({ error }) => error).filter((error) => typeof error === "number");
+  const most = errors.length ? `, error up to ${figure(Math.max(...errors))}` : "";
+  return `step ${integer(step)}: ${counted(rows.length, "bucket")}${most}`;
 }
 
 function normBars({ before }) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import gzip
 import hashlib
 import json
 import re
@@ -31,6 +32,10 @@ ENTRIES = [name for name in SCRIPTS if "createShell(" in (ASSETS / "js" / name).
            and name != "shell.js"]  # fmt: skip
 
 
+def unpack(text):
+    return gzip.decompress(base64.b85decode(text.replace(",", "<"))).decode()
+
+
 def page(made):
     return FORMATS["html"](made, View())
 
@@ -41,7 +46,7 @@ def elements(html, tag):
 
 def unpacked(html, name):
     packed = next(body for tags, body in elements(html, "script") if f'"library-{name}"' in tags)
-    return gzip.decompress(base64.b64decode(packed)).decode()
+    return unpack(packed)
 
 
 def data_of(html):
@@ -163,3 +168,12 @@ def test_a_layer_of_a_page_has_the_figures_of_its_report():
     assert columns["flops"][row] == 12
     assert columns["parent"][row] == 0
     assert columns["output"]["texts"][columns["output"]["at"][row]].count("[2, 4]") == 2
+
+
+def test_packed_parts_are_text_that_ends_no_element_and_unpack_to_what_they_were():
+    parts = assets("report.js", diagram=True, lines=False)
+    for name, packed in parts.packed.items():
+        assert not set("<\"'/ \n") & set(packed), name
+        content = unpack(packed)
+        if name == "page":
+            assert content == parts.script

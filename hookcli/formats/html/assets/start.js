@@ -11,12 +11,28 @@ try {
   // Storage may be disabled.
 }
 
-async function unpacked(name) {
-  const packed = atob(document.getElementById(`library-${name}`).textContent);
-  const content = Uint8Array.from(packed, (character) => character.charCodeAt(0));
-  const stream = new Blob([content]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).text();
+const DIGITS =
+  "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;,=>?@^_`{|}~";
+
+/** Return the bytes of a text in base 85: five digits are four bytes; fewer are padded with "~". */
+function decoded(text) {
+  const padding = (5 - (text.length % 5)) % 5;
+  const digits = text + "~".repeat(padding);
+  const bytes = new DataView(new ArrayBuffer((digits.length / 5) * 4));
+  for (let at = 0; at < digits.length; at += 5) {
+    let word = 0;
+    for (let i = at; i < at + 5; i += 1) word = word * 85 + DIGITS.indexOf(digits[i]);
+    bytes.setUint32((at / 5) * 4, word);
+  }
+  return bytes.buffer.slice(0, bytes.byteLength - padding);
 }
+
+/** Return a promise of the text of a compressed part of the page. */
+globalThis.unpacked = (name) => {
+  const packed = document.getElementById(`library-${name}`).textContent;
+  const stream = new Blob([decoded(packed)]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+};
 
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(await unpacked("style"));

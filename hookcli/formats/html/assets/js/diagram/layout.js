@@ -1,6 +1,5 @@
 /** Where boxes and edges are drawn: dagre places the flat graph of each open box, inner ones first. */
 
-import { unpacked } from "../packed.js";
 
 /**
  * Give each node of a graph its place (x, y: the centre) and each edge its points; `place` does so
@@ -276,7 +275,7 @@ export class Layouter {
 /** Return a worker with dagre, null if the browser runs none. */
 async function startWorker(layouter) {
   try {
-    const parts = [await unpacked("dagre"), `(${serveLayouts})(${layOut}, ${placeByDagre})`];
+    const parts = [await globalThis.unpacked("dagre"), `(${serveLayouts})(${layOut}, ${placeByDagre})`];
     const address = URL.createObjectURL(new Blob([parts.join(";\n")], { type: "text/javascript" }));
     const worker = new Worker(address);
     worker.onmessage = ({ data }) => layouter.answer(data);

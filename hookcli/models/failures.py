@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 
-from hookcli.errors import OWN, is_own
+from hookcli.errors import OWN, is_own, trace_of
 from hookcli.models import places
 from hookcli.report.recording import Failure
 
@@ -13,6 +13,11 @@ TRACEBACK_HINT = "run with `-v` for the traceback"
 
 # Types of failures that have a meaning of their own, and that the user's classes may be named.
 _TAKEN = {kind.__name__ for kind in OWN} | {"died", "timeout", "memory"}  # those of a crash
+_LONGEST_MESSAGE = 10_000  # characters
+_LONGEST_DETAILS = 200_000
+_LONGEST_CHAIN = 100  # exceptions
+_cause = vars(BaseException)["__cause__"].__get__
+_context = vars(BaseException)["__context__"].__get__
 _name = type.__dict__["__name__"].__get__  # a metaclass may have its own
 _module = type.__dict__["__module__"].__get__
 
@@ -52,8 +57,38 @@ def text_of(value: object) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """Return the exception's message; a phrase if it is empty or cannot be read."""
-    return places.without_mangling(text_of(error)) or f"{type_name(error)} without a message"
+    """Return the exception's message; a phrase if it is empty or cannot be read.
+
+    A message of more than 10,000 characters is cut in the middle.
+    """
+    text = _shortened(text_of(error), _LONGEST_MESSAGE)
+    return places.without_mangling(text) or f"{type_name(error)} without a message"
+
+
+def _shortened(text: str, most: int) -> str:
+    """Return the beginning and the end of a text that is too long, with what is between counted."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]} [{len(text) - 2 * half:,} characters] {text[-half:]}"
+
+
+def _traceback(error: BaseException) -> list[str]:
+    """Return the lines of the traceback; those of earlier exceptions too, unless they are many."""
+    if not _has_long_chain(error):
+        return traceback.format_exception(error)
+    lines = traceback.format_tb(trace_of(error))
+    return [*lines, f"{type_name(error)}: {message_of(error)}\n"]
+
+
+def _has_long_chain(error: BaseException) -> bool:
+    """Whether more exceptions preceded this one than a traceback should show."""
+    for _ in range(_LONGEST_CHAIN):
+        earlier = _cause(error) or _context(error)
+        if earlier is None:
+            return False
+        error = earlier
+    return True
 
 
 _ORIGINAL = "Traceback of TorchScript, original code"
@@ -88,7 +123,7 @@ def failure_of(error: BaseException, phase: str) -> Failure:
     if scripted is not None:
         kind, message, place = scripted
     try:
-        details = "".join(traceback.format_exception(error))
+        details = "".join(_traceback(error))
     except BaseException:  # noqa: BLE001  # formatting calls the user's __str__ too
         details = ""
     return Failure(
@@ -96,5 +131,5 @@ def failure_of(error: BaseException, phase: str) -> Failure:
         type=kind,
         message=message,
         place=place,
-        details=places.without_mangling(details),
+        details=places.without_mangling(_shortened(details, _LONGEST_DETAILS)),
     )

@@ -92,11 +92,13 @@ class LastEventReader:
 
     def last(self) -> LastEvent:
         """Return the last complete event."""
-        data = os.pread(self._events, _SIZE, 0)
+        data = os.pread(self._events, _SIZE, 0).ljust(_SIZE, b"\0")  # a model may truncate it
         start = (1 if data[2 * _SLOT] else 0) * _SLOT
         (size,) = _HEAD.unpack_from(data, start)
         text = data[start + 2 : start + 2 + min(size, _SLOT - 2)].decode("utf-8", "replace")
         doing, phase, number, *rest = *text.split("\0"), "", ""
+        if not phase.isidentifier():  # a model has written to the file
+            return LastEvent("run", None, None, None)
         step = int(number) if number.isdigit() else 0
         if len(rest) < _OF_CALL:
             return LastEvent(phase, None, None, None, step, doing or None)

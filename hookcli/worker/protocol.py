@@ -1,23 +1,27 @@
 """The messages between parent and child. Both have the same version, so the format may change.
 
 Parent → child: one pickled `Job`. Child → parent: a line with the version of its Python, and one
-frame, a report or a failure. The two may run under different versions of Python: what is pickled
-contains only plain values and hookcli's own classes.
+frame, a report or a failure. The frame begins with a token that the parent chose, so that what a
+model writes to all descriptors is not taken for it. The two may run under different versions of
+Python: what is pickled contains only plain values and hookcli's own classes.
 """
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
-from os import read, write
+from dataclasses import dataclass, field
+from os import read, urandom, write
 from pickle import dumps, loads
 from typing import Literal, TypeAlias
+from zlib import crc32
 
 from hookcli.errors import HookcliError
 from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.request import Attempt, Spec
 
 _HEAD = struct.Struct("<Q")
+_FRAME = struct.Struct("<QL")  # the size and the CRC-32 of what follows
+_TOKEN = 16  # bytes
 _GREETING = b"hookcli "  # the first line of a child: this, and the version of its Python
 PIPE_LOST = 74  # exit status of a child that cannot send its answer to the parent: EX_IOERR
 # The functions are imported by name above, because a model may replace those of the modules.
@@ -28,10 +32,11 @@ Reason: TypeAlias = Literal["died", "timeout", "memory"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The task of the child."""
+    """The task of the child. `token` begins its answer."""
 
     spec: Spec
     attempt: Attempt
+    token: bytes = field(default_factory=lambda: urandom(_TOKEN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +115,14 @@ def _read(fd: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def send_answer(fd: int, message: ReportMessage | FailureMessage) -> None:
+def send_answer(fd: int, message: ReportMessage | FailureMessage, token: bytes) -> None:
     """Send the answer, a single frame."""
     body = dumps(message)
-    write_all(fd, _HEAD.pack(len(body)) + body)
+    write_all(fd, token + _FRAME.pack(len(body), crc32(body)) + body)
+
+
+class DamagedAnswerError(Exception):
+    """The child's answer is not what hookcli sent: the model wrote to the pipe."""
 
 
 class Inbox:
@@ -122,8 +131,11 @@ class Inbox:
     `python` is the version of the child's Python, which it sends first; None before that.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, token: bytes) -> None:
         self.python: str | None = None
+        self._token = token
+        self._start: int | None = None  # of the answer, after its token
+        self._searched = 0
         self._data = bytearray()
 
     def feed(self, data: bytes) -> None:
@@ -134,13 +146,30 @@ class Inbox:
             self.python = line.removeprefix(_GREETING).decode()
 
     def answer(self) -> ReportMessage | FailureMessage | None:
-        """Return the answer if it is complete, else None."""
-        if self.python is None or len(self._data) < _HEAD.size:
+        """Return the answer if it is complete, else None.
+
+        Raises
+        ------
+        DamagedAnswerError : other bytes are among those of the answer.
+        """
+        if self.python is None or not self._find_start() or self._start is None:
             return None
-        (size,) = _HEAD.unpack_from(self._data)
-        if len(self._data) < _HEAD.size + size:
+        begin = self._start + _FRAME.size
+        if len(self._data) < begin:
             return None
-        message: ReportMessage | FailureMessage = loads(  # from our own child
-            memoryview(self._data)[_HEAD.size : _HEAD.size + size]
-        )
+        size, check = _FRAME.unpack_from(self._data, self._start)
+        if len(self._data) < begin + size:
+            return None
+        with memoryview(self._data)[begin : begin + size] as body:
+            if crc32(body) != check:
+                raise DamagedAnswerError
+            message: ReportMessage | FailureMessage = loads(body)  # from our own child
         return message
+
+    def _find_start(self) -> bool:
+        """Find the token, which other bytes may precede; return whether it is there."""
+        if self._start is None:
+            at = self._data.find(self._token, self._searched)
+            self._searched = max(0, len(self._data) - len(self._token))
+            self._start = None if at < 0 else at + len(self._token)
+        return self._start is not None

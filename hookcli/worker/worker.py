@@ -30,6 +30,7 @@ from hookcli.worker.protocol import (
     PIPE_LOST,
     Answer,
     Crash,
+    DamagedAnswerError,
     FailureMessage,
     Inbox,
     Job,
@@ -82,7 +83,7 @@ class Worker:
         self._process = _process(self._python, terminal)
         self._child = self._process.child
         self._box = LastEventReader(self._process.events, self._process.dump)
-        self._inbox = Inbox()
+        self._inbox = Inbox(job.token)
         self._known: set[int] = set()
         if LINUX:
             self._known.update(processes.children(os.getpid()))
@@ -166,7 +167,10 @@ class Worker:
         ended = self._read(ready) or exited
         if exited:
             self._drain()
-        answer = self._inbox.answer()
+        try:
+            answer = self._inbox.answer()
+        except DamagedAnswerError:
+            return self._crash("died", "the model wrote to the pipe that carries its report")
         if answer is not None:
             return answer
         return self._died() if ended else self._over_limits()

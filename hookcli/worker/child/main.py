@@ -24,7 +24,9 @@ from hookcli.errors import (
 from hookcli.sentences import BUG_HINT, hookcli_failed
 from hookcli.spec.argv import script_argv
 from hookcli.spec.request import Terminal
+from hookcli.text import join_names
 from hookcli.worker.child import guard
+from hookcli.worker.child.process_state import ProcessState
 from hookcli.worker.child.torch_import import import_torch, placed
 from hookcli.worker.child.user_warnings import show_places_of_user
 from hookcli.worker.last_event import LastEvent, LastEventWriter, is_ours, user_line
@@ -39,6 +41,9 @@ from hookcli.worker.protocol import (
 
 if TYPE_CHECKING:
     from hookcli.report.recording import CallNote
+
+
+_ANY = BaseException  # a model may remove the name from the builtins
 
 
 class _Progress:
@@ -131,14 +136,18 @@ def main(job_fd: int, answer_fd: int, event_fd: int, dump_fd: int, alive_fd: int
     progress = _Progress(LastEventWriter(event_fd), answer_pipe)
     show_places_of_user(lambda: progress.last.place or job.spec.model.source)
     message: ReportMessage | FailureMessage
+    state = ProcessState()
     try:
         if import_error is not None:
             raise placed(import_error, job.spec.run.python)
         message = _run_job(job, progress)
-    except BaseException as error:  # noqa: BLE001  # the last resort
+    except _ANY as error:  # the last resort
+        replaced = state.restore()
         guard.raise_recursion_limit()
-        message = FailureMessage(progress.last.phase, _as_hookcli_error(error, progress.last, job))
-    _answer(answer_pipe, message)
+        found = _as_hookcli_error(error, progress.last, job, replaced)
+        message = FailureMessage(progress.last.phase, found)
+    state.restore()
+    _answer(answer_pipe, message, job.token)
 
 
 def _with_terminal_moved(job: Job) -> Job:
@@ -149,11 +158,14 @@ def _with_terminal_moved(job: Job) -> Job:
     return replace(job, spec=replace(job.spec, terminal=moved))
 
 
-def _as_hookcli_error(error: BaseException, last: LastEvent, job: Job) -> HookcliError:
+def _as_hookcli_error(
+    error: BaseException, last: LastEvent, job: Job, replaced: tuple[str, ...]
+) -> HookcliError:
     """Return the error that the run raised as an error of hookcli, of the model, or as a bug.
 
-    User code can also raise where hookcli does not expect it: in its own `train`, in a property.
-    An error that is not an `Exception` is never hookcli's own.
+    It is the model's if the model `replaced` what hookcli needs. User code can also raise where
+    hookcli does not expect it: in its own `train`, in a property. An error that is not an
+    `Exception` is never hookcli's own.
     """
     if is_own(error):
         return cast(HookcliError, error)
@@ -174,6 +186,13 @@ def _as_hookcli_error(error: BaseException, last: LastEvent, job: Job) -> Hookcl
     # MODEL may name code of Python itself, such as builtins:breakpoint, which is built here.
     from_build = last.phase == "build" and bool(frames) and not is_ours(frames[-1][0])
     if place is None and issubclass(type(error), Exception) and not from_build:
+        if replaced:
+            return ModelError(
+                f"the model replaced {join_names(replaced, 3)}, {last.sentence()}",
+                place=job.spec.model.source,
+                hint="restore what the code replaces, or remove that code: hookcli needs it",
+                details=failure.details,
+            )
         file, line = frames[-1] if frames else (__file__, 0)
         return BugError(
             hookcli_failed(f"{failure.type}: {' '.join(failure.message.split())}"),
@@ -194,7 +213,9 @@ def _frames(error: BaseException) -> list[tuple[str, int]]:
     return [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(trace_of(error))]
 
 
-def _answer(answer_pipe: guard.AnswerPipe, message: ReportMessage | FailureMessage) -> NoReturn:
+def _answer(
+    answer_pipe: guard.AnswerPipe, message: ReportMessage | FailureMessage, token: bytes
+) -> NoReturn:
     """Send the message, run the model's exit handlers, and end."""
     guard.flush()
     if answer_pipe.is_fork:
@@ -202,7 +223,7 @@ def _answer(answer_pipe: guard.AnswerPipe, message: ReportMessage | FailureMessa
     try:
         if not answer_pipe.is_open:
             guard.exit_now(PIPE_LOST)
-        send_answer(answer_pipe.fd, message)
+        send_answer(answer_pipe.fd, message, token)
     except OSError:
         guard.exit_now(PIPE_LOST)
     try:

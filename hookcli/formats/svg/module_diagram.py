@@ -85,7 +85,10 @@ def description(report: Report, tree: ModuleBoxes | None) -> str:
     if tree is None:
         return "no module was called" if not report.layers else "no module matches"
     deeper = f", down to level {tree.depth} of {tree.deepest}" if tree.depth < tree.deepest else ""
-    text = f"{counted(len({box.row.name for box in tree.boxes}), 'module')} that ran{deeper}"
+    shown = len({box.row.name for box in tree.boxes}) + sum(box.count - 1 for box in tree.boxes)
+    every = len({row.name for row in report.layers})
+    which = f"{shown:,} of {every:,} modules" if shown < every else counted(every, "module")
+    text = f"{which} that ran{deeper}"
     if not tree.has_edges:
         text += "; the report has no edges: boxes are in the order of the calls"
     if tree.omitted:

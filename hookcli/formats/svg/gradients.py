@@ -21,7 +21,7 @@ def render(report: Report, view: View) -> str:
         return module_diagram.render(report, view)  # it shows where the run stopped
     title = title_of(report)
     drawing = Drawing()
-    top = headline(drawing, WIDTH, title, lines_of(report, description(rows)))
+    top = headline(drawing, WIDTH, title, lines_of(report, view, description(rows)))
     losses = list(enumerate(report.run.losses)) if len(rows.steps) > 1 else []
     top = loss_curve.draw(drawing, losses, WIDTH, top)
     bottom = draw(drawing, rows, top)

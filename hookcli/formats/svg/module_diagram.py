@@ -51,7 +51,7 @@ def render(report: Report, view: View) -> str:
     drawing = Drawing()
     diagram = _Drawn(Drawing(), 0, 0, 0, 0) if tree is None else _diagram(tree)
     width = max(diagram.width + 2 * MARGIN, _LEAST)
-    top = headline(drawing, width, title, lines_of(report, what))
+    top = headline(drawing, width, title, lines_of(report, view, what))
     drawing.extend(diagram.drawing, max((width - diagram.width) / 2, MARGIN), top)
     bottom = top + diagram.height
     if tree is not None:

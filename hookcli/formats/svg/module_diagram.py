@@ -61,7 +61,7 @@ def render(report: Report, view: View) -> str:
 
 def _legend(drawing: Drawing, tree: ModuleBoxes, top: float) -> float:
     """Draw what the colours mean that occur; return the bottom."""
-    leaves = [box for box in tree.boxes if not box.inside]
+    leaves = [box for box in tree.boxes if not box.inside and box.count == 1]
     entries = [
         ("box learns", "has parameters", any(_learns(box) for box in leaves)),
         ("box", "has none", any(not _learns(box) for box in leaves)),
@@ -77,7 +77,7 @@ def _legend(drawing: Drawing, tree: ModuleBoxes, top: float) -> float:
 
 
 def _learns(box: ModuleBox) -> bool:
-    return bool(box.row.own_parameters or box.row.parameters)
+    return box.count == 1 and bool(box.row.own_parameters or box.row.parameters)
 
 
 def description(report: Report, tree: ModuleBoxes | None) -> str:
@@ -200,7 +200,7 @@ def _labels(tree: ModuleBoxes, box: ModuleBox, at: Mapping[End, int]) -> dict[En
     labels: dict[End, str] = {}
     passed_on = "" if OUTPUT in box.operators else _shapes(leaf.shape for leaf in box.row.outputs)
     for start, end in box.links:
-        if start < 0 or at[end] <= at[start]:
+        if start < 0 or at[end] <= at[start] or tree.boxes[start].count > 1:
             continue
         text = _shapes(leaf.shape for leaf in tree.boxes[start].row.outputs)
         if end != OUTPUT or text != passed_on:
@@ -346,6 +346,8 @@ def compact(count: int) -> str:
 
 def _tip(box: ModuleBox) -> str:
     row = box.row
+    if box.count > 1:
+        return f"{box.count:,} modules, the first is {row.name or row.type}"
     name = "the model" if row.name == "" else row.name or "not registered"
     called = f", called {box.calls} times" if box.calls > 1 else ""
     where = f", {row.place}" if row.place else ""

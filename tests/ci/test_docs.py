@@ -48,5 +48,5 @@ def test_commands_have_flags_and_formats_that_there_are():
             assert name in FORMATS
     table = TEXT.partition("| format |")[2].partition("\n\n")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.M)) == set(FORMATS) - {
-        "tree", "perfetto", "tensorboard",
+        "tree", "html", "svg", "perfetto", "tensorboard",
     }  # fmt: skip

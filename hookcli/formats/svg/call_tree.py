@@ -14,6 +14,7 @@ from hookcli.report.report import LayerRow, Report
 MOST_BOXES = 60  # of a picture whose depth nobody chose
 _MOST_ASKED = 1000  # of one with a chosen depth
 _MOST_INSIDE = 60  # of one box; those in the middle are one
+_FEW = 8  # boxes that are too few for a picture
 _APART = 4  # calls of a module without parameters that each have a box
 
 # Ends of links that are not boxes.
@@ -69,8 +70,9 @@ def call_tree(report: Report, view: View) -> CallTree | None:
         return None
     deepest = max(row.depth for row in rows)
     keys = _keys(rows)
-    depth = _depth(rows, keys, view.depth, deepest)
+    depth, most = _depth(rows, keys, view.depth, deepest)
     tree = _boxes([row for row in rows if row.depth <= depth], keys)
+    _join_middles(tree, min(most, _MOST_INSIDE))
     _cover(report, tree)
     tree.depth, tree.deepest = depth, deepest
     return tree
@@ -118,8 +120,11 @@ def _keys(rows: Sequence[LayerRow]) -> dict[int, Hashable]:
 
 def _depth(
     rows: Sequence[LayerRow], keys: dict[int, Hashable], asked: int | None, deepest: int
-) -> int:
-    """Return the deepest level whose boxes are not too many."""
+) -> tuple[int, int]:
+    """Return the deepest level whose boxes are not too many, and how many may be in one box.
+
+    If a level has very few boxes, and the next one too many, that one is shown in part.
+    """
     limit = deepest if asked is None else min(asked, deepest)
     most = MOST_BOXES if asked is None else _MOST_ASKED
     paths: dict[int, int] = {}
@@ -134,11 +139,10 @@ def _depth(
         paths[row.order] = known[key]
     depth, total = 0, level[0]
     for at in range(1, limit + 1):
-        total += level[at]
-        if total > most and at > 1:
-            break
-        depth = at
-    return depth
+        if total + level[at] > most:
+            return (at, most // total) if total < _FEW else (depth, _MOST_INSIDE)
+        depth, total = at, total + level[at]
+    return depth, _MOST_INSIDE
 
 
 def _boxes(rows: Sequence[LayerRow], keys: dict[int, Hashable]) -> CallTree:
@@ -162,18 +166,17 @@ def _boxes(rows: Sequence[LayerRow], keys: dict[int, Hashable]) -> CallTree:
         tree.box_of[row.order] = known[key]
         tree.caller[row.order] = row.parent if row.parent in tree.box_of else None
         boxes[known[key]].calls += 1
-    _join_middles(tree)
     return tree
 
 
-def _join_middles(tree: CallTree) -> None:
+def _join_middles(tree: CallTree, most: int) -> None:
     """Make one box of those in the middle of a box that contains too many."""
     into: dict[int, int] = {}
     for box in tree.boxes:
-        extra = len(box.inside) - _MOST_INSIDE
+        extra = len(box.inside) - most
         if extra <= 0:
             continue
-        start = _MOST_INSIDE // 2
+        start = most // 2
         middle = box.inside[start : start + extra + 1]
         del box.inside[start + 1 : start + extra + 1]
         for index in middle:

@@ -203,7 +203,6 @@ class Drawing:
             [
                 f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" width="{w}" '
                 f'height="{h}" class="hookcli" role="img" aria-label="{clean(label)}">',
-                f"<title>{clean(label)}</title>",
                 f"<style>\n{_style()}</style>",
                 *([f"<defs>\n{definitions}\n</defs>"] if definitions else []),
                 f'<rect x="0.5" y="0.5" width="{number(round(width) - 1)}" '
@@ -213,7 +212,8 @@ class Drawing:
                 "",
             ]
         )
-        return text.replace(_OWN, f"hookcli-{zlib.crc32(text.encode()):08x}-")
+        text = text.replace(_OWN, f"hookcli-{zlib.crc32(text.encode()):08x}-")
+        return text.encode("ascii", "xmlcharrefreplace").decode()  # in whatever encoding it is kept
 
 
 def _tip(text: str) -> str:

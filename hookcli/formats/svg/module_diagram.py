@@ -51,7 +51,7 @@ def render(report: Report, view: View) -> str:
     drawing = Drawing()
     diagram = _Drawn(Drawing(), 0, 0, 0, 0) if tree is None else _diagram(tree)
     width = max(diagram.width + 2 * MARGIN, _LEAST)
-    top = headline(drawing, width, title, lines_of(report, what))
+    top = headline(drawing, width, title, lines_of(report, view, what))
     drawing.extend(diagram.drawing, max((width - diagram.width) / 2, MARGIN), top)
     bottom = top + diagram.height
     if tree is not None:
@@ -61,7 +61,7 @@ def render(report: Report, view: View) -> str:
 
 def _legend(drawing: Drawing, tree: ModuleBoxes, top: float) -> float:
     """Draw what the colours mean that occur; return the bottom."""
-    leaves = [box for box in tree.boxes if not box.inside]
+    leaves = [box for box in tree.boxes if not box.inside and box.count == 1]
     entries = [
         ("box learns", "has parameters", any(_learns(box) for box in leaves)),
         ("box", "has none", any(not _learns(box) for box in leaves)),
@@ -77,7 +77,7 @@ def _legend(drawing: Drawing, tree: ModuleBoxes, top: float) -> float:
 
 
 def _learns(box: ModuleBox) -> bool:
-    return bool(box.row.own_parameters or box.row.parameters)
+    return box.count == 1 and bool(box.row.own_parameters or box.row.parameters)
 
 
 def description(report: Report, tree: ModuleBoxes | None) -> str:
@@ -85,7 +85,10 @@ def description(report: Report, tree: ModuleBoxes | None) -> str:
     if tree is None:
         return "no module was called" if not report.layers else "no module matches"
     deeper = f", down to level {tree.depth} of {tree.deepest}" if tree.depth < tree.deepest else ""
-    text = f"{counted(len({box.row.name for box in tree.boxes}), 'module')} that ran{deeper}"
+    shown = len({box.row.name for box in tree.boxes}) + sum(box.count - 1 for box in tree.boxes)
+    every = len({row.name for row in report.layers})
+    which = f"{shown:,} of {every:,} modules" if shown < every else counted(every, "module")
+    text = f"{which} that ran{deeper}"
     if not tree.has_edges:
         text += "; the report has no edges: boxes are in the order of the calls"
     if tree.omitted:
@@ -197,7 +200,7 @@ def _labels(tree: ModuleBoxes, box: ModuleBox, at: Mapping[End, int]) -> dict[En
     labels: dict[End, str] = {}
     passed_on = "" if OUTPUT in box.operators else _shapes(leaf.shape for leaf in box.row.outputs)
     for start, end in box.links:
-        if start < 0 or at[end] <= at[start]:
+        if start < 0 or at[end] <= at[start] or tree.boxes[start].count > 1:
             continue
         text = _shapes(leaf.shape for leaf in tree.boxes[start].row.outputs)
         if end != OUTPUT or text != passed_on:
@@ -343,6 +346,8 @@ def compact(count: int) -> str:
 
 def _tip(box: ModuleBox) -> str:
     row = box.row
+    if box.count > 1:
+        return f"{box.count:,} modules, the first is {row.name or row.type}"
     name = "the model" if row.name == "" else row.name or "not registered"
     called = f", called {box.calls} times" if box.calls > 1 else ""
     where = f", {row.place}" if row.place else ""

@@ -24,7 +24,7 @@ def render(report: TrainingReport, view: View) -> str:
     title = facts.command_line(report.script)
     what = f"{facts.observed(report)}; {facts.ending(report)}"
     drawing = Drawing()
-    y = headline(drawing, _WIDTH, title, lines_of(merged(report), what))
+    y = headline(drawing, _WIDTH, title, lines_of(merged(report), view, what))
     for record in records[:_MOST]:
         y = _record(drawing, record, inner, y)
     if len(records) > _MOST:

@@ -195,7 +195,7 @@ def test_steps_that_share_a_column_show_the_worst_mark_or_the_largest_norm():
 
 def test_a_large_report_gives_a_small_picture():
     rows = [
-        stepped(f"layers.{i // 50}.{i % 50 // 2}.{'weight' if i % 2 else 'bias'}", [0.1] * 50)
+        stepped(f"layers.{i // 50}.{i % 50 // 2}.{'weight' if i % 2 else 'bias'}", [0.1] * 20)
         for i in range(5000)
     ]
     text = render(grads(rows))
@@ -253,3 +253,9 @@ def test_records_of_a_training_are_selected_by_name():
     words = picture(training_reports.GAN, only="netG").words()
     assert any(word.startswith("netG") for word in words)
     assert not any(word.startswith("netD") for word in words)
+
+
+def test_gradients_that_were_not_measured_are_not_drawn():
+    drawn = picture(grads([parameter("a", (4,), None), parameter("b", (4,), "frozen")]))
+    assert "no gradient of 2 parameters was measured" in drawn.words()
+    assert not drawn.rects("bar")

@@ -14,6 +14,7 @@ from hookcli.report.edges import EdgeRow
 from hookcli.report.findings import CheckRow, Diagnosis
 from hookcli.report.report import ErrorInfo, UncalledRow
 from hookcli.report.values import Leaf
+from tests.formats.checks import CHECK
 from tests.formats.fabricate import TRACE, layer, report
 from tests.formats.svg.read_svg import ends, picture, render
 
@@ -133,7 +134,7 @@ def test_a_depth_closes_deeper_boxes():
     drawn = picture(NET, depth=1)
     assert not [e for e in drawn.elements if e.tip.startswith("block.a")]
     assert links(NET, 0, depth=1) == links(NET, 0)
-    assert any("down to level 1 of 2" in word for word in drawn.words())
+    assert "4 of 6 modules that ran, down to level 1 of 2" in drawn.words()
 
 
 def test_only_shows_the_matching_modules_in_their_callers():
@@ -236,6 +237,16 @@ def test_no_more_than_sixty_boxes_unless_a_depth_is_given():
     assert len(module_boxes(known, View(depth=2)).boxes) == 73
 
 
+def test_a_level_with_too_many_boxes_is_shown_in_part_if_the_one_above_has_very_few():
+    rows = [call(0, "", "Net"), call(1, "body", "Sequential", 0)]
+    rows += [call(i, f"body.{i}", "Linear", 1, 2) for i in range(2, 82)]
+    rows.append(call(82, "head", "Linear", 0))
+    drawn = picture(report("inspect", layers=tuple(rows), edges=()))
+    inside = [e for e in drawn.elements if e.tag == "rect" and e.tip.startswith("body.")]
+    assert len(inside) == 60 // 3 - 1  # for three boxes above, and one for those in the middle
+    assert "61 modules, the first is body.12" in [e.tip for e in drawn.rects("box")]
+
+
 def test_a_module_with_very_many_inside_shows_the_first_and_the_last():
     rows = (call(0, "", "Net"), *(call(i, f"l{i}", "Linear", 0) for i in range(1, 5001)))
     chain = tuple(edge(i, i + 1) for i in range(1, 5000))
@@ -279,6 +290,12 @@ def test_findings_mark_the_boxes_that_they_are_about():
     assert at == {"fc1": ["wrongfill"], "block.b": ["mindfill"]}
     assert len(badges) == 2
     assert "error: fc1 is wrong" in drawn.words()
+
+
+def test_a_check_says_whether_it_passed():
+    known = dataclasses.replace(CHECK, edges=())
+    last = "FAILED: 1 failed, 2 warned, 1 not judged, 3 skipped, 1 passed"
+    assert last in [e.text for e in picture(known).texts("wrong")]
 
 
 def test_a_report_without_calls_is_a_picture_that_says_so():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 
 import pytest
 
 from hookcli.formats.html.bundle import assets
 from tests.browser.grids import Grid, Row
 
+CSS = files("hookcli.formats.html") / "assets" / "css"
 # a tree by hand: (name, parent row, level, size of its siblings, position, has children)
 SMALL = (
     ("root", -1, 1, 1, 1, True),
@@ -24,10 +26,12 @@ SIZES = [None, 30, None, 7, 200, 7, 5]
 
 def page_of(names, parents, sizes, most=200):
     """A page with a grid of two columns; `grid` and the `chosen` rows are names of its scripts."""
-    parts = assets("treegrid.js", diagram=False, lines=False)
+    script = assets("treegrid.js", diagram=False, lines=False).script
+    style = "".join((CSS / name).read_text("utf-8") for name in ("base.css", "grid.css"))
     data = json.dumps({"names": names, "parents": parents, "sizes": sizes})
-    return f"""<!doctype html><meta charset=utf-8><title>Grid</title><style>{parts.style}</style>
-<body><main></main><script>{parts.script}
+    return f"""<!doctype html><meta charset=utf-8><title>Grid</title><style>{style}</style>
+<body><main></main><script>{script}
+const {{ createTreegrid }} = module_treegrid;
 const {{ names, parents, sizes }} = {data};
 const chosen = [];
 const grid = createTreegrid({{
@@ -216,13 +220,13 @@ def test_the_focus_stays_when_its_row_is_scrolled_out_of_view(many):
     assert in_view(many)
 
 
-def test_a_million_rows_can_be_reached(open_page):
-    """More than the tallest element of a browser has room for."""
-    grid = Grid(open_page(flat(1_000_000)))
+def test_rows_beyond_the_tallest_element_can_be_reached(open_page):
+    """The height of 400,000 rows is more than browsers allow an element."""
+    grid = Grid(open_page(flat(400_000)))
     assert grid.element.get_attribute("role") == "grid"
     grid.element.locator("[role=row][tabindex='0']:not([hidden])").focus()
-    assert grid.press("End").text == "r999999"
-    assert grid.press("ArrowUp").text == "r999998"
+    assert grid.press("End").text == "r399999"
+    assert grid.press("ArrowUp").text == "r399998"
     assert len(grid.rows()) < 100
     row = grid.rows()[0]
     assert (row.level, row.size, row.position, row.expanded) == (None, None, None, None)

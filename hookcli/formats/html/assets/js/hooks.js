@@ -120,13 +120,12 @@ class HooksView {
     this.describe(event);
   }
 
-  /** Return the first event of a selected parameter or layer, -1 if there is none. */
+  /** Return the first event of a selected parameter, else of its layer; -1 if there is none. */
   firstOf(layer, parameter) {
     const { events } = this.record;
-    if (layer < 0 && parameter < 0) return -1;
-    const column = parameter >= 0 ? events.parameter : events.layer;
-    const wanted = parameter >= 0 ? parameter : layer;
-    return this.rows.find((row) => column[row] === wanted) ?? -1;
+    const first = (column, wanted) =>
+      wanted < 0 ? undefined : this.rows.find((row) => column[row] === wanted);
+    return first(events.parameter, parameter) ?? first(events.layer, layer) ?? -1;
   }
 
   matches(row) {

@@ -27,6 +27,7 @@ export class RowWindow {
     this.printing = matchMedia("print").matches;
     box.addEventListener("scroll", () => {
       this.scrolled = box.scrollTop;
+      box.classList.toggle("scrolled", box.scrollLeft > 0);
       changed();
     }, { passive: true });
     new ResizeObserver(() => {

@@ -20,7 +20,7 @@ export function gridPanel(host, { id, selected, matches, choose, ...options }) {
       const next = selected();
       if (wanted !== shown) grid.filter(wanted);
       if (next !== row) grid.select(next, origin !== id);
-      else grid.refresh();
+      else if (wanted === shown) grid.refresh();
       shown = wanted;
       row = next;
     },

@@ -1,8 +1,9 @@
 /** The panel of layers: a tree of calls with their shapes, sizes, costs and findings. */
 
 import { el, nameElement } from "./dom.js";
+import { gridPanel } from "./grid_panel.js";
 import { bytes, figure, integer, short } from "./text.js";
-import { barCell, createTreegrid, marked } from "./treegrid.js";
+import { barCell, marked } from "./treegrid.js";
 
 // The width of a letter in px.
 const LETTER = 7.3;
@@ -15,27 +16,21 @@ export const layersPanel = {
   count: (store) => store.record.layers.count,
   create(host, store) {
     const { layers } = store.record;
-    const columns = fitting(layerColumns(store, host.clientWidth), host.clientWidth);
-    const grid = createTreegrid({
+    const { grid, update } = gridPanel(host, {
+      id: "layers",
       label: "Layers",
       count: layers.count,
       parent: layers.parent,
-      columns,
+      columns: fitting(layerColumns(store, host.clientWidth), host.clientWidth),
       rowClass: (row) => (layers.call[row] < 0 ? "uncalled" : ""),
-      onselect: (row) => store.select({ layer: row }, "layers"),
+      matches: () => (store.filtered ? store.matches : null),
+      selected: () => store.selection.layer,
+      choose: (layer) => store.select({ layer }, "layers"),
     });
-    let matches = null;
-    let selected = -1;
-    host.append(grid.tools, grid.element);
     return {
-      update({ type, origin }) {
-        const wanted = store.filtered ? store.matches : null;
-        const { layer } = store.selection;
-        if (type === "show") grid.refresh();
-        if (wanted !== matches) grid.filter(wanted);
-        if (layer !== selected) grid.select(layer, origin !== "layers");
-        matches = wanted;
-        selected = layer;
+      update(change) {
+        update(change);
+        if (change.type === "select" && change.origin !== "layers") grid.showInDocument();
       },
     };
   },

@@ -92,34 +92,49 @@ export class Store {
     return Boolean(this.query.text || this.query.type || this.query.status);
   }
 
-  /** Update `matches`: whether each layer matches the query; and `parameterMatches`. */
+  /** Update `matches`: whether each layer matches the query. */
   filterRows() {
     const { record } = this;
     if (!record) return;
-    const { layers, parameters } = record;
-    const text = this.query.text.trim().toLowerCase();
-    const named = matching(layers.name, text);
-    const typed = matching(layers.type, text);
-    const { type, status } = this.query;
-    this.matches = new Uint8Array(layers.count);
+    const { name, type, count } = record.layers;
+    const { text } = this;
+    const named = matching(name, text);
+    const typed = matching(type, text);
+    this.matches = new Uint8Array(count);
     this.matchCount = 0;
-    for (let row = 0; row < layers.count; row += 1) {
-      const match =
-        (!text || named[layers.name.at[row]] || typed[layers.type.at[row]]) &&
-        (!type || layers.type.get(row) === type) &&
-        (!status || layers.status.get(row).split(" ").includes(status));
-      this.matches[row] = match ? 1 : 0;
-      this.matchCount += this.matches[row];
+    for (let row = 0; row < count; row += 1) {
+      if (text && !named[name.at[row]] && !typed[type.at[row]]) continue;
+      if (!this.isChosen(row)) continue;
+      this.matches[row] = 1;
+      this.matchCount += 1;
     }
-    const parameterNames = matching(parameters.name, text);
-    this.parameterMatches = new Uint8Array(parameters.count);
-    for (let row = 0; row < parameters.count; row += 1) {
-      const byName = !text || parameterNames[parameters.name.at[row]];
-      const owner = parameters.layer[row];
-      const byOwner = owner < 0 ? !type && !status : (!type || layers.type.get(owner) === type) &&
-        (!status || layers.status.get(owner).split(" ").includes(status));
-      this.parameterMatches[row] = byName && byOwner ? 1 : 0;
-    }
+    this.foundParameters = null;
+  }
+
+  get text() {
+    return this.query.text.trim().toLowerCase();
+  }
+
+  /** Whether a layer has the type and the status of the query; -1 has none. */
+  isChosen(layer) {
+    const { type, status } = this.query;
+    const { layers } = this.record;
+    return (!type || layers.type.get(layer) === type) &&
+      (!status || Boolean(layers.status.get(layer)?.split(" ").includes(status)));
+  }
+
+  /** Whether each parameter matches: its name, and the type and the status of its layer. */
+  get parameterMatches() {
+    this.foundParameters ??= this.record && this.filterParameters();
+    return this.foundParameters;
+  }
+
+  filterParameters() {
+    const { text } = this;
+    const { name, layer, count } = this.record.parameters;
+    const named = matching(name, text);
+    return Uint8Array.from({ length: count }, (_, row) =>
+      (!text || named[name.at[row]]) && this.isChosen(layer[row]) ? 1 : 0);
   }
 
   emit(type, origin = null) {

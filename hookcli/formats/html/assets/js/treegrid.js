@@ -22,6 +22,7 @@
  * host.append(grid.tools, grid.element);     `tools`: folds of a tree, and which columns are shown
  *
  * grid.select(row, reveal)      show a row as selected, -1: none; `reveal` unfolds and scrolls
+ * grid.showInDocument()         scroll the page to the selected row, which is in view of the grid
  * grid.filter(matches)          a Uint8Array by row, null: all; then all cells are made again
  * grid.sort(id, descending)     id null: none
  * grid.refresh()                make all cells again, and fit them into the element's size
@@ -34,11 +35,11 @@
  */
 
 import { el } from "./dom.js";
-import { GridHeader, cellClass } from "./grid_header.js";
-import { createTools } from "./grid_tools.js";
-import { RowWindow } from "./row_window.js";
+import { GridHeader, cellClass } from "./grid/header.js";
+import { createTools } from "./grid/tools.js";
+import { RowWindow } from "./grid/row_window.js";
 import { counted } from "./text.js";
-import { TreeRows } from "./tree_rows.js";
+import { TreeRows } from "./grid/tree_rows.js";
 
 const GUIDE_WIDTH = 15;
 const LEAST_NAME = 90;
@@ -93,7 +94,10 @@ class Treegrid {
     this.active = row;
     this.window.scrollTo(this.at);
     this.draw();
-    this.window.showInDocument(row);
+  }
+
+  showInDocument() {
+    this.window.showInDocument(this.selected);
   }
 
   filter(matches) {

@@ -1,6 +1,6 @@
 /** The rows of a long list that are in view, as nodes that are used again for other rows. */
 
-export const ROW_HEIGHT = 28;
+const ROW_HEIGHT = 28;
 const OVERSCAN = 8;
 // Browsers limit the height of an element: Firefox to about 17 million px, others to 33 million.
 const TALLEST = 8e6;
@@ -27,6 +27,7 @@ export class RowWindow {
     this.printing = matchMedia("print").matches;
     box.addEventListener("scroll", () => {
       this.scrolled = box.scrollTop;
+      box.classList.toggle("scrolled", box.scrollLeft > 0);
       changed();
     }, { passive: true });
     new ResizeObserver(() => {
@@ -61,6 +62,7 @@ export class RowWindow {
 
   /** Scroll the box to the row at a place of the list at the next `draw`, if it is not in view. */
   scrollTo(at) {
+    if (!this.view) this.measure();
     const { ratio, full } = this.extent();
     const top = at * ROW_HEIGHT;
     const offset = this.scrolled * ratio;

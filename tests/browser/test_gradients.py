@@ -91,7 +91,7 @@ def test_the_cursor_says_the_cells_of_the_report_in_forward_order(panel):
 
 
 def test_layers_have_the_norm_of_their_parameters_together(panel):
-    panel.get_by_label("Rows").select_option("layer")
+    panel.locator(".grad-controls select").first.select_option("layer")
     said = cells_by_keyboard(panel, 4, 3)
     assert said[:3] == [f"idle, step {step}: no gradient" for step in STEPS]
     assert said[3:6] == [f"(root), step {step}: frozen" for step in STEPS[::-1]]

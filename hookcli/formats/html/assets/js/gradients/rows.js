@@ -1,23 +1,22 @@
 /** The gradients of a record as rows: of parameters or of layers, and what is wrong with them. */
 
-import { codeOf, joined, markOf } from "./gradient_cells.js";
+import { codeOf, joined, markOf } from "./cells.js";
 import { CellBytes } from "./heatmap.js";
 import { RowNames } from "./row_names.js";
 
 /**
- * The rows of a plot: `value(id, column)` is a gradient, `cells` its byte, `forward` the rows in the
- * order in which forward first called their layers, `layer(id)` the row of the layer.
+ * The rows of a plot: `value(id, column)` is a gradient, `cells` its byte, `codes` the bytes that
+ * occur, `layer(id)` the row of the layer, `forward` the rows in the order of its first call.
  */
 class GradientTable {
   constructor(record, names, columns, about) {
     Object.assign(this, about, { columns, count: names.length, names: new RowNames(names) });
-    this.cells = new CellBytes(names.length, columns);
+    const { bytes } = this.cells = new CellBytes(names.length, columns);
     const [low, high] = (record.parameters.scale ?? [1, 10]).map(Math.log10);
-    for (let id = 0; id < names.length; id += 1) {
-      for (let at = 0; at < columns; at += 1) {
-        this.cells.bytes[id * columns + at] = codeOf(this.value(id, at), low, high);
-      }
+    for (let at = 0; at < bytes.length; at += 1) {
+      bytes[at] = codeOf(this.value(Math.floor(at / columns), at % columns), low, high);
     }
+    this.codes = new Set(bytes);
   }
 }
 

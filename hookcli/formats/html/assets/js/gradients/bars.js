@@ -25,7 +25,7 @@ export function drawSeries(ctx, id, left, x, y, height) {
   else if (id === "output") ctx.fillRect(x - 1, y - height * 0.45, 2, height * 0.9);
   else {
     ctx.beginPath();
-    ctx.arc(x, y, Math.min(Math.max(height / 4, 1), 3.5), 0, 7);
+    ctx.arc(x, y, Math.min(Math.max(height / 4, 1.5), 3.5), 0, 7);
     ctx.strokeStyle = color("--page");
     ctx.lineWidth = 3;
     ctx.stroke();

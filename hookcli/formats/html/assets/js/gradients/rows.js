@@ -1,8 +1,11 @@
 /** The gradients of a record as rows: of parameters or of layers, and what is wrong with them. */
 
-import { codeOf, joined, markOf } from "./cells.js";
+import { MARKS, codeOf, joined } from "./cells.js";
 import { CellBytes } from "./heatmap.js";
 import { RowNames } from "./row_names.js";
+
+const NOT_MEASURED = MARKS.at(-1).code;
+const SOMETIMES = ["none", "zero"];
 
 /**
  * The rows of a plot: `value(id, column)` is a gradient, `cells` its byte, `codes` the bytes that
@@ -46,7 +49,10 @@ function orderOf(layers, layer) {
 /** Return the rows of the layers that own parameters, with the 2-norm of these together. */
 export function layerTable(record, { forward, layer, value, columns }) {
   const members = new Map();
-  for (const id of forward) members.set(layer(id), [...(members.get(layer(id)) ?? []), id]);
+  for (const id of forward) {
+    if (!members.has(layer(id))) members.set(layer(id), []);
+    members.get(layer(id)).push(id);
+  }
   const owners = [...members.keys()];
   const values = [...members.values()].map((ids) => Array.from({ length: columns }, (_, at) =>
     ids.map((id) => value(id, at)).reduce(joined)));
@@ -62,20 +68,19 @@ export function layerTable(record, { forward, layer, value, columns }) {
 
 /**
  * Return what is wrong: {id, some, rows, row, column} for each mark, where `rows` are the parameters
- * with the mark, `row` and `column` its first place, and `some` says that it is not in all steps.
+ * with the mark, `row` and `column` its first place, and `some` says that other steps lack it.
  */
-export function problemsOf(table) {
+export function problemsOf({ forward, columns, cells }) {
   const found = new Map();
-  for (const id of table.forward) {
-    const values = Array.from({ length: table.columns }, (_, at) => table.value(id, at));
-    const marks = values.map((value) => markOf(value)?.id);
-    const measured = marks.filter((mark) => mark !== "unknown").length;
-    for (const mark of new Set(marks)) {
-      if (!mark || mark === "unknown") continue;
-      const column = marks.indexOf(mark);
-      const some = marks.filter((other) => other === mark).length < measured;
-      const key = `${mark} ${some && ["none", "zero"].includes(mark)}`;
-      if (!found.has(key)) found.set(key, { id: mark, some, rows: [], row: id, column });
+  for (const id of forward) {
+    const row = cells.bytes.subarray(id * columns, (id + 1) * columns);
+    for (const mark of MARKS.slice(0, -1)) {
+      const column = row.indexOf(mark.code);
+      if (column < 0) continue;
+      const some = SOMETIMES.includes(mark.id) &&
+        row.some((code) => code !== mark.code && code !== NOT_MEASURED);
+      const key = `${mark.id} ${some}`;
+      if (!found.has(key)) found.set(key, { id: mark.id, some, rows: [], row: id, column });
       const problem = found.get(key);
       problem.rows.push(id);
       if (column < problem.column) Object.assign(problem, { row: id, column });

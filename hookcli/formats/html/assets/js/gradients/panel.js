@@ -57,7 +57,11 @@ export class GradientsView {
     this.writeSummary();
     host.append(this.summary, this.controls(), this.legend, this.area, this.note, this.about,
       this.grid.element);
-    addEventListener("hookcli:theme", () => host.isConnected && !host.hidden && this.show());
+    const onTheme = () => {
+      if (!host.isConnected) removeEventListener("hookcli:theme", onTheme);
+      else if (!host.hidden) this.show();
+    };
+    addEventListener("hookcli:theme", onTheme);
   }
 
   controls() {
@@ -133,7 +137,6 @@ export class GradientsView {
     const size = (id) => sizeOf(table.value(id, table.columns - 1));
     if (sort === "size") this.order.sort((a, b) => (size(a) < size(b)) - (size(a) > size(b)));
     if (sort === "name") this.order.sort((a, b) => (names[a] > names[b]) - (names[a] < names[b]));
-    this.places = new Map(this.order.map((id, at) => [id, at]));
     table.names.arrange(this.order);
     this.plot.show(table.names, table.columns);
     const rows = Uint8Array.from(parameters.forward, (id) => matches[id]);
@@ -185,9 +188,10 @@ export class GradientsView {
     const own = parameter >= 0 ? [parameter] : layer >= 0 ? record.parametersOf(layer) : [];
     const ids = new Set(own.length || layer < 0 ? own
       : parameters.forward.filter((id) => parameters.names.names[id].startsWith(inside)));
-    const rows = this.order.filter((id) => (table.members?.(id) ?? [id]).some((row) => ids.has(row)));
+    const rows = [...this.order.keys()].filter((at) =>
+      (table.members?.(this.order[at]) ?? [this.order[at]]).some((row) => ids.has(row)));
     const column = this.byStep ? record.parameters.steps.indexOf(step) : -1;
-    this.plot.mark(rows.map((id) => this.places.get(id)), column, reveal);
+    this.plot.mark(rows, column, reveal);
     this.grid.select(parameters.forward.indexOf(parameter), reveal);
   }
 

@@ -35,7 +35,8 @@ export class Plot {
       "aria-describedby": kind.describedBy,
       onscroll: () => this.draw(), onkeydown: (event) => this.press(event),
       onpointermove: (event) => this.point(event), onpointerdown: (event) => this.start(event),
-      onpointerup: (event) => this.end(event), onpointerleave: () => this.hide(),
+      onpointerup: (event) => this.end(event), onpointercancel: () => { this.drag = null; },
+      onpointerleave: () => this.hide(),
       onblur: () => this.hide(),
     }, this.space);
     this.tip = el("div", { class: "plot-tip", hidden: true });
@@ -146,7 +147,7 @@ export class Plot {
 
   point(event) {
     const at = this.placeOf(event);
-    const box = this.drag && between(this.drag, at);
+    const box = this.drag && event.pointerType === "mouse" && between(this.drag, at);
     if (box && Math.max(box[2], box[3]) > 6) {
       this.hide();
       this.dragBox.hidden = false;
@@ -155,10 +156,10 @@ export class Plot {
   }
 
   start(event) {
-    const at = this.placeOf(event);
-    if (event.button || event.pointerType !== "mouse" || !at.cell) return;
-    this.drag = at;
-    this.scroller.setPointerCapture(event.pointerId);
+    // What is neither a cell nor a part of `space` is a scrollbar.
+    if (event.button || event.target === this.scroller) return;
+    this.drag = this.placeOf(event);
+    if (event.pointerType === "mouse") this.scroller.setPointerCapture(event.pointerId);
   }
 
   end(event) {
@@ -167,10 +168,8 @@ export class Plot {
     const dragged = !this.dragBox.hidden;
     this.drag = null;
     this.dragBox.hidden = true;
-    if (!dragged) {
-      if (at.cell) this.choose(at.cell);
-      return;
-    }
+    if (drag && !dragged && at.cell) this.choose(at.cell);
+    if (!dragged) return;
     const [x, y, width, height] = between(drag, at);
     this.zoomTo(this.zoom.row * (view.height / height), this.zoom.column * (view.width / width),
       y / view.row, x / view.column, 0, 0);

@@ -265,3 +265,20 @@ def test_the_whole_picture_is_on_paper(panel):
     assert canvas.is_visible()
     assert not panel.locator(".plot-scroll").is_visible()
     assert panel.evaluate("document.querySelector('.plot > canvas').width") == 1400
+
+
+@pytest.mark.parametrize(
+    ("cells", "text"),
+    [
+        ({"a": [1.0, 2.0], "b": [3.0, 4.0]}, "all 2 parameters are finite and above zero"),
+        ({"a": [1.0, 2.0], "b": ["frozen"] * 2}, "1 of 2 parameters is frozen (b)all others are"),
+        ({"a": ["frozen"] * 2, "b": ["frozen"] * 2}, "2 of 2 parameters are frozen"),
+        ({"a": [None, None], "b": [None, 1.0]}, "gets no gradient in some steps (b)"),
+    ],
+)
+def test_the_summary_says_what_holds_for_all(open_page, cells, text):
+    page = open_page(made(cells, (0, 1)), "#tab=gradients")
+    summary = page.locator(".grad-summary")
+    summary.wait_for()
+    assert text in summary.text_content()
+    assert ("above zero" in summary.text_content()) == ("above zero" in text or "others" in text)

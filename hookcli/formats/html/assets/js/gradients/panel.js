@@ -96,7 +96,8 @@ export class GradientsView {
     const { forward } = this.parameters;
     const texts = (id, title, column, more) =>
       textsColumn(id, title, (row) => column.get(forward[row]), more);
-    const figures = (id, title, values) => figuresColumn(id, title, forward.map((row) => values[row]));
+    const figures = (id, title, values) =>
+      figuresColumn(id, title, forward.map((row) => values[row]));
     return createTreegrid({
       label: "Gradients of parameters", count,
       onselect: (row) => this.store.select({ parameter: forward[row] }, GRADIENTS),
@@ -207,18 +208,22 @@ export class GradientsView {
     const buttons = problems.map((problem, index) => {
       const { id, some, rows, row, column } = problem;
       const first = id === "nan" || id === "inf";
+      const count = integer(rows.length) + (index ? "" : ` of ${all}`);
       const when = !byStep ? "" : first ? `, first at step ${steps[column]}`
         : some ? " in some steps" : "";
       return el(
         "button", { type: "button", "aria-pressed": "false", class: `grad-${id}`,
           onclick: ({ currentTarget }) => this.showOnly(problem, currentTarget, buttons) },
-        `${integer(rows.length)}${index ? "" : ` of ${all}`} ${PROBLEMS[id][Number(rows.length > 1)]}`,
-        when, ...(first || rows.length === 1 ? [" (", nameElement(names[row]), ")"] : []),
+        `${count} ${PROBLEMS[id][Number(rows.length > 1)]}`, when,
+        ...(first || rows.length === 1 ? [" (", nameElement(names[row]), ")"] : []),
       );
     });
-    const fine = problems.every(({ id }) => id === "frozen");
-    const others = problems.length ? "all others" : `The gradients of all ${all}`;
-    this.summary.append(...buttons, fine ? `${others} are finite and above zero` : "");
+    const frozen = problems.find(({ id }) => id === "frozen")?.rows.length ?? 0;
+    const { codes } = parameters;
+    const fine = MARKS.every(({ code, id }) => id === "frozen" || !codes.has(code));
+    const others = frozen ? "all others" : `The gradients of all ${all}`;
+    if (!fine || frozen === parameters.count) this.summary.append(...buttons);
+    else this.summary.append(...buttons, `${others} are finite and above zero`);
     const ranked = parameters.forward.filter((id) => series.grad[id] > 0)
       .sort((a, b) => series.grad[a] - series.grad[b]);
     this.about.textContent = [
@@ -244,10 +249,11 @@ export class GradientsView {
   writeLegend() {
     const { palette, scale } = this.record.parameters;
     const item = (width, paint, ...texts) => el("span", {}, sample(width, paint), ...texts);
-    const series = Object.entries(SERIES).filter(([id]) => this.series[id].some((norm) => norm > 0));
-    const ramp = this.byStep && scale
-      ? [item(160, (ctx) => drawRamp(ctx, palette, 160),
-        `norm of the gradient, log scale from ≤ ${figure(scale[0])} to ≥ ${figure(scale[1])}`)] : [];
+    const series = Object.entries(SERIES)
+      .filter(([id]) => this.series[id].some((norm) => norm > 0));
+    const ends = scale && `from ≤ ${figure(scale[0])} to ≥ ${figure(scale[1])}`;
+    const ramp = scale ? [item(160, (ctx) => drawRamp(ctx, palette, 160),
+      `norm of the gradient, log scale ${ends}`)] : [];
     this.legend.replaceChildren(
       ...(this.byStep ? ramp
         : series.map(([id, word]) => item(16, (ctx) =>
@@ -264,7 +270,8 @@ export class GradientsView {
     const size = [[rows, this.table.noun], [columns, "step"]].filter(([count]) => count > 1)
       .map(([count, noun]) => counted(count, noun)).join(" × ");
     this.note.textContent = [
-      size && `A cell shows the worst of ${size}: NaN, infinite, no gradient, else the largest norm`,
+      size && `A cell shows the worst of ${size}: ` +
+        "NaN, infinite, no gradient, else the largest norm",
       gaps.some((gap) => gap > 1) && `${counted(steps.length, "sampled step")}, ` +
         (gaps.length > 1 ? "at unequal distances" : `one of ${gaps[0]}`),
       "Zoom: drag, Ctrl + wheel, + and −; 0 shows all",

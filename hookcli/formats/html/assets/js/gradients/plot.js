@@ -13,7 +13,7 @@ const ARROWS = {
 };
 
 /**
- * A plot in `host`. `kind` has `label`, for screen readers, `column`, the width of a column at most,
+ * A plot in `host`. `kind` has `label`, for screen readers, `column`, the largest width of a column,
  * `bin`, the least size that is drawn, `draw(ctx, view)`, `ticks(view)`, which returns
  * [title, [x, text] …], `tell(bin)`, which returns {lines, row, column} of the worst cell of a bin,
  * `choose(row, column)`, and `changed(view)`, called when the sizes are others.
@@ -243,7 +243,8 @@ export class Plot {
     const right = view.left + x - view.x + 16;
     const below = view.top + y - view.y + 18;
     const over = below + tip.offsetHeight > this.frame.offsetHeight + 60;
-    put(tip, right + tip.offsetWidth > this.width ? Math.max(right - 32 - tip.offsetWidth, 0) : right,
+    const wide = right + tip.offsetWidth > this.width;
+    put(tip, wide ? Math.max(right - 32 - tip.offsetWidth, 0) : right,
       over ? below - 30 - tip.offsetHeight : below);
   }
 
@@ -258,8 +259,9 @@ export class Plot {
   reveal(row, column) {
     const { view, scroller } = this;
     const into = (at, size, from, room) => Math.min(Math.max(from, at + size - room), at);
-    scroller.scrollTop = into(row * view.row, view.row, view.y, view.height);
-    if (column >= 0) scroller.scrollLeft = into(column * view.column, view.column, view.x, view.width);
+    const { column: width, row: height } = view;
+    scroller.scrollTop = into(row * height, height, view.y, view.height);
+    if (column >= 0) scroller.scrollLeft = into(column * width, width, view.x, view.width);
     this.draw();
   }
 

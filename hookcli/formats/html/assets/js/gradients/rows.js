@@ -39,7 +39,7 @@ export function parameterTable(record) {
   });
 }
 
-/** Return when a layer was first called; of a layer that was not, when the nearest around it was. */
+/** Return when a layer was first called, or when the nearest around it was. */
 function orderOf(layers, layer) {
   let row = layer;
   while (row >= 0 && layers.order[row] === null) row = layers.parent[row];
@@ -67,8 +67,8 @@ export function layerTable(record, { forward, layer, value, columns }) {
 }
 
 /**
- * Return what is wrong: {id, some, rows, row, column} for each mark, where `rows` are the parameters
- * with the mark, `row` and `column` its first place, and `some` says that other steps lack it.
+ * Return what is wrong: {id, some, rows, row, column} for each mark, where `rows` are the
+ * parameters with it, `row` and `column` its first place, and `some` says that other steps lack it.
  */
 export function problemsOf({ forward, columns, cells }) {
   const found = new Map();

@@ -91,7 +91,7 @@ def test_the_cursor_says_the_cells_of_the_report_in_forward_order(panel):
 
 
 def test_layers_have_the_norm_of_their_parameters_together(panel):
-    panel.get_by_label("Rows").select_option("layer")
+    panel.locator(".grad-controls select").first.select_option("layer")
     said = cells_by_keyboard(panel, 4, 3)
     assert said[:3] == [f"idle, step {step}: no gradient" for step in STEPS]
     assert said[3:6] == [f"(root), step {step}: frozen" for step in STEPS[::-1]]
@@ -181,6 +181,7 @@ def test_cells_have_the_colours_of_the_palette_and_of_their_marks(panel):
     marks = {"frozen": (1, 0), "zero": (2, 1), "nan": (3, 2), "inf": (4, 2)}
     for theme in ("light", "dark"):
         panel.emulate_media(color_scheme=theme)
+        panel.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
         for name, (row, column) in marks.items():
             assert pixel(panel, row, column) == rgb(panel.evaluate(colour.format(name)))
     assert len({tuple(pixel(panel, *at)) for at in marks.values()}) == len(marks)
@@ -264,3 +265,20 @@ def test_the_whole_picture_is_on_paper(panel):
     assert canvas.is_visible()
     assert not panel.locator(".plot-scroll").is_visible()
     assert panel.evaluate("document.querySelector('.plot > canvas').width") == 1400
+
+
+@pytest.mark.parametrize(
+    ("cells", "text"),
+    [
+        ({"a": [1.0, 2.0], "b": [3.0, 4.0]}, "all 2 parameters are finite and above zero"),
+        ({"a": [1.0, 2.0], "b": ["frozen"] * 2}, "1 of 2 parameters is frozen (b)all others are"),
+        ({"a": ["frozen"] * 2, "b": ["frozen"] * 2}, "2 of 2 parameters are frozen"),
+        ({"a": [None, None], "b": [None, 1.0]}, "gets no gradient in some steps (b)"),
+    ],
+)
+def test_the_summary_says_what_holds_for_all(open_page, cells, text):
+    page = open_page(made(cells, (0, 1)), "#tab=gradients")
+    summary = page.locator(".grad-summary")
+    summary.wait_for()
+    assert text in summary.text_content()
+    assert ("above zero" in summary.text_content()) == ("above zero" in text or "others" in text)

@@ -1,7 +1,7 @@
 /** A plot of many rows: labels, an axis, zoom, a cursor. What its cells show is drawn by others. */
 
-import { el } from "./dom.js";
-import { color } from "./theme.js";
+import { el } from "../dom.js";
+import { color } from "../theme.js";
 
 const [AXIS, FULL_ROW, ZOOMED_ROW, ZOOMED_COLUMN] = [26, 20, 32, 64];
 const PAPER = { width: 700, height: 860 };
@@ -13,7 +13,7 @@ const ARROWS = {
 };
 
 /**
- * A plot in `host`. `kind` has `label`, for screen readers, `column`, the width of a column at most,
+ * A plot in `host`. `kind` has `label`, for screen readers, `column`, the largest width of a column,
  * `bin`, the least size that is drawn, `draw(ctx, view)`, `ticks(view)`, which returns
  * [title, [x, text] …], `tell(bin)`, which returns {lines, row, column} of the worst cell of a bin,
  * `choose(row, column)`, and `changed(view)`, called when the sizes are others.
@@ -35,7 +35,8 @@ export class Plot {
       "aria-describedby": kind.describedBy,
       onscroll: () => this.draw(), onkeydown: (event) => this.press(event),
       onpointermove: (event) => this.point(event), onpointerdown: (event) => this.start(event),
-      onpointerup: (event) => this.end(event), onpointerleave: () => this.hide(),
+      onpointerup: (event) => this.end(event), onpointercancel: () => { this.drag = null; },
+      onpointerleave: () => this.hide(),
       onblur: () => this.hide(),
     }, this.space);
     this.tip = el("div", { class: "plot-tip", hidden: true });
@@ -146,7 +147,7 @@ export class Plot {
 
   point(event) {
     const at = this.placeOf(event);
-    const box = this.drag && between(this.drag, at);
+    const box = this.drag && event.pointerType === "mouse" && between(this.drag, at);
     if (box && Math.max(box[2], box[3]) > 6) {
       this.hide();
       this.dragBox.hidden = false;
@@ -155,10 +156,10 @@ export class Plot {
   }
 
   start(event) {
-    const at = this.placeOf(event);
-    if (event.button || event.pointerType !== "mouse" || !at.cell) return;
-    this.drag = at;
-    this.scroller.setPointerCapture(event.pointerId);
+    // What is neither a cell nor a part of `space` is a scrollbar.
+    if (event.button || event.target === this.scroller) return;
+    this.drag = this.placeOf(event);
+    if (event.pointerType === "mouse") this.scroller.setPointerCapture(event.pointerId);
   }
 
   end(event) {
@@ -167,10 +168,8 @@ export class Plot {
     const dragged = !this.dragBox.hidden;
     this.drag = null;
     this.dragBox.hidden = true;
-    if (!dragged) {
-      if (at.cell) this.choose(at.cell);
-      return;
-    }
+    if (drag && !dragged && at.cell) this.choose(at.cell);
+    if (!dragged) return;
     const [x, y, width, height] = between(drag, at);
     this.zoomTo(this.zoom.row * (view.height / height), this.zoom.column * (view.width / width),
       y / view.row, x / view.column, 0, 0);
@@ -244,7 +243,8 @@ export class Plot {
     const right = view.left + x - view.x + 16;
     const below = view.top + y - view.y + 18;
     const over = below + tip.offsetHeight > this.frame.offsetHeight + 60;
-    put(tip, right + tip.offsetWidth > this.width ? Math.max(right - 32 - tip.offsetWidth, 0) : right,
+    const wide = right + tip.offsetWidth > this.width;
+    put(tip, wide ? Math.max(right - 32 - tip.offsetWidth, 0) : right,
       over ? below - 30 - tip.offsetHeight : below);
   }
 
@@ -259,8 +259,9 @@ export class Plot {
   reveal(row, column) {
     const { view, scroller } = this;
     const into = (at, size, from, room) => Math.min(Math.max(from, at + size - room), at);
-    scroller.scrollTop = into(row * view.row, view.row, view.y, view.height);
-    if (column >= 0) scroller.scrollLeft = into(column * view.column, view.column, view.x, view.width);
+    const { column: width, row: height } = view;
+    scroller.scrollTop = into(row * height, height, view.y, view.height);
+    if (column >= 0) scroller.scrollLeft = into(column * width, width, view.x, view.width);
     this.draw();
   }
 

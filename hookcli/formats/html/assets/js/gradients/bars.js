@@ -1,7 +1,7 @@
 /** Norms of one step as bars on a log axis, with those of the weights and of layers' outputs. */
 
-import { drawMark, markOf, sizeOf } from "./gradient_cells.js";
-import { color } from "./theme.js";
+import { drawMark, markOf, sizeOf } from "./cells.js";
+import { color } from "../theme.js";
 
 /** What is drawn in a row: how, and its name in the legend. */
 export const SERIES = {
@@ -25,7 +25,7 @@ export function drawSeries(ctx, id, left, x, y, height) {
   else if (id === "output") ctx.fillRect(x - 1, y - height * 0.45, 2, height * 0.9);
   else {
     ctx.beginPath();
-    ctx.arc(x, y, Math.min(Math.max(height / 4, 1), 3.5), 0, 7);
+    ctx.arc(x, y, Math.min(Math.max(height / 4, 1.5), 3.5), 0, 7);
     ctx.strokeStyle = color("--page");
     ctx.lineWidth = 3;
     ctx.stroke();

@@ -1,7 +1,7 @@
 /** A heat map of bytes: a pixel for each bin of cells, enlarged; marks are drawn over it. */
 
-import { MARKS, drawMark } from "./gradient_cells.js";
-import { color } from "./theme.js";
+import { MARKS, drawMark } from "./cells.js";
+import { color } from "../theme.js";
 
 const SEPARATE = 7;
 
@@ -58,8 +58,8 @@ export function drawHeatmap(ctx, view, cells, order, inks) {
   drawMarks(ctx, bins, width, inks, x, y, w, h);
   if (Math.min(w, h) < SEPARATE) return;
   ctx.fillStyle = color("--page");
-  for (let column = 1; column <= width; column += 1) ctx.fillRect(x + column * w - 1, y, 1, height * h);
-  for (let row = 1; row <= height; row += 1) ctx.fillRect(x, y + row * h - 1, width * w, 1);
+  for (let at = 1; at <= width; at += 1) ctx.fillRect(x + at * w - 1, y, 1, height * h);
+  for (let at = 1; at <= height; at += 1) ctx.fillRect(x, y + at * h - 1, width * w, 1);
 }
 
 function drawPixels(ctx, pixels, width, x, y, w, h) {

@@ -1,23 +1,25 @@
 /** The gradients of a record as rows: of parameters or of layers, and what is wrong with them. */
 
-import { codeOf, joined, markOf } from "./gradient_cells.js";
+import { MARKS, codeOf, joined } from "./cells.js";
 import { CellBytes } from "./heatmap.js";
 import { RowNames } from "./row_names.js";
 
+const NOT_MEASURED = MARKS.at(-1).code;
+const SOMETIMES = ["none", "zero"];
+
 /**
- * The rows of a plot: `value(id, column)` is a gradient, `cells` its byte, `forward` the rows in the
- * order in which forward first called their layers, `layer(id)` the row of the layer.
+ * The rows of a plot: `value(id, column)` is a gradient, `cells` its byte, `codes` the bytes that
+ * occur, `layer(id)` the row of the layer, `forward` the rows in the order of its first call.
  */
 class GradientTable {
   constructor(record, names, columns, about) {
     Object.assign(this, about, { columns, count: names.length, names: new RowNames(names) });
-    this.cells = new CellBytes(names.length, columns);
+    const { bytes } = this.cells = new CellBytes(names.length, columns);
     const [low, high] = (record.parameters.scale ?? [1, 10]).map(Math.log10);
-    for (let id = 0; id < names.length; id += 1) {
-      for (let at = 0; at < columns; at += 1) {
-        this.cells.bytes[id * columns + at] = codeOf(this.value(id, at), low, high);
-      }
+    for (let at = 0; at < bytes.length; at += 1) {
+      bytes[at] = codeOf(this.value(Math.floor(at / columns), at % columns), low, high);
     }
+    this.codes = new Set(bytes);
   }
 }
 
@@ -37,7 +39,7 @@ export function parameterTable(record) {
   });
 }
 
-/** Return when a layer was first called; of a layer that was not, when the nearest around it was. */
+/** Return when a layer was first called, or when the nearest around it was. */
 function orderOf(layers, layer) {
   let row = layer;
   while (row >= 0 && layers.order[row] === null) row = layers.parent[row];
@@ -47,7 +49,10 @@ function orderOf(layers, layer) {
 /** Return the rows of the layers that own parameters, with the 2-norm of these together. */
 export function layerTable(record, { forward, layer, value, columns }) {
   const members = new Map();
-  for (const id of forward) members.set(layer(id), [...(members.get(layer(id)) ?? []), id]);
+  for (const id of forward) {
+    if (!members.has(layer(id))) members.set(layer(id), []);
+    members.get(layer(id)).push(id);
+  }
   const owners = [...members.keys()];
   const values = [...members.values()].map((ids) => Array.from({ length: columns }, (_, at) =>
     ids.map((id) => value(id, at)).reduce(joined)));
@@ -62,21 +67,20 @@ export function layerTable(record, { forward, layer, value, columns }) {
 }
 
 /**
- * Return what is wrong: {id, some, rows, row, column} for each mark, where `rows` are the parameters
- * with the mark, `row` and `column` its first place, and `some` says that it is not in all steps.
+ * Return what is wrong: {id, some, rows, row, column} for each mark, where `rows` are the
+ * parameters with it, `row` and `column` its first place, and `some` says that other steps lack it.
  */
-export function problemsOf(table) {
+export function problemsOf({ forward, columns, cells }) {
   const found = new Map();
-  for (const id of table.forward) {
-    const values = Array.from({ length: table.columns }, (_, at) => table.value(id, at));
-    const marks = values.map((value) => markOf(value)?.id);
-    const measured = marks.filter((mark) => mark !== "unknown").length;
-    for (const mark of new Set(marks)) {
-      if (!mark || mark === "unknown") continue;
-      const column = marks.indexOf(mark);
-      const some = marks.filter((other) => other === mark).length < measured;
-      const key = `${mark} ${some && ["none", "zero"].includes(mark)}`;
-      if (!found.has(key)) found.set(key, { id: mark, some, rows: [], row: id, column });
+  for (const id of forward) {
+    const row = cells.bytes.subarray(id * columns, (id + 1) * columns);
+    for (const mark of MARKS.slice(0, -1)) {
+      const column = row.indexOf(mark.code);
+      if (column < 0) continue;
+      const some = SOMETIMES.includes(mark.id) &&
+        row.some((code) => code !== mark.code && code !== NOT_MEASURED);
+      const key = `${mark.id} ${some}`;
+      if (!found.has(key)) found.set(key, { id: mark.id, some, rows: [], row: id, column });
       const problem = found.get(key);
       problem.rows.push(id);
       if (column < problem.column) Object.assign(problem, { row: id, column });

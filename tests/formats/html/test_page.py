@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import gzip
 import hashlib
 import json
 import re

@@ -12,7 +12,7 @@ import { Viewport } from "./viewport.js";
 
 const MOST_BOXES = 1500;
 const LARGE = 1000; // boxes: such a diagram opens with its first level
-const OPENED = 40; // boxes that a diagram shows at first, about
+const OPENED = 30; // boxes that a diagram shows at first, about
 const MANY_TEXTS = 500; // boxes: more of them have texts only in view
 const READABLE = 0.6; // scale
 const BUSY_AFTER = 150; // ms

@@ -88,15 +88,20 @@ export class DiagramPanel {
     }
     notes.push("Drag to move, Ctrl and the wheel to zoom. Double-click or Enter opens a box.");
     host.append(toolbar, this.svg, ...notes.map((note) => el("p", { class: "hint diagram-hint", text: note })));
-    this.paper.addEventListener("change", () => this.fitPaper());
     new ResizeObserver(() => this.drawing && this.later()).observe(this.svg);
   }
 
   update({ type, origin }) {
     if (type === "show") {
-      if (!this.drawing) this.request(() => this.viewport.fit(READABLE));
+      if (!this.drawing) {
+        this.request(() => {
+          this.viewport.fit(READABLE);
+          this.centre();
+        });
+      }
       this.follow();
       this.filter();
+      this.fitPaper();
     } else if (type === "filter") this.filter();
     else if (type === "select") {
       if (origin === "diagram") this.select();

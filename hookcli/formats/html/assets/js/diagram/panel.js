@@ -141,9 +141,9 @@ export class DiagramPanel {
       if (mark) element.classList.add(`has-${mark.kind}`);
       if (flow.again.has(box)) element.classList.add("again");
     }
-    this.group.replaceChildren(this.drawing.boxes, this.drawing.lines);
+    this.group.replaceChildren(this.drawing.boxes, this.drawing.lines, this.drawing.labels);
     Object.assign(this.viewport, { width: graph.width, height: graph.height });
-    this.svg.style.setProperty("--drawn", `${Math.ceil(graph.height + 24)}px`);
+    this.viewport.shrink();
     this.levelText.textContent = `Level ${this.level} of ${Math.max(1, this.tree.deepest)}`;
     this.colour();
     this.filter();

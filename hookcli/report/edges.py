@@ -14,7 +14,7 @@ class EdgeRow:
     is the tensor's path in the output of that call, or in the batch; "" if it is not in the output,
     as the state that a module keeps. `target` is the `order` of the call that got it, and `input`
     its path in the inputs of that call. If `end` is "output", `input` is a path in the output of
-    `target`, which contains `source`.
+    `target`: an operator of its own made that tensor, or it is the output of the model.
 
     `through` are the names of the operators in between that ran in no call of their own, the
     nearest to `target` last: ["add"] for `x + y`. It is empty if the tensors share their memory. Of

@@ -130,6 +130,7 @@ def test_a_residual_block_and_what_its_own_operators_make(edges_of, function):
         ("0", "", "1.fc", "[0]"),
         ("1.fc", "", "1.act", "[0]"),
         ("1.act", "", "1→", "", "add"),
+        ("0", "", "1→", "", "add"),
         ("1", "", "2", "[0]"),
         ("2", "", "root→", ""),
     }
@@ -209,6 +210,7 @@ def test_paths_of_several_outputs_and_keyword_inputs(edges_of):
         ("halves", ".both[0]", "join", ".other"),
         ("halves", ".both[1]", "join.fc", "[0]"),
         ("join.fc", "", "join→", "", "add"),
+        ("halves", ".both[0]", "join→", "", "add"),
         ("halves", ".sum", "last", "[0]", "mul"),
         ("join", "", "root→", ".y"),
         ("last", "", "root→", ".z"),
@@ -267,6 +269,7 @@ def test_a_transformer(edges_of):
         *((name, out, "block", "[0]", op) for name, out, op in both),
         *((name, out, "block.ln1", "[0]", op) for name, out, op in both),
         *((name, out, "block.ln2", "[0]", op, op) for name, out, op in both),
+        *((name, out, "block→", "", op, op, op) for name, out, op in both),
         ("block.ln1", "", "block.attn", "[0]"),
         ("block.ln1", "", "block.attn.qkv", "[0]"),
         ("block.attn.proj", "", "block.ln2", "[0]", "add"),

@@ -72,7 +72,7 @@ def _check_report(report: Report) -> None:
 
 
 def _check_edges(report: Report) -> None:
-    """Check that each edge leads from a call to a later one, or to one that contains it."""
+    """Check that each edge leads from a call to a later one, or to the end of one around it."""
     if not report.edges:
         return
     ends = _ends(report.layers)
@@ -81,13 +81,12 @@ def _check_edges(report: Report) -> None:
         for name, order in (("source", source), ("target", target)):
             if order is not None and order not in ends:
                 raise ValueError(f"edges.{i}.{name}: there is no call {order}")
-        if edge.end == "input" and source is not None and source >= target:
+        if source is None or source < target:
+            continue
+        if edge.end == "input":
             raise ValueError(f"edges.{i}.source: {source} must be less than {target}")
-        if edge.end == "output" and (
-            source is None or not ends[target][0] < ends[source][0] < ends[target][1]
-        ):
-            given = "null" if source is None else source
-            raise ValueError(f"edges.{i}.source: {given} must be a call inside {target}")
+        if not ends[target][0] < ends[source][0] < ends[target][1]:
+            raise ValueError(f"edges.{i}.source: {source} must be a call before or inside {target}")
 
 
 def _ends(rows: Sequence[LayerRow]) -> dict[int, tuple[int, int]]:

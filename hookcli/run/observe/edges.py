@@ -276,15 +276,12 @@ class EdgeObserver:
         self, call: Call, path: str, found: Found, end: Literal["input", "output"] = "input"
     ) -> None:
         for (source, output), names in found.items():
-            if end == "input":
-                if source is None or source < call.order:
-                    through = names[::-1]
-                    self._edges.append(EdgeRow(source, output, call.order, path, end, through))
-            elif source is not None and self._is_inside(source, call.order):
+            earlier = source is None or source < call.order
+            if earlier or (end == "output" and self._is_inside(source, call.order)):
                 self._edges.append(EdgeRow(source, output, call.order, path, end, names[::-1]))
 
-    def _is_inside(self, order: int, outer: int) -> bool:
-        inner: int | None = order
+    def _is_inside(self, order: int | None, outer: int) -> bool:
+        inner = order
         while inner is not None and inner > outer:
             inner = self._parents.get(inner)
         return inner == outer and order != outer

@@ -5,6 +5,8 @@
  * in each call of its container has a box for each time, so that the flow has no cycles: a ReLU.
  */
 
+import { integer } from "../text.js";
+
 const MOST_CHILDREN = 60;
 const MOST_RANGES = 20;
 const MOST_TIMES = 8;
@@ -103,10 +105,15 @@ export class BoxTree {
     const parts = [];
     for (const box of boxes) {
       const last = parts.at(-1);
-      if (last && this.type(last[0]) === this.type(box)) last.push(box);
+      if (last && this.sort(last[0]) === this.sort(box)) last.push(box);
       else parts.push([box]);
     }
     return parts;
+  }
+
+  /** Return what the boxes of a run have in common: the type, and the name without the index. */
+  sort(box) {
+    return `${this.type(box)} ${this.fullName(box).replace(/[^.]*$/, "")}`;
   }
 
   group(members, parent) {
@@ -169,7 +176,7 @@ export class BoxTree {
 
   /** Return a box's name without those of the modules around it. */
   name(box) {
-    if (box.group) return `${box.members.length} × ${this.types(box)}`;
+    if (box.group) return `${integer(box.members.length)} × ${this.types(box)}`;
     const name = this.fullName(box);
     const above = box.parent ? this.record.layers.name.get(box.parent.owner.row) : "";
     return above && name.startsWith(`${above}.`) ? name.slice(above.length + 1) : name;

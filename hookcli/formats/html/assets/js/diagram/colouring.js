@@ -20,7 +20,9 @@ export class BoxFigures {
 
   /** Whether any box has the figure. */
   has(id) {
-    return id === "type" || this.of(id).some((value) => value !== null);
+    const { layers, parameters } = this.tree.record;
+    const column = { flops: layers.flops, parameters: layers.parameters, gradient: parameters.grad_norm }[id];
+    return !column || column.some((value) => value !== null);
   }
 
   of(id) {

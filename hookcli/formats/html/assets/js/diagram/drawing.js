@@ -13,6 +13,7 @@ const TYPE_WIDTH = 6;
 const LABEL_WIDTH = 6.1;
 const MOST_LABELLED = 150; // edges of one box
 const MOST_LINES = 4; // from one node, or to the output: more are named at their ends
+const MOST_SOURCES = 64; // of one tensor: a report has no more
 const IN_ONE_ROW = 4; // boxes without edges
 const OPEN_HEAD = 24; // of an open box
 
@@ -69,7 +70,7 @@ export function sizedGraph(flow, box = flow.tree.root) {
     const next = end - start === 1;
     const many = sources.get(from) > MOST_LINES && targets.get(to) > 1;
     const manyOut = to === "out" && targets.get(to) > MOST_LINES && sources.get(from) > 1;
-    link.stub = !next && (many || manyOut);
+    link.stub = !next && (many || manyOut || (link.aside && sources.get(from) > 1));
     if (link.stub) continue;
     // What goes back and forth between two boxes has one line.
     if (start > end && links.has(`${to}>${from}`)) {
@@ -146,7 +147,8 @@ function shapesText({ shapes, tensors }) {
   if (!shapes.size) return "";
   if (shapes.size > 1) return `${shapes.size} shapes`;
   const [shape] = shapes;
-  return tensors.size > 1 ? `${tensors.size} × ${shape}` : shape;
+  const count = tensors.size < MOST_SOURCES ? tensors.size : `≥${MOST_SOURCES}`;
+  return tensors.size > 1 ? `${count} × ${shape}` : shape;
 }
 
 /** A drawing of a layout. `items` has the boxes by index with their rectangles and elements. */
@@ -162,6 +164,7 @@ export class Drawing {
     this.before = new Map();
     this.boxes = svg("g", { class: "boxes" });
     this.lines = svg("g", { class: "lines", "aria-hidden": "true" });
+    this.labels = svg("g", { "aria-hidden": "true" });
     this.width = graph.width;
     this.height = graph.height;
     this.place(graph, 0, 0);
@@ -219,7 +222,7 @@ export class Drawing {
       const type = cut(subtitle(tree, box), LABEL_LENGTH);
       element.append(svg("text", { class: "box-type", x: 10, y: 33 }, type));
     }
-    if (mark) element.append(svg("text", { class: `mark mark-${mark.kind}`, x: width - 10, y: open ? 19 : 34 }, mark.text));
+    if (mark) element.append(svg("text", { class: `mark mark-${mark.kind}`, x: width - 2, y: -4 }, mark.text));
     if (box.children.length) {
       const x = width - 22;
       element.append(svg(
@@ -285,7 +288,7 @@ export class Drawing {
         const text = svg("text", { class: "line-label", x: edge.label.x + left, y: edge.label.y + top + 3.5 }, edge.text);
         text.append(svg("title", {}, linkTitle(link)));
         const { width } = edge.label;
-        this.lines.append(
+        this.labels.append(
           svg("rect", { class: "line-gap", x: edge.label.x + left - width / 2 + 2, y: edge.label.y + top - 7, width: width - 4, height: 14 }),
           text,
         );
@@ -312,7 +315,7 @@ export class Drawing {
       const item = operator ?? this.items.get(at);
       if (!item) continue;
       const [x, anchor] = operator ? [item.left + item.width + 4, "start"] : [item.left + item.width - 2, "end"];
-      const add = (text, y, title) => this.lines.append(svg(
+      const add = (text, y, title) => this.labels.append(svg(
         "text", { class: "stub", x, y: operator ? item.top + 15 : y, "text-anchor": anchor },
         cut(text, operator ? LABEL_LENGTH : Math.max(12, Math.floor(item.width / 2 / LABEL_WIDTH))), svg("title", {}, title),
       ));

@@ -4,6 +4,7 @@
  */
 
 const BATCH = -1;
+const MOST_OUTPUTS = 4; // tensors of a call: of more, as with caches, only the boxes are linked
 
 // Operators that join tensors; of those in a chain, the strongest is where the tensors meet.
 const STRONG_JOINS = new Set([
@@ -28,12 +29,19 @@ export function tensorsOf(record) {
   const tensors = new Map();
   const order = [...Array(edges.count).keys()].filter((edge) => !idle.has(edge));
   order.sort((a, b) => edges.end[a] - edges.end[b] || a - b);
+  const outputs = new Map();
   for (const edge of order) {
     const key = `${edges.target[edge]}/${edges.end[edge]}/${edges.input.at[edge]}`;
-    if (!tensors.has(key)) tensors.set(key, { target: edges.target[edge], end: edges.end[edge], edges: [] });
+    if (!tensors.has(key)) {
+      const [target, end] = [edges.target[edge], edges.end[edge]];
+      tensors.set(key, { target, end, edges: [] });
+      if (end) outputs.set(target, (outputs.get(target) ?? 0) + 1);
+    }
     tensors.get(key).edges.push(edge);
   }
-  return [...tensors.values()];
+  const all = [...tensors.values()];
+  for (const tensor of all) tensor.aside = tensor.end && outputs.get(tensor.target) > MOST_OUTPUTS;
+  return all;
 }
 
 function unusedInputs({ edges, layers, children }) {
@@ -129,7 +137,7 @@ export class Flow {
     }
   }
 
-  add({ target, end, edges }) {
+  add({ target, end, edges, aside }) {
     const { tree, shown } = this;
     const box = tree.ofRow[target];
     const drawn = shown[box.index];
@@ -158,8 +166,21 @@ export class Flow {
         key: `${source === BATCH ? BATCH : tree.ofRow[source].index}${data.output.get(edge)}`,
       };
     });
-    if (end) this.place(box, "out", items, target);
+    if (aside) this.linkAside(box, items, target);
+    else if (end) this.place(box, "out", items, target);
     else this.place(drawn.parent, drawn, items, target);
+  }
+
+  /** Link the boxes that made one of many outputs to the port "out", without operators. */
+  linkAside(box, items, target) {
+    const graph = this.graphs.get(box.index);
+    for (const item of items) {
+      const at = this.lift(item, box, target);
+      if (at === "in") continue;
+      this.leave(at, item.box, item.made, item.key);
+      graph.link(at.index, "out", { made: item.chain.length ? item.arrived : item.made, key: item.key });
+      graph.links.get(`${at.index}>out`).aside = true;
+    }
   }
 
   within(source, box) {

@@ -231,56 +231,42 @@ function serveLayouts(layout, place) {
   };
 }
 
+// The worker of the page, and the number of the latest request to it.
+const shared = { worker: null, number: 0 };
+
 /** Lays graphs out in a worker; only the answer to the latest request is told. */
 export class Layouter {
-  constructor() {
-    this.number = 0;
-    this.worker = null;
-  }
-
   /** Lay a graph out, then call `done(graph, simple)`; `simple` is true if no worker could. */
   async request(graph, done) {
-    this.number += 1;
-    const number = this.number;
-    this.pending = { number, graph, done };
-    this.worker ??= startWorker(this);
-    const worker = await this.worker;
-    if (number !== this.number) return;
-    if (worker) worker.postMessage({ number, graph });
-    else this.answer({ number, graph: layOut(graph, placeInColumn) }, true);
+    shared.number += 1;
+    const { number } = shared;
+    const inPage = () => {
+      shared.worker = Promise.resolve(null);
+      if (number === shared.number) done(layOut(graph, placeInColumn), true);
+    };
+    shared.worker ??= startWorker();
+    const worker = await shared.worker;
+    if (!worker) return inPage();
+    worker.onmessage = ({ data }) => {
+      if (data.number === shared.number) done(data.graph, false);
+    };
+    worker.onerror = inPage;
+    if (number === shared.number) worker.postMessage({ number, graph });
+    return undefined;
   }
 
   /** Lay a graph out at once, in one column. */
   now(graph, done) {
-    this.number += 1;
-    this.pending = null;
+    shared.number += 1;
     done(layOut(graph, placeInColumn), false);
-  }
-
-  answer({ number, graph }, simple = false) {
-    if (number !== this.pending?.number) return;
-    const { done } = this.pending;
-    this.pending = null;
-    done(graph, simple);
-  }
-
-  /** Lay out what is pending without the worker, from now on. */
-  fail() {
-    this.worker = Promise.resolve(null);
-    const { pending } = this;
-    if (pending) this.answer({ ...pending, graph: layOut(pending.graph, placeInColumn) }, true);
   }
 }
 
 /** Return a worker with dagre, null if the browser runs none. */
-async function startWorker(layouter) {
+async function startWorker() {
   try {
-    const parts = [await globalThis.unpacked("dagre"), `(${serveLayouts})(${layOut}, ${placeByDagre})`];
-    const address = URL.createObjectURL(new Blob([parts.join(";\n")], { type: "text/javascript" }));
-    const worker = new Worker(address);
-    worker.onmessage = ({ data }) => layouter.answer(data);
-    worker.onerror = () => layouter.fail();
-    return worker;
+    const parts = [await unpacked("dagre"), `(${serveLayouts})(${layOut}, ${placeByDagre})`];
+    return new Worker(URL.createObjectURL(new Blob([parts.join(";\n")], { type: "text/javascript" })));
   } catch {
     return null;
   }

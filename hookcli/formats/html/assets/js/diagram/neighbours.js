@@ -19,7 +19,7 @@ export function neighbours({ edges, layers }, row) {
     const shape = edges.shape.get(edge) ?? "";
     if (inside[target]) {
       if (!edges.end[edge]) found.sources.set(source, shape);
-    } else if (edges.end[edge]) found.outputs.set(target, shape);
+    } else if (edges.end[edge] && around.has(target)) found.outputs.set(target, shape);
     else {
       let outer = target;
       while (!around.has(parent[outer])) outer = parent[outer];

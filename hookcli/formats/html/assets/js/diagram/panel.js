@@ -12,7 +12,7 @@ import { Viewport } from "./viewport.js";
 
 const MOST_BOXES = 1500;
 const LARGE = 1000; // boxes: such a diagram opens with its first level
-const OPENED = 40; // boxes that a diagram shows at first, about
+const OPENED = 30; // boxes that a diagram shows at first, about
 const MANY_TEXTS = 500; // boxes: more of them have texts only in view
 const READABLE = 0.6; // scale
 const BUSY_AFTER = 150; // ms
@@ -88,15 +88,20 @@ export class DiagramPanel {
     }
     notes.push("Drag to move, Ctrl and the wheel to zoom. Double-click or Enter opens a box.");
     host.append(toolbar, this.svg, ...notes.map((note) => el("p", { class: "hint diagram-hint", text: note })));
-    this.paper.addEventListener("change", () => this.fitPaper());
     new ResizeObserver(() => this.drawing && this.later()).observe(this.svg);
   }
 
   update({ type, origin }) {
     if (type === "show") {
-      if (!this.drawing) this.request(() => this.viewport.fit(READABLE));
+      if (!this.drawing) {
+        this.request(() => {
+          this.viewport.fit(READABLE);
+          this.centre();
+        });
+      }
       this.follow();
       this.filter();
+      this.fitPaper();
     } else if (type === "filter") this.filter();
     else if (type === "select") {
       if (origin === "diagram") this.select();
@@ -136,9 +141,9 @@ export class DiagramPanel {
       if (mark) element.classList.add(`has-${mark.kind}`);
       if (flow.again.has(box)) element.classList.add("again");
     }
-    this.group.replaceChildren(this.drawing.boxes, this.drawing.lines);
+    this.group.replaceChildren(this.drawing.boxes, this.drawing.lines, this.drawing.labels);
     Object.assign(this.viewport, { width: graph.width, height: graph.height });
-    this.svg.style.setProperty("--drawn", `${Math.ceil(graph.height + 24)}px`);
+    this.viewport.shrink();
     this.levelText.textContent = `Level ${this.level} of ${Math.max(1, this.tree.deepest)}`;
     this.colour();
     this.filter();

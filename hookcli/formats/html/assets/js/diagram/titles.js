@@ -39,11 +39,12 @@ export class BoxTitles {
 
   /** Return {kind, text} for what is wrong with a box, or with what a closed box contains. */
   mark(box, open) {
-    const { errors, warnings, raised } = this.found[box.index][open ? "own" : "all"];
-    if (raised) return { kind: "error", text: "raised" };
-    if (errors) return { kind: "error", text: `${errors} ✕` };
-    if (warnings) return { kind: "warning", text: `${warnings} !` };
-    return null;
+    const found = this.found.get(box.index)?.[open ? "own" : "all"];
+    if (!found) return null;
+    if (found.raised) return { kind: "error", text: "raised" };
+    return found.error
+      ? { kind: "error", text: `${found.error} ✕` }
+      : { kind: "warning", text: `${found.warning} !` };
   }
 
   /** Whether a module was not called. */
@@ -52,25 +53,28 @@ export class BoxTitles {
   }
 }
 
-/** Return the number of findings of each box, by index: its own, and with those within it. */
+/** Return how much is wrong by index of a box: with its own calls, and with all within it. */
 function findingsWithin(tree) {
   const { layers, checks } = tree.record;
-  const none = () => ({ errors: 0, warnings: 0, raised: 0 });
-  const found = tree.list.map(() => ({ own: none(), all: none() }));
+  const found = new Map();
+  const count = (group, kind) => ({ ...group, [kind]: (group?.[kind] ?? 0) + 1 });
+  const add = (row, kind) => {
+    const own = tree.ofRow[row];
+    for (let box = own; box; box = box.parent) {
+      const known = found.get(box.index) ?? { own: null, all: null };
+      found.set(box.index, {
+        own: box === own ? count(known.own, kind) : known.own,
+        all: count(known.all, kind),
+      });
+    }
+  };
   for (const { layer, outcome, severity } of checks) {
-    if (!(layer >= 0) || (outcome !== "fail" && outcome !== "warning")) continue;
-    found[tree.ofRow[layer].index].own[severity === "error" ? "errors" : "warnings"] += 1;
+    const failed = outcome === "fail" || outcome === "warning";
+    if (failed && layer >= 0) add(layer, severity === "error" ? "error" : "warning");
   }
   const raised = layers.status.texts.map((words) => words.split(" ").includes("raised"));
-  for (const box of tree.list) {
-    if (box.rows.some((row) => raised[layers.status.at[row]])) found[box.index].own.raised = 1;
-  }
-  for (const box of tree.list.toReversed()) {
-    const { own, all } = found[box.index];
-    for (const key of Object.keys(own)) {
-      all[key] += own[key];
-      if (box.parent) found[box.parent.index].all[key] += all[key];
-    }
-  }
+  layers.status.at.forEach((text, row) => {
+    if (raised[text]) add(row, "raised");
+  });
   return found;
 }

@@ -52,8 +52,14 @@ export class Viewport {
     const whole = Math.min(1, (width - 16) / this.width, (height - 16) / this.height);
     this.scale = Math.max(whole, Math.min(1, least), LEAST_SCALE);
     this.x = (width - this.width * this.scale) / 2;
-    this.y = Math.max(8, (height - this.height * this.scale) / 2);
+    this.y = 8;
+    this.shrink();
     this.apply();
+  }
+
+  /** Make the element as low as the drawing, if it is lower than the element may be. */
+  shrink() {
+    this.host.style.setProperty("--drawn", `${Math.ceil(this.height * this.scale + 24)}px`);
   }
 
   /** Move as little as needed to show a rectangle of the drawing, or its middle if `centre`. */

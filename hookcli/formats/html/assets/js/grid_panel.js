@@ -6,10 +6,12 @@ import { createTreegrid } from "./treegrid.js";
 /**
  * Append a grid to `host`; see treegrid.js for `options`. `selected()` returns the selected row,
  * `matches()` the rows to show (the same array as before if they did not change), and `choose(row)`
- * selects one with the origin `id`. Return the panel's `update`.
+ * selects one with the origin `id`. The columns in `giveWay` are off at first if there is no room.
+ * Return the panel's `update`.
  */
-export function gridPanel(host, { id, selected, matches, choose, ...options }) {
-  const grid = createTreegrid({ ...options, onselect: choose });
+export function gridPanel(host, { id, selected, matches, choose, giveWay, ...options }) {
+  const columns = fitting(options.columns, host.clientWidth, giveWay);
+  const grid = createTreegrid({ ...options, columns, onselect: choose });
   let shown = null;
   let row = -1;
   host.append(grid.tools, grid.element);
@@ -25,6 +27,18 @@ export function gridPanel(host, { id, selected, matches, choose, ...options }) {
       row = next;
     },
   };
+}
+
+function fitting(columns, space, giveWay) {
+  const width = (column) => (column.off ? 0 : column.width ?? column.min);
+  let left = space - columns.reduce((sum, column) => sum + width(column), 0);
+  const off = new Set(giveWay.filter((id) => {
+    const column = columns.find((each) => each.id === id);
+    if (!column || left >= 0) return false;
+    left += width(column);
+    return true;
+  }));
+  return columns.map((column) => (off.has(column.id) ? { ...column, off: true } : column));
 }
 
 /**

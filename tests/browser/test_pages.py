@@ -106,7 +106,7 @@ def test_on_paper_all_panels_follow_each_other_without_controls(open_sample, nam
     page.emulate_media(media="print")
     panels = page.locator("[role=tabpanel]")
     for index in range(panels.count()):
-        assert panels.nth(index).is_visible()
+        panels.nth(index).wait_for()  # the page is told that it is printed after this
         assert panels.nth(index).inner_text().strip()
     tops = panels.evaluate_all("(all) => all.map((panel) => panel.getBoundingClientRect().top)")
     assert tops == sorted(set(tops))

@@ -28,7 +28,7 @@ RUN = Distributed(
     ranks=(
         RankRow(1, "complete", (0.5, "inf"), (
             DifferenceRow("gradient", "fc.weight", 2.0, 1.0),
-            DifferenceRow("uncalled", "fc", True, False),  # noqa: FBT003
+            DifferenceRow("uncalled", "fc", True, False),
         )),
         RankRow(2, "dead", (), (), "killed\x1b[31m"),
     ),
@@ -36,9 +36,7 @@ RUN = Distributed(
 
 
 def data(distributed=RUN):
-    made = report(
-        "grads", layers=LAYERS, parameters=tuple(parameter(name, (4,)) for name in NAMES)
-    )
+    made = report("grads", layers=LAYERS, parameters=tuple(parameter(name, (4,)) for name in NAMES))
     made = dataclasses.replace(made, distributed=distributed)
     return ranks(made, References(made))
 

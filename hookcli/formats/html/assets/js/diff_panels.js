@@ -39,7 +39,8 @@ export const callsPanel = {
       columns: [
         textsColumn("a", "A", (row) => a.name.get(row), {
           min: 200, grow: 3,
-          cell: (row) => (a.type.get(row) === null ? notInA(b.name.get(row)) : callCell(a, row, store)),
+          cell: (row) => (a.type.get(row) === null
+            ? notInA(b.name.get(row)) : callCell(a, row, store)),
         }),
         textsColumn("b", "B", (row) => b.name.get(row), {
           min: widthOfB(layers, same), grow: 2,
@@ -47,7 +48,8 @@ export const callsPanel = {
         }),
         ...shapeColumns("Output", output),
         differenceColumn("input-diff", "Input diff", input.relative, (row) => input.text.get(row)),
-        differenceColumn("output-diff", "Output diff", output.relative, (row) => output.text.get(row)),
+        differenceColumn("output-diff", "Output diff", output.relative,
+          (row) => output.text.get(row)),
         limitColumn(output), verdictColumn(status, layers.verdict, { min: 185 }),
       ],
     });

@@ -36,6 +36,7 @@ def test_a_click_in_a_chart_selects_the_step_in_all_charts_and_in_the_table(nan_
     plot(nan_run).click(position={"x": box["width"] / 2, "y": 40})
     step = int(nan_run.url.partition("step=")[2])
     assert 190 <= step <= 220
+    assert nan_run.evaluate("scrollY") == 0
     charts = nan_run.locator(f"{CHART} [role=slider]")
     nows = charts.evaluate_all("(all) => all.map((one) => one.getAttribute('aria-valuenow'))")
     assert set(nows) == {str(step)}

@@ -7,9 +7,10 @@ import { createTreegrid } from "./treegrid.js";
  * Append a grid to `host`; see treegrid.js for `options`. `selected()` returns the selected row,
  * `matches()` the rows to show (the same array as before if they did not change), and `choose(row)`
  * selects one with the origin `id`. The columns in `giveWay` are off at first if there is no room.
+ * `inside`: the page is not scrolled to the selected row, as the panel has more than the grid.
  * Return the panel's `update`.
  */
-export function gridPanel(host, { id, selected, matches, choose, giveWay, ...options }) {
+export function gridPanel(host, { id, selected, matches, choose, giveWay, inside, ...options }) {
   const columns = fitting(options.columns, host.clientWidth, giveWay);
   const grid = createTreegrid({ ...options, columns, onselect: choose });
   let shown = null;
@@ -21,7 +22,7 @@ export function gridPanel(host, { id, selected, matches, choose, giveWay, ...opt
       const wanted = matches();
       const next = selected();
       if (wanted !== shown) grid.filter(wanted);
-      if (next !== row) grid.select(next, origin !== id);
+      if (next !== row) grid.select(next, origin !== id && (inside ? "inside" : true));
       else grid.refresh();
       shown = wanted;
       row = next;

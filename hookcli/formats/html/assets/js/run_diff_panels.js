@@ -47,7 +47,7 @@ function pairViews(host, pair, store) {
   host.append(el("p", { class: "muted", text: pair.summary }), charts.element,
     figureSection(pair, choose("first")) ?? "", el("h3", { text: "Steps" }));
   const grid = differenceGrid(host, {
-    id: "steps", giveWay: ["lr_b", "lr_a", "differ", "grad_norm_b", "grad_norm_a"],
+    id: "steps", inside: true, giveWay: ["lr_b", "lr_a", "differ", "grad_norm_b", "grad_norm_a"],
     label: "Steps", count: steps.step.length, status: steps.status,
     selected: () => rowOf(steps.step, store.selection.step), found: () => null,
     choose: (row) => choose("steps")(steps.step[row]),

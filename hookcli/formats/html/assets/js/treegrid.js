@@ -21,7 +21,8 @@
  * });
  * host.append(grid.tools, grid.element);     `tools`: folds of a tree, and which columns are shown
  *
- * grid.select(row, reveal)      show a row as selected, -1: none; `reveal` unfolds and scrolls
+ * grid.select(row, reveal)      show a row as selected, -1: none; `reveal` unfolds and scrolls;
+ *                               "inside" scrolls the grid, not the page
  * grid.filter(matches)          a Uint8Array by row, null: all; then all cells are made again
  * grid.sort(id, descending)     id null: none
  * grid.refresh()                make all cells again, and fit them into the element's size
@@ -93,7 +94,7 @@ class Treegrid {
     this.active = row;
     this.window.scrollTo(this.at);
     this.draw();
-    this.window.showInDocument(row);
+    if (reveal !== "inside") this.window.showInDocument(row);
   }
 
   filter(matches) {

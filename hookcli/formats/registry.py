@@ -63,6 +63,8 @@ _ROWS = (
             "one file that needs no network: its Content-Security-Policy forbids requests",
             "the page contains all data of the report, regardless of --only and the like",
             "a selection is in the address, so that a link shows it again",
+            "of a training: its figures by step, and the tables of each record",
+            "of a diff: A and B side by side; of two trainings, their figures over each other",
             "requires a file or a pipe: a terminal cannot show the page",
             "the run counts FLOPs for it, also those of grads, trace and check",
         ),

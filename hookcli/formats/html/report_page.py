@@ -116,10 +116,11 @@ def link_to(
     """Return the fragment that selects the layer or parameter that a target names, "" if none."""
     at = references.of(target)
     if at.parameter >= 0:
-        name = escape(report.parameters[at.parameter].name)
-        return link(tab="gradients", record=record_index, parameter=name, step=step)
+        parameter = escape(report.parameters[at.parameter].name)
+        return link(tab="gradients", record=record_index, parameter=parameter, step=step)
     if at.layer < 0:
         return ""
+    name: str | None
     if at.layer < len(report.layers):
         row = report.layers[at.layer]
         name = None if row.name is None else escape(row.name)

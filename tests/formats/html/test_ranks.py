@@ -36,9 +36,7 @@ RUN = Distributed(
 
 
 def data(distributed=RUN):
-    made = report(
-        "grads", layers=LAYERS, parameters=tuple(parameter(name, (4,)) for name in NAMES)
-    )
+    made = report("grads", layers=LAYERS, parameters=tuple(parameter(name, (4,)) for name in NAMES))
     made = dataclasses.replace(made, distributed=distributed)
     return ranks(made, References(made))
 

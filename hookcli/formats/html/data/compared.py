@@ -10,6 +10,7 @@ from hookcli.console import escape
 from hookcli.formats.diff.rows import size, state_verdict, verdict, worst_of
 from hookcli.formats.html.data.columns import rounded, sparse, text_column
 from hookcli.formats.parts.text import place, shape
+from hookcli.report.values import Number
 
 NO_EVENTS: dict[str, Any] = {"count": 0, "seq": [], "layer": [], "parameter": [], "step": []}
 
@@ -50,8 +51,8 @@ def _calls(rows: Sequence[CallDiff]) -> dict[str, Any]:
     either = [row.a or row.b for row in rows]
     return {
         "count": len(rows),
-        "name": text_column(call and call.name for call in either),
-        "type": text_column(call and call.type for call in either),
+        "name": text_column(call.name if call else None for call in either),
+        "type": text_column(call.type if call else None for call in either),
         "call": [call.call if call else 0 for call in either],
         "parent": list(_parents(either)),
         "status": text_column(word(row.status) for row in rows),
@@ -73,10 +74,10 @@ def word(status: str) -> str:
 
 def _side(calls: Sequence[CallRef | None]) -> dict[str, Any]:
     return {
-        "name": text_column(call and call.name for call in calls),
-        "type": text_column(call and call.type for call in calls),
+        "name": text_column(call.name if call else None for call in calls),
+        "type": text_column(call.type if call else None for call in calls),
         "call": [call.call if call else -1 for call in calls],
-        "place": text_column(call and call.place and place(call.place) for call in calls),
+        "place": text_column(place(call.place) if call and call.place else None for call in calls),
     }
 
 
@@ -95,22 +96,25 @@ def _parents(calls: Iterable[CallRef | None]) -> Iterable[int]:
 
 def _worst(columns: Iterable[Sequence[TensorDiff]]) -> dict[str, Any]:
     """Return the columns of the largest difference among the tensors of each row."""
-    texts, relative, limits, ours, theirs = [], [], [], [], []
+    texts: list[str] = []
+    relative: list[Number | None] = []
+    limits: list[Number | None] = []
+    sides: tuple[list[str | None], list[str | None]] = ([], [])
     for leaves in columns:
         worst = worst_of(tuple(leaves)) if leaves else None
         texts.append(size(tuple(leaves)))
         relative.append(None if worst is None else rounded(worst.relative))
         limits.append(None if worst is None else rounded(worst.limit))
         more = f" +{len(leaves) - 1}" if len(leaves) > 1 else ""
-        for side, shapes in enumerate((ours, theirs)):
+        for side, shapes in enumerate(sides):
             sizes = None if worst is None else worst.shapes[side]
             shapes.append(None if sizes is None else shape(sizes) + more)
     return {
         "text": text_column(texts),
         "relative": relative,
         "limit": limits,
-        "shape_a": text_column(ours),
-        "shape_b": text_column(theirs),
+        "shape_a": text_column(sides[0]),
+        "shape_b": text_column(sides[1]),
     }
 
 

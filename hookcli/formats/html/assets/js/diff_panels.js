@@ -30,23 +30,27 @@ export const callsPanel = {
     const same = (row) => ["name", "type"].every((key) => a[key].get(row) === b[key].get(row));
     host.append(firstSection(store.page));
     return differenceGrid(host, {
-      id: "calls", label: "Calls", count: layers.count, parent: layers.parent, status,
+      id: "calls", giveWay: ["limit", "shape-b", "shape-a", "b", "input-diff"],
+      label: "Calls", count: layers.count, parent: layers.parent, status,
       selected: () => (store.selection.parameter < 0 ? store.selection.layer : -1),
       found: () => (store.filtered ? store.matches : null),
       choose: (row) => store.select({ layer: row }, "calls"),
       rowClass: (row) => (first?.layer === row ? "first-difference" : ""),
       columns: [
         textsColumn("a", "A", (row) => a.name.get(row), {
-          min: 210, grow: 3, cell: (row) => callCell(a, row, store),
+          min: 200, grow: 3,
+          cell: (row) => (a.type.get(row) === null
+            ? notInA(b.name.get(row)) : callCell(a, row, store)),
         }),
         textsColumn("b", "B", (row) => b.name.get(row), {
           min: widthOfB(layers, same), grow: 2,
           cell: (row) => (same(row) ? asInA() : callCell(b, row, store)),
         }),
         ...shapeColumns("Output", output),
-        differenceColumn("input", "Input diff", input.relative, (row) => input.text.get(row)),
-        differenceColumn("output", "Output diff", output.relative, (row) => output.text.get(row)),
-        limitColumn(output), verdictColumn(status, layers.verdict, { min: 210 }),
+        differenceColumn("input-diff", "Input diff", input.relative, (row) => input.text.get(row)),
+        differenceColumn("output-diff", "Output diff", output.relative,
+          (row) => output.text.get(row)),
+        limitColumn(output), verdictColumn(status, layers.verdict, { min: 185 }),
       ],
     });
   },
@@ -61,7 +65,8 @@ export const statePanel = {
     const { parameters } = store.record;
     const { a, b, value, gradient, status } = parameters;
     return differenceGrid(host, {
-      id: "parameters", label: "Parameters and buffers", count: parameters.count, status,
+      id: "parameters", giveWay: ["limit", "kind", "shape-b", "shape-a", "b"],
+      label: "Parameters and buffers", count: parameters.count, status,
       selected: () => store.selection.parameter,
       found: () => (store.filtered ? store.parameterMatches : null),
       choose: (row) => store.select({ parameter: row }, "parameters"),
@@ -86,11 +91,15 @@ export const statePanel = {
 
 // B needs no room if it has the names of A.
 function widthOfB({ count }, same) {
-  return Array.from({ length: count }, (_, row) => row).every(same) ? 80 : 190;
+  return Array.from({ length: count }, (_, row) => row).every(same) ? 80 : 160;
 }
 
 function muted(text) {
   return el("span", { class: "muted", text });
+}
+
+function notInA(name) {
+  return el("bdi", { class: "muted" }, "none, in B ", nameElement(name ?? "(not registered)"));
 }
 
 function asInA() {
@@ -113,15 +122,15 @@ function callCell(side, row, store) {
 function shapeColumns(title, { shape_a: ours, shape_b: theirs }) {
   const isSame = (row) => ours.get(row) !== null && ours.get(row) === theirs.get(row);
   return [
-    textsColumn("shape-a", `${title} in A`, (row) => ours.get(row), { min: 90 }),
+    textsColumn("shape-a", `${title} in A`, (row) => ours.get(row), { min: 86 }),
     textsColumn("shape-b", `${title} in B`, (row) => theirs.get(row), {
-      min: 90, cell: (row) => (isSame(row) ? asInA() : theirs.get(row)),
+      min: 86, cell: (row) => (isSame(row) ? asInA() : theirs.get(row)),
     }),
   ];
 }
 
 function limitColumn({ limit }) {
-  return figuresColumn("limit", "Limit", limit, { width: 85 });
+  return figuresColumn("limit", "Limit", limit, { width: 78 });
 }
 
 /** Return the aside with both sides of what is selected, and the differences of its tensors. */

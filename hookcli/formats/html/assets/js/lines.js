@@ -19,8 +19,9 @@ const SIGNS = {
 /**
  * Return charts {element, show()}; `show` draws them, also after the selection changed.
  *
- * `figures` are {title, lines: [{label, values, color, dash}], skipped}. A value is a number, "inf",
- * "nan", "-inf", or null if it was not measured. `skipped` has 1 for a step without its optimizer.
+ * `figures` are {title, lines: [{label, values, color, dash}], skipped}. A value is a number, or
+ * "nan", "inf", "-inf", or null if it was not measured. `skipped` has 1 for each step that the
+ * optimizer did not make.
  * `selected()` returns the number of the selected step, and `choose(step)` selects one.
  */
 export function createCharts(steps, figures, { selected, choose }) {

@@ -1,9 +1,8 @@
 /** The panel of ranks: buckets of gradients, shards, and how ranks differ. */
 
 import { el } from "./dom.js";
-import { appendSome, factList, logShare, nameLink, plainTable, titled } from "./tables.js";
+import { appendSome, evenBar, factList, logShare, nameLink, plainTable, titled } from "./tables.js";
 import { bytes, counted, figure, integer } from "./text.js";
-import { barCell } from "./treegrid.js";
 
 const LEAST_ERROR = 1e-9;
 const FEW_NAMES = 3;
@@ -58,14 +57,14 @@ function bucketTable(data, store) {
   return [
     el("h3", {}, "Buckets, in the order in which they became ready ", select),
     plainTable("Buckets", [
-      "#Ready", "Bucket", "Parameters", "#Size", "Type", "Norms before, by rank", "#Norm after",
+      "#Ready", "Bucket", "Parameters", "#Size", "Norms before, by rank", "#Norm after",
       "#Exact norm", "#Error", "#Sent, of all-reduce",
     ], rows.map((row) => [
-      integer(row.order), `${row.index}${row.last ? ", last" : ""}`,
+      integer(row.order), `${row.index}, ${row.dtype}${row.last ? ", last" : ""}`,
       parameterList(row.parameters, data, store),
-      barCell(bytes(row.bytes), row.bytes / most), row.dtype, normBars(row), figure(row.after),
-      figure(row.exact), barCell(figure(row.error), logShare(row.error, LEAST_ERROR, 1)),
-      row.plain ? barCell(sent(row), row.wire / row.plain) : sent(row),
+      evenBar(bytes(row.bytes), row.bytes / most), normBars(row), figure(row.after),
+      figure(row.exact), evenBar(figure(row.error), logShare(row.error, LEAST_ERROR, 1)),
+      row.plain ? evenBar(sent(row), row.wire / row.plain) : sent(row),
     ])),
     el("p", { class: "hint" }, "Error: the difference from the mean over the ranks in float64, ",
       "divided by its norm; bars from 1e-9 to 1, logarithmic"),
@@ -83,7 +82,7 @@ function normBars({ before }) {
   const most = Math.max(0, ...before.filter((norm) => typeof norm === "number"));
   return el("ol", { class: "rank-norms" }, ...before.map((norm, rank) =>
     el("li", {}, el("span", { class: "muted", text: `${rank} ` }),
-      barCell(figure(norm), typeof norm === "number" && most ? norm / most : 0))));
+      evenBar(figure(norm), typeof norm === "number" && most ? norm / most : 0))));
 }
 
 function unitTable(data, store) {
@@ -94,7 +93,7 @@ function unitTable(data, store) {
     data.units.map((unit) => [
       nameLink(unit.module, store, { layer: unit.layer }, "ranks"),
       parameterList(unit.parameters, data, store),
-      barCell(bytes(unit.bytes), unit.bytes / most), barCell(bytes(unit.shard), unit.shard / most),
+      evenBar(bytes(unit.bytes), unit.bytes / most), evenBar(bytes(unit.shard), unit.shard / most),
     ])));
 }
 

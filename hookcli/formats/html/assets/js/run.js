@@ -74,7 +74,8 @@ function stepGrid(host, { steps }, store) {
     return entry;
   });
   const panel = gridPanel(host, {
-    id: "steps", label: "Steps", count: steps.step.length,
+    id: "steps", inside: true, giveWay: ["scale", "lr", "update_ratio"],
+    label: "Steps", count: steps.step.length,
     selected: () => rowOf(steps.step, store.selection.step),
     matches: () => switches.reduce((found, entry) => entry.matches(found), null),
     choose: (row) => store.select({ step: steps.step[row] }, "steps"),
@@ -92,7 +93,7 @@ function stepColumns(steps) {
   return [
     stepsColumn(steps.step),
     ...Object.entries(FIGURES_OF_STEPS).filter(([key]) => steps[key]).map(([key, title]) =>
-      figuresColumn(key, title, steps[key], { width: 115, off: !(key in CHARTS) })),
+      figuresColumn(key, title, steps[key], { grow: 1, off: !(key in CHARTS) })),
     ...Object.entries(COUNTS_OF_STEPS).filter(([key]) => steps[key]).map(([key, title]) =>
       figuresColumn(key, title, steps[key], {
         cell: (row) => integer(steps[key][row]),
@@ -112,7 +113,8 @@ function updateGrid(host, { updates, sampled }, store) {
   };
   const label = el("p", { class: "muted" });
   const panel = gridPanel(host, {
-    id: "updates", label: "Updates", count: updates.length,
+    id: "updates", inside: true, giveWay: ["least", "change", "most"],
+    label: "Updates", count: updates.length,
     selected: () => (store.selection.parameter < 0 ? -1
       : updates.findIndex(([, row]) => row === store.selection.parameter)),
     matches: () => (store.filtered ? matching(store) : null),

@@ -47,7 +47,8 @@ function pairViews(host, pair, store) {
   host.append(el("p", { class: "muted", text: pair.summary }), charts.element,
     figureSection(pair, choose("first")) ?? "", el("h3", { text: "Steps" }));
   const grid = differenceGrid(host, {
-    id: "steps", label: "Steps", count: steps.step.length, status: steps.status,
+    id: "steps", inside: true, giveWay: ["lr_b", "lr_a", "differ", "grad_norm_b", "grad_norm_a"],
+    label: "Steps", count: steps.step.length, status: steps.status,
     selected: () => rowOf(steps.step, store.selection.step), found: () => null,
     choose: (row) => choose("steps")(steps.step[row]),
     rowClass: (row) => (pair.first?.step === steps.step[row] ? "first-difference" : ""),
@@ -84,7 +85,7 @@ function figureSection({ first, follows, first_inexact: inexact }, choose) {
 }
 
 function preciseColumn(id, title, values) {
-  return figuresColumn(id.replaceAll("_", "-"), title, values, {
+  return figuresColumn(id, title, values, {
     width: 125, cell: (row) => precise(values[row]),
   });
 }
@@ -108,7 +109,8 @@ export const gradientDiffPanel = {
   create(host, store) {
     const { layers } = store.record;
     return differenceGrid(host, {
-      id: "gradients", label: "Gradients of parameters", count: layers.count, status: layers.status,
+      id: "gradients", giveWay: ["shape", "first", "norm-b", "norm-a", "differ", "relative"],
+      label: "Gradients of parameters", count: layers.count, status: layers.status,
       selected: () => store.selection.layer,
       choose: (row) => store.select({ layer: row }, "gradients"),
       found: () => (store.filtered ? store.matches : null),

@@ -79,6 +79,13 @@ export function figuresColumn(id, title, values, more = {}) {
   };
 }
 
+/** Return a figure with a bar whose length does not depend on that of the text. */
+export function evenBar(text, share) {
+  const cell = barCell(text, share);
+  cell.classList.add("even");
+  return cell;
+}
+
 /** Return the column with the numbers of steps. */
 export function stepsColumn(steps) {
   return figuresColumn("step", "Step", steps, {
@@ -89,8 +96,8 @@ export function stepsColumn(steps) {
 /** Return a column of figures with bars on a logarithmic scale from `low` to `high`. */
 export function logColumn(id, title, values, [low, high], more = {}) {
   const textOf = more.text ?? ((row) => figure(values[row]));
-  const cell = (row) => barCell(textOf(row), logShare(values[row], low, high));
-  return figuresColumn(id, title, values, { width: 130, ...more, cell });
+  const cell = (row) => evenBar(textOf(row), logShare(values[row], low, high));
+  return figuresColumn(id, title, values, { width: 120, ...more, cell });
 }
 
 function sortable(value) {

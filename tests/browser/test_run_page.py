@@ -1,0 +1,124 @@
+"""The page of a training: charts by step with a common selection, records, steps and updates."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.samples import html
+from tests.formats.training_reports import GAN, exploding
+
+CHART = ".panel-run .chart"
+SELECTED = ".panel-run [role=row][aria-selected=true]"
+COUNT = """(canvas) => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, 40);
+  const is = (i, ...colour) => colour.every((value, at) => data[i + at] === value);
+  return data.reduce((count, _, i) => count + (i % 4 === 0 && is(i, 208, 0, 111) ? 1 : 0), 0);
+}"""  # how many pixels at the top have the colour of NaN
+SHOT = "(canvas) => canvas.toDataURL()"
+
+
+@pytest.fixture
+def nan_run(open_page):
+    return open_page(html(exploding()))
+
+
+def plot(page, index=0):
+    return page.locator(f"{CHART} .u-over").nth(index)
+
+
+def picture(page, index):
+    return page.locator(f"{CHART} canvas").nth(index).evaluate(SHOT)
+
+
+def test_a_click_in_a_chart_selects_the_step_in_all_charts_and_in_the_table(nan_run):
+    box = plot(nan_run).bounding_box()
+    before = picture(nan_run, 1)
+    plot(nan_run).click(position={"x": box["width"] / 2, "y": 40})
+    step = int(nan_run.url.partition("step=")[2])
+    assert 190 <= step <= 220
+    assert nan_run.evaluate("scrollY") == 0
+    charts = nan_run.locator(f"{CHART} [role=slider]")
+    nows = charts.evaluate_all("(all) => all.map((one) => one.getAttribute('aria-valuenow'))")
+    assert set(nows) == {str(step)}
+    assert picture(nan_run, 1) != before
+    assert nan_run.locator(SELECTED).first.inner_text().split()[0] == str(step)
+    assert nan_run.locator(".details h3").inner_text() == f"Step {step}"
+
+
+def test_the_arrow_keys_move_from_step_to_step(nan_run):
+    nan_run.evaluate("() => { location.hash = 'tab=run&step=411'; }")
+    nan_run.locator(SELECTED).first.wait_for()
+    chart = nan_run.locator(f"{CHART} [role=slider]").first
+    chart.press("ArrowRight")
+    assert nan_run.url.endswith("step=412")
+    assert chart.get_attribute("aria-valuetext") == "step 412: nan"
+    chart.press("ArrowRight")
+    assert nan_run.url.endswith("step=412")
+    chart.press("Home")
+    assert nan_run.url.endswith("step=0")
+
+
+def test_steps_that_are_not_finite_or_skipped_have_signs_and_are_counted(nan_run):
+    notes = nan_run.locator(".sign-list").inner_text()
+    for part in ("NaN in 1 step", "Inf in 2 steps", "skipped in 2 steps"):
+        assert part in notes
+    # A pixel of the colour of NaN at the end of the first chart.
+    assert nan_run.locator(f"{CHART} canvas").first.evaluate(COUNT) > 10
+
+
+def test_the_table_can_show_only_the_steps_with_a_problem(nan_run):
+    nan_run.get_by_label("skipped, NaN or Inf").check()
+    rows = nan_run.locator(".panel-run .grid").first.locator(".grid-row:visible")
+    assert [text.split()[0] for text in rows.all_inner_texts()] == ["5", "9", "412"]
+
+
+def test_each_chart_has_a_switch_to_a_logarithmic_scale(nan_run):
+    before = [picture(nan_run, index) for index in (0, 1)]
+    nan_run.locator(f"{CHART} label input").first.check()
+    assert picture(nan_run, 0) != before[0]
+    assert picture(nan_run, 1) == before[1]
+
+
+def test_dragging_zooms_all_charts_and_a_double_click_shows_all_again(nan_run):
+    box = plot(nan_run).bounding_box()
+    before = picture(nan_run, 1)
+    nan_run.mouse.move(box["x"] + 40, box["y"] + 40)
+    nan_run.mouse.down()
+    nan_run.mouse.move(box["x"] + 160, box["y"] + 60, steps=4)
+    nan_run.mouse.up()
+    nan_run.wait_for_function(
+        "(old) => document.querySelectorAll('.panel-run .chart canvas')[1].toDataURL() !== old",
+        arg=before,
+    )
+    assert "step=" not in nan_run.url
+    plot(nan_run).dblclick(position={"x": 200, "y": 40})
+    nan_run.keyboard.press("Escape")
+
+
+def test_the_first_value_that_is_not_finite_leads_to_its_step_and_layer(nan_run):
+    box = nan_run.locator(".panel-run .error-box")
+    assert "aten.log" in box.inner_text()
+    box.get_by_role("button").click()
+    assert "layer=fc2" in nan_run.url
+    assert "step=412" in nan_run.url
+
+
+def test_a_check_leads_to_its_record_and_the_picker_shows_it(open_page):
+    page = open_page(html(GAN), "#record=1&tab=checks")
+    assert page.locator("#record").input_value() == "1"
+    page.locator(".findings").get_by_role("button", name="netG (Adam): aux.weight").click()
+    assert page.locator("#record").input_value() == "0"
+    assert "parameter=aux.weight" in page.url
+    assert "record=" not in page.url
+    page.select_option("#record", "1")
+    page.click("#tab-run")
+    assert "netD (Discriminator, Adam)" in page.locator(".panel-run").inner_text()
+
+
+def test_an_update_is_that_of_the_selected_step_and_selects_its_parameter(nan_run):
+    nan_run.evaluate("() => { location.hash = 'tab=run&step=100'; }")
+    section = nan_run.locator("section:not(.panel)", has_text="Updates of parameters")
+    section.get_by_text("step 100").wait_for()
+    section.locator(".grid-row", has_text="fc2.bias").click()
+    assert "parameter=fc2.bias" in nan_run.url
+    assert "step=100" in nan_run.url

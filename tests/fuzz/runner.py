@@ -1,0 +1,299 @@
+"""Runs a case in a fork of this process, in folders of its own, and checks what it left.
+
+The command is `hookcli.__main__.main` in the process that `tests.forked.server` makes of a fork.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import resource
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+
+from hookcli.worker import processes
+from tests.forked import server
+from tests.fuzz.case import Case
+
+SECONDS = 20  # most that a case may take, or on a busy machine so much of processor time
+MEMORY = 2 << 30  # most resident bytes of one of its processes
+ADDRESSES = 12 << 30  # most bytes of addresses, which protects the machine
+DOCUMENTED = {0, 1, 2, 3}  # docs/commands/index.md; the others need a signal or a bug
+_GRACE = 2.0  # seconds in which processes of a command may end after it
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What is wrong; `kind` is the same for failures with the same cause, as far as one can see."""
+
+    kind: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a case ended: its failures, and what it cost."""
+
+    status: int | None
+    failures: tuple[Failure, ...]
+    seconds: float
+    memory: int
+    out: str = ""
+    err: str = ""
+
+
+def prepare() -> None:
+    """Import and build what all cases need, then leave it to the forks."""
+    import gc
+    import importlib
+    import pkgutil
+
+    import hookcli
+
+    processes.adopt_orphans()
+    for module in pkgutil.walk_packages(hookcli.__path__, "hookcli."):
+        parts = module.name.split(".")
+        if not {"__main__", "script", "pytest_plugin"} & set(parts):
+            importlib.import_module(module.name)
+    server._warm()
+    tempfile.tempdir = None  # chosen again in each fork, from its environment
+    gc.collect()
+    gc.freeze()
+
+
+def run(case: Case, folder: Path) -> Outcome:
+    """Run a case in an empty folder, which is removed."""
+    work = folder / "work"
+    for name in ("work", "home", "tmp"):
+        (folder / name).mkdir(parents=True)
+    try:
+        for name, content in case.files.items():
+            (work / name).write_bytes(content)
+        (folder / "in").write_bytes(case.piped)
+        before = _listing(folder)
+        outcome = _outcome(case, folder)
+        changes = tuple(_changes(case, before, _listing(folder)))
+        everything = (*outcome.failures, *changes, *_foreign(folder))
+        return Outcome(outcome.status, everything, *_rest(outcome))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _rest(outcome: Outcome) -> tuple[float, int, str, str]:
+    return outcome.seconds, outcome.memory, outcome.out, outcome.err
+
+
+def _outcome(case: Case, folder: Path) -> Outcome:
+    started = time.monotonic()
+    with (
+        (folder / "in").open("rb") as given,
+        (folder / "out").open("wb") as out,
+        (folder / "err").open("wb") as err,
+    ):
+        fds = [stream.fileno() for stream in (given, out, err)]
+        pid = os.fork()
+        if pid == 0:
+            server._never_return(lambda: _child(case, folder, fds))
+    status, used, late = _wait(pid)
+    seconds = time.monotonic() - started
+    left = _left_over()
+    texts = [(folder / name).read_bytes().decode("utf-8", "replace") for name in ("out", "err")]
+    failures = list(_judged(case, status, *texts))
+    if late:
+        failures = [Failure("too slow", f"it did not end in {SECONDS} s")]
+    if left:
+        failures.append(Failure("a process is left", " ".join(left)))
+    memory = used.ru_maxrss * 1024
+    if memory > MEMORY:
+        failures.append(Failure("too much memory", f"{memory >> 20} MiB"))
+    return Outcome(None if late else status, tuple(failures), seconds, memory, *texts)
+
+
+def _child(case: Case, folder: Path, fds: list[int]) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    environment = {
+        "PATH": os.environ["PATH"], "HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp"),
+        "OMP_NUM_THREADS": "1", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0",
+    }  # fmt: skip
+    _watch_files(folder)
+    work = folder / "work"
+    if case.check is not None:
+        server._streams(*fds)
+        os.chdir(work)
+        server._environment(environment)
+        case.check()
+        os._exit(0)
+    request = {"program": "hookcli", "args": [*case.arguments], "cwd": str(work)}
+    server._command({**request, "env": environment, "session": "own"}, fds)
+
+
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+_CHANGING = {"os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.link", "os.chmod",
+             "os.truncate", "shutil.rmtree", "os.chown", "os.utime"}  # fmt: skip
+
+
+def _watch_files(folder: Path) -> None:
+    """Note each path outside the folder that Python code opens to write, makes or removes."""
+    own, log = f"{folder}{os.sep}", str(folder / "foreign")
+
+    def hook(event: str, args: tuple[object, ...]) -> None:
+        if event == "open":
+            path, mode, flags = args
+            if not isinstance(flags, int) or not flags & _WRITING:
+                return
+        elif event in _CHANGING:
+            path = args[0]
+        else:
+            return
+        if isinstance(path, int) or path is None:
+            return
+        full = os.path.abspath(os.fsdecode(path))  # type: ignore[arg-type]  # noqa: PTH100
+        if not full.startswith((own, "/dev/", "/proc/self/")) and full + os.sep != own:
+            fd = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            os.write(fd, f"{event} {full}\n".encode("utf-8", "replace"))
+            os.close(fd)
+
+    sys.addaudithook(hook)
+
+
+def _foreign(folder: Path) -> list[Failure]:
+    log = folder / "foreign"
+    if not log.exists():
+        return []
+    return [Failure("a file outside the folder was written", log.read_text(errors="replace"))]
+
+
+def _wait(pid: int) -> tuple[int, resource.struct_rusage, bool]:
+    """The exit status, the resources used, and whether it was ended because it took too long."""
+    fd = os.pidfd_open(pid)
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    late = not poll.poll(SECONDS * 1000)
+    if late:
+        for member in reversed(processes.tree(pid)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member, signal.SIGKILL)
+    os.close(fd)
+    _, status, used = os.wait4(pid, 0)
+    return os.waitstatus_to_exitcode(status), used, late
+
+
+def _left_over() -> list[str]:
+    """The commands of processes below this one that do not end by themselves; they are ended."""
+    until = time.monotonic() + _GRACE
+    while True:
+        server._reap()
+        pids = processes.tree(os.getpid())[1:]
+        if not pids or time.monotonic() > until:
+            break
+        time.sleep(0.005)
+    names = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            names.append(f"{pid}:{Path(f'/proc/{pid}/wchan').read_text()}")
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    for pid in pids:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+    return names
+
+
+# What the command printed. ----------------------------------------------------------------------
+
+
+def _judged(case: Case, status: int, out: str, err: str) -> list[Failure]:
+    if case.check is not None:
+        return [] if status == 0 else [Failure(f"differs: {_cause(err)}", err[-3000:])]
+    if status not in DOCUMENTED:
+        return [Failure(f"status {status}: {_cause(err)}", err[-3000:])]
+    found = []
+    if "Traceback (most recent call last)" in err and not {"-v", "--verbose"} & {*case.arguments}:
+        found.append(Failure(f"a traceback: {_cause(err)}", err[-3000:]))
+    lines = err.splitlines()
+    if status in {2, 3}:
+        starts = ("error: ", "  --> ", "hint: ")
+        last = [_plain(line) for line in lines[-3:]]
+        is_error = len(last) == 3 and all(map(str.startswith, last, starts))
+        if not (is_error and all(line[7:].strip() for line in last)) and "-v" not in case.arguments:
+            found.append(Failure(f"status {status} without three lines", err[-2000:]))
+    elif any(_plain(line).startswith("error: ") for line in lines) and "diff" not in case.arguments:
+        found.append(Failure(f"status {status} with an error", err[-2000:]))
+    if status == 2 and out:
+        found.append(Failure("status 2 with a report", out[-2000:]))
+    if out and (wrong := _not_whole(case, out)):
+        found.append(Failure(f"stdout is not whole: {wrong}", out[-2000:]))
+    return found
+
+
+def _plain(line: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", line)
+
+
+def _cause(err: str) -> str:
+    """The last frame in hookcli and the type of the exception, without values."""
+    frames = re.findall(r'File "([^"]+)", line \d+, in (\S+)', err)
+    own = [f"{file[file.index('hookcli/'):]}:{name}" for file, name in frames if "/hookcli/" in file]
+    types = re.findall(r"^([A-Za-z_.]+(?:Error|Exception|Interrupt|Exit))\b", err, re.MULTILINE)
+    return f"{types[-1] if types else 'unknown'} in {own[-1] if own else 'unknown'}"
+
+
+def _not_whole(case: Case, out: str) -> str:
+    """Why stdout is not a whole document of its format, "" if it is or if nothing can tell."""
+    given = case.arguments
+    named = [given[i + 1] for i, word in enumerate(given[:-1]) if word in {"-f", "--format"}]
+    if not named or given[0] not in _REPORTING:
+        return ""
+    try:
+        if named[-1] in {"json", "sarif", "perfetto"}:
+            json.loads(out, parse_constant=_refuse)
+        elif named[-1] == "junit":
+            ET.fromstring(out)
+        elif named[-1] == "html" and not out.rstrip().endswith("</html>"):
+            return "html has no end"
+    except (ValueError, ET.ParseError) as error:
+        return f"{named[-1]}: {type(error).__name__}"
+    return ""
+
+
+_REPORTING = {"inspect", "grads", "trace", "check", "render", "diff"}
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+# What it left in its folders. -------------------------------------------------------------------
+
+
+def _listing(folder: Path) -> dict[str, bytes | None]:
+    """Every file below the three folders with its content; None of what is no plain file."""
+    found: dict[str, bytes | None] = {}
+    for name in ("work", "home", "tmp"):
+        for path in (folder / name).rglob("*"):
+            plain = path.is_file() and not path.is_symlink()
+            found[str(path.relative_to(folder))] = path.read_bytes() if plain else None
+    return found
+
+
+def _changes(case: Case, before: dict, after: dict) -> list[Failure]:
+    found = []
+    new = sorted(after.keys() - before.keys())
+    if any("CANARY" in name for name in new):
+        found.append(Failure("code of a file ran", ", ".join(new)))
+    elif new and not (case.writes and all(name.startswith("work/") for name in new)):
+        found.append(Failure(f"a new file in {new[0].split('/')[0]}", ", ".join(new)))
+    changed = [name for name, content in before.items() if after.get(name, b"") != content]
+    if changed and not case.writes:
+        found.append(Failure("an input changed", ", ".join(changed)))
+    return found

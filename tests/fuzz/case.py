@@ -18,6 +18,7 @@ class Case:
     damaged : the file that was mutated, which can be made smaller; "" if it is the command line.
     writes : whether the command line or the configuration asks for new files in the folder.
     piped : what stdin contains.
+    ahead : whether the worker starts before the command line is read, as it does for users.
     check : runs in place of the command, and raises AssertionError; for checks of the Python API.
 
     """
@@ -27,6 +28,7 @@ class Case:
     damaged: str = ""
     writes: bool = False
     piped: bytes = b""
+    ahead: bool = False
     check: Callable[[], None] | None = None
 
 

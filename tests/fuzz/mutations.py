@@ -10,7 +10,7 @@ import zipfile
 from random import Random
 from typing import Any
 
-from tests.fuzz.hostile import BYTES, VALUES
+from tests.fuzz.hostile import BYTES, NUMBERS, VALUES, WORDS
 
 
 def mutated_bytes(rng: Random, data: bytes, times: int = 3) -> bytes:
@@ -56,7 +56,10 @@ def at(value: Any, path: tuple[Any, ...]) -> Any:
 
 
 def mutated_document(rng: Random, document: Any, times: int = 2) -> Any:
-    """A copy in which values were replaced, removed, repeated, renamed, or taken from elsewhere."""
+    """A copy in which values were replaced, removed, repeated, renamed, or taken from elsewhere.
+
+    Half of the changes keep the type of a value, so that more than the first check sees them.
+    """
     changed = copy.deepcopy(document)
     for _ in range(rng.randint(1, times)):
         places = positions(changed)
@@ -64,6 +67,9 @@ def mutated_document(rng: Random, document: Any, times: int = 2) -> Any:
             return rng.choice(VALUES)
         *above, last = _spread(rng, places)
         holder = at(changed, tuple(above))
+        if rng.random() < 0.5 and isinstance(holder[last], str | int | float):
+            holder[last] = _of_same_type(rng, holder[last])
+            continue
         match rng.randrange(7):
             case 0:
                 del holder[last]
@@ -80,6 +86,16 @@ def mutated_document(rng: Random, document: Any, times: int = 2) -> Any:
     return changed
 
 
+def _of_same_type(rng: Random, value: str | int | float) -> str | int | float:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, str):
+        return rng.choice(WORDS)
+    if isinstance(value, int) and rng.random() < 0.7:
+        return value + rng.choice((-1, 1, 2, 7))
+    return rng.choice([number for number in NUMBERS if isinstance(number, type(value))])
+
+
 def _spread(rng: Random, places: list[tuple[Any, ...]]) -> tuple[Any, ...]:
     """A place: each depth is as likely, although most places are deep."""
     depth = rng.choice(sorted({len(place) for place in places}))
@@ -94,7 +110,7 @@ def mutated_json(rng: Random, data: bytes) -> bytes:
     """A JSON document: mutated as a document, as bytes, or as both."""
     if rng.random() < 0.15:
         return mutated_bytes(rng, data)
-    changed = as_json(mutated_document(rng, json.loads(data), 3))
+    changed = as_json(mutated_document(rng, json.loads(data)))
     return mutated_bytes(rng, changed, 1) if rng.random() < 0.1 else changed
 
 

@@ -20,9 +20,14 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
 
-from hookcli.worker import processes
+from hookcli.cli import main as cli_main
+from hookcli.models import places
+from hookcli.worker import last_event, processes
+from hookcli.worker.process import set_spawn
 from tests.forked import server
+from tests.fuzz import corpus
 from tests.fuzz.case import Case
+from tests.fuzz.configurations import SNAPSHOT
 
 SECONDS = 20  # most that a case may take, or on a busy machine so much of processor time
 MEMORY = 2 << 30  # most resident bytes of one of its processes
@@ -65,9 +70,58 @@ def prepare() -> None:
         if not {"__main__", "script", "pytest_plugin"} & set(parts):
             importlib.import_module(module.name)
     server._warm()
+    set_spawn(server._spawn)
+    _rehearse()
     tempfile.tempdir = None  # chosen again in each fork, from its environment
     gc.collect()
     gc.freeze()
+
+
+def _rehearse() -> None:
+    """Run commands here, so that forks find imported and built what each would make again."""
+    import torch
+
+    import hookcli
+    from hookcli.cli.main import guarded
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    start, kept = Path.cwd(), [os.dup(fd) for fd in range(3)]
+    nothing = os.open(os.devnull, os.O_RDWR)
+    with tempfile.TemporaryDirectory(prefix="hookcli-fuzz-") as folder:
+        try:
+            for fd in range(3):
+                os.dup2(nothing, fd)
+            os.chdir(folder)
+            places.START = last_event._CWD = places._cwd()  # as tests.forked.server does
+            Path("m.py").write_bytes(corpus.MODEL)
+            Path("c.yaml").write_text(SNAPSHOT)
+            Path("r.json").write_bytes(corpus.reports()[0])
+            Path("t.json").write_bytes(corpus.trainings()[0])
+            for line in REHEARSED:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+                guarded(line.split())
+            hookcli.inspect(corpus.Net(), torch.ones(2, 4))
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+        finally:
+            os.chdir(start)
+            for fd, copy in enumerate(kept):
+                os.dup2(copy, fd)
+                os.close(copy)
+            os.close(nothing)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+REHEARSED = (
+    *(f"render r.json -f {name}" for name in ("table", "tree", "json", "markdown", "junit", "html")),
+    *(f"render r.json -f {name}" for name in ("sarif", "github", "perfetto")),
+    *(f"render t.json -f {name}" for name in ("table", "tree", "json", "markdown", "html")),
+    "diff r.json r.json -f json", "diff r.json r.json", "diff t.json t.json",
+    "check --against r.json -f json", "inspect nothing", "inspect m.py -i 2y4",
+    "inspect m.py -i 2x4", "check -c c.yaml", "grads m.py -i 2x4", "trace m.py -i 2x4",
+)  # fmt: skip
 
 
 def run(case: Case, folder: Path) -> Outcome:
@@ -121,6 +175,8 @@ def _outcome(case: Case, folder: Path) -> Outcome:
 def _child(case: Case, folder: Path, fds: list[int]) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if not case.ahead:
+        cli_main.start_ahead = lambda *_: None  # most commands end before they need the worker
     environment = {
         "PATH": os.environ["PATH"], "HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp"),
         "OMP_NUM_THREADS": "1", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0",
@@ -225,7 +281,7 @@ def _judged(case: Case, status: int, out: str, err: str) -> list[Failure]:
         starts = ("error: ", "  --> ", "hint: ")
         last = [_plain(line) for line in lines[-3:]]
         is_error = len(last) == 3 and all(map(str.startswith, last, starts))
-        if not (is_error and all(line[7:].strip() for line in last)) and "-v" not in case.arguments:
+        if not (is_error and all(line.removeprefix(start).strip() for line, start in zip(last, starts, strict=True))) and "-v" not in case.arguments:
             found.append(Failure(f"status {status} without three lines", err[-2000:]))
     elif any(_plain(line).startswith("error: ") for line in lines) and "diff" not in case.arguments:
         found.append(Failure(f"status {status} with an error", err[-2000:]))

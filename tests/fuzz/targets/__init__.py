@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from tests.fuzz.case import Case, generator
@@ -43,4 +43,5 @@ def case(seed: int, number: int, only: str | None = None) -> tuple[Target, Case]
     [target] = rng.choices(TARGETS, [one.share for one in TARGETS])
     if only is not None:
         target = next(one for one in TARGETS if one.name == only)
-    return target, target.make(rng)
+    ahead = rng.random() < 0.1
+    return target, replace(target.make(rng), ahead=ahead)

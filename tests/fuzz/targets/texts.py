@@ -26,7 +26,7 @@ SELECTORS = [
 
 
 def configuration(rng: Random) -> Case:
-    document = mutated_document(rng, rng.choice(BASES), 3)
+    document = mutated_document(rng, rng.choice(BASES))
     if rng.random() < 0.4:
         document = _with_known(rng, document)
     return _with_config(rng, _dumped(rng, document), rng.choice(RUNNING))
@@ -54,7 +54,7 @@ def _dumped(rng: Random, document: object) -> bytes:
         document, allow_unicode=True, default_flow_style=rng.choice((True, False, None)), width=90
     )
     data = text.encode("utf-8", "surrogatepass")
-    return mutated_bytes(rng, data) if rng.random() < 0.25 else data
+    return mutated_bytes(rng, data) if rng.random() < 0.15 else data
 
 
 def _with_config(rng: Random, data: bytes, command: str) -> Case:
@@ -71,7 +71,7 @@ def snapshot(rng: Random) -> Case:
     if rng.random() < 0.4:
         data = mutated_bytes(rng, data)
     else:
-        data = _dumped(rng, mutated_document(rng, yaml.safe_load(SNAPSHOT), 3))
+        data = _dumped(rng, mutated_document(rng, yaml.safe_load(SNAPSHOT)))
     return _with_config(rng, data, rng.choice(("check", "check", "check", "inspect")))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import tempfile
@@ -157,42 +158,48 @@ def _results(options: argparse.Namespace, folder: Path) -> Iterator[dict]:
                 os._exit(status)
         pids.append(pid)
     os.close(writer)
-    with open(reader, encoding="utf-8") as lines:
+    with os.fdopen(reader, encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)
-    if any([os.waitpid(pid, 0)[1] for pid in pids]):
+    ended = [os.waitpid(pid, 0)[1] for pid in pids]
+    if any(ended):
         raise RuntimeError("a process of the harness failed")
 
 
 def _work(options: argparse.Namespace, folder: Path, writer: int, share: tuple[int, int]) -> None:
-    """Run every case whose number is `share` modulo the number of jobs."""
+    """Run the cases of this process: one batch of so many."""
     from tests.fuzz import runner
     from tests.fuzz.targets import case
 
     runner.processes.adopt_orphans()  # a fork does not inherit it
     job, jobs = share
-    until = None if options.seconds is None else time.monotonic() + options.seconds
-    end = None if options.cases is None else options.first + options.cases
-    number = options.first + job
+    until = math.inf if options.seconds is None else time.monotonic() + options.seconds
+    end = math.inf if options.cases is None else options.first + options.cases
+    first = options.first + job * _BATCH
     known: set[str] = set()
-    while (end is None or number < end) and (until is None or time.monotonic() < until):
-        target, made = case(options.seed, number, options.target)
-        here = folder / f"{job}-{number}"
-        outcome = runner.run(made, here)
-        if any(failure.kind == "too slow" for failure in outcome.failures):
-            outcome = runner.run(case(options.seed, number, options.target)[1], here)
-        kinds = [failure.kind for failure in outcome.failures]
-        if set(kinds) - known:
-            known |= set(kinds)
-            if not options.no_shrink and made.check is None:
-                made, outcome = _smaller(made, outcome, here)
-            _written(options, number, made, outcome)
-        result = {
-            "number": number, "target": target.name, "status": outcome.status,
-            "seconds": outcome.seconds, "memory": outcome.memory, "failures": kinds,
-        }  # fmt: skip
-        os.write(writer, json.dumps(result).encode() + b"\n")
-        number += jobs
+    while first < end and time.monotonic() < until:
+        numbers = range(first, int(min(first + _BATCH, end)))
+        made = [case(options.seed, number, options.target) for number in numbers]
+        outcomes = runner.run_all([one for _, one in made], folder / str(job))
+        for number, (target, one), outcome in zip(numbers, made, outcomes, strict=True):
+            if any(failure.kind == "too slow" for failure in outcome.failures):
+                outcome = runner.run(one, folder / str(job) / "again")
+            kinds = [failure.kind for failure in outcome.failures]
+            if set(kinds) - known:
+                known |= set(kinds)
+                small = (one, outcome)
+                if not options.no_shrink and one.check is None:
+                    small = _smaller(one, outcome, folder / str(job) / "small")
+                _written(options, number, *small)
+            result = {
+                "number": number, "target": target.name, "status": outcome.status,
+                "seconds": outcome.seconds, "memory": outcome.memory, "failures": kinds,
+            }  # fmt: skip
+            os.write(writer, json.dumps(result).encode() + b"\n")
+        first += _BATCH * jobs
+
+
+_BATCH = 20  # cases that start in one fork
 
 
 def _smaller(made, outcome, here: Path):

@@ -59,7 +59,7 @@ BASES: list[dict[str, Any]] = [
             {"kind": "state_dict_post", "at": "fc", "do": "record"},
             {"kind": "module_registration", "do": "record"},
             {"kind": "saved_tensors", "do": "stats"},
-            {"kind": "node", "at": "*:input", "do": {"clip_norm": 1.0}},
+            {"kind": "node", "at": "*:input", "do": "stats"},
         ],
     },
     {

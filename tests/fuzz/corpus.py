@@ -24,7 +24,7 @@ from hookcli.comparison.tolerance import Tolerances
 from hookcli.comparison.trainings.compare_trainings import compare_trainings
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
-from hookcli.report.encode import to_json
+from hookcli.report.encode import to_json, training_to_json
 from tests.fuzz.configurations import BASES
 from tests.models import made
 
@@ -81,7 +81,7 @@ class Canary:
         (eval, ("__import__('os').mkdir('CANARY')",)),
         (os.system, ("mkdir CANARY",)),
         (open, ("CANARY", "w")),
-        (getattr(os, "rename"), ("f.pt", "CANARY")),  # noqa: B009  # pickled by its name
+        (os.rename, ("m.py", "CANARY")),
     ]
 
     def __init__(self, index: int = 0) -> None:
@@ -135,7 +135,7 @@ def trainings() -> list[bytes]:
     from tests.formats import training_reports as some
 
     found = [some.CNN, some.GAN, some.EMPTY, some.SMALL]
-    return [to_json(report).encode() for report in found]
+    return [training_to_json(report).encode() for report in found]
 
 
 @cache

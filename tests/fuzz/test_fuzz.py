@@ -112,7 +112,9 @@ def test_the_checks_find_what_a_command_must_not_do(tmp_path):
     assert done.returncode == 0, done.stderr
     found = dict(zip(BAD, map(ast.literal_eval, done.stdout.splitlines()), strict=True))
     for name, (_, kind) in BAD.items():
-        assert [one[: len(kind)] for one in found[name]] == [kind] if kind else not found[name], name
+        assert [one[: len(kind)] for one in found[name]] == [kind] if kind else not found[name], (
+            name
+        )
 
 
 @pytest.mark.parametrize(

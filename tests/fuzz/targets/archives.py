@@ -91,7 +91,8 @@ def _with_opcodes(rng: Random, data: bytes) -> bytes:
 def _made_up(rng: Random) -> bytes:
     """Opcodes in any order, with a canary's among them."""
     lines = [
-        b"os\nmkdir\n", b"builtins\nexec\n", b"posix\nsystem\n", b"torch._utils\n_rebuild_tensor_v2\n",
+        b"os\nmkdir\n", b"builtins\nexec\n",
+        b"posix\nsystem\n", b"torch._utils\n_rebuild_tensor_v2\n",
         b"torch.nn.modules.linear\nLinear\n", b"'CANARY'\n", b"1\n", b"x\n", *BYTES,
     ]  # fmt: skip
     steps = [

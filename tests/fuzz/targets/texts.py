@@ -20,7 +20,8 @@ RUNNING = ("inspect", "grads", "trace", "check")
 FORMATS = ("table", "tree", "json", "markdown", "junit", "sarif", "github", "html", "perfetto")
 KNOWN = sorted({*ACTIONS, *KINDS, *RULES})
 SELECTORS = [
-    "*", "fc", "a", "a.*", "*:output", "fc:input", "fc.weight", "a.0.fc:output[0]", "{regex: 'a.*'}",
+    "*", "fc", "a", "a.*", "*:output", "fc:input", "fc.weight", "a.0.fc:output[0]",
+    "{regex: 'a.*'}",
     "{type: Linear}", "{depth: 1}", "{leaf: true}", "{name: fc, part: output}", "",
 ]  # fmt: skip
 
@@ -37,10 +38,11 @@ def _with_known(rng: Random, document: object) -> object:
     if not isinstance(document, dict):
         return document
     action, selector = rng.choice(list(ACTIONS)), rng.choice(SELECTORS)
+    example = ACTIONS[action].example
     hook = {
         "kind": rng.choice(list(KINDS)),
         "at": yaml.safe_load(selector) if selector.startswith("{") else selector,
-        "do": rng.choice([action, {action: rng.choice(VALUES)}]),
+        "do": rng.choice([action, {action: rng.choice(VALUES)}, yaml.safe_load(example)]),
     }
     check = {"rule": rng.choice(list(RULES)), "at": rng.choice(["*", "fc", *WORDS])}
     names = [option.name for option in RULES[check["rule"]].options]

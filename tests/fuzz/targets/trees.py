@@ -160,9 +160,7 @@ def changed_values(rng: Random) -> None:
     else:
         held.register_forward_pre_hook(lambda m, a: _mapped(a, change))
     expected = _outcome(lambda: _gradients(plain, x.clone()))
-    found = carry_out(
-        model, x.clone(), [hook(kind, target, action)], command="grads", mode="as-is"
-    )
+    found = carry_out(model, x.clone(), [hook(kind, target, action)], command="grads", mode="as-is")
     what = (kind, target, action, model)
     if isinstance(expected, str):
         assert str(found.error) == expected, (*what, found.error, expected)

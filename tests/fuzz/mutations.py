@@ -68,7 +68,8 @@ def mutated_document(rng: Random, document: Any, times: int = 2) -> Any:
         *above, last = _spread(rng, places)
         holder = at(changed, tuple(above))
         if rng.random() < 0.7 and isinstance(holder[last], str | int | float):
-            holder[last] = _of_same_type(rng, holder[last])
+            alike = [v for v in (at(changed, place) for place in places) if type(v) is str]
+            holder[last] = _of_same_type(rng, holder[last], alike)
             continue
         match rng.randrange(7):
             case 0:
@@ -86,11 +87,12 @@ def mutated_document(rng: Random, document: Any, times: int = 2) -> Any:
     return changed
 
 
-def _of_same_type(rng: Random, value: str | int | float) -> str | int | float:
+def _of_same_type(rng: Random, value: str | int | float, others: list[str]) -> str | int | float:
+    """Another value of this type; a string may be one of `others`, which are in the document."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, str):
-        return rng.choice(WORDS)
+        return rng.choice(WORDS if rng.random() < 0.5 else others)
     if isinstance(value, int) and rng.random() < 0.7:
         return value + rng.choice((-1, 1, 2, 7))
     return rng.choice([number for number in NUMBERS if isinstance(number, type(value))])
@@ -108,10 +110,10 @@ def as_json(document: Any) -> bytes:
 
 def mutated_json(rng: Random, data: bytes) -> bytes:
     """A JSON document: mutated as a document, as bytes, or as both."""
-    if rng.random() < 0.15:
+    if rng.random() < 0.08:
         return mutated_bytes(rng, data)
     changed = as_json(mutated_document(rng, json.loads(data)))
-    return mutated_bytes(rng, changed, 1) if rng.random() < 0.1 else changed
+    return mutated_bytes(rng, changed, 1) if rng.random() < 0.04 else changed
 
 
 def mutated_zip(rng: Random, data: bytes) -> bytes:

@@ -17,7 +17,7 @@ DOCS := tests/config/test_docs.py tests/rules/test_docs.py tests/reference/test_
 	tests/test_recipes.py::test_the_page_shows_the_recipes_as_they_are \
 	tests/docs/test_generated.py tests/docs/test_picture.py tests/docs/test_examples.py
 
-.PHONY: demo test lint types unit fast bench versions docs fmt build clean
+.PHONY: demo test lint types unit fast fuzz bench versions docs fmt build clean
 
 demo: $(INSTALLED)
 	@echo
@@ -48,6 +48,12 @@ unit: $(BROWSER)
 
 fast: $(BROWSER)
 	$(BIN)/pytest -n 2 -m "not slow"
+
+# Give hostile input to hookcli: make fuzz SECONDS=600 SEED=1; one case again: make fuzz CASE=1234.
+SECONDS ?= 600
+SEED ?= 1
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz --seed $(SEED) $(if $(CASE),--case $(CASE),--seconds $(SECONDS))
 
 bench: $(BENCH)
 	$(BIN)/python -m benchmarks.run

@@ -1,0 +1,1 @@
+"""Hostile input for the command line: `python -m tests.fuzz`, which `make fuzz` runs."""

@@ -1,0 +1,37 @@
+"""One case: files, a command line, and what the command may write."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A command in a folder of its own.
+
+    Attributes
+    ----------
+    arguments : the command line after `hookcli`.
+    files : the content of each file by its path in the folder. The command must not change them.
+    damaged : the file that was mutated, which can be made smaller; "" if it is the command line.
+    writes : whether the command line or the configuration asks for new files in the folder.
+    piped : what stdin contains.
+    ahead : whether the worker starts before the command line is read, as it does for users.
+    check : runs in place of the command, and raises AssertionError; for checks of the Python API.
+
+    """
+
+    arguments: tuple[str, ...] = ()
+    files: dict[str, bytes] = field(default_factory=dict)
+    damaged: str = ""
+    writes: bool = False
+    piped: bytes = b""
+    ahead: bool = False
+    check: Callable[[], None] | None = None
+
+
+def generator(seed: int, number: int) -> random.Random:
+    """The random numbers of a case, which depend on nothing else."""
+    return random.Random(f"{seed}/{number}")

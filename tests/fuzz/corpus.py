@@ -1,0 +1,230 @@
+"""The valid files that cases mutate. Each build in the same environment gives the same bytes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import save
+from torch import nn
+
+from hookcli.comparison.compare import compare
+from hookcli.comparison.tolerance import Tolerances
+from hookcli.comparison.trainings.compare_trainings import compare_trainings
+from hookcli.formats.registry import FORMATS
+from hookcli.formats.view import View
+from hookcli.report.encode import to_json, training_to_json
+from tests.fuzz.configurations import BASES
+from tests.models import made
+
+MODEL = b"""import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return torch.relu(self.fc(x))
+
+
+class Net(nn.Module):
+    def __init__(self, width: int = 3, *, scale=1.0):
+        super().__init__()
+        self.a = nn.Sequential(Block(), nn.Tanh())
+        self.fc = nn.Linear(4, width)
+        self.scale = scale
+
+    def forward(self, x):
+        return {"y": self.fc(self.a(x)) * self.scale}
+"""
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.fc(x))
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a = nn.Sequential(Block(), nn.Tanh())
+        self.fc = nn.Linear(4, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.fc(self.a(x))
+
+
+class Canary:
+    """Unpickling it makes the file CANARY in the working folder, by one of several functions."""
+
+    CALLS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+        (os.mkdir, ("CANARY",)),
+        (exec, ("import os; os.mkdir('CANARY')",)),
+        (eval, ("__import__('os').mkdir('CANARY')",)),
+        (os.system, ("mkdir CANARY",)),
+        (open, ("CANARY", "w")),
+        (os.rename, ("m.py", "CANARY")),
+    ]
+
+    def __init__(self, index: int = 0) -> None:
+        self._index = index
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return self.CALLS[self._index]
+
+
+def _net() -> Net:
+    torch.manual_seed(0)
+    return Net().eval()
+
+
+def _saved(value: Any, **how: Any) -> bytes:
+    buffer = io.BytesIO()
+    torch.save(value, buffer, **how)
+    return buffer.getvalue()
+
+
+def _by_path(write: Callable[[Path], object]) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="hookcli-fuzz-") as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(folder) / "m.pt"
+        write(path)
+        return path.read_bytes()
+
+
+def _export(path: Path) -> None:
+    program = torch.export.export(_net(), (torch.ones(2, 4),))
+    torch.export.save(program, path.with_suffix(".pt2"))
+    path.with_suffix(".pt2").rename(path)
+
+
+def _package(path: Path, *more: Any) -> None:
+    net = made.modules(path.parent)
+    torch.manual_seed(0)
+    made.package(path, {"model/model.pkl": net.Net(), **dict(more)})
+    made.forget()
+
+
+@cache
+def reports() -> list[bytes]:
+    from tests.report.test_doctored import REPORTS
+
+    return [to_json(report).encode() for report in REPORTS]
+
+
+@cache
+def trainings() -> list[bytes]:
+    from tests.formats import training_reports as some
+
+    found = [some.CNN, some.GAN, some.EMPTY, some.SMALL]
+    return [training_to_json(report).encode() for report in found]
+
+
+@cache
+def diffs() -> list[bytes]:
+    from tests.comparison.trainings import record, training
+    from tests.report.test_doctored import REPORTS
+
+    norms = {"stem.weight": [0.5, 0.5]}
+    pair = training(record([2.0, 1.5], norms)), training(record([2.0, 1.4], norms))
+    render = FORMATS["json"].render_diff
+    found = [
+        compare(REPORTS[0], REPORTS[2]),
+        compare_trainings(*pair, Tolerances(())),
+    ]
+    return [render(one, View()).encode() for one in found]
+
+
+@cache
+def torchscript() -> list[bytes]:
+    traced = torch.jit.trace(_net(), torch.ones(2, 4))
+    return [
+        _by_path(lambda path: made.script(path, _net())),
+        _by_path(lambda path: torch.jit.save(traced, str(path))),
+    ]
+
+
+@cache
+def exported() -> list[bytes]:
+    return [_by_path(_export)]
+
+
+@cache
+def packages() -> list[bytes]:
+    return [
+        _by_path(_package),
+        _by_path(lambda path: _package(path, ("extra/canary.pkl", Canary()))),
+    ]
+
+
+@cache
+def pickles() -> list[bytes]:
+    """Whole modules, state dicts and batches in each encoding, and canaries among them."""
+    state = dict(_net().state_dict())
+    linear = nn.Linear(4, 3)
+    found = [
+        pickle.dumps(linear), pickle.dumps({"a": [1, (2.0, "x", None, {3})]}, 4),
+        pickle.dumps({"fc.weight": np.ones((3, 4))}), _saved(state), _saved({"model": state}),
+        _saved(state, _use_new_zipfile_serialization=False), _saved(linear),
+        _saved(torch.ones(2, 4)), _saved({"x": torch.ones(2, 4)}), _saved([torch.ones(2, 4), 3]),
+        _saved({"complex": torch.ones(2, 4, dtype=torch.complex64), "q": torch.ones(2).bfloat16()}),
+    ]  # fmt: skip
+    for index in range(len(Canary.CALLS)):
+        value = {**state, "fc.bias": Canary(index)}
+        found += [
+            pickle.dumps(Canary(index)),
+            pickle.dumps(value, 2),
+            _saved(value),
+            _saved(value, _use_new_zipfile_serialization=False),
+        ]
+    return found
+
+
+@cache
+def tensors() -> list[tuple[str, bytes]]:
+    """Files of tensors that are not pickles: (ending, content)."""
+    state = {name: value.clone() for name, value in _net().state_dict().items()}
+    arrays = [
+        np.ones((2, 4), "float32"), np.array(["a", "b"]), np.array([{"x": 1}], dtype=object),
+        np.zeros((0, 4)), np.array(3), np.ones((2, 4), "f4,i8"), np.ones((4, 2), order="F"),
+    ]  # fmt: skip
+    return [
+        ("safetensors", save(state)),
+        ("safetensors", save({"x": torch.ones(2, 4)}, {"format": "pt", "note": "a"})),
+        *(("npy", _array(array)) for array in arrays),
+        ("json", json.dumps({"weight_map": {"fc.weight": "w.safetensors"}}).encode()),
+    ]
+
+
+def _array(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=True)
+    return buffer.getvalue()
+
+
+def build() -> None:
+    """Build everything now, so that forks share it."""
+    for part in (
+        reports, trainings, diffs, torchscript, exported, packages, pickles, tensors,
+    ):  # fmt: skip
+        part()
+    assert BASES
+    sys.modules.pop("packed_net", None)

@@ -1,0 +1,47 @@
+"""The targets: what a case makes hostile. Each is a function of a generator that returns a Case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from random import Random
+
+from tests.fuzz.case import Case, generator
+from tests.fuzz.targets import archives, documents, texts, trees
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A target, and its share of all cases."""
+
+    name: str
+    make: Callable[[Random], Case]
+    share: int
+
+
+TARGETS = (
+    Target("configuration", texts.configuration, 15),
+    Target("snapshot", texts.snapshot, 5),
+    Target("values", texts.values, 12),
+    Target("command line", texts.command_line, 10),
+    Target("report", documents.report, 14),
+    Target("training report", documents.training, 7),
+    Target("diff document", documents.diff, 2),
+    Target("baseline", documents.baseline, 4),
+    Target("TorchScript", archives.torchscript, 5),
+    Target("exported program", archives.exported, 5),
+    Target("torch.package", archives.package, 4),
+    Target("pickle", archives.pickled, 8),
+    Target("tensor file", archives.tensor_file, 6),
+    Target("module tree", trees.tree, 3),
+)
+
+
+def case(seed: int, number: int, only: str | None = None) -> tuple[Target, Case]:
+    """The target of a case, and the case; with `only`, of that target."""
+    rng = generator(seed, number)
+    [target] = rng.choices(TARGETS, [one.share for one in TARGETS])
+    if only is not None:
+        target = next(one for one in TARGETS if one.name == only)
+    ahead = rng.random() < 0.1
+    return target, replace(target.make(rng), ahead=ahead)

@@ -1,0 +1,137 @@
+"""A bounded share of the cases of `make fuzz`, and what the harness itself must do."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.fuzz import runner
+from tests.fuzz.case import Case
+from tests.fuzz.mutations import mutated_bytes, mutated_document, mutated_zip, zipped
+from tests.fuzz.shrink import shrunk
+from tests.fuzz.targets import TARGETS, case
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="uses /proc and process groups")
+
+
+def fuzz(*arguments: str, folder: Path) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "tests.fuzz", "--failures", str(folder), "--jobs", "1", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+
+
+def test_no_case_of_a_fixed_seed_fails(tmp_path):
+    done = fuzz("--seed", "1", "--cases", "60", folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{'all':18} {60:>8}" in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_case_depends_only_on_its_seed_and_number():
+    for number in range(60):
+        (one, a), (two, b) = case(1, number), case(1, number)
+        assert one is two
+        assert (a.arguments, a.files, a.piped) == (b.arguments, b.files, b.piped)
+    assert case(1, 3)[1].arguments != case(2, 3)[1].arguments
+
+
+def test_every_target_has_its_share():
+    drawn = {case(1, number)[0].name for number in range(300)}
+    assert drawn == {target.name for target in TARGETS}
+
+
+def test_mutations_keep_what_they_were_given():
+    document = {"a": [1, {"b": "x"}], "c": None}
+    text = json.dumps(document)
+    changed = [mutated_document(Random(i), document) for i in range(50)]
+    assert json.dumps(document) == text
+    assert sum(one != document for one in changed) > 40
+    archive = zipped([("m/data.pkl", b"x"), ("m/version", b"3")])
+    assert len({mutated_zip(Random(i), archive) for i in range(50)}) > 40
+    assert len({mutated_bytes(Random(i), b"some bytes") for i in range(50)}) > 40
+
+
+def test_a_case_is_made_smaller_while_it_fails():
+    made = Case(("check", "-f", "json", "x"), {"x": b"a" * 40 + b"!" + b"b" * 40, "y": b""}, "x")
+    small = shrunk(made, lambda one: b"!" in one.files.get("x", b""))
+    assert small.arguments == ("check",)
+    assert small.files == {"x": b"!"}
+
+
+# What a command must not do, as a check in its place; and the failure that it must be.
+BAD = {
+    "raises": ("raise AssertionError('x')", "differs"),
+    "canary": ("open('CANARY', 'w').close()", "code of a file ran"),
+    "new file": ("open('x', 'w').close()", "a new file in work"),
+    "temporary file": ("import tempfile; tempfile.mkstemp()", "a new file in tmp"),
+    "home": ("import pathlib; (pathlib.Path.home() / 'x').mkdir()", "a new file in home"),
+    "outside": ("import os; os.rmdir(os.path.abspath('../../x'))", "a file outside the folder"),
+    "input": ("open('given', 'a').write('x')", "an input changed"),
+    "process": ("import os, time; os.fork() or (os.setsid(), time.sleep(60))", "a process is left"),
+    "memory": ("b'x' * (3 << 30)", "too much memory"),
+    "nothing": ("open('given').close()", None),
+}
+PROGRAM = """
+import sys
+from pathlib import Path
+from tests.fuzz import runner
+from tests.fuzz import runner
+from tests.fuzz.case import Case
+runner.processes.adopt_orphans()
+runner._GRACE = 0.2
+(Path(sys.argv[1]) / "x").mkdir()
+for number, code in enumerate(sys.argv[2:]):
+    case = Case(files={"given": b"x"}, check=lambda: exec(code, {}))
+    outcome = runner.run(case, Path(sys.argv[1]) / str(number))
+    print([failure.kind for failure in outcome.failures])
+"""
+
+
+def test_the_checks_find_what_a_command_must_not_do(tmp_path):
+    codes = [code for code, _ in BAD.values()]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(tmp_path), *codes],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    found = dict(zip(BAD, map(ast.literal_eval, done.stdout.splitlines()), strict=True))
+    for name, (_, kind) in BAD.items():
+        assert [one[: len(kind)] for one in found[name]] == [kind] if kind else not found[name], (
+            name
+        )
+
+
+@pytest.mark.parametrize(
+    ("status", "out", "err", "kind"),
+    [
+        (4, "", "error: x\n  --> y\nhint: z\n", "status 4"),
+        (2, "", "error: x\n  --> y\nhint: z\n", None),
+        (2, "", "error: x\n", "status 2 without three lines"),
+        (2, "", "error: x\n  --> \nhint: z\n", "status 2 without three lines"),
+        (2, "{}", "error: x\n  --> y\nhint: z\n", "status 2 with a report"),
+        (3, "", "Traceback (most recent call last):\nerror: x\n  --> y\nhint: z", "a traceback"),
+        (0, "{}", "", None),
+        (0, "{", "", "stdout is not whole: json"),
+        (0, '{"a": NaN}', "", "stdout is not whole: json"),
+        (-11, "", "", "status -11"),
+    ],
+)
+def test_what_a_command_prints_is_judged(status, out, err, kind):
+    failures = runner._judged(Case(("inspect", "m.py", "-f", "json")), status, out, err)
+    assert [one.kind[: len(kind)] for one in failures] == [kind] if kind else not failures

@@ -10,7 +10,9 @@ import { createTreegrid } from "./treegrid.js";
  * `inside`: the page is not scrolled to the selected row, as the panel has more than the grid.
  * Return the panel's `update`.
  */
-export function gridPanel(host, { id, selected, matches, choose, giveWay, inside, ...options }) {
+export function gridPanel(
+  host, { id, selected, matches, choose, giveWay = [], inside = false, ...options },
+) {
   const columns = fitting(options.columns, host.clientWidth, giveWay);
   const grid = createTreegrid({ ...options, columns, onselect: choose });
   let shown = null;

@@ -108,10 +108,3 @@ SAMPLES: dict[str, Callable[[], Document]] = {
     # tests/distributed/test_ddp.py and the hook fp16_compress
     "ranks": functools.partial(_stored, "ddp_grads"),
 }
-
-
-def has_page(name: str) -> bool:
-    """Return whether there is a page for this kind of document."""
-    form = FORMATS["html"]
-    needs = {"run": form.training_renderer, "diff": form.diff_renderer}
-    return needs.get(name, form.run_diff_renderer if name == "run_diff" else "") is not None

@@ -18,6 +18,7 @@ from tests.browser.samples import SAMPLES, html, sample
 from tests.browser.watched import Pages
 
 SIZES = ((1400, 900), (400, 800))
+SETTLED = 400  # ms after which a panel is drawn, also one that is laid out in a worker
 THEMES = ("light", "dark")
 
 
@@ -28,6 +29,7 @@ def write(pages: Pages, name: str, source: str | Path, folder: Path) -> None:
             page = pages.open(source, size=size, theme=theme)
             for tab in page.locator("[role=tab]").all():
                 tab.click()
+                page.wait_for_timeout(SETTLED)
                 panel = (tab.get_attribute("id") or "").removeprefix("tab-")
                 path = folder / f"{name}-{panel}-{size[0]}-{theme}.png"
                 page.screenshot(path=path, full_page=True)

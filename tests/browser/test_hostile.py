@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.browser.reports import HOSTILE, LONG, MARKUP, hostile
-from tests.browser.samples import has_page, html
+from tests.browser.samples import html
 from tests.browser.test_pages import overflow, tabs
 from tests.formats.training_reports import hostile as hostile_training
 
@@ -52,7 +52,6 @@ def test_a_name_of_10_000_characters_neither_widens_the_page_nor_is_lost(
     assert overflow(page) <= 0
 
 
-@pytest.mark.skipif(not has_page("run"), reason="trainings have no page")
 def test_hostile_names_of_a_training_stay_text(open_page):
     page = open_page(html(hostile_training(MARKUP)))
     assert page.locator("img").count() == 0

@@ -111,6 +111,8 @@ class Pages:
         self._opened[page] = watched
         page.set_viewport_size({"width": size[0], "height": size[1]})
         page.emulate_media(color_scheme=theme, media="screen", reduced_motion="reduce")
+        if watched.file == path.resolve().as_uri():
+            page.goto("about:blank")  # else another fragment of the same file loads nothing
         watched.file = path.resolve().as_uri()
         page.goto(watched.file + fragment)
         page.evaluate(_READY)
@@ -125,10 +127,9 @@ class Pages:
         assert not problems, "\n".join(problems)
 
     def close(self, page: Page) -> None:
-        """Empty the page and its storage, for the next test."""
+        """Keep the page for the next test, without what this one stored."""
         watched = self._opened.pop(page)
         page.evaluate("() => localStorage.clear()")
-        page.goto("about:blank")
         watched.problems = []
         self._free.append(watched)
 

@@ -4,6 +4,8 @@ const ROW_HEIGHT = 28;
 const OVERSCAN = 8;
 // Browsers limit the height of an element: Firefox to about 17 million px, others to 33 million.
 const TALLEST = 8e6;
+// Panels draw their grids again before and after they are printed.
+const PAPER = matchMedia("print");
 const ON_PAPER = 500;
 const SPARE_NODES = 60;
 // The bar with the tabs covers the top of the window.
@@ -24,7 +26,6 @@ export class RowWindow {
     // What layout would say: to read it after a change costs as much as a new layout.
     this.view = 0;
     this.scrolled = 0;
-    this.printing = matchMedia("print").matches;
     box.addEventListener("scroll", () => {
       this.scrolled = box.scrollTop;
       box.classList.toggle("scrolled", box.scrollLeft > 0);
@@ -34,10 +35,6 @@ export class RowWindow {
       this.measure();
       changed();
     }).observe(box);
-    matchMedia("print").addEventListener("change", ({ matches }) => {
-      this.printing = matches;
-      changed();
-    });
   }
 
   /** Read the size of the box again; it can have been hidden. */
@@ -82,7 +79,7 @@ export class RowWindow {
   /** Scroll the document to a row that is in view of the box. */
   showInDocument(row) {
     const node = this.nodes.get(row);
-    if (this.printing || !node) return;
+    if (PAPER.matches || !node) return;
     const { top, bottom } = node.getBoundingClientRect();
     if (bottom > innerHeight) scrollBy(0, bottom - innerHeight + ROW_HEIGHT);
     else if (top < COVERED && bottom > top) scrollBy(0, top - COVERED - ROW_HEIGHT);
@@ -96,7 +93,7 @@ export class RowWindow {
     const offset = top * ratio;
     let from = Math.max(0, Math.floor(offset / ROW_HEIGHT) - OVERSCAN);
     let to = Math.ceil((offset + this.view) / ROW_HEIGHT) + OVERSCAN;
-    if (this.printing) [from, to] = [0, ON_PAPER];
+    if (PAPER.matches) [from, to] = [0, ON_PAPER];
     const places = [];
     for (let at = from; at < Math.min(to, rows.length); at += 1) places.push(at);
     if (pinned >= to) places.push(pinned);
@@ -108,7 +105,7 @@ export class RowWindow {
     if (this.moved) this.box.scrollTop = this.scrolled;
     this.moved = false;
     if (focused && !this.body.contains(document.activeElement)) this.focus(rows[pinned]);
-    return this.printing ? Math.max(0, rows.length - ON_PAPER) : 0;
+    return PAPER.matches ? Math.max(0, rows.length - ON_PAPER) : 0;
   }
 
   focus(row) {

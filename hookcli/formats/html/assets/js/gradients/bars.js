@@ -21,7 +21,8 @@ export function decadesOf(lists) {
 /** Draw one of the series in a row around y, up to or at x. */
 export function drawSeries(ctx, id, left, x, y, height) {
   ctx.fillStyle = color(SERIES_COLORS[id]);
-  if (id === "grad") ctx.fillRect(left, y - height * 0.32, x - left, height * 0.64);
+  const thick = height > 6 ? height * 0.64 : height;
+  if (id === "grad") ctx.fillRect(left, y - thick / 2, x - left, thick);
   else if (id === "output") ctx.fillRect(x - 1, y - height * 0.45, 2, height * 0.9);
   else {
     ctx.beginPath();

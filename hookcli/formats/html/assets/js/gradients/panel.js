@@ -170,7 +170,7 @@ export class GradientsView {
         ["weight", this.series.weight[id]], ["gradient / weight", this.record.parameters.ratio[id]],
         ["gradient at the layer's output", this.series.output[id]],
       ].filter(([, norm]) => norm !== null).map(([label, norm]) => `${label} ${figure(norm)}`)];
-    if (cells > 1) lines.push(`the worst of ${counted(cells, "cell")} here`);
+    if (cells > 1) lines.push(`the worst of ${integer(cells)} here`);
     return { ...worst, lines: [table.names.names[id], ...lines] };
   }
 
@@ -270,7 +270,7 @@ export class GradientsView {
     const size = [[rows, this.table.noun], [columns, "step"]].filter(([count]) => count > 1)
       .map(([count, noun]) => counted(count, noun)).join(" × ");
     this.note.textContent = [
-      size && `A cell shows the worst of ${size}: ` +
+      size && `A ${this.byStep ? "cell" : "bar"} shows the worst of ${size}: ` +
         "NaN, infinite, no gradient, else the largest norm",
       gaps.some((gap) => gap > 1) && `${counted(steps.length, "sampled step")}, ` +
         (gaps.length > 1 ? "at unequal distances" : `one of ${gaps[0]}`),

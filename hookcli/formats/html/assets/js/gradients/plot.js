@@ -51,6 +51,7 @@ export class Plot {
   /** Show other rows: their names, in their order, and the number of columns. */
   show(names, columns) {
     Object.assign(this, { names, columns, rows: names.order.length });
+    this.space.classList.toggle("one-column", columns === 1);
     this.hide();
     this.layout();
   }

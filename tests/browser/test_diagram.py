@@ -135,6 +135,63 @@ def test_a_residual_block_has_its_sum_as_an_operator(open_page: OpenPage, residu
     assert names(page).count("blocks.0.relu") == 2
 
 
+class PreNorm(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.fc = nn.LayerNorm(4), nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.fc(self.norm(x))
+
+
+def test_a_sum_with_what_is_from_outside_is_in_the_box_that_adds(open_page: OpenPage):
+    model = nn.Sequential(nn.Linear(4, 4), PreNorm())
+    page = opened(open_page, page_of(hookcli.inspect(model, torch.ones(2, 4))))
+    assert edges(page) == {
+        ("in", "0"), ("0", "1"), ("1", "out"),
+        ("in", "1.norm"), ("1.norm", "1.fc"), ("1.fc", "add"), ("in", "add"), ("add", "out"),
+    }  # fmt: skip
+
+
+def cached(count: int) -> Report:
+    """Blocks that each keep a tensor, which all later blocks get and the root returns."""
+    calls, edges = [layer(0, "", "Net", None)], []
+    for index in range(count):
+        outer, inner = 2 * index + 1, 2 * index + 2
+        calls += [
+            layer(outer, f"h.{index}", "Block", 0),
+            replace(layer(inner, f"h.{index}.fc", "Linear", outer), depth=2),
+        ]
+        before = None if index == 0 else inner - 2
+        edges += [EdgeRow(before, "", target, "[0]") for target in (outer, inner)]
+        edges += [
+            EdgeRow(earlier, "", outer, f"[1][{earlier}]", through=("cat",))
+            for earlier in range(2, inner, 2)
+        ]
+        edges.append(EdgeRow(inner, "", 0, f"[1][{index}]", "output", ("cat",)))
+    edges.append(EdgeRow(2 * count, "", 0, "[0]", "output"))
+    return replace(report("inspect", layers=tuple(calls)), edges=tuple(edges))
+
+
+def test_caches_are_no_lines(open_page: OpenPage):
+    page = opened(open_page, page_of(cached(6)))
+    outer = {pair for pair in edges(page) if ".fc" not in str(pair)}
+    assert outer == {
+        ("in", "h.0"), *((f"h.{at}", f"h.{at + 1}") for at in range(5)), ("h.5", "out"),
+    }  # fmt: skip
+    assert page.locator(".stub").all_text_contents() == ["↳ outputis also part of the output"] * 5
+
+
+def test_the_details_of_a_layer_lead_along_edges(open_page: OpenPage, residual: str):
+    page = opened(open_page, residual, "&layer=blocks.1.conv2")
+    details = page.locator(".details")
+    expect(details).to_contain_text("Receives from" + "blocks.1.relu")
+    expect(details).to_contain_text("Sends to" + "blocks.1.relu")
+    details.get_by_role("button", name="blocks.1.relu").first.click()
+    assert "layer=blocks.1.relu" in page.url
+    expect(box(page, "blocks.1.relu").first).to_have_attribute("aria-selected", "true")
+
+
 def test_edges_have_shapes(open_page: OpenPage, residual: str):
     page = opened(open_page, residual)
     labels = page.locator(".line-label").evaluate_all(

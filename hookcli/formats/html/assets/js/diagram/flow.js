@@ -27,7 +27,7 @@ export function tensorsOf(record) {
   const { edges } = record;
   const idle = unusedInputs(record);
   const tensors = new Map();
-  const order = [...Array(edges.count).keys()].filter((edge) => !idle.has(edge));
+  const order = [...Array(edges.count).keys()];
   order.sort((a, b) => edges.end[a] - edges.end[b] || a - b);
   const outputs = new Map();
   for (const edge of order) {
@@ -39,7 +39,7 @@ export function tensorsOf(record) {
     }
     tensors.get(key).edges.push(edge);
   }
-  const all = [...tensors.values()];
+  const all = [...tensors.values()].filter((tensor) => !tensor.edges.some((edge) => idle.has(edge)));
   for (const tensor of all) tensor.aside = tensor.end && outputs.get(tensor.target) > MOST_OUTPUTS;
   return all;
 }

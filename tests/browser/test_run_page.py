@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.samples import html
-from tests.formats.training_reports import GAN, exploding
+from tests.formats.training_reports import EMPTY, GAN, exploding
 
 CHART = ".panel-run .chart"
 SELECTED = ".panel-run [role=row][aria-selected=true]"
@@ -122,3 +122,9 @@ def test_an_update_is_that_of_the_selected_step_and_selects_its_parameter(nan_ru
     section.locator(".grid-row", has_text="fc2.bias").click()
     assert "parameter=fc2.bias" in nan_run.url
     assert "step=100" in nan_run.url
+
+
+def test_a_script_that_trained_nothing_has_a_page(open_page):
+    page = open_page(html(EMPTY))
+    assert page.locator("[role=tab]").all_inner_texts() == ["Run"]
+    assert "grads" in page.locator(".panel-run").inner_text()

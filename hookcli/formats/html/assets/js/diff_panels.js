@@ -9,6 +9,8 @@ import { factList, figuresColumn, placeCode, textsColumn } from "./tables.js";
 import { figure } from "./text.js";
 import { marked } from "./treegrid.js";
 
+const LETTER = 7.4;
+
 /** Read the tables inside the tables of a comparison. */
 export function readComparison(page) {
   for (const { layers, parameters } of page.records) {
@@ -38,7 +40,7 @@ export const callsPanel = {
       rowClass: (row) => (first?.layer === row ? "first-difference" : ""),
       columns: [
         textsColumn("a", "A", (row) => a.name.get(row), {
-          min: 200, grow: 3,
+          min: widthOfA(layers, 120), grow: 3,
           cell: (row) => (a.type.get(row) === null
             ? notInA(b.name.get(row)) : callCell(a, row, store)),
         }),
@@ -72,7 +74,7 @@ export const statePanel = {
       choose: (row) => store.select({ parameter: row }, "parameters"),
       columns: [
         textsColumn("a", "A", (row) => a.get(row), {
-          min: 210, grow: 3, cell: (row) => markedName(a.get(row), store),
+          min: widthOfA(parameters, 30), grow: 3, cell: (row) => markedName(a.get(row), store),
         }),
         textsColumn("b", "B", (row) => b.get(row), {
           min: widthOfB(parameters, (row) => a.get(row) === b.get(row)), grow: 2,
@@ -88,6 +90,11 @@ export const statePanel = {
     });
   },
 };
+
+function widthOfA({ name }, more) {
+  const letters = name.texts.reduce((most, text) => Math.max(most, text.length), 10);
+  return Math.min(300, more + LETTER * letters);
+}
 
 // B needs no room if it has the names of A.
 function widthOfB({ count }, same) {

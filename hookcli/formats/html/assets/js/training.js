@@ -1,5 +1,6 @@
 /** The page of a training script. */
 
+import { checksPanel } from "./checks.js";
 import { readPage } from "./data.js";
 import { createDetails } from "./details.js";
 import { REPORT_PANELS } from "./report_panels.js";
@@ -9,7 +10,9 @@ import { Store } from "./store.js";
 import { createThemeSwitch } from "./theme.js";
 
 createThemeSwitch();
+const page = readPage();
+// Without a record nothing was trained, and the script has at most an error and checks.
+const others = page.records.length ? REPORT_PANELS : [checksPanel];
 createShell(
-  new Store(readPage()), [runPanel, ...REPORT_PANELS],
-  (store) => createDetails(store, stepDetails),
+  new Store(page), [runPanel, ...others], (store) => createDetails(store, stepDetails),
 );

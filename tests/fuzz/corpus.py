@@ -231,7 +231,7 @@ def pickles() -> list[bytes]:
             _saved(value),
             _saved(value, _use_new_zipfile_serialization=False),
         ]
-    return [_without_addresses(data) for data in found]
+    return [data if data[:2] == b"PK" else _without_addresses(data) for data in found]
 
 
 def _without_addresses(data: bytes) -> bytes:

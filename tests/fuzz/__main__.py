@@ -21,12 +21,17 @@ from pathlib import Path
 
 
 def main() -> int:
-    options = _options()
     if os.environ.get("PYTHONHASHSEED") != "0":  # the order of sets must be the same each time
         os.environ.update(PYTHONHASHSEED="0", OMP_NUM_THREADS="1")
         os.execv(sys.executable, [sys.executable, "-m", "tests.fuzz", *sys.argv[1:]])
+    return fuzz(sys.argv[1:])
+
+
+def fuzz(arguments: list[str]) -> int:
+    """Run what the command line asks for, in a process with a fixed hash seed."""
     from tests.fuzz import corpus, runner
 
+    options = _options(arguments)
     corpus.build()
     runner.prepare()
     with tempfile.TemporaryDirectory(prefix="hookcli-fuzz-") as folder:
@@ -36,7 +41,7 @@ def main() -> int:
         return _campaign(options, Path(folder))
 
 
-def _options() -> argparse.Namespace:
+def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="the seed of all cases")
     parser.add_argument("--seconds", type=float, help="stop after so many seconds")
@@ -47,7 +52,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--failures", type=Path, default=Path("build/fuzz"), help="where to write")
     parser.add_argument("--no-shrink", action="store_true", help="keep failing cases as they are")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.seconds is None and options.cases is None and options.case is None:
         options.seconds = 60.0
     return options

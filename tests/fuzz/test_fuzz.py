@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -17,40 +16,9 @@ from tests.fuzz import runner
 from tests.fuzz.case import Case
 from tests.fuzz.mutations import mutated_bytes, mutated_document, mutated_zip, zipped
 from tests.fuzz.shrink import shrunk
-from tests.fuzz.targets import TARGETS, case
+from tests.fuzz.targets import TARGETS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="uses /proc and process groups")
-
-
-def fuzz(*arguments: str, folder: Path) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-m", "tests.fuzz", "--failures", str(folder), "--jobs", "1", *arguments],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-
-
-def test_no_case_of_a_fixed_seed_fails(tmp_path):
-    done = fuzz("--seed", "1", "--cases", "60", folder=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{'all':18} {60:>8}" in done.stdout
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_case_depends_only_on_its_seed_and_number():
-    for number in range(60):
-        (one, a), (two, b) = case(1, number), case(1, number)
-        assert one is two
-        assert (a.arguments, a.files, a.piped) == (b.arguments, b.files, b.piped)
-    assert case(1, 3)[1].arguments != case(2, 3)[1].arguments
-
-
-def test_every_target_has_its_share():
-    drawn = {case(1, number)[0].name for number in range(300)}
-    assert drawn == {target.name for target in TARGETS}
 
 
 def test_mutations_keep_what_they_were_given():
@@ -81,40 +49,69 @@ BAD = {
     "outside": ("import os; os.rmdir(os.path.abspath('../../x'))", "a file outside the folder"),
     "input": ("open('given', 'a').write('x')", "an input changed"),
     "process": ("import os, time; os.fork() or (os.setsid(), time.sleep(60))", "a process is left"),
-    "memory": ("b'x' * (3 << 30)", "too much memory"),
+    "memory": ("b'x' * (800 << 20)", "too much memory"),
     "nothing": ("open('given').close()", None),
 }
+CASES = 30
 PROGRAM = """
 import sys
 from pathlib import Path
 from tests.fuzz import runner
-from tests.fuzz import runner
+from tests.fuzz.__main__ import fuzz
 from tests.fuzz.case import Case
+from tests.fuzz.targets import case as made
 runner.processes.adopt_orphans()
-runner._GRACE = 0.2
-(Path(sys.argv[1]) / "x").mkdir()
-for number, code in enumerate(sys.argv[2:]):
+folder = Path(sys.argv[1])
+(folder / "x").mkdir()
+before = runner._GRACE, runner.MEMORY
+runner._GRACE, runner.MEMORY = 0.2, 700 << 20
+for number, code in enumerate(sys.argv[3:]):
     case = Case(files={"given": b"x"}, check=lambda: exec(code, {}))
-    outcome = runner.run(case, Path(sys.argv[1]) / str(number))
+    outcome = runner.run(case, folder / str(number))
     print([failure.kind for failure in outcome.failures])
+runner._GRACE, runner.MEMORY = before
+drawn = [made(1, number) for number in range(200)]
+for number, (target, case) in enumerate(drawn[:30]):
+    again, same = made(1, number)
+    assert again is target and (same.arguments, same.files) == (case.arguments, case.files)
+print(sorted({target.name for target, _ in drawn}))
+sys.stdout.flush()
+sys.exit(fuzz(["--failures", str(folder / "failures"), "--jobs", "1", "--cases", sys.argv[2]]))
 """
 
 
-def test_the_checks_find_what_a_command_must_not_do(tmp_path):
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """One process that commits each of BAD, and then runs a few cases of seed 1."""
+    folder = tmp_path_factory.mktemp("fuzz")
     codes = [code for code, _ in BAD.values()]
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path), *codes],
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(folder), str(CASES), *codes],
         cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=280,
     )
-    assert done.returncode == 0, done.stderr
-    found = dict(zip(BAD, map(ast.literal_eval, done.stdout.splitlines()), strict=True))
+
+
+def test_no_case_of_a_fixed_seed_fails(done):
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"\n{'all':18} {CASES:>8}" in done.stdout
+
+
+def test_the_checks_find_what_a_command_must_not_do(done):
+    lines = done.stdout.splitlines()[: len(BAD)]
+    found = dict(zip(BAD, map(ast.literal_eval, lines), strict=True))
     for name, (_, kind) in BAD.items():
         assert [one[: len(kind)] for one in found[name]] == [kind] if kind else not found[name], (
             name
         )
+
+
+def test_every_target_has_its_share_and_a_number_gives_the_same_case_each_time(done):
+    drawn = ast.literal_eval(done.stdout.splitlines()[len(BAD)])
+    assert drawn == sorted(target.name for target in TARGETS)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def _piped(rng: Random, data: bytes) -> Case:
 
 
 def _view(rng: Random) -> list[str]:
-    found = ["-f", rng.choice(FORMATS)]
+    found = ["-f", rng.choice((*FORMATS, "html", "html", "html"))]
     for _ in range(rng.choice((0, 0, 0, 1, 2))):
         start = rng.randrange(0, len(VIEWS), 2)
         found += VIEWS[start : start + 2]

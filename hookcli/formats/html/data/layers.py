@@ -71,9 +71,9 @@ def _statuses(report: Report, references: References) -> list[str]:
     found = [(row.target, row.severity) for row in report.checks if row.status == "fail"]
     found += [(row.target, row.severity) for row in report.diagnoses or ()]
     for target, severity in found:
-        row = references.of(target).layer
-        if row >= 0 and severity not in words[row]:
-            words[row].append(severity)
+        layer = references.of(target).layer
+        if layer >= 0 and severity not in words[layer]:
+            words[layer].append(severity)
     for at, row in zip(words, report.layers, strict=False):
         facts = (
             ("raised", any(note.startswith("raised ") for note in row.notes)),

@@ -5,7 +5,10 @@ from __future__ import annotations
 from urllib.parse import quote
 
 import pytest
+import torch
+from torch import nn
 
+import hookcli
 from tests.browser.reports import HOSTILE, LONG, MARKUP, hostile
 from tests.browser.samples import html
 from tests.browser.test_pages import overflow, tabs
@@ -52,7 +55,37 @@ def test_a_name_of_10_000_characters_neither_widens_the_page_nor_is_lost(
     assert overflow(page) <= 0
 
 
+class Named(nn.Module):
+    """Its layers have hostile names."""
+
+    def __init__(self, scale):
+        super().__init__()
+        for name in (text for text in HOSTILE if "." not in text):
+            self.add_module(name, nn.Linear(2, 2))
+            getattr(self, name).weight.data.fill_(scale)
+
+    def forward(self, x):
+        for layer in self.children():
+            x = torch.tanh(layer(x))
+        return x
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+def test_hostile_names_of_a_comparison_stay_text(open_page, scale):
+    torch.manual_seed(0)
+    diff = hookcli.diff(Named(1.0), Named(scale), torch.ones(1, 2), grads=True)
+    page = open_page(html(diff))
+    for tab in tabs(page):
+        page.click(f"#{tab}")
+        assert page.locator("img, iframe, b").count() == 0
+        assert page.evaluate(FOREIGN_SCRIPTS) == 0
+        assert overflow(page) <= 0
+        assert page.get_by_text(MARKUP).count() >= 1
+
+
 def test_hostile_names_of_a_training_stay_text(open_page):
     page = open_page(html(hostile_training(MARKUP)))
-    assert page.locator("img").count() == 0
-    assert overflow(page) <= 0
+    for tab in tabs(page):
+        page.click(f"#{tab}")
+        assert page.locator("img").count() == 0
+        assert overflow(page) <= 0

@@ -1,4 +1,4 @@
-"""The pages of trainings, of checks, of ranks and of comparisons: what is chosen is shown."""
+"""The pages of trainings and of ranks: the record and the step that are chosen."""
 
 from __future__ import annotations
 
@@ -46,19 +46,6 @@ def test_a_step_that_is_chosen_is_kept_in_all_panels_and_by_the_address(training
     assert float(selected[0].cells[1]) == pytest.approx(loss, rel=1e-3)
 
 
-def test_a_finding_leads_to_its_layer(open_sample):
-    page = open_sample("check", "#tab=checks")
-    failed = [row for row in sample("check").checks if row.status == "fail"]
-    panel = page.locator("#panel-checks")
-    for row in failed:
-        assert panel.get_by_text(row.message).count() >= 1
-    panel.get_by_role("link", name="gate").or_(
-        panel.get_by_role("button", name="gate")
-    ).first.click()
-    assert page.locator(".details h3").first.text_content() == "gate"
-    assert address(page)["layer"] == "gate"
-
-
 def test_ranks_are_shown_with_their_losses_and_buckets(open_sample):
     page = open_sample("ranks", "#tab=ranks")
     report = sample("ranks").distributed
@@ -70,24 +57,3 @@ def test_ranks_are_shown_with_their_losses_and_buckets(open_sample):
             assert f"{norm:.4g}" in text
     for loss in report.ranks[0].losses:
         assert f"{loss:.4g}" in text
-
-
-def test_the_link_of_a_comparison_shows_the_first_difference(open_sample):
-    page = open_sample("diff")
-    page.get_by_role("link", name="show it").click()
-    (selected,) = [row for row in Grid(page).rows() if row.selected == "true"]
-    assert "ln2" in selected.text
-    assert page.locator(".details").get_by_text("blocks.1.ln2").count() >= 1
-
-
-def test_the_link_of_a_comparison_of_trainings_shows_the_first_step_that_differs(open_sample):
-    """The losses of B are greater by half from step 4 on."""
-    page = open_sample("run_diff")
-    page.get_by_role("link", name="show it").click()
-    assert address(page)["step"] == "4"
-    losses = [row.loss for row in sample("run").records[0].training.steps]
-    row = next(r for r in Grid(page).rows() if r.selected == "true")
-    assert row.cells[0] == "4"
-    assert [float(cell) for cell in row.cells[1:3]] == pytest.approx(
-        [losses[4], 1.5 * losses[4]], rel=1e-3
-    )

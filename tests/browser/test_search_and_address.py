@@ -1,4 +1,4 @@
-"""The panel of layers, the search and the selection, which the address keeps."""
+"""The search, and the selection, which the address keeps."""
 
 from __future__ import annotations
 
@@ -21,15 +21,6 @@ def address(page):
 
 def selected(page):
     return [row.text for row in Grid(page).rows() if row.selected == "true"]
-
-
-def test_the_tree_is_that_of_the_calls(page):
-    report = sample("grads")
-    rows = Grid(page).rows()
-    assert [row.level for row in rows] == [row.depth + 1 for row in report.layers]
-    assert [row.cells[1] for row in rows] == [row.type for row in report.layers]
-    parameters = [f"{row.parameters:,}" for row in report.layers]
-    assert [row.cells[3] for row in rows] == parameters
 
 
 def test_a_click_selects_a_layer_and_a_reload_keeps_it(page):
@@ -82,21 +73,3 @@ def test_types_and_statuses_are_filters_too(page):
     page.locator("#type").select_option("")
     page.locator("#status").select_option("shared")
     assert [row.text for row in Grid(page).rows()] == ["(root)", "token_embedding", "lm_head"]
-
-
-def test_the_list_is_sorted_by_a_column(page):
-    """As a list, rows have no levels and their whole names."""
-    page.get_by_label("As a list").check()
-    page.get_by_role("columnheader", name="Parameters").click()
-    rows = sorted(sample("grads").layers, key=lambda row: (-row.parameters, row.order))
-    assert [row.text for row in Grid(page).rows()] == [row.name or "(root)" for row in rows]
-
-
-def test_what_is_selected_elsewhere_is_unfolded_and_scrolled_to(page):
-    page.get_by_role("button", name="Collapse all rows").click()
-    assert "qkv" not in [row.text for row in Grid(page).rows()]
-    page.evaluate("location.hash = 'tab=layers&layer=blocks.1.attention.qkv'")
-    row = page.locator("[role=row][aria-selected=true]")
-    row.wait_for()
-    assert selected(page) == ["qkv"]
-    assert row.evaluate("(row) => row.getBoundingClientRect().bottom <= innerHeight")

@@ -24,7 +24,6 @@ export class DiagramPanel {
     this.tree = new BoxTree(store.record);
     this.titles = new BoxTitles(this.tree);
     this.figures = new BoxFigures(this.tree);
-    this.tensors = store.record.edges === null ? null : tensorsOf(store.record);
     this.layouter = new Layouter();
     this.paper = matchMedia("print");
     this.focused = -1;
@@ -83,7 +82,7 @@ export class DiagramPanel {
     );
     this.viewport = new Viewport(this.svg, this.group, () => this.later());
     const notes = [];
-    if (this.tensors === null) {
+    if (this.store.record.edges === null) {
       notes.push("This report has no edges: dotted lines follow the order of the calls.");
     }
     notes.push("Drag to move, Ctrl and the wheel to zoom. Double-click or Enter opens a box.");
@@ -94,10 +93,13 @@ export class DiagramPanel {
   update({ type, origin }) {
     if (type === "show") {
       if (!this.drawing) {
-        this.request(() => {
+        const start = () => this.request(() => {
           this.viewport.fit(READABLE);
           this.centre();
         });
+        // On paper at once; else in a task of its own, so that none is long.
+        if (this.paper.matches) start();
+        else setTimeout(start);
       }
       this.follow();
       this.filter();
@@ -111,6 +113,8 @@ export class DiagramPanel {
 
   /** Lay the diagram out as it is now expanded, and draw it; `then` runs when it is drawn. */
   request(then = () => {}) {
+    const { record } = this.store;
+    if (this.tensors === undefined) this.tensors = record.edges === null ? null : tensorsOf(record);
     const flow = new Flow(this.tree, this.expanded, this.tensors);
     this.wanted = this.expanded;
     const busy = setTimeout(() => {

@@ -11,6 +11,7 @@ import { BoxTitles } from "./titles.js";
 import { Viewport } from "./viewport.js";
 
 const MOST_BOXES = 1500;
+const MOST_NESTED = 100;
 const LARGE = 1000; // boxes: such a diagram opens with its first level
 const OPENED = 30; // boxes that a diagram shows at first, about
 const MANY_TEXTS = 500; // boxes: more of them have texts only in view
@@ -196,10 +197,14 @@ export class DiagramPanel {
     this.request(() => this.viewport.fit(READABLE));
   }
 
+  /** Return whether so many boxes can be drawn; say so if they cannot. */
   allowed(expanded) {
     const count = this.tree.count(expanded);
-    if (count <= MOST_BOXES) return true;
-    this.status.textContent = `${integer(count)} boxes are too many: open single boxes instead`;
+    const deep = [...expanded].some((box) => box.level > MOST_NESTED);
+    if (count <= MOST_BOXES && !deep) return true;
+    this.status.textContent = deep
+      ? `At most ${MOST_NESTED} boxes are opened within each other`
+      : `${integer(count)} boxes are too many: open single boxes instead`;
     return false;
   }
 

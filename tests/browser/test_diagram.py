@@ -281,6 +281,19 @@ def test_a_selection_from_elsewhere_opens_the_boxes_around_it(open_page: OpenPag
     assert frame["y"] <= place["y"] <= frame["y"] + frame["height"] - place["height"]
 
 
+def test_deeply_nested_modules_stay_closed(open_page: OpenPage):
+    calls = [layer(0, "", "Net", None)]
+    calls += [replace(layer(at, f"m{at}", "Block", at - 1), depth=at) for at in range(1, 1200)]
+    page = opened(open_page, page_of(replace(report("inspect", layers=tuple(calls)), edges=())))
+    page.evaluate("location.hash = '#tab=diagram&layer=m1100'")
+    expect(page.locator(".diagram-status")).to_have_text(
+        "At most 100 boxes are opened within each other"
+    )
+    expect(page.locator(".details")).to_contain_text("m1100")
+    page.evaluate("location.hash = '#tab=diagram&layer=m90'")
+    expect(box(page, "m90")).to_have_attribute("aria-selected", "true")
+
+
 def test_arrow_keys_follow_edges(open_page: OpenPage, residual: str):
     page = opened(open_page, residual)
     box(page, "blocks.0.conv1").click()

@@ -11,6 +11,7 @@ import { BoxTitles } from "./titles.js";
 import { Viewport } from "./viewport.js";
 
 const MOST_BOXES = 1500;
+const MOST_NESTED = 100;
 const LARGE = 1000; // boxes: such a diagram opens with its first level
 const OPENED = 30; // boxes that a diagram shows at first, about
 const MANY_TEXTS = 500; // boxes: more of them have texts only in view
@@ -24,7 +25,6 @@ export class DiagramPanel {
     this.tree = new BoxTree(store.record);
     this.titles = new BoxTitles(this.tree);
     this.figures = new BoxFigures(this.tree);
-    this.tensors = store.record.edges === null ? null : tensorsOf(store.record);
     this.layouter = new Layouter();
     this.paper = matchMedia("print");
     this.focused = -1;
@@ -83,7 +83,7 @@ export class DiagramPanel {
     );
     this.viewport = new Viewport(this.svg, this.group, () => this.later());
     const notes = [];
-    if (this.tensors === null) {
+    if (this.store.record.edges === null) {
       notes.push("This report has no edges: dotted lines follow the order of the calls.");
     }
     notes.push("Drag to move, Ctrl and the wheel to zoom. Double-click or Enter opens a box.");
@@ -94,10 +94,13 @@ export class DiagramPanel {
   update({ type, origin }) {
     if (type === "show") {
       if (!this.drawing) {
-        this.request(() => {
+        const start = () => this.request(() => {
           this.viewport.fit(READABLE);
           this.centre();
         });
+        // On paper at once; else in a task of its own, so that none is long.
+        if (this.paper.matches) start();
+        else setTimeout(start);
       }
       this.follow();
       this.filter();
@@ -111,6 +114,8 @@ export class DiagramPanel {
 
   /** Lay the diagram out as it is now expanded, and draw it; `then` runs when it is drawn. */
   request(then = () => {}) {
+    const { record } = this.store;
+    if (this.tensors === undefined) this.tensors = record.edges === null ? null : tensorsOf(record);
     const flow = new Flow(this.tree, this.expanded, this.tensors);
     this.wanted = this.expanded;
     const busy = setTimeout(() => {
@@ -192,10 +197,14 @@ export class DiagramPanel {
     this.request(() => this.viewport.fit(READABLE));
   }
 
+  /** Return whether so many boxes can be drawn; say so if they cannot. */
   allowed(expanded) {
     const count = this.tree.count(expanded);
-    if (count <= MOST_BOXES) return true;
-    this.status.textContent = `${integer(count)} boxes are too many: open single boxes instead`;
+    const deep = [...expanded].some((box) => box.level > MOST_NESTED);
+    if (count <= MOST_BOXES && !deep) return true;
+    this.status.textContent = deep
+      ? `At most ${MOST_NESTED} boxes are opened within each other`
+      : `${integer(count)} boxes are too many: open single boxes instead`;
     return false;
   }
 

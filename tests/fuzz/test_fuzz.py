@@ -52,7 +52,7 @@ BAD = {
     "memory": ("b'x' * (800 << 20)", "too much memory"),
     "nothing": ("open('given').close()", None),
 }
-CASES = 30
+CASES = 24
 PROGRAM = """
 import sys
 from pathlib import Path

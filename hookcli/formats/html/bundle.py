@@ -23,6 +23,7 @@ _EXPORT = re.compile(r"^export ((?:async )?(?:const|function|class) (\w+))", re.
 _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*?(?:[^*]|\*(?!/))*\*/[ \t]*)\n", re.MULTILINE)
 _INDENT = re.compile(r"^[ \t]+|[ \t]+$|\n(?=\n)", re.MULTILINE)
 _FIRST_STYLES = ("base.css", "header.css")  # of what is shown before the script runs
+_DARK_STYLE = "dark.css"
 _PANEL_STYLES = (
     "grid.css", "heatmap.css", "diagram.css", "timeline.css", "findings.css", "tables.css",
     "lines.css", "print.css",
@@ -101,7 +102,7 @@ def compact(source: str) -> str:
 def assets(entry: str, *, diagram: bool, lines: bool) -> Assets:
     """Return what a page needs: its `entry` script, and the libraries for a diagram and lines."""
     script = compact("\n".join(map(_scoped, modules(entry))))
-    style, panel_style = _styles(_FIRST_STYLES), _styles(_PANEL_STYLES)
+    style, panel_style = _styles(_FIRST_STYLES) + _dark_theme(), _styles(_PANEL_STYLES)
     if lines:
         script = f"{_read(f'vendor/{_LINES}').strip()}\n{script}"
         panel_style = f"{_read(f'vendor/{_LINES_STYLE}').strip()}\n{panel_style}"
@@ -113,6 +114,15 @@ def assets(entry: str, *, diagram: bool, lines: bool) -> Assets:
 
 def _styles(names: Sequence[str]) -> str:
     return compact("\n".join(_read(f"css/{name}") for name in names))
+
+
+def _dark_theme() -> str:
+    """Return the colours of the dark theme, for a system that prefers it and for who chose it."""
+    colors = compact(_read(f"css/{_DARK_STYLE}"))
+    return (
+        '@media (prefers-color-scheme: dark) { :root:not([data-theme="light"]) {\n'
+        f'{colors}}} }}\n:root[data-theme="dark"] {{ color-scheme: dark;\n{colors}}}\n'
+    )
 
 
 def _pack(text: str) -> str:

@@ -143,7 +143,7 @@ def test_a_page_of_20_000_layers_is_painted_and_filtered_in_time(open_page):
     page = open_page(html(large(2000)))
     paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     painted, filtered = [page.evaluate(paint)], []
-    for query in ("mlp", "1999.attn", ""):
+    for query in ("mlp", "attn", "norm"):
         page.fill("#search", query)
         last = "performance.getEntriesByName('hookcli:filter', 'measure').at(-1).duration"
         filtered.append(page.evaluate(last))

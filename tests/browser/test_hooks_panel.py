@@ -37,6 +37,7 @@ def test_next_goes_through_all_events_in_the_order_in_which_they_fired(hooks):
         assert shown(hooks) == number
     press(hooks, "Last event")
     assert shown(hooks) == seen[-1]
+    assert hooks.evaluate("scrollY") == 0  # the buttons stay under the pointer
     press(hooks, "Next event")
     assert shown(hooks) == seen[-1]
     press(hooks, "Previous event")

@@ -36,6 +36,24 @@ def overflow(page):
     )
 
 
+# Choose a tab; then tell what is shown in the second frame from then.
+_SHOW = """(id) => new Promise((done) => {
+  const { documentElement: root } = document;
+  const tell = () => {
+    const panels = [...document.querySelectorAll("[role=tabpanel]")];
+    const shown = panels.filter((panel) => panel.checkVisibility());
+    done({
+      shown: shown.map((panel) => panel.getAttribute("aria-labelledby")),
+      text: shown[0].innerText.trim(),
+      address: new URLSearchParams(location.hash.slice(1)).get("tab"),
+      overflow: root.scrollWidth - root.clientWidth,
+    });
+  };
+  document.getElementById(id).click();
+  requestAnimationFrame(() => requestAnimationFrame(tell));
+})"""
+
+
 def violations(page, rules=()):
     """What axe finds, as sentences: the rule and the elements; only what is serious or critical.
 
@@ -59,13 +77,11 @@ def test_each_panel_of_each_page_is_shown_alone_in_wide_and_narrow_windows(open_
     for width in (1400, 400):
         page.set_viewport_size({"width": width, "height": 800})
         for tab in reversed(tabs(page)):  # the first is shown already
-            page.click(f"#{tab}")
-            panel = page.locator("[role=tabpanel]:visible")
-            assert panel.get_attribute("aria-labelledby") == tab  # a locator of one element
-            assert panel.inner_text().strip()
-            assert overflow(page) <= 0, (tab, width)
-            parts = page.evaluate("Object.fromEntries(new URLSearchParams(location.hash.slice(1)))")
-            assert parts["tab"] == tab.removeprefix("tab-")
+            found = page.evaluate(_SHOW, tab)
+            assert found["shown"] == [tab]
+            assert found["text"]
+            assert found["address"] == tab.removeprefix("tab-")
+            assert found["overflow"] <= 0, (tab, width)
 
 
 @pytest.mark.parametrize("name", EXAMINED)
@@ -74,8 +90,7 @@ def test_assistive_technology_can_read_each_panel_in_both_themes(open_sample, na
     page = open_sample(name, size=(2000, 900))
     page.evaluate(Axe().axe_script)
     for tab in EXAMINED[name]:
-        page.click(f"#tab-{tab}")
-        assert overflow(page) <= 0
+        assert page.evaluate(_SHOW, f"tab-{tab}")["overflow"] <= 0
         page.emulate_media(color_scheme="light")
         assert violations(page) == [], tab
         page.emulate_media(color_scheme="dark")
@@ -128,7 +143,7 @@ def test_a_page_of_20_000_layers_is_painted_and_filtered_in_time(open_page):
     page = open_page(html(large(2000)))
     paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     painted, filtered = [page.evaluate(paint)], []
-    for query in ("mlp", "1999.attn", ""):
+    for query in ("mlp", "attn", "norm"):
         page.fill("#search", query)
         last = "performance.getEntriesByName('hookcli:filter', 'measure').at(-1).duration"
         filtered.append(page.evaluate(last))

@@ -181,7 +181,11 @@ def test_cells_have_the_colours_of_the_palette_and_of_their_marks(panel):
     marks = {"frozen": (1, 0), "zero": (2, 1), "nan": (3, 2), "inf": (4, 2)}
     for theme in ("light", "dark"):
         panel.emulate_media(color_scheme=theme)
-        panel.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        expected = rgb(panel.evaluate(colour.format("nan")))
+        for _ in range(60):  # the theme is drawn when the browser tells that it changed
+            if pixel(panel, *marks["nan"]) == expected:
+                break
+            panel.wait_for_timeout(50)
         for name, (row, column) in marks.items():
             assert pixel(panel, row, column) == rgb(panel.evaluate(colour.format(name)))
     assert len({tuple(pixel(panel, *at)) for at in marks.values()}) == len(marks)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
+import torch
 from torch import nn
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
@@ -49,7 +50,9 @@ class EagerModel:
                 original_name=self._original_name(module),
                 callable=self._can_be_called(module),
                 place=self._place_of(module),
-                own=tuple(id(p) for p in module._parameters.values() if p is not None),
+                own=tuple(
+                    id(p) for _, p in module_tree.entries(module, "_parameters", torch.Tensor)
+                ),
                 below=_below(module, below),
             )
             for module, names in module_tree.modules(self.root)
@@ -126,12 +129,13 @@ def _below(module: nn.Module, known: dict[int, tuple[int, ...]]) -> tuple[int, .
         if id(top) in known:
             todo.pop()
             continue
-        children = [c for c in top._modules.values() if c is not None]
+        children = [child for _, child in module_tree.entries(top, "_modules", nn.Module)]
         waiting = [c for c in children if id(c) not in known]
         if waiting:
             todo.extend(waiting)
             continue
-        ids = dict.fromkeys(id(p) for p in top._parameters.values() if p is not None)
+        parameters = module_tree.entries(top, "_parameters", torch.Tensor)
+        ids = dict.fromkeys(id(parameter) for _, parameter in parameters)
         for child in children:
             ids.update(dict.fromkeys(known[id(child)]))
         known[id(top)] = tuple(ids)

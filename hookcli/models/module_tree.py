@@ -7,13 +7,25 @@ and recurse; a model may break each of the three.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 import torch
 from torch import nn
 
+from hookcli.errors import ModelError
+from hookcli.models import places
+
+_Entry = TypeVar("_Entry", nn.Module, torch.Tensor)
+
 
 def named(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    """Yield (name, module) for `root` and all below, parents first; a shared one for each name."""
+    """Yield (name, module) for `root` and all below, parents first; a shared one for each name.
+
+    Raises
+    ------
+    ModelError : a module has something else than modules in its `_modules`.
+
+    """
     todo: list[tuple[str, nn.Module, tuple[int, ...]]] = [("", root, ())]
     while todo:
         name, module, above = todo.pop()
@@ -22,11 +34,33 @@ def named(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
         yield name, module
         inside = (*above, id(module)) if module._modules else above
         prefix = f"{name}." if name else ""
-        todo += [
-            (prefix + key, child, inside)
-            for key, child in reversed(module._modules.items())
-            if child is not None
+        children = [
+            (prefix + key, child, inside) for key, child in entries(module, "_modules", nn.Module)
         ]
+        todo += reversed(children)
+
+
+def entries(module: nn.Module, table: str, kind: type[_Entry]) -> list[tuple[str, _Entry]]:
+    """Return (key, entry) of `_modules`, `_parameters` or `_buffers`, without entries of None.
+
+    Raises
+    ------
+    ModelError : an entry has another type, which torch's own functions do not accept either.
+
+    """
+    found = []
+    for key, entry in getattr(module, table).items():
+        if entry is None:
+            continue
+        if not isinstance(entry, kind):
+            raise ModelError(
+                f"{table}['{key}'] of {type(module).__name__} must be a {kind.__name__}, "
+                f"got {type(entry).__name__}",
+                place=places.of_class(type(module)) or type(module).__name__,
+                hint="store it as a plain attribute of the module",
+            )
+        found.append((key, entry))
+    return found
 
 
 def at(root: nn.Module, name: str) -> nn.Module:
@@ -54,8 +88,7 @@ def tensors(root: nn.Module, table: str) -> list[tuple[torch.Tensor, list[str], 
     """
     by_id: dict[int, tuple[torch.Tensor, list[str], nn.Module]] = {}
     for prefix, module in named(root):
-        for key, tensor in getattr(module, table).items():
-            if tensor is not None:
-                name = f"{prefix}.{key}" if prefix else key
-                by_id.setdefault(id(tensor), (tensor, [], module))[1].append(name)
+        for key, tensor in entries(module, table, torch.Tensor):
+            name = f"{prefix}.{key}" if prefix else key
+            by_id.setdefault(id(tensor), (tensor, [], module))[1].append(name)
     return list(by_id.values())

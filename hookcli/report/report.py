@@ -162,6 +162,10 @@ class ParameterRow:
     steps: tuple[dict[str, Any], ...] = ()
     status: Literal["ok", "none", "zero", "non_finite", "frozen"] | None = None
 
+    def numbered_steps(self) -> list[dict[str, Any]]:
+        """Return `steps`, each with a number and a gradient: a saved report may lack them."""
+        return [{"step": i, "grad": None, **entry} for i, entry in enumerate(self.steps)]
+
 
 @dataclass(frozen=True, slots=True)
 class BufferRow:

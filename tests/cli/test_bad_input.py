@@ -28,6 +28,15 @@ FILES = {
     "breaks.py": HEAD
     + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
     + "        self.fc = nn.Linear(-1, 2)\n    def forward(self, x): return x\n",
+    "modules.py": HEAD
+    + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    + "        self._modules['x'] = 3\n    def forward(self, x): return x\n",
+    "parameters.py": HEAD
+    + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    + "        self._parameters['x'] = 3\n    def forward(self, x): return x\n",
+    "buffers.py": HEAD
+    + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    + "        self._buffers['x'] = 3\n    def forward(self, x): return x\n",
     "factory.py": "def build_model():\n    return 3\n",
     "picky.py": HEAD
     + "class Net(nn.Module):\n    def forward(self, question):\n"
@@ -62,6 +71,18 @@ CASES = {
         ["needs.py", "--arg", "hidden=3"], 2, "requires argument depth", "needs.py", "--arg depth=",
     ),
     "constructor raises": (["breaks.py"], 3, "RuntimeError", "breaks.py:6", "-v"),
+    "a number among modules": (
+        ["modules.py", "-i", "2x4"], 3, "_modules['x'] of Net must be a Module, got int",
+        "modules.py:3", "plain attribute",
+    ),
+    "a number among parameters": (
+        ["parameters.py", "-i", "2x4"], 3, "_parameters['x'] of Net must be a Tensor, got int",
+        "parameters.py:3", "plain attribute",
+    ),
+    "a number among buffers": (
+        ["buffers.py", "-i", "2x4"], 3, "_buffers['x'] of Net must be a Tensor, got int",
+        "buffers.py:3", "plain attribute",
+    ),
     "unknown argument": (["ok.py", "--arg", "widht=3"], 2, "'widht'", "--arg widht=3", "`width`"),
     "malformed argument": (["ok.py", "--arg", "x=[1"], 2, "invalid YAML", "--arg x=[1", "--arg"),
     "argument twice": (

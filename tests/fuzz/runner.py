@@ -222,7 +222,7 @@ def _outcome(
 ) -> Outcome:
     texts = [(folder / name).read_bytes().decode("utf-8", "replace") for name in ("out", "err")]
     judged = [] if status is None else _judged(case, status, *texts)
-    changes = _changes(case, before, _listing(folder))
+    changes = _changes(case, status, before, _listing(folder))
     everything = (*failures, *judged, *changes, *_foreign(folder))
     return Outcome(status, everything, seconds, memory, *texts)
 
@@ -395,7 +395,8 @@ def _judged(case: Case, status: int, out: str, err: str) -> list[Failure]:
     if status not in DOCUMENTED:
         return [Failure(f"status {status}: {_cause(err)}", err[-3000:])]
     found = []
-    if "Traceback (most recent call last)" in err and not {"-v", "--verbose"} & {*case.arguments}:
+    shown = "Traceback (most recent call last)" in err and "hookcli" in _cause(err)
+    if shown and not {"-v", "--verbose"} & {*case.arguments}:  # the model's own are its output
         found.append(Failure(f"a traceback: {_cause(err)}", err[-3000:]))
     lines = err.splitlines()
     not_judged = status == 3 and out and not any(map(_is_error, lines))  # docs/commands/check.md
@@ -440,7 +441,7 @@ def _cause(err: str) -> str:
         f"{file[file.index('hookcli/') :]}:{name}" for file, name in frames if "/hookcli/" in file
     ]
     types = re.findall(r"^([A-Za-z_.]+(?:Error|Exception|Interrupt|Exit))\b", err, re.MULTILINE)
-    return f"{types[-1] if types else 'unknown'} in {own[-1] if own else 'unknown'}"
+    return f"{types[-1] if types else 'unknown'} in {own[-1] if own else 'the model'}"
 
 
 def _not_whole(case: Case, out: str) -> str:
@@ -481,12 +482,14 @@ def _listing(folder: Path) -> Listing:
     return found
 
 
-def _changes(case: Case, before: Listing, after: Listing) -> list[Failure]:
+def _changes(case: Case, status: int | None, before: Listing, after: Listing) -> list[Failure]:
     found = []
     new = sorted(after.keys() - before.keys())
     if any("CANARY" in name for name in new):
         found.append(Failure("code of a file ran", ", ".join(new)))
-    elif new and not (case.writes and all(name.startswith("work/") for name in new)):
+    elif new and not (
+        case.writes and status != 2 and all(name.startswith("work/") for name in new)
+    ):
         found.append(Failure(f"a new file in {new[0].split('/')[0]}", ", ".join(new)))
     changed = [name for name, content in before.items() if after.get(name, b"") != content]
     if changed and not case.writes:

@@ -114,6 +114,12 @@ def test_every_target_has_its_share_and_a_number_gives_the_same_case_each_time(d
     assert drawn == sorted(target.name for target in TARGETS)
 
 
+TRACEBACK = """Traceback (most recent call last):
+  File "/x/hookcli/cli/app.py", line 3, in run
+KeyError: 'x'
+"""
+
+
 @pytest.mark.parametrize(
     ("status", "out", "err", "kind"),
     [
@@ -122,7 +128,7 @@ def test_every_target_has_its_share_and_a_number_gives_the_same_case_each_time(d
         (2, "", "error: x\n", "status 2 without three lines"),
         (2, "", "error: x\n  --> \nhint: z\n", "status 2 without three lines"),
         (2, "{}", "error: x\n  --> y\nhint: z\n", "status 2 with a report"),
-        (3, "", "Traceback (most recent call last):\nerror: x\n  --> y\nhint: z", "a traceback"),
+        (3, "", TRACEBACK + "error: x\n  --> y\nhint: z", "a traceback"),
         (0, "{}", "", None),
         (0, "{", "", "stdout is not whole: json"),
         (0, '{"a": NaN}', "", "stdout is not whole: json"),

@@ -188,3 +188,16 @@ def test_a_doctored_report_is_refused_or_drawn(tmp_path_factory, data):
 def test_each_format_draws_it(name):
     report = training_from_json(training_to_json(ALL[name]))
     draw_all(report)
+
+
+@pytest.mark.parametrize("key", ["step", "grad", "status"])
+def test_a_step_of_a_parameter_without_a_key_is_drawn(tmp_path, key):
+    document = json.loads(training_to_json(CNN))
+    for parameter in document["records"][0]["parameters"]:
+        for step in parameter["steps"]:
+            del step[key]
+    (tmp_path / "r.json").write_text(json.dumps(document))
+    found = read_any_report(str(tmp_path / "r.json"))
+    for form in TRAINING_FORMATS.values():
+        if not form.writes_folder and form.name != "perfetto":
+            assert form.render_training(found, View())

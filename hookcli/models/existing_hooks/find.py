@@ -216,11 +216,9 @@ def _of_class(kind: str, made: type, site: _Site, tensor: str | None, feature: s
 
 
 def _has_tensor_hooks(module: nn.Module) -> bool:
-    for tensors in (module._parameters, module._buffers):
-        for tensor in tensors.values():
-            if tensor is not None and (
-                tensor._backward_hooks or tensor._post_accumulate_grad_hooks
-            ):
+    for table in ("_parameters", "_buffers"):
+        for _, tensor in module_tree.entries(module, table, torch.Tensor):
+            if tensor._backward_hooks or tensor._post_accumulate_grad_hooks:
                 return True
     return False
 

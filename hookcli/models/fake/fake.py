@@ -147,7 +147,7 @@ def replace_tensors(root: nn.Module, change: Callable[[torch.Tensor], torch.Tens
     for module, _ in module_tree.modules(root):
         for table in (module._parameters, module._buffers):
             for name, tensor in table.items():
-                if tensor is not None:
+                if isinstance(tensor, torch.Tensor):
                     table[name] = change(tensor)  # type: ignore[assignment]
         if is_scripted(module):
             continue  # its other attributes are not in Python

@@ -77,7 +77,7 @@ def _parameter(row: ParameterRow, training: TrainingInfo, between: set[str]) -> 
     if not row.steps:
         return row
     aside, bad = skipped_steps(training), first_bad(training)
-    known = [entry for entry in row.steps if entry.get("status")]
+    known = [entry for entry in row.numbered_steps() if entry.get("status")]
     states = {
         "ok" if entry["status"] == "non_finite" and entry["step"] in aside else entry["status"]
         for entry in known

@@ -83,7 +83,8 @@ def deviation(first: int, second: int) -> float:
 def statuses(row: ParameterRow) -> list[tuple[int, str]]:
     """Return the status of the gradient at each sampled step; [] if none is known."""
     if row.steps:
-        return [(entry["step"], entry["status"]) for entry in row.steps if entry.get("status")]
+        entries = row.numbered_steps()
+        return [(entry["step"], entry["status"]) for entry in entries if entry.get("status")]
     return [] if row.status is None else [(0, row.status)]
 
 

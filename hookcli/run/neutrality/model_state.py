@@ -32,7 +32,7 @@ class _Modules:
         self._objects = Objects()
         for module, _, attributes in self._modules:
             for buffer in module._buffers.values():
-                if buffer is not None:
+                if isinstance(buffer, torch.Tensor):
                     self._objects.tensors.keep(buffer)
             for value in attributes.values():
                 self._objects.keep(value)

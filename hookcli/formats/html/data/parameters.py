@@ -21,7 +21,7 @@ def parameters(report: Report, references: References) -> dict[str, Any]:
     ends of `palette`, None if no gradient has a norm above 0.
     """
     rows = report.parameters
-    steps = sorted({entry["step"] for row in rows for entry in row.steps})
+    steps = sorted({entry["step"] for row in rows for entry in row.numbered_steps()})
     grid = [_cells(row, steps) for row in rows] if steps else []
     shown = (cell for cells in grid for cell in cells) if steps else (_norm(r.grad) for r in rows)
     span = robust_range(shown)
@@ -53,7 +53,7 @@ def _norm(stats: dict[str, Any] | None) -> Any:
 
 
 def _cells(row: ParameterRow, steps: list[int]) -> list[Any]:
-    by_step = {e["step"]: _cell(e["grad"], e.get("status")) for e in row.steps}
+    by_step = {e["step"]: _cell(e["grad"], e.get("status")) for e in row.numbered_steps()}
     return [by_step.get(step, "") for step in steps]
 
 

@@ -16,6 +16,7 @@ class Status(IntEnum):
     REQUEST = 2
     MODEL = 3
     BUG = 4
+    HUNG_UP = 129
     INTERRUPTED = 130
     CLOSED_STDOUT = 141
     TERMINATED = 143

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _STATUS = {signal.SIGINT: Status.INTERRUPTED, signal.SIGTERM: Status.TERMINATED}
+if hasattr(signal, "SIGHUP"):  # not on Windows
+    _STATUS[signal.SIGHUP] = Status.HUNG_UP
+_WORDS = {Status.INTERRUPTED: "interrupted", Status.HUNG_UP: "the terminal was closed"}
 
 
 def _stop(signum: int, _frame: FrameType | None) -> None:
@@ -83,7 +86,7 @@ def _fill_standard_streams() -> None:
 def _print_interruption(interruption: InterruptedRun) -> None:
     from hookcli.console import escape
 
-    word = "interrupted" if interruption.status is Status.INTERRUPTED else "terminated"
+    word = _WORDS.get(interruption.status, "terminated")
     where = f", {interruption.where}" if interruption.where else ""
     try:
         sys.stderr.write(f"{word}{escape(where)}\n")

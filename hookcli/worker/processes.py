@@ -94,7 +94,8 @@ def signal_in_words(number: int) -> str:
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """Delay the signals that raise until a clean-up is complete."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    raising = {signal.SIGHUP, signal.SIGINT, signal.SIGTERM}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, raising)
     try:
         yield
     finally:

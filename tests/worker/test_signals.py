@@ -24,7 +24,11 @@ REAL = ("-i", "2x4", "--tensors", "real")
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize(
     ("signum", "status", "word"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+    [
+        (signal.SIGINT, 130, "interrupted"),
+        (signal.SIGTERM, 143, "terminated"),
+        (signal.SIGHUP, 129, "the terminal was closed"),
+    ],
 )
 def test_a_signal_ends_all_and_says_where(lab, phase, signum, status, word):
     parts, where = PHASES[phase]

@@ -1,0 +1,1 @@
+"""Signals at random moments of commands, and what they leave behind."""

@@ -26,12 +26,12 @@ SIZES = [None, 30, None, 7, 200, 7, 5]
 
 def page_of(names, parents, sizes, most=200):
     """A page with a grid of two columns; `grid` and the `chosen` rows are names of its scripts."""
-    script = assets("treegrid.js", diagram=False, lines=False).script
+    script = assets("grid/treegrid.js", diagram=False, lines=False).script
     style = "".join((CSS / name).read_text("utf-8") for name in ("base.css", "grid.css"))
     data = json.dumps({"names": names, "parents": parents, "sizes": sizes})
     return f"""<!doctype html><meta charset=utf-8><title>Grid</title><style>{style}</style>
 <body><main></main><script>{script}
-const {{ createTreegrid }} = module_treegrid;
+const {{ createTreegrid }} = module_grid_treegrid;
 const {{ names, parents, sizes }} = {data};
 const chosen = [];
 const grid = createTreegrid({{

@@ -190,7 +190,7 @@ def _as_hookcli_error(
             return ModelError(
                 f"the model replaced {join_names(replaced, 3)}, {last.sentence()}",
                 place=job.spec.model.source,
-                hint="restore what the code replaces, or remove that code: hookcli needs it",
+                hint="remove the code that replaces it: hookcli needs it to observe the run",
                 details=failure.details,
             )
         file, line = frames[-1] if frames else (__file__, 0)

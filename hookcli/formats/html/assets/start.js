@@ -3,7 +3,7 @@
  * their hashes in the Content-Security-Policy, or made by this script.
  */
 
-// Before anything is painted: what js/theme.js stored.
+// Before anything is painted: what js/frame/theme.js stored.
 try {
   const theme = localStorage.getItem("hookcli:theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;

@@ -1,8 +1,8 @@
 /** The panel of checks: what each rule found, the failures first, by outcome and rule. */
 
-import { el, nameElement } from "./dom.js";
-import { appendSome, factList, linkButton, nameLink, placeCode } from "./tables.js";
-import { counted, integer } from "./text.js";
+import { el, nameElement } from "./frame/dom.js";
+import { appendSome, factList, linkButton, nameLink, placeCode } from "./frame/tables.js";
+import { counted, integer } from "./frame/text.js";
 
 const OUTCOMES = ["fail", "warning", "not judged", "skip", "pass"];
 const WORDS = { fail: "failed", warning: "warnings", skip: "skipped", pass: "passed" };

@@ -1,10 +1,10 @@
 /** The panel of hooks: which fired in which order, and what they changed. */
 
-import { changeTitle, wideFigureTable } from "./details.js";
-import { el, nameElement } from "./dom.js";
-import { counted, figure, integer } from "./text.js";
-import { Timeline, depthsOf, eventsByStep } from "./timeline.js";
-import { createTreegrid, marked } from "./treegrid.js";
+import { changeTitle, wideFigureTable } from "./frame/details.js";
+import { el, nameElement } from "./frame/dom.js";
+import { counted, figure, integer } from "./frame/text.js";
+import { Timeline, depthsOf, eventsByStep } from "./hooks/timeline.js";
+import { createTreegrid, marked } from "./grid/treegrid.js";
 
 const ORIGIN = "hooks";
 const MOST_BUTTONS = 12;

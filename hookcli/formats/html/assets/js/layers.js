@@ -1,9 +1,9 @@
 /** The panel of layers: a tree of calls with their shapes, sizes, costs and findings. */
 
-import { el, nameElement } from "./dom.js";
-import { gridPanel } from "./grid_panel.js";
-import { bytes, figure, integer, short } from "./text.js";
-import { barCell, marked } from "./treegrid.js";
+import { el, nameElement } from "./frame/dom.js";
+import { gridPanel } from "./grid/grid_panel.js";
+import { bytes, figure, integer, short } from "./frame/text.js";
+import { barCell, marked } from "./grid/treegrid.js";
 
 // The width of a letter in px.
 const LETTER = 7.3;

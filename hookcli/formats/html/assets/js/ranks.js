@@ -1,8 +1,8 @@
 /** The panel of ranks: buckets of gradients, shards, and how ranks differ. */
 
-import { el } from "./dom.js";
-import { appendSome, evenBar, factList, logShare, nameLink, plainTable, titled } from "./tables.js";
-import { bytes, counted, figure, integer } from "./text.js";
+import { el } from "./frame/dom.js";
+import { appendSome, evenBar, factList, logShare, nameLink, plainTable, titled } from "./frame/tables.js";
+import { bytes, counted, figure, integer } from "./frame/text.js";
 
 const LEAST_ERROR = 1e-9;
 const FEW_NAMES = 3;

@@ -1,12 +1,12 @@
 /** The panel of a training: its figures by step, its steps, its optimizer, and its updates. */
 
-import { el } from "./dom.js";
-import { gridPanel, rowSwitch } from "./grid_panel.js";
-import { createCharts, rowOf } from "./lines.js";
-import { appendSome, factList, figuresColumn, linkButton, logColumn } from "./tables.js";
-import { nameLink, placeCode, plainTable, stepsColumn, textsColumn, titled } from "./tables.js";
-import { counted, figure, integer } from "./text.js";
-import { marked } from "./treegrid.js";
+import { el } from "./frame/dom.js";
+import { gridPanel, rowSwitch } from "./grid/grid_panel.js";
+import { createCharts, rowOf } from "./run/lines.js";
+import { appendSome, factList, figuresColumn, linkButton, logColumn } from "./frame/tables.js";
+import { nameLink, placeCode, plainTable, stepsColumn, textsColumn, titled } from "./frame/tables.js";
+import { counted, figure, integer } from "./frame/text.js";
+import { marked } from "./grid/treegrid.js";
 
 const CHARTS = {
   loss: "Loss", grad_norm: "Gradient norm", lr: "Learning rate", update_ratio: "Update / weight",

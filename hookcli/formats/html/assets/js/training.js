@@ -1,13 +1,13 @@
 /** The page of a training script. */
 
 import { checksPanel } from "./checks.js";
-import { readPage } from "./data.js";
-import { createDetails } from "./details.js";
+import { readPage } from "./frame/data.js";
+import { createDetails } from "./frame/details.js";
 import { REPORT_PANELS } from "./report_panels.js";
 import { runPanel, stepDetails } from "./run.js";
-import { createShell } from "./shell.js";
-import { Store } from "./store.js";
-import { createThemeSwitch } from "./theme.js";
+import { createShell } from "./frame/shell.js";
+import { Store } from "./frame/store.js";
+import { createThemeSwitch } from "./frame/theme.js";
 
 createThemeSwitch();
 const page = readPage();

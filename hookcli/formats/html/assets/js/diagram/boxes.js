@@ -5,7 +5,7 @@
  * in each call of its container has a box for each time, so that the flow has no cycles: a ReLU.
  */
 
-import { integer } from "../text.js";
+import { integer } from "../frame/text.js";
 
 const MOST_CHILDREN = 60;
 const MOST_RANGES = 20;

@@ -1,6 +1,6 @@
 /** The colours of boxes: by type, or by a figure. */
 
-import { figure, short } from "../text.js";
+import { figure, short } from "../frame/text.js";
 import { kindOf } from "./drawing.js";
 
 /** What boxes can be coloured by: the label, and what writes a figure. */

@@ -1,7 +1,7 @@
 /** Draw the boxes and edges of a layout as svg. */
 
-import { svg } from "../dom.js";
-import { cut, integer, short } from "../text.js";
+import { svg } from "../frame/dom.js";
+import { cut, integer, short } from "../frame/text.js";
 
 const SYMBOLS = { add: "+", sub: "−", mul: "×", div: "÷" };
 const BOX_HEIGHT = 42;

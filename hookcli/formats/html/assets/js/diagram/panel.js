@@ -1,7 +1,7 @@
 /** The panel of the diagram: modules as nested boxes, and the tensors that flow between them. */
 
-import { el, svg } from "../dom.js";
-import { integer } from "../text.js";
+import { el, svg } from "../frame/dom.js";
+import { integer } from "../frame/text.js";
 import { BoxTree } from "./boxes.js";
 import { COLOURINGS, BoxFigures, colour } from "./colouring.js";
 import { Drawing, sizedGraph } from "./drawing.js";

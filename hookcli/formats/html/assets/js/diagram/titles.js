@@ -1,6 +1,6 @@
 /** What the diagram says about a box in words: its name for screen readers, its tip, its marks. */
 
-import { counted } from "../text.js";
+import { counted } from "../frame/text.js";
 
 /** The words of boxes. */
 export class BoxTitles {

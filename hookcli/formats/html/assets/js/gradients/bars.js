@@ -1,7 +1,7 @@
 /** Norms of one step as bars on a log axis, with those of the weights and of layers' outputs. */
 
 import { drawMark, markOf, sizeOf } from "./cells.js";
-import { color } from "../theme.js";
+import { color } from "../frame/theme.js";
 
 /** What is drawn in a row: how, and its name in the legend. */
 export const SERIES = {

@@ -1,7 +1,7 @@
 /** What a gradient is shown as: its norm as a colour, or a mark if it has none. */
 
-import { figure } from "../text.js";
-import { color } from "../theme.js";
+import { figure } from "../frame/text.js";
+import { color } from "../frame/theme.js";
 
 /**
  * The gradients without a norm. A cell is a byte, `code`, and a worse one is larger, so that the

@@ -1,7 +1,7 @@
 /** A heat map of bytes: a pixel for each bin of cells, enlarged; marks are drawn over it. */
 
 import { MARKS, drawMark } from "./cells.js";
-import { color } from "../theme.js";
+import { color } from "../frame/theme.js";
 
 const SEPARATE = 7;
 

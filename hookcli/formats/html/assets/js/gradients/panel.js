@@ -1,10 +1,10 @@
 /** The panel of gradients: where they die, explode or become NaN. */
 
-import { statusMark } from "../details.js";
-import { el, nameElement } from "../dom.js";
-import { figuresColumn, textsColumn } from "../tables.js";
-import { counted, figure, integer } from "../text.js";
-import { createTreegrid, marked } from "../treegrid.js";
+import { statusMark } from "../frame/details.js";
+import { el, nameElement } from "../frame/dom.js";
+import { figuresColumn, textsColumn } from "../frame/tables.js";
+import { counted, figure, integer } from "../frame/text.js";
+import { createTreegrid, marked } from "../grid/treegrid.js";
 import { SERIES, decadesOf, drawBars, drawSeries, normTicks } from "./bars.js";
 import { MARKS, cellText, createInks, drawMark, drawRamp, sizeOf } from "./cells.js";
 import { columnTicks, drawHeatmap } from "./heatmap.js";

@@ -1,7 +1,7 @@
 /** A plot of many rows: labels, an axis, zoom, a cursor. What its cells show is drawn by others. */
 
-import { el } from "../dom.js";
-import { color } from "../theme.js";
+import { el } from "../frame/dom.js";
+import { color } from "../frame/theme.js";
 
 const [AXIS, FULL_ROW, ZOOMED_ROW, ZOOMED_COLUMN] = [26, 20, 32, 64];
 const PAPER = { width: 700, height: 860 };

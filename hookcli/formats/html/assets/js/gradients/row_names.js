@@ -1,7 +1,7 @@
 /** The names of rows, and the modules around them, as labels beside a plot. */
 
-import { cut } from "../text.js";
-import { color } from "../theme.js";
+import { cut } from "../frame/text.js";
+import { color } from "../frame/theme.js";
 
 const READABLE = 12;
 

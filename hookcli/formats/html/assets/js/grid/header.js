@@ -1,6 +1,6 @@
 /** The header of a grid: its columns, and what the rows are sorted by. */
 
-import { el } from "../dom.js";
+import { el } from "../frame/dom.js";
 
 const ARROWS = { none: "", ascending: "▲", descending: "▼" };
 

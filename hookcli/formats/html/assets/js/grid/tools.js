@@ -1,6 +1,6 @@
 /** What is above a grid: buttons that fold a tree, and the choice of columns. */
 
-import { el } from "../dom.js";
+import { el } from "../frame/dom.js";
 
 /** Return the element; `update()` shows how far the tree is open. */
 export function createTools(grid, columns, label) {

@@ -1,8 +1,8 @@
 /** Charts of figures by step, with a common cursor and a common range. */
 
-import { el, svg } from "./dom.js";
-import { counted, figure, integer } from "./text.js";
-import { color } from "./theme.js";
+import { el, svg } from "../frame/dom.js";
+import { counted, figure, integer } from "../frame/text.js";
+import { color } from "../frame/theme.js";
 
 const HEIGHT = 150;
 const FEW = 80;

@@ -1,7 +1,7 @@
 /** The details of what is selected: all figures of a layer, a parameter or an event. */
 
 import { FIGURES } from "./data.js";
-import { neighbours } from "./diagram/neighbours.js";
+import { neighbours } from "../diagram/neighbours.js";
 import { el, nameElement } from "./dom.js";
 import { bytes, figure, integer } from "./text.js";
 

@@ -1,8 +1,8 @@
 /** What the pages of comparisons share: columns, statuses, and what is known of the first one. */
 
-import { el } from "./dom.js";
-import { gridPanel, rowSwitch } from "./grid_panel.js";
-import { factList, logColumn, textsColumn } from "./tables.js";
+import { el } from "../frame/dom.js";
+import { gridPanel, rowSwitch } from "../grid/grid_panel.js";
+import { factList, logColumn, textsColumn } from "../frame/tables.js";
 
 const MANY = 60;
 const FINE = ["same", "close", "unknown"];

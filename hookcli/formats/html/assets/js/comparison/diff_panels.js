@@ -1,13 +1,13 @@
 /** The panels of a diff: calls, and parameters with their gradients, of A and B side by side. */
 
-import { table } from "./data.js";
-import { createAside } from "./details.js";
+import { table } from "../frame/data.js";
+import { createAside } from "../frame/details.js";
 import { differenceColumn, differenceGrid, firstSection, statusWord } from "./differences.js";
 import { verdictColumn } from "./differences.js";
-import { el, nameElement } from "./dom.js";
-import { factList, figuresColumn, placeCode, textsColumn } from "./tables.js";
-import { figure } from "./text.js";
-import { marked } from "./treegrid.js";
+import { el, nameElement } from "../frame/dom.js";
+import { factList, figuresColumn, placeCode, textsColumn } from "../frame/tables.js";
+import { figure } from "../frame/text.js";
+import { marked } from "../grid/treegrid.js";
 
 const LETTER = 7.4;
 

@@ -4,8 +4,8 @@
  * span. One event is one unit wide: the axis is the order, not the time.
  */
 
-import { el } from "./dom.js";
-import { color } from "./theme.js";
+import { el } from "../frame/dom.js";
+import { color } from "../frame/theme.js";
 
 const GUTTER = 84;
 const ROW = 13;

@@ -1,15 +1,15 @@
 /** The panels of a comparison of two trainings: figures by step, and gradients by parameter. */
 
-import { table } from "./data.js";
-import { createAside } from "./details.js";
+import { table } from "../frame/data.js";
+import { createAside } from "../frame/details.js";
 import { differenceColumn, differenceGrid, statusWord } from "./differences.js";
 import { verdictColumn } from "./differences.js";
-import { el, nameElement } from "./dom.js";
-import { createCharts, rowOf } from "./lines.js";
-import { factList, figuresColumn, linkButton, plainTable, stepsColumn } from "./tables.js";
-import { textsColumn, titled } from "./tables.js";
-import { counted, figure, integer } from "./text.js";
-import { marked } from "./treegrid.js";
+import { el, nameElement } from "../frame/dom.js";
+import { createCharts, rowOf } from "../run/lines.js";
+import { factList, figuresColumn, linkButton, plainTable, stepsColumn } from "../frame/tables.js";
+import { textsColumn, titled } from "../frame/tables.js";
+import { counted, figure, integer } from "../frame/text.js";
+import { marked } from "../grid/treegrid.js";
 
 const CURVES = { loss: "Loss", grad_norm: "Gradient norm", lr: "Learning rate" };
 const SIDES = [["a", "A", "--forward"], ["b", "B", "--backward"]];

@@ -1,6 +1,6 @@
 /** A grid in a panel, which follows the search and the selection of the page. */
 
-import { el } from "./dom.js";
+import { el } from "../frame/dom.js";
 import { createTreegrid } from "./treegrid.js";
 
 /**

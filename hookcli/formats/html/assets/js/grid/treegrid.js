@@ -34,12 +34,12 @@
  * `barCell(text, own, all)` is a number with a bar; `marked(text, query)` has marks at matches.
  */
 
-import { el } from "./dom.js";
-import { GridHeader, cellClass } from "./grid/header.js";
-import { createTools } from "./grid/tools.js";
-import { RowWindow } from "./grid/row_window.js";
-import { counted } from "./text.js";
-import { TreeRows } from "./grid/tree_rows.js";
+import { el } from "../frame/dom.js";
+import { GridHeader, cellClass } from "./header.js";
+import { createTools } from "./tools.js";
+import { RowWindow } from "./row_window.js";
+import { counted } from "../frame/text.js";
+import { TreeRows } from "./tree_rows.js";
 
 const GUIDE_WIDTH = 15;
 const LEAST_NAME = 90;

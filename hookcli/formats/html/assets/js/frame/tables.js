@@ -2,7 +2,7 @@
 
 import { el, nameElement } from "./dom.js";
 import { figure, integer } from "./text.js";
-import { barCell } from "./treegrid.js";
+import { barCell } from "../grid/treegrid.js";
 
 /**
  * Return a table. `head` has the titles of the columns; a title that begins with "#" is that of

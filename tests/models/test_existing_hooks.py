@@ -451,9 +451,9 @@ def test_a_model_without_hooks_is_looked_at_once_module_by_module():
     looked = []
 
     class Counted(dict):
-        def values(self):
+        def items(self):
             looked.append(self)
-            return super().values()
+            return super().items()
 
     for child in model:
         child._parameters = Counted(child._parameters)

@@ -108,6 +108,8 @@ def _outcome(run: Any) -> Any:
         return run()
     except RuntimeError as error:
         return str(error)
+    except IndexError:  # of byhand.total: no output requires grad, so nothing can be compared
+        return None
 
 
 def firing_order(rng: Random) -> None:
@@ -125,6 +127,8 @@ def firing_order(rng: Random) -> None:
     )
     hooks = [hook(kind, at, index=i) for i, (kind, at) in enumerate(wanted)]
     found = carry_out(model, x.clone(), hooks, command="grads")
+    if expected is None:
+        return
     if isinstance(expected, str):
         assert str(found.error) == expected, (wanted, model, found.error, expected)
         return
@@ -162,6 +166,8 @@ def changed_values(rng: Random) -> None:
     expected = _outcome(lambda: _gradients(plain, x.clone()))
     found = carry_out(model, x.clone(), [hook(kind, target, action)], command="grads", mode="as-is")
     what = (kind, target, action, model)
+    if expected is None:
+        return
     if isinstance(expected, str):
         assert str(found.error) == expected, (*what, found.error, expected)
         return
@@ -208,6 +214,8 @@ def shapes_and_norms(rng: Random) -> None:
     assert found == rows, (model, _first(found, rows))
     plain = copy.deepcopy(model)
     expected = _outcome(lambda: _gradients(plain, x.clone()))
+    if expected is None:
+        return
     if isinstance(expected, str):
         return
     report = hookcli.grads(model, x, loss="sum", mode="as-is")

@@ -132,7 +132,8 @@ def flags_page() -> str:
         for (names, text), commands in sorted(every.items(), key=lambda item: _long(item[0][0]))
     ]
     statuses = [[str(int(status)), text] for status, text in _STATUSES.items()]
-    statuses.append(["129, 130, 143, 141", "terminal closed, interrupted, terminated, nobody reads stdout"])
+    ends = "terminal closed, interrupted, terminated, nobody reads stdout"
+    statuses.append(["129, 130, 143, 141", ends])
     return "\n".join(
         [
             "# Flags and exit statuses\n",

@@ -104,12 +104,18 @@ def assets(entry: str, *, diagram: bool, lines: bool) -> Assets:
     script = compact("\n".join(map(_scoped, modules(entry))))
     style, panel_style = _styles(_FIRST_STYLES) + _dark_theme(), _styles(_PANEL_STYLES)
     if lines:
-        script = f"{_read(f'vendor/{_LINES}').strip()}\n{script}"
+        script = f"{_library(_LINES)}\n{script}"
         panel_style = f"{_read(f'vendor/{_LINES_STYLE}').strip()}\n{panel_style}"
     packed = {_PAGE: _pack(script), _STYLE: _pack(panel_style)}
     if diagram:
-        packed[_DAGRE] = _pack(_read(f"vendor/{_PACKED[_DAGRE]}"))
+        packed[_DAGRE] = _pack(_library(_PACKED[_DAGRE]))
     return Assets(compact(_read("start.js")), script, style, packed)
+
+
+def _library(name: str) -> str:
+    """Return a vendored script after its licence, which every copy has to include."""
+    licence = _read(f"vendor/{name.partition('-')[0]}-LICENSE").strip()
+    return f"/*!\n{licence}\n*/\n{_read(f'vendor/{name}').strip()}"
 
 
 def _styles(names: Sequence[str]) -> str:

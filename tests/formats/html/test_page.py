@@ -176,3 +176,9 @@ def test_packed_parts_are_text_that_ends_no_element_and_unpack_to_what_they_were
         content = unpack(packed)
         if name == "page":
             assert content == parts.script
+
+
+def test_libraries_come_with_their_licences():
+    parts = assets("training.js", diagram=True, lines=True)
+    assert "Copyright (c) 2012-2014 Chris Pettitt" in unpack(parts.packed["dagre"])
+    assert "Copyright (c) 2022 Leon Sorokin" in parts.script

@@ -80,7 +80,7 @@ function layerDetails(store, record, row) {
       ["parameters", amount(layers.parameters[row], integer)],
       ["own", amount(layers.own[row], integer)],
       ["trainable", amount(layers.trainable[row], integer)],
-      ["FLOPs", amount(layers.flops[row], integer)],
+      [record.children.has(row) ? "own FLOPs" : "FLOPs", amount(layers.flops[row], integer)],
       ["activation", amount(layers.activation[row], bytes)],
       ["saved for backward", amount(layers.saved[row], bytes)],
       ["peak in forward", amount(layers.peak[row], bytes)],

@@ -163,3 +163,20 @@ class InterruptedRun(BaseException):
         super().__init__(status)
         self.status = status
         self.where: str | None = None
+
+
+_signalled: InterruptedRun | None = None
+
+
+def note_signal(interruption: InterruptedRun | None) -> None:
+    """Record what a signal handler is about to raise; None when a command begins."""
+    global _signalled  # noqa: PLW0603  # signals belong to the process
+    _signalled = interruption
+
+
+def interruption_behind(error: BaseException) -> InterruptedRun | None:
+    """Return the interruption that an error is, or that was raised before it; None if neither.
+
+    Code in C or Rust turns any exception that is raised in it into an error of its own.
+    """
+    return error if isinstance(error, InterruptedRun) else _signalled

@@ -7,7 +7,14 @@ from collections.abc import Callable
 
 from hookcli.cli.help.next_command import with_command
 from hookcli.console import Console, stdout_is_closed
-from hookcli.errors import BugError, HookcliError, InterruptedRun, RequestError, Status
+from hookcli.errors import (
+    BugError,
+    HookcliError,
+    InterruptedRun,
+    RequestError,
+    Status,
+    interruption_behind,
+)
 from hookcli.rules.verdict import Verdict
 from hookcli.sentences import BUG_HINT, hookcli_failed
 
@@ -47,10 +54,26 @@ def _unusable(error: OSError) -> RequestError:
     return RequestError(f"cannot access {name}: {why}", place=str(name), hint=hint)
 
 
-def reporting(console: Console, command: Callable[[], int]) -> int:
-    """Return the exit status of a command, and print its error in three lines."""
+def _interruptible(command: Callable[[], int]) -> int:
+    """Return the exit status of a command; raise what a signal raised, and no error made of it."""
     try:
         return command()
+    except Exception as error:
+        interruption = interruption_behind(error)
+        if interruption is None:
+            raise
+        raise interruption from None
+
+
+def reporting(console: Console, command: Callable[[], int]) -> int:
+    """Return the exit status of a command, and print its error in three lines.
+
+    Raises
+    ------
+    InterruptedRun : a signal arrived, or stdout was closed.
+    """
+    try:
+        return _interruptible(command)
     except HookcliError as error:
         console.error(with_command(error))
         return error.status

@@ -9,7 +9,7 @@ import sys
 from types import FrameType
 
 from hookcli.cli.app import run, will_run
-from hookcli.errors import InterruptedRun, RequestError, Status
+from hookcli.errors import InterruptedRun, RequestError, Status, note_signal
 from hookcli.worker.interpreter.choice import early_choice
 from hookcli.worker.process import end_unused, start_ahead
 from hookcli.worker.progress import screen
@@ -27,11 +27,14 @@ _WORDS = {Status.INTERRUPTED: "interrupted", Status.HUNG_UP: "the terminal was c
 def _stop(signum: int, _frame: FrameType | None) -> None:
     for signal_number in _STATUS:  # a second signal must not interrupt the clean-up
         signal.signal(signal_number, signal.SIG_IGN)
-    raise InterruptedRun(_STATUS[signal.Signals(signum)])
+    interruption = InterruptedRun(_STATUS[signal.Signals(signum)])
+    note_signal(interruption)
+    raise interruption
 
 
 def guarded(arguments: list[str]) -> int:
     """Return the command's exit status, whatever ends it."""
+    note_signal(None)
     _fill_standard_streams()
     # If it is ignored, children have no status. A script gets it as it is.
     if hasattr(signal, "SIGCHLD") and arguments[:1] != ["run"]:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from hookcli.catalogue.actions import CATALOGUE
 from hookcli.catalogue.kind import PHASES
-from hookcli.errors import InterruptedRun, ModelError, NoBatchError, NoFakeError
+from hookcli.errors import ModelError, NoBatchError, NoFakeError, interruption_behind
 from hookcli.known_failures import is_network_failure
 from hookcli.memory import available, too_large
 from hookcli.report.report import ErrorInfo, Report
@@ -164,9 +164,12 @@ def _attempt(
             answer = worker.wait(check)
             if isinstance(answer, ReportMessage):
                 return _Done(from_json(answer.json), answer)
-        except InterruptedRun as interruption:
+        except BaseException as error:
+            interruption = interruption_behind(error)
+            if interruption is None:
+                raise
             interruption.where = worker.last().sentence()
-            raise
+            raise interruption from None
     return answer
 
 

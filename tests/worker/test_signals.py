@@ -36,7 +36,7 @@ def test_a_signal_ends_all_and_says_where(lab, phase, signum, status, word):
     running.reached()
     running.process.send_signal(signum)
     result = running.result()
-    assert (result.status, result.out) == (status, "")
+    assert (result.status, result.out) == (status, ""), result.err
     assert result.err.splitlines()[-1] == f"{word}, {where}"
     assert running.all_gone()
 

@@ -39,13 +39,13 @@ def gradient_table(report: Report) -> str:
 
     It is "" if no gradient was measured.
     """
-    kinds = [cell_kind(row.grad, row.status) for row in report.parameters]
+    cells = [cell_kind(row.grad, row.status) for row in report.parameters]
     norms = [positive(stat(row.grad, "norm")) for row in report.parameters]
-    if not any(kind in {"value", "nan", "inf", "zero"} for kind in kinds):
+    if not any(cell in {"value", "nan", "inf", "zero"} for cell in cells):
         return ""
-    chosen = _chosen(kinds, norms)
+    chosen = _chosen(cells, norms)
     scale = Scale.over(norms, unicode=True)
-    rows = [_Extreme(report.parameters[i], kinds[i], norms[i]) for i in chosen]
+    rows = [_Extreme(report.parameters[i], cells[i], norms[i]) for i in chosen]
     names = shortened([escape(row.parameter.name) for row in rows], _NAME)
     columns: dict[str, Column[_Extreme]] = {
         "name": Column("Parameter", lambda row: names[escape(row.parameter.name)]),
@@ -53,7 +53,7 @@ def gradient_table(report: Report) -> str:
         "bar": Column(scale.title(), lambda row: scale.bar(row.norm, _WIDTH)),
         "status": Column("Status", lambda row: _WORDS.get(row.kind, "ok")),
     }
-    count = sum(kind not in {"frozen", "unknown"} for kind in kinds)
+    count = sum(cell not in {"frozen", "unknown"} for cell in cells)
     return f"{_title(len(rows), count)}\n\n{grid(columns, rows)}"
 
 
@@ -64,9 +64,9 @@ def _title(shown: int, count: int) -> str:
     return f"**Gradients**: {which}, {shown} of {counted(count, 'parameter')}"
 
 
-def _chosen(kinds: Sequence[CellKind], norms: Sequence[float | None]) -> list[int]:
+def _chosen(cells: Sequence[CellKind], norms: Sequence[float | None]) -> list[int]:
     """Return the indices of the rows to show: those without a norm, then the extremes."""
-    marked = [i for word in _WORDS for i, kind in enumerate(kinds) if kind == word]
+    marked = [i for word in _WORDS for i, cell in enumerate(cells) if cell == word]
     known = sorted((norm, i) for i, norm in enumerate(norms) if norm is not None)
     left = _MOST - min(len(marked), max(_MOST_MARKED, _MOST - len(known)))
     small, large = (left + 1) // 2, left // 2

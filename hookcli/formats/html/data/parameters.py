@@ -58,9 +58,9 @@ def _cells(row: ParameterRow, steps: list[int]) -> list[Any]:
 
 
 def _cell(grad: dict[str, Any] | None, status: str | None) -> Any:
-    kind = cell_kind(grad, status)
-    if kind == "value":
+    cell = cell_kind(grad, status)
+    if cell == "value":
         return _norm(grad)
-    if kind == "zero":
+    if cell == "zero":
         return "" if status == "ok" else 0  # ok: another rank has the elements
-    return {"none": None, "unknown": ""}.get(kind, kind)
+    return {"none": None, "unknown": ""}.get(cell, cell)

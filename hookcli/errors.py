@@ -180,3 +180,12 @@ def interruption_behind(error: BaseException) -> InterruptedRun | None:
     Code in C or Rust turns any exception that is raised in it into an error of its own.
     """
     return error if isinstance(error, InterruptedRun) else _signalled
+
+
+def raise_if_signalled() -> None:
+    """Raise the interruption again if a signal arrived, and Python ignored what its handler raised.
+
+    Python ignores exceptions in finalizers and in callbacks of weak references.
+    """
+    if _signalled is not None:
+        raise _signalled

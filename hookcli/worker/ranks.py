@@ -11,7 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hookcli.errors import HookcliError, InterruptedRun, NoBatchError, Status
+from hookcli.errors import (
+    HookcliError,
+    InterruptedRun,
+    NoBatchError,
+    Status,
+    raise_if_signalled,
+)
 from hookcli.report.ranks.first_failure import Failed, culprit, describe_failure
 from hookcli.report.ranks.merge import merge_reports
 from hookcli.report.report import ErrorInfo, Report
@@ -141,6 +147,7 @@ class Ranks:
     def _tick(self, workers: list[Worker], answers: dict[int, Answer]) -> None:
         """Check the memory of all workers together, and let the caller stop the run."""
         try:
+            raise_if_signalled()
             self._check()
         except InterruptedRun as interruption:
             waiting = [w for i, w in enumerate(workers) if i not in answers]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
 
+from hookcli.errors import raise_if_signalled
 from hookcli.memory import available
 from hookcli.spec.request import Interpreter, Terminal
 from hookcli.worker import processes
@@ -141,6 +142,7 @@ class Worker:
                 answer = self.look(ready)
                 if answer is not None:
                     break
+                raise_if_signalled()
                 check()
         self.linger(answer)
         return answer

@@ -133,6 +133,17 @@ def test_on_paper_all_panels_follow_each_other_without_controls(open_sample, nam
     assert page.locator("h1").is_visible()
 
 
+def test_paper_is_light_in_the_dark_theme(open_sample):
+    page = open_sample("inspect", theme="dark")
+    background = "getComputedStyle(document.documentElement).backgroundColor"
+    dark = page.evaluate(background)
+    page.emulate_media(media="print")
+    page.wait_for_function(f"{background} === 'rgb(255, 255, 255)'")
+    page.emulate_media(media="screen")
+    page.wait_for_function(f"{background} === '{dark}'")
+    assert dark != "rgb(255, 255, 255)"
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_page_without_its_data_is_small(sample_files, name):
     assert len(_DATA.sub("", sample_files(name).read_text("utf-8")).encode()) <= MOST_BYTES

@@ -2,14 +2,16 @@
 
 const THEMES = ["system", "light", "dark"];
 
-/** Make the button of the header switch themes. */
+/** Make the button of the header switch themes. Paper is light. */
 export function createThemeSwitch() {
   const button = document.getElementById("theme");
+  const paper = matchMedia("print");
   let theme = stored();
 
   function apply() {
-    if (theme === "system") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
+    const shown = paper.matches ? "light" : theme;
+    if (shown === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = shown;
     button.textContent = `Theme: ${theme}`;
     dispatchEvent(new Event("hookcli:theme"));
   }
@@ -26,6 +28,7 @@ export function createThemeSwitch() {
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
     dispatchEvent(new Event("hookcli:theme")));
+  paper.addEventListener("change", apply);
   apply();
 }
 

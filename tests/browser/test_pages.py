@@ -138,10 +138,11 @@ def test_paper_is_light_in_the_dark_theme(open_sample):
     background = "getComputedStyle(document.documentElement).backgroundColor"
     dark = page.evaluate(background)
     page.emulate_media(media="print")
-    page.wait_for_function(f"{background} === 'rgb(255, 255, 255)'")
+    page.locator("[role=tabpanel]").last.wait_for()  # the page is told that it is printed
+    assert page.evaluate(background) == "rgb(255, 255, 255)" != dark
     page.emulate_media(media="screen")
-    page.wait_for_function(f"{background} === '{dark}'")
-    assert dark != "rgb(255, 255, 255)"
+    page.locator("[role=tablist]").wait_for()
+    assert page.evaluate(background) == dark
 
 
 @pytest.mark.parametrize("name", SAMPLES)

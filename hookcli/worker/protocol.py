@@ -152,12 +152,11 @@ class Inbox:
         ------
         DamagedAnswerError : other bytes are among those of the answer.
         """
-        if self.python is None or not self._find_start() or self._start is None:
+        start = None if self.python is None else self._find_start()
+        if start is None or len(self._data) < start + _FRAME.size:
             return None
-        begin = self._start + _FRAME.size
-        if len(self._data) < begin:
-            return None
-        size, check = _FRAME.unpack_from(self._data, self._start)
+        begin = start + _FRAME.size
+        size, check = _FRAME.unpack_from(self._data, start)
         if len(self._data) < begin + size:
             return None
         with memoryview(self._data)[begin : begin + size] as body:
@@ -166,10 +165,10 @@ class Inbox:
             message: ReportMessage | FailureMessage = loads(body)  # from our own child
         return message
 
-    def _find_start(self) -> bool:
-        """Find the token, which other bytes may precede; return whether it is there."""
+    def _find_start(self) -> int | None:
+        """Return where the answer begins, after its token; other bytes may precede the token."""
         if self._start is None:
             at = self._data.find(self._token, self._searched)
             self._searched = max(0, len(self._data) - len(self._token))
             self._start = None if at < 0 else at + len(self._token)
-        return self._start is not None
+        return self._start

@@ -146,7 +146,8 @@ def main(job_fd: int, answer_fd: int, event_fd: int, dump_fd: int, alive_fd: int
         guard.raise_recursion_limit()
         found = _as_hookcli_error(error, progress.last, job, replaced)
         message = FailureMessage(progress.last.phase, found)
-    state.restore()
+    else:
+        state.restore()
     _answer(answer_pipe, message, job.token)
 
 

@@ -1,7 +1,7 @@
 """What hookcli needs of the process, and a model can replace: builtins, modules, functions.
 
-It is compared and restored after a run that failed, so that the error can be reported, and names
-what the model replaced. Nothing is restored while the model runs.
+It is restored after a run, so that the report or the error can be sent. The error of a run that
+failed names what the model replaced. Nothing is restored while the model runs.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from hookcli.formats.view import View
 from hookcli.report.edges import EdgeRow
 from hookcli.report.report import Report
 from tests.browser.conftest import OpenPage
+from tests.browser.watched import emulate_media
 from tests.formats.fabricate import layer, report
 
 
@@ -358,7 +359,7 @@ def test_without_a_worker_the_boxes_are_in_a_column(open_page: OpenPage, residua
 def test_on_paper_the_diagram_is_as_wide_as_the_page(open_page: OpenPage, residual: str):
     page = open_page(residual)
     page.wait_for_selector(".tabs")
-    page.emulate_media(media="print")
+    emulate_media(page, media="print")
     page.wait_for_selector(".diagram .box")
     view, drawn = page.evaluate(
         """() => [document.querySelector(".diagram").getBoundingClientRect().width,

@@ -8,6 +8,7 @@ import pytest
 
 from hookcli.report.report import UncalledRow
 from tests.browser.samples import html
+from tests.browser.watched import emulate_media
 from tests.formats.fabricate import layer, parameter, report, stats
 
 # In the order of the report; forward calls `late` after `early`, and never `idle`.
@@ -180,12 +181,7 @@ def test_cells_have_the_colours_of_the_palette_and_of_their_marks(panel):
     assert pixel(panel, 4, 1) == pytest.approx(rgb("#fde725"), abs=1)  # the largest
     marks = {"frozen": (1, 0), "zero": (2, 1), "nan": (3, 2), "inf": (4, 2)}
     for theme in ("light", "dark"):
-        panel.emulate_media(color_scheme=theme)
-        expected = rgb(panel.evaluate(colour.format("nan")))
-        for _ in range(60):  # the theme is drawn when the browser tells that it changed
-            if pixel(panel, *marks["nan"]) == expected:
-                break
-            panel.wait_for_timeout(50)
+        emulate_media(panel, color_scheme=theme)
         for name, (row, column) in marks.items():
             assert pixel(panel, row, column) == rgb(panel.evaluate(colour.format(name)))
     assert len({tuple(pixel(panel, *at)) for at in marks.values()}) == len(marks)
@@ -264,7 +260,7 @@ def test_one_step_has_bars_as_long_as_the_logarithm_of_the_norm(open_page):
 
 
 def test_the_whole_picture_is_on_paper(panel):
-    panel.emulate_media(media="print")
+    emulate_media(panel, media="print")
     canvas = panel.locator(".plot > canvas")
     assert canvas.is_visible()
     assert not panel.locator(".plot-scroll").is_visible()

@@ -9,6 +9,7 @@ import pytest
 from hookcli.report.report import UncalledRow
 from tests.browser.reports import large
 from tests.browser.samples import html
+from tests.browser.watched import emulate_media
 from tests.formats.checks import row as check
 from tests.formats.fabricate import layer, parameter, report, stats
 
@@ -229,7 +230,7 @@ def test_a_narrow_window_scrolls_the_grid_and_keeps_the_names(many):
 
 def test_on_paper_are_the_first_500_open_rows(many):
     many.get_by_role("button", name="Expand all rows").click()
-    many.emulate_media(media="print")
+    emulate_media(many, media="print")
     panel = many.locator(".panel-layers")
     panel.locator(".grid-row").nth(499).wait_for(state="attached")
     # With the row that is selected, which has the place of the focus.

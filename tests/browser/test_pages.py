@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from tests.browser.reports import large
 from tests.browser.samples import SAMPLES, html
-from tests.browser.watched import reload
+from tests.browser.watched import emulate_media, reload
 
 COMMANDS = {"grads_steps": "grads", "ranks": "grads", "run_diff": "diff"}
 # Each panel once.
@@ -91,9 +91,9 @@ def test_assistive_technology_can_read_each_panel_in_both_themes(open_sample, na
     page.evaluate(Axe().axe_script)
     for tab in EXAMINED[name]:
         assert page.evaluate(_SHOW, f"tab-{tab}")["overflow"] <= 0
-        page.emulate_media(color_scheme="light")
+        emulate_media(page, color_scheme="light")
         assert violations(page) == [], tab
-        page.emulate_media(color_scheme="dark")
+        emulate_media(page, color_scheme="dark")
         assert violations(page, rules=["color-contrast"]) == [], tab
 
 
@@ -102,7 +102,7 @@ def test_the_theme_is_that_of_the_system_until_the_reader_chooses(open_sample):
     switch = page.locator("#theme")
     background = "getComputedStyle(document.documentElement).backgroundColor"
     dark = page.evaluate(background)
-    page.emulate_media(color_scheme="light")
+    emulate_media(page, color_scheme="light")
     light = page.evaluate(background)
     assert light == "rgb(255, 255, 255)"
     assert dark != light
@@ -112,7 +112,7 @@ def test_the_theme_is_that_of_the_system_until_the_reader_chooses(open_sample):
         assert page.evaluate(background) == colour
     reload(page)
     assert page.evaluate(background) == dark
-    page.emulate_media(color_scheme="dark")
+    emulate_media(page, color_scheme="dark")
     switch.click()
     assert switch.text_content() == "Theme: system"
     assert page.evaluate(background) == dark
@@ -121,7 +121,7 @@ def test_the_theme_is_that_of_the_system_until_the_reader_chooses(open_sample):
 @pytest.mark.parametrize("name", ["grads_steps", "check", "run", "diff", "run_diff", "ranks"])
 def test_on_paper_all_panels_follow_each_other_without_controls(open_sample, name):
     page = open_sample(name)
-    page.emulate_media(media="print")
+    emulate_media(page, media="print")
     panels = page.locator("[role=tabpanel]")
     for index in range(panels.count()):
         panels.nth(index).wait_for()
@@ -137,11 +137,9 @@ def test_paper_is_light_in_the_dark_theme(open_sample):
     page = open_sample("inspect", theme="dark")
     background = "getComputedStyle(document.documentElement).backgroundColor"
     dark = page.evaluate(background)
-    page.emulate_media(media="print")
-    page.locator("[role=tabpanel]").last.wait_for()  # the page is told that it is printed
+    emulate_media(page, media="print")
     assert page.evaluate(background) == "rgb(255, 255, 255)" != dark
-    page.emulate_media(media="screen")
-    page.locator("[role=tablist]").wait_for()
+    emulate_media(page, media="screen")
     assert page.evaluate(background) == dark
 
 

@@ -20,6 +20,7 @@ _READY = """() => new Promise((done) => {
   };
   look();
 })"""
+_NEXT_FRAME = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 Theme: TypeAlias = Literal["light", "dark"]
 # Chromium does not write each violation to the console: not that of an eval whose error is caught.
 _TELL_VIOLATIONS = """
@@ -80,6 +81,17 @@ def reload(page: Page) -> None:
     page.evaluate(_READY)
 
 
+def emulate_media(page: Page, **media: str) -> None:
+    """Change the medium or the color scheme, and wait until the page knows.
+
+    The browser notes a change when it lays out a frame, and tells `matchMedia` listeners of it
+    before the frame after that.
+    """
+    page.emulate_media(**media)
+    for _ in range(3):
+        page.evaluate(_NEXT_FRAME)
+
+
 class Pages:
     """Opens pages of one browser.
 
@@ -121,7 +133,7 @@ class Pages:
     def check(self, page: Page) -> None:
         """Raise an AssertionError if the page did something wrong; then forget it."""
         # What happened before is told before the answer to this.
-        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        page.evaluate(_NEXT_FRAME)
         watched = self._opened[page]
         problems, watched.problems = watched.problems, []
         assert not problems, "\n".join(problems)

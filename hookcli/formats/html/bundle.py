@@ -123,11 +123,15 @@ def _styles(names: Sequence[str]) -> str:
 
 
 def _dark_theme() -> str:
-    """Return the colours of the dark theme, for a system that prefers it and for who chose it."""
+    """Return the colours of the dark theme, for a system that prefers it and for who chose it.
+
+    They are for screens: paper is light.
+    """
     colors = compact(_read(f"css/{_DARK_STYLE}"))
     return (
-        '@media (prefers-color-scheme: dark) { :root:not([data-theme="light"]) {\n'
-        f'{colors}}} }}\n:root[data-theme="dark"] {{ color-scheme: dark;\n{colors}}}\n'
+        '@media screen and (prefers-color-scheme: dark) { :root:not([data-theme="light"]) {\n'
+        f'{colors}}} }}\n'
+        f'@media screen {{ :root[data-theme="dark"] {{ color-scheme: dark;\n{colors}}} }}\n'
     )
 
 

@@ -2,18 +2,16 @@
 
 const THEMES = ["system", "light", "dark"];
 
-/** Make the button of the header switch themes. Paper is light. */
+/** Make the button of the header switch themes. The style makes paper light. */
 export function createThemeSwitch() {
   const button = document.getElementById("theme");
-  const paper = matchMedia("print");
   let theme = stored();
 
   function apply() {
-    const shown = paper.matches ? "light" : theme;
-    if (shown === "system") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = shown;
+    if (theme === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
     button.textContent = `Theme: ${theme}`;
-    dispatchEvent(new Event("hookcli:theme"));
+    drawAgain();
   }
 
   button.hidden = false;
@@ -26,10 +24,15 @@ export function createThemeSwitch() {
     }
     apply();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
-    dispatchEvent(new Event("hookcli:theme")));
-  paper.addEventListener("change", apply);
+  for (const query of ["(prefers-color-scheme: dark)", "print"]) {
+    matchMedia(query).addEventListener("change", drawAgain);
+  }
   apply();
+}
+
+/** Tell canvases, which draw with the colours of the theme. */
+function drawAgain() {
+  dispatchEvent(new Event("hookcli:theme"));
 }
 
 function stored() {

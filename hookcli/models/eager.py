@@ -124,6 +124,7 @@ class EagerModel:
 def _below(module: nn.Module, known: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
     """Return the ids of the distinct parameters at and below `module`, without recursion."""
     todo = [module]
+    opened: set[int] = set()
     while todo:
         top = todo[-1]
         if id(top) in known:
@@ -131,13 +132,18 @@ def _below(module: nn.Module, known: dict[int, tuple[int, ...]]) -> tuple[int, .
             continue
         children = [child for _, child in module_tree.entries(top, "_modules", nn.Module)]
         waiting = [c for c in children if id(c) not in known]
-        if waiting:
+        if waiting and id(top) not in opened:
+            opened.add(id(top))
             todo.extend(waiting)
             continue
-        parameters = module_tree.entries(top, "_parameters", torch.Tensor)
-        ids = dict.fromkeys(id(parameter) for _, parameter in parameters)
-        for child in children:
-            ids.update(dict.fromkeys(known[id(child)]))
-        known[id(top)] = tuple(ids)
+        if waiting:  # they contain this module
+            found = module_tree.tensors(top, "_parameters")
+            known[id(top)] = tuple(id(parameter) for parameter, _, _ in found)
+        else:
+            parameters = module_tree.entries(top, "_parameters", torch.Tensor)
+            ids = dict.fromkeys(id(parameter) for _, parameter in parameters)
+            for child in children:
+                ids.update(dict.fromkeys(known[id(child)]))
+            known[id(top)] = tuple(ids)
         todo.pop()
     return known[id(module)]

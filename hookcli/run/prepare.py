@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -115,6 +116,27 @@ def _move(root: nn.Module, device: str) -> None:
 
 
 def set_mode(model: Model, mode: Mode) -> None:
-    """Put the model in train or eval mode; "as-is" does not change it."""
-    if mode != "as-is":
-        model.root.train(mode == "train")
+    """Put the model in train or eval mode; "as-is" does not change it.
+
+    A model may have a `train` of its own that is something else, such as its loop of training.
+    """
+    if mode == "as-is":
+        return
+    training = mode == "train"
+    if _accepts_one(model.root.train):
+        model.root.train(training)
+    else:
+        nn.Module.train(model.root, training)
+
+
+def _accepts_one(function: object) -> bool:
+    """Return whether a function can be called with one argument."""
+    if not callable(function):
+        return False
+    try:
+        inspect.signature(function).bind(True)
+    except TypeError:
+        return False
+    except ValueError:  # it has no signature that Python can tell
+        return True
+    return True

@@ -26,6 +26,12 @@ REPLACED = {
     "sys.path": "sys.path = None",
     "json": "import json\njson.JSONEncoder.iterencode = json.JSONEncoder.encode = None",
     "attributes of tensors": "torch.Tensor.shape = torch.Tensor.dtype = None",
+    "torch": "for name in [*vars(torch)]:\n    setattr(torch, name, None)",
+    "all dictionaries": (
+        "import gc\nfor found in gc.get_objects():\n    if type(found) is dict: found.clear()"
+    ),
+    "its own storage": "self.__dict__.clear()",
+    "a table of its own": "self._modules = None",
 }
 ENDED = {
     "truncates all descriptors": EVERY.format("os.ftruncate(fd, 0)"),
@@ -46,6 +52,64 @@ def test_sabotage_is_the_models_failure(lab, name):
     lines = result.err.splitlines()[-3:]
     assert [line.split(": ")[0].strip()[:3] for line in lines] == ["err", "-->", "hin"]
     assert "Traceback" not in result.err and "hookcli failed" not in result.err
+
+
+OVERRIDDEN = {
+    "named_children": "def named_children(self):\n        yield 3",
+    "__getattribute__": "def __getattribute__(self, name):\n        return None",
+    "itself": "def __init__(self):\n        super().__init__()\n        self._modules['me'] = self",
+}
+
+
+@pytest.mark.parametrize("name", OVERRIDDEN)
+def test_what_a_class_overrides_is_named(lab, name):
+    source = f"""
+from torch import nn
+
+
+class Net(nn.Module):
+    {OVERRIDDEN[name]}
+
+    def forward(self, x):
+        return x
+"""
+    result = lab.run(source, *JSON)
+    assert result.status == 3
+    assert name in result.err and "hookcli failed" not in result.err
+    assert "  --> model.py:5\n" in result.err
+
+
+@pytest.mark.parametrize("mode", ["train", "eval"])
+@pytest.mark.parametrize("parameters", ["self, loader, epochs", "self", "self, mode"])
+def test_train_may_be_something_else_than_torchs(lab, parameters, mode):
+    """It is called if it can be called as torch's; otherwise torch's own is used."""
+    source = f"""
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.called, self.drop = False, nn.Dropout()
+
+    def train({parameters}):
+        self.called = True
+        return super().train({"mode" if "mode" in parameters else ""})
+
+    def forward(self, x):
+        assert self.drop.training == ({mode!r} == "train")
+        assert self.called == {"mode" in parameters}
+        return self.drop(x)
+"""
+    result = lab.run(source, *JSON, "--mode", mode)
+    assert result.status == 0, result.err
+
+
+def test_a_module_that_comes_to_contain_itself_is_inspected(lab):
+    result = lab.run(model(forward="self._modules['me'] = self"), *JSON)
+    assert result.status == 0, result.err
+    assert "bad" in [row["name"] for row in result.report["layers"]]
 
 
 @pytest.mark.parametrize("name", SURVIVED)

@@ -25,7 +25,7 @@ from hookcli.sentences import BUG_HINT, hookcli_failed
 from hookcli.spec.argv import script_argv
 from hookcli.spec.request import Terminal
 from hookcli.text import join_names
-from hookcli.worker.child import guard
+from hookcli.worker.child import guard, overrides
 from hookcli.worker.child.process_state import ProcessState
 from hookcli.worker.child.torch_import import import_torch, placed
 from hookcli.worker.child.user_warnings import show_places_of_user
@@ -49,8 +49,11 @@ _ANY = BaseException  # a model may remove the name from the builtins
 class _Progress:
     """Writes each event where the parent can read it, and keeps the last one for error messages."""
 
-    def __init__(self, writer: LastEventWriter, answer_pipe: guard.AnswerPipe) -> None:
+    def __init__(
+        self, writer: LastEventWriter, answer_pipe: guard.AnswerPipe, state: ProcessState
+    ) -> None:
         self._writer = writer
+        self._state = state
         self._answer_pipe = answer_pipe
         self.last = LastEvent("start", None, None, None)
 
@@ -62,6 +65,7 @@ class _Progress:
             guard.raise_recursion_limit()
             if phase == "inputs":
                 guard.collect_garbage_normally()
+                self._state.leave_mark()
             self.last = LastEvent(phase, None, None, None, step)
         else:
             name = f"<{note.type}>" if note.name is None else note.name
@@ -133,10 +137,10 @@ def main(job_fd: int, answer_fd: int, event_fd: int, dump_fd: int, alive_fd: int
     guard.end_with_parent(alive_fd)
     job = _with_terminal_moved(job)
     sys.argv = script_argv(job.spec.model)
-    progress = _Progress(LastEventWriter(event_fd), answer_pipe)
+    state = ProcessState()
+    progress = _Progress(LastEventWriter(event_fd), answer_pipe, state)
     show_places_of_user(lambda: progress.last.place or job.spec.model.source)
     message: ReportMessage | FailureMessage
-    state = ProcessState()
     try:
         if import_error is not None:
             raise placed(import_error, job.spec.run.python)
@@ -144,10 +148,15 @@ def main(job_fd: int, answer_fd: int, event_fd: int, dump_fd: int, alive_fd: int
     except _ANY as error:  # the last resort
         replaced = state.restore()
         guard.raise_recursion_limit()
-        found = _as_hookcli_error(error, progress.last, job, replaced)
+        if state.is_cleared:
+            found: HookcliError = _cleared(progress.last, job)
+        else:
+            found = _as_hookcli_error(error, progress.last, job, replaced)
         message = FailureMessage(progress.last.phase, found)
     else:
         state.restore()
+        if state.is_cleared:
+            message = FailureMessage(progress.last.phase, _cleared(progress.last, job))
     _answer(answer_pipe, message, job.token)
 
 
@@ -176,6 +185,7 @@ def _as_hookcli_error(
             place=error.place,
             hint="leave the debugger with c to let the run go on",
         )
+    from hookcli.models import places
     from hookcli.models.failures import failure_of
 
     failure = failure_of(error, last.phase)
@@ -194,6 +204,13 @@ def _as_hookcli_error(
                 hint="remove the code that replaces it: hookcli needs it to observe the run",
                 details=failure.details,
             )
+        if override := overrides.behind(trace_of(error)):
+            return ModelError(
+                f"{override.sentence}, {last.sentence()}: {failure.type}",
+                place=places.of_class(override.kind) or job.spec.model.source,
+                hint="give it another name, or the behaviour that nn.Module documents",
+                details=failure.details,
+            )
         file, line = frames[-1] if frames else (__file__, 0)
         return BugError(
             hookcli_failed(f"{failure.type}: {' '.join(failure.message.split())}"),
@@ -206,6 +223,14 @@ def _as_hookcli_error(
         place=place or job.spec.model.source,
         hint="run with -v for the traceback",
         details=failure.details,
+    )
+
+
+def _cleared(last: LastEvent, job: Job) -> ModelError:
+    return ModelError(
+        f"the model changed dictionaries or lists of other code through `gc`, {last.sentence()}",
+        place=job.spec.model.source,
+        hint="remove the code that changes objects from `gc.get_objects()`",
     )
 
 

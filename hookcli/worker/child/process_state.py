@@ -1,7 +1,8 @@
 """What hookcli needs of the process, and a model can replace: builtins, modules, functions.
 
-It is restored after a run, so that the report or the error can be sent. The error of a run that
-failed names what the model replaced. Nothing is restored while the model runs.
+It is restored after a run, so that the report or the error can be sent; functions of torch are
+only compared. The error of a run that failed names what the model replaced. Nothing is restored
+while the model runs.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import struct
 import sys
 import time
 import traceback
+from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 # Namespaces whose functions hookcli calls, with the name to show.
@@ -26,6 +29,8 @@ _NAMESPACES: tuple[tuple[str, Any], ...] = (
     ("time", time),
     ("traceback", traceback),
 )
+# Namespaces of torch that hookcli and torch itself use in a run. They are not restored.
+_OF_TORCH = ("torch", "torch.nn.functional", "torch.autograd", "torch.utils")
 _OF_TENSORS = ("device", "dtype", "grad", "grad_fn", "numel", "requires_grad", "shape")
 
 
@@ -41,6 +46,13 @@ class ProcessState:
         self._modules = sys.modules
         self._saved_modules = [*sys.modules.items()]
         self._path = [*sys.path]
+        self.leave_mark()
+        self._torch = tuple(
+            (f"{label}.{name}", space, name, value)
+            for label, space in _spaces_of_torch()
+            for name, value in vars(space).items()
+            if callable(value) or isinstance(value, ModuleType)
+        )
         self._functions = [
             (label, space, name, value)
             for label, space in _NAMESPACES
@@ -61,7 +73,28 @@ class ProcessState:
             if vars(space).get(name, self) is not value:
                 setattr(space, name, value)
                 changed.append(f"{label}.{name}")
-        return (*changed, *_lost_attributes())
+        return (*changed, *_lost_attributes(), *self._changed_of_torch())
+
+    def leave_mark(self) -> None:
+        """Make a dictionary that a model finds if it changes what `gc.get_objects` returns.
+
+        What exists before `gc.freeze` is not returned.
+        """
+        self._mark: dict[str, list[int]] = {"mark": [1]}
+
+    @property
+    def is_cleared(self) -> bool:
+        """Whether the model changed dictionaries or lists that it found by `gc.get_objects`."""
+        return self._mark != {"mark": [1]}
+
+    def _changed_of_torch(self) -> list[str]:
+        """Return names of functions and modules of torch that are something else now."""
+        return [
+            label
+            for label, space, name, value in self._torch
+            if (now := vars(space).get(name)) is not value
+            and not str(getattr(now, "__module__", "")).startswith(("torch.", "hookcli."))
+        ]
 
     def _restore_modules(self) -> list[str]:
         changed = []
@@ -76,6 +109,14 @@ class ProcessState:
             sys.path = self._path
             changed.append("sys.path")
         return [*dict.fromkeys(changed)]
+
+
+def _spaces_of_torch() -> Iterator[tuple[str, Any]]:
+    for name in _OF_TORCH:
+        if name in sys.modules:  # else its import failed
+            yield name, sys.modules[name]
+    if "torch" in sys.modules:
+        yield "nn.Module", sys.modules["torch"].nn.Module
 
 
 def _lost_attributes() -> list[str]:

@@ -14,7 +14,6 @@ from itertools import takewhile
 from typing import TypeAlias
 
 from hookcli.report.findings import CheckRow, Measurement
-from hookcli.report.path_ends.end_rows import is_in
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.grad_exists import IS_ZERO
 from hookcli.rules.gradients.grad_path import advice_of, cause_of, reasons, sentence as reason_of
@@ -104,7 +103,7 @@ def lost_gradients(facts: Facts) -> Iterator[Found]:
     for row in reasons(facts.report):
         if row.value["why"] in _LITTLE:
             continue
-        explained = [finding for finding in left if _explains(row, finding)]
+        explained = _explained(row, left)
         if explained:
             left = _without(left, explained)
             place = row.value.get("place")
@@ -119,14 +118,21 @@ def _without(rows: Iterable[CheckRow], explained: Iterable[CheckRow]) -> list[Ch
     return [row for row in rows if id(row) not in known]
 
 
-def _explains(row: Measurement, finding: CheckRow) -> bool:
-    """Return whether a finding is about the parameters of a reason."""
-    if finding.cause != cause_of(row):
-        return False
-    if finding.rule == "grad_path":
-        return finding.target == row.target
-    parts = row.value["cut_off"]
-    return any(is_in(finding.target, part) or is_in(part, finding.target) for part in parts)
+def _explained(row: Measurement, findings: Iterable[CheckRow]) -> list[CheckRow]:
+    """Return the findings about the parameters of a reason, of modules in them or around them."""
+    parts = set(row.value["cut_off"])
+    near = parts | {module for part in parts for module in modules_above(part)}
+    cause = cause_of(row)
+    return [
+        finding
+        for finding in findings
+        if finding.cause == cause
+        and (
+            finding.target == row.target
+            if finding.rule == "grad_path"
+            else finding.target in near or not parts.isdisjoint(modules_above(finding.target))
+        )
+    ]
 
 
 def zero_initialization(facts: Facts) -> Iterator[Found]:

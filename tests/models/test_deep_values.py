@@ -16,7 +16,7 @@ from hookcli.models.nested import leaves, map_tensors
 from hookcli.report.schema import from_json
 
 LEVELS = 1_000
-Named = namedtuple("Named", "inner")  # noqa: PYI024  # without types, as in old code
+Named = namedtuple("Named", "inner")  # without types, as in old code
 
 
 @dataclasses.dataclass

@@ -15,8 +15,8 @@ from pydantic import TypeAdapter, ValidationError
 from hookcli.report.events import EventRow
 from hookcli.report.report import Report
 
-LONG = 1 << 22  # bytes: a shorter report is read at once
-_PIECE = 1 << 20
+LONG = 1 << 20  # bytes: a shorter report is read at once
+_PIECE = 1 << 18
 _START, _END = b'\n  "events": [\n', b"\n  ]"
 _PLACEHOLDER = -(10**9) - 7  # number of the event that stands for all of them
 _ROW = (

@@ -1,6 +1,6 @@
 """The verdict about a model with thousands of findings takes no search for each of them.
 
-If each finding is compared with each parameter, these tests take hours.
+If each finding is compared with each parameter, these tests take an hour.
 """
 
 from __future__ import annotations

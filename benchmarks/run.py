@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks import correctness, huge, inspection, modules, run_cost, startup
+from benchmarks import correctness, growth, huge, inspection, modules, run_cost, startup
 from benchmarks.section import Section
 from benchmarks.timing import ROOT, CommandFailedError
 from benchmarks.write import document, machine
@@ -27,6 +27,7 @@ PARTS: dict[str, Callable[[int, bool], Section]] = {
     "modules": lambda rounds, quick: modules.measure(
         rounds, modules.SIZES[:-1] if quick else modules.SIZES
     ),
+    "growth": lambda rounds, quick: growth.measure(min(rounds, 3), 50 if quick else 10),
     "training": lambda rounds, quick: run_cost.measure(
         min(rounds, 3), *((100, 10_000) if quick else ())
     ),

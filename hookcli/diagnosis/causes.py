@@ -7,13 +7,13 @@ left, and folds those of one cause or rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import TypeAlias
 
 from hookcli.report.findings import CheckRow, Measurement
-from hookcli.report.path_ends.end_rows import is_in
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.grad_exists import IS_ZERO
 from hookcli.rules.gradients.grad_path import advice_of, cause_of, reasons, sentence as reason_of
@@ -70,11 +70,16 @@ class Facts:
 
     def below(self, module: str, status: str) -> list[ParameterRow]:
         """Return the parameters at or below a module whose gradient has this status."""
-        return [
-            row
-            for row in self.report.parameters
-            if row.status == status and module in modules_above(row.name)
-        ]
+        return self._below.get((module, status), [])
+
+    @cached_property
+    def _below(self) -> dict[tuple[str, str | None], list[ParameterRow]]:
+        """The parameters at or below each module, by status: a search for each would be slow."""
+        below: dict[tuple[str, str | None], list[ParameterRow]] = {}
+        for row in self.report.parameters:
+            for module in modules_above(row.name):
+                below.setdefault((module, row.status), []).append(row)
+        return below
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,23 +103,36 @@ def lost_gradients(facts: Facts) -> Iterator[Found]:
     for row in reasons(facts.report):
         if row.value["why"] in _LITTLE:
             continue
-        explained = [finding for finding in left if _explains(row, finding)]
+        explained = _explained(row, left)
         if explained:
-            left = [finding for finding in left if finding not in explained]
+            left = _without(left, explained)
             place = row.value.get("place")
             yield Found(
                 cause_of(row), reason_of(row), row.target, tuple(explained), advice_of(row), place
             )
 
 
-def _explains(row: Measurement, finding: CheckRow) -> bool:
-    """Return whether a finding is about the parameters of a reason."""
-    if finding.cause != cause_of(row):
-        return False
-    if finding.rule == "grad_path":
-        return finding.target == row.target
-    parts = row.value["cut_off"]
-    return any(is_in(finding.target, part) or is_in(part, finding.target) for part in parts)
+def _without(rows: Iterable[CheckRow], explained: Iterable[CheckRow]) -> list[CheckRow]:
+    """Return the rows that are not among the explained ones, which are the same objects."""
+    known = {id(row) for row in explained}
+    return [row for row in rows if id(row) not in known]
+
+
+def _explained(row: Measurement, findings: Iterable[CheckRow]) -> list[CheckRow]:
+    """Return the findings about the parameters of a reason, of modules in them or around them."""
+    parts = set(row.value["cut_off"])
+    near = parts | {module for part in parts for module in modules_above(part)}
+    cause = cause_of(row)
+    return [
+        finding
+        for finding in findings
+        if finding.cause == cause
+        and (
+            finding.target == row.target
+            if finding.rule == "grad_path"
+            else finding.target in near or not parts.isdisjoint(modules_above(finding.target))
+        )
+    ]
 
 
 def zero_initialization(facts: Facts) -> Iterator[Found]:
@@ -126,14 +144,15 @@ def zero_initialization(facts: Facts) -> Iterator[Found]:
     if not rows:
         return
     zero = [row for row in facts.report.parameters if _is_zero_weight(row)]
+    names = {row.name for row in zero}
+    latest = sorted(((facts.order[name], name) for name in names), reverse=True)
     explained, behind = [], set[str]()
     for row in rows:
         hidden = facts.below(row.target, "zero")
         last = max(facts.order[parameter.name] for parameter in hidden)
         own = {parameter.name for parameter in hidden}
-        blocks = [w for w in zero if facts.order[w.name] >= last and w.name not in own]
-        never = [w for w in zero if w.name in own]
-        if blocks or never:
+        after = takewhile(lambda weight: weight[0] >= last, latest)  # noqa: B023  # used here
+        if not own.isdisjoint(names) or any(name not in own for _, name in after):
             explained.append(row)
             behind.update(parameter.name for parameter in hidden)
     if not explained:
@@ -152,7 +171,7 @@ def zero_initialization(facts: Facts) -> Iterator[Found]:
             f"{'it' if len(weights) == 1 else 'them'}"
         )
         advice = "initialize the weights with random numbers, as in `nn.init.kaiming_normal_`"
-        explained += [row for row in facts.rows if row not in explained and _follows_zeros(row)]
+        explained += [row for row in _without(facts.rows, explained) if _follows_zeros(row)]
     yield Found("zero_initialization", sentence, owner(weights[0]), tuple(explained), advice)
 
 

@@ -16,8 +16,9 @@ import torch
 from hookcli.report.values import Shape, Tree
 from hookcli.text import shorten
 
-_MAX_DEPTH = 24
+_MAX_DEPTH = 24  # of the structure of the batch, which JSON readers parse recursively
 _MAX_NODES = 20_000
+_MAX_DEEP_NODES = 2_000  # below 24 levels: their paths are long
 _ATOMS = (str, bytes, bool, int, float, complex, type(None), torch.dtype, torch.device, torch.Size)
 _OPAQUE = (
     torch.nn.Module, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
@@ -158,31 +159,37 @@ def leaves(value: object) -> list[tuple[str, torch.Tensor, bool]]:
     tensors: list[tuple[str, torch.Tensor, bool]] = []
     kind = _kind_of(value)
     if kind not in {"atom", "opaque"}:
-        _walk(value, kind, "", False, tensors, [], [_MAX_NODES])
+        _walk(value, kind, tensors)
     return tensors
 
 
-def _walk(
-    value: object,
-    kind: str,
-    path: str,
-    via: bool,
-    tensors: list[tuple[str, torch.Tensor, bool]],
-    above: list[int],
-    budget: list[int],
-) -> None:
-    budget[0] -= 1
-    if budget[0] < 0 or len(above) > _MAX_DEPTH or id(value) in above:
-        return
-    via = via or kind == "custom"
-    above.append(id(value))
-    for _, step, child in _children(value, kind):
-        inner = _kind_of(child)
-        if inner == "tensor":
-            tensors.append((path + step, child, via))
-        elif inner not in {"atom", "opaque"}:
-            _walk(child, inner, path + step, via, tensors, above, budget)
-    above.pop()
+def _walk(value: object, kind: str, tensors: list[tuple[str, torch.Tensor, bool]]) -> None:
+    """Append the tensors in a container. It does not recurse: results may be nested 1,000 deep."""
+    nodes, deep = _MAX_NODES - 1, _MAX_DEEP_NODES
+    above = {id(value)}
+    outer: list[tuple[object, Iterator[tuple[str, str, Any]], str, bool]] = []
+    children, path, via = _children(value, kind), "", kind == "custom"
+    while True:
+        for _, step, child in children:
+            inner = _kind_of(child)
+            if inner == "tensor":
+                tensors.append((path + step, child, via))
+            elif inner not in {"atom", "opaque"}:
+                nodes -= 1
+                is_deep = len(outer) >= _MAX_DEPTH
+                deep -= is_deep
+                if nodes < 0 or (is_deep and deep < 0) or id(child) in above:
+                    continue
+                outer.append((value, children, path, via))
+                above.add(id(child))
+                value, path, via = child, path + step, via or inner == "custom"
+                children = _children(child, inner)
+                break
+        else:
+            if not outer:
+                return
+            above.discard(id(value))
+            value, children, path, via = outer.pop()
 
 
 def argument_leaves(
@@ -243,7 +250,7 @@ def _rank(item: Any) -> _Rank:
     return 1, 0, type(item).__name__, _ADDRESS.sub("", text)
 
 
-_MAX_COPIED = 150  # levels: each needs three of the thousand frames that Python allows
+_MAX_COPIED = 2_000  # levels
 
 
 def _like(value: Any, items: list[Any]) -> Any:
@@ -255,43 +262,61 @@ def _like(value: Any, items: list[Any]) -> Any:
 def map_tensors(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     """Copy the plain containers in `value` with every tensor changed; other objects stay as is.
 
-    A container inside itself is not copied, and neither is what is nested deeper than any real
-    value.
+    A container inside itself is not copied, and neither is what is nested deeper than 2,000 levels.
     """
-    return change(value) if isinstance(value, torch.Tensor) else _mapped(value, change, [])
-
-
-def _mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor], above: list[int]) -> Any:
     if isinstance(value, torch.Tensor):
         return change(value)
-    if len(above) > _MAX_COPIED or id(value) in above:
-        return value
-    above.append(id(value))
-    try:
-        return _copied(value, lambda item: _mapped(item, change, above))
-    finally:
-        above.pop()
+    above: set[int] = set()
+    copies: list[tuple[Any, Iterator[Any], list[Any]]] = [(None, iter((value,)), [])]
+    while True:
+        original, items, new = copies[-1]
+        for item in items:
+            if isinstance(item, torch.Tensor):
+                new.append(change(item))
+                continue
+            inner = None
+            if id(item) not in above and len(copies) <= _MAX_COPIED:
+                inner = _items(item)
+            if inner is None:
+                new.append(item)
+                continue
+            above.add(id(item))
+            copies.append((item, iter(inner), []))
+            break
+        else:
+            copies.pop()
+            if not copies:
+                return new[0]
+            above.discard(id(original))
+            copies[-1][2].append(_copied(original, new))
 
 
-def _copied(value: Any, inner: Callable[[Any], Any]) -> Any:
-    """Copy a plain container, with `inner` applied to each item."""
+def _items(value: Any) -> list[Any] | None:
+    """Return the items of a plain container; None for other values."""
+    if isinstance(value, (tuple, list, deque, set, frozenset)):
+        return list(value)
+    if isinstance(value, Mapping):
+        return list(value.values())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, f.name) for f in dataclasses.fields(value) if f.init]
+    return None
+
+
+def _copied(value: Any, items: list[Any]) -> Any:
+    """Copy a plain container, with other items."""
     if isinstance(value, tuple):
-        items = [inner(v) for v in value]
         if hasattr(value, "_fields"):
             return type(value)(*items)
         # classes of torch.return_types, as of max and sort, accept a sequence
         return type(value)(items) if hasattr(value, "n_sequence_fields") else tuple(items)
     if isinstance(value, (list, deque, set, frozenset)):
-        items = [inner(v) for v in value]
         return deque(items, value.maxlen) if isinstance(value, deque) else _like(value, items)
-    if type(value) is dict:
-        return {k: inner(v) for k, v in value.items()}
-    if isinstance(value, defaultdict):
-        return defaultdict(value.default_factory, {k: inner(v) for k, v in value.items()})
     if isinstance(value, Mapping):
-        return type(value)({k: inner(v) for k, v in value.items()})  # type: ignore[call-arg]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        named = {f.name: inner(getattr(value, f.name)) for f in fields if f.init}
-        return dataclasses.replace(value, **named)
-    return value
+        named = dict(zip(value, items, strict=True))
+        if type(value) is dict:
+            return named
+        if isinstance(value, defaultdict):
+            return defaultdict(value.default_factory, named)
+        return type(value)(named)  # type: ignore[call-arg]
+    names = [f.name for f in dataclasses.fields(value) if f.init]
+    return dataclasses.replace(value, **dict(zip(names, items, strict=True)))

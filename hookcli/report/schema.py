@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from hookcli.report import events, report, steps, training
+from hookcli.report.reading.long_reports import LONG, read_in_pieces
 from hookcli.report.report import SCHEMA, Report
 from hookcli.report.training import TRAINING_SCHEMA, TrainingReport
 
@@ -54,7 +55,13 @@ def from_json(text: str | bytes, *, strict: bool = False) -> Report:
         the first error.
 
     """
-    return _read(_adapter(), text, strict=strict)
+    data = text.encode() if isinstance(text, str) and len(text) > LONG else text
+    if isinstance(data, bytes) and len(data) > LONG:
+        with _uncollected():
+            report = read_in_pieces(_adapter(), data, strict=strict)
+        if report is not None:
+            return report
+    return _read(_adapter(), data, strict=strict)
 
 
 def training_from_json(text: str | bytes, *, strict: bool = True) -> TrainingReport:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from hookcli.report.path_ends.end_rows import is_in
+from hookcli.report.findings import Measurement
 from hookcli.report.report import ParameterRow, Report
 from hookcli.rules.gradients.grad_path import advice_of, cause_of, reasons
 from hookcli.rules.rule import (
@@ -57,13 +57,22 @@ def _sentence(module: str, status: str, rows: list[ParameterRow]) -> str:
     return f"{who} {_REASONS[status].format(them=them, their=their)}"
 
 
-def _explained(report: Report, group: list[ParameterRow]) -> tuple[str, str | None]:
+def _first_reasons(report: Report) -> dict[str, int]:
+    """Return the position of the first reason for each part of the model that is cut off."""
+    first: dict[str, int] = {}
+    for i, row in enumerate(reasons(report)):
+        for part in row.value["cut_off"]:
+            first.setdefault(part, i)
+    return first
+
+
+def _explained(
+    rows: list[Measurement], first: Mapping[str, int], group: list[ParameterRow]
+) -> tuple[str, str | None]:
     """Return the cause and the advice, if a further forward found why gradients are missing."""
-    for row in reasons(report):
-        parts = row.value["cut_off"]
-        if any(is_in(parameter.name, part) for parameter in group for part in parts):
-            return cause_of(row), advice_of(row)
-    return "", None
+    names = {part for row in group for part in (row.name, *modules_above(row.name))}
+    known = [first[name] for name in names if name in first]
+    return (cause_of(rows[min(known)]), advice_of(rows[min(known)])) if known else ("", None)
 
 
 def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
@@ -78,11 +87,12 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     groups = _groups(report, rows)
     where = places(report) if groups else {}
     idle = {row.name for row in report.uncalled}
+    why_missing, first = reasons(report), _first_reasons(report)
     for (module, status), group in groups.items():
         why = " (the module never ran)" if status == "none" and module in idle else ""
         message = _sentence(module, status, group) + why
         place = where.get(module) or where.get(owner(group[0].name))  # a ModuleList has no place
-        cause, advice = _explained(report, group)
+        cause, advice = _explained(why_missing, first, group)
         yield RuleFinding(
             "fail", module, status, message, len(group), 0, place, cause=cause, advice=advice
         )

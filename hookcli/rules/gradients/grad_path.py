@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hookcli.report.findings import Measurement
-from hookcli.report.path_ends.end_rows import REASON, is_in
+from hookcli.report.path_ends.end_rows import REASON
 from hookcli.report.path_ends.end_sentences import end, module, quoted
 from hookcli.report.report import Report
 from hookcli.rules.gradients.cut_advice import NOT_MEASURED, advice, rows_of, why_not
@@ -19,7 +19,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.rules.select import parameters_at, places
+from hookcli.rules.select import modules_above, parameters_at, places
 from hookcli.text import counted, pluralize
 
 CUT_OFF, ROUNDED = "cut_off", "rounded_gradient"
@@ -111,12 +111,15 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if problem is not None:
         yield skipped(problem)
         return
-    chosen = [row.name for row in parameters_at(report, options["at"])]
+    chosen = {
+        part
+        for row in parameters_at(report, options["at"])
+        for part in (row.name, *modules_above(row.name))
+    }
     failing = [
         row
         for row in reasons(report)
-        if _counts(row, options)
-        and any(is_in(name, part) for part in row.value["cut_off"] for name in chosen)
+        if _counts(row, options) and not chosen.isdisjoint(row.value["cut_off"])
     ]
     where = places(report) if failing else {}
     for row in failing:

@@ -74,10 +74,12 @@ def grouped(reach: ParameterReach, bits: int) -> list[str]:
     """
     total: Counter[str] = Counter()
     inside: Counter[str] = Counter()
+    digits = f"{bits:b}"[::-1]  # to shift the bits for each parameter takes the square of them
     for i, info in enumerate(reach.infos):
+        within = digits[i : i + 1] == "1"
         for name in _above(info.name):
             total[name] += 1
-            inside[name] += bits >> i & 1
+            inside[name] += within
     names: dict[str, None] = {}
     for name in reach.names(bits):
         top = name

@@ -57,12 +57,8 @@ class ParameterReach:
 
     def names(self, bits: int) -> list[str]:
         """Return the names of parameters, in their order."""
-        names = []
-        while bits:
-            low = bits & -bits
-            names.append(self.infos[low.bit_length() - 1].name)
-            bits ^= low
-        return names
+        digits = f"{bits:b}"[::-1]  # steps from bit to bit take the square of their number
+        return [info.name for info, digit in zip(self.infos, digits, strict=False) if digit == "1"]
 
     def clear(self) -> None:
         """Free the nodes one by one, the last created first."""

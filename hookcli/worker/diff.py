@@ -23,6 +23,7 @@ from hookcli.report.report import Report
 from hookcli.sentences import cannot_write
 from hookcli.spec.plan import plan
 from hookcli.spec.request import SideSpec, Spec
+from hookcli.whole_files import replacing, write_whole
 from hookcli.worker.attempts import run_within
 from hookcli.worker.process import start_ahead
 from hookcli.worker.progress.screen import labelled
@@ -145,9 +146,10 @@ class _Pair:
             return
         try:
             for name, report in (("a", a), ("b", b)):
-                (folder / f"{name}.json").write_text(to_json(report), encoding="utf-8")
+                write_whole(folder / f"{name}.json", to_json(report).encode())
             for file in sorted(Path(self._folder).glob("0.?.*")):
-                shutil.copyfile(file, folder / file.name.removeprefix("0."))
+                with replacing(folder / file.name.removeprefix("0.")) as temporary:
+                    shutil.copyfile(file, temporary)
         except OSError as error:
             raise RequestError(
                 cannot_write(folder, error.strerror),

@@ -102,6 +102,12 @@ class Process:
             os.close(answer)
             os.close(alive)
 
+    def end(self) -> None:
+        """End a child that has run no user code, and close the descriptors."""
+        self.child.kill()
+        self.child.wait()
+        self.close()
+
     def close(self) -> None:
         """Close the descriptors. The child ends when the pipe of its job is closed."""
         for fd in (self.job, self.answer, self.events, self.dump, self.alive):
@@ -140,10 +146,7 @@ def started(python: str) -> Process:
 def end_unused() -> None:
     """End processes that were started in advance and not used. They have run no user code."""
     while _ahead:
-        process = _ahead.pop()
-        process.child.kill()
-        process.child.wait()
-        process.close()
+        _ahead.pop().end()
 
 
 def shared_memory() -> int:

@@ -83,7 +83,11 @@ class Worker:
         self._python = job.spec.run.python or choose(None)
         self._process = _process(self._python, terminal)
         self._child = self._process.child
-        self._box = LastEventReader(self._process.events, self._process.dump)
+        try:
+            self._box = LastEventReader(self._process.events, self._process.dump)
+        except OSError:  # files may be limited in size
+            self._process.end()
+            raise
         self._inbox = Inbox(job.token)
         self._known: set[int] = set()
         if LINUX:

@@ -94,9 +94,18 @@ def _write_rank(end: EndRequest, report: TrainingReport, view: View) -> None:
 
 
 def _keep(end: EndRequest, text: bytes) -> int:
-    """Write the report of a long training somewhere, if it cannot be written where it should be."""
+    """Write the report of a long training somewhere, if it cannot be written where it should be.
+
+    Raises
+    ------
+    OSError : the folder for temporary files is full too.
+    """
     handle, name = tempfile.mkstemp(prefix="hookcli-run-", suffix=".json")
-    with os.fdopen(handle, "wb") as file:
-        file.write(text)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text)
+    except BaseException:
+        os.unlink(name)  # noqa: PTH108
+        raise
     end.console.note(f"the report is in {name}: show it with `hookcli render`")
     return Status.FINE

@@ -109,7 +109,7 @@ def reporting(console: Console, command: Callable[[], int]) -> int:
 
 
 def reported(error: Exception, console: Console) -> int:
-    """Print an error in three lines, and return its status. What nobody raised on purpose is a bug."""
+    """Print an error in three lines, and return its status. An unexpected one is a bug."""
     known = _as_own(error)
     console.error(known)
     return known.status

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -116,12 +117,14 @@ def _file(text: str) -> Path | None:
     return None if text == "-" else Path(text)
 
 
-def _unwritable(file: Path, why: str) -> RequestError:
-    return RequestError(
-        cannot_write(file, why),
-        place=str(file),
-        hint="choose a file in a folder that you can write to",
-    )
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def _unwritable(file: Path, why: str, number: int | None = None) -> RequestError:
+    hint = "choose a file in a folder that you can write to"
+    if number in _FULL:
+        hint = "free disk space, or choose a file on another disk"
+    return RequestError(cannot_write(file, why), place=str(file), hint=hint)
 
 
 def check_writable(file: Path) -> None:
@@ -314,7 +317,7 @@ def _refusing(file: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _unwritable(file, error.strerror or str(error)) from None
+        raise _unwritable(file, error.strerror or str(error), error.errno) from None
 
 
 def print_texts(rendered: Sequence[tuple[Target, str]], console: Console) -> None:

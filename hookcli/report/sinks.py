@@ -147,13 +147,15 @@ class StreamedSink:
         return self._path, self._count, self._dropped
 
     def close(self, recording: Recording) -> None:
-        """Close the file, and store its path in the recording; with a warning if it is not whole."""
+        """Close the file, and store its path in the recording. A file with missing events is noted."""
         self._file.close()
         recording.streamed = self.so_far()
         if self.failure is not None:
-            recording.warnings.append(
-                f"{self._path} has only the first {counted(self._count, 'event')}: {self.failure}"
-            )
+            recording.warnings.append(self.shortage())
+
+    def shortage(self) -> str:
+        """Return the note about a file that does not have all events."""
+        return f"{self._path} has only the first {counted(self._count, 'event')}: {self.failure}"
 
     def refusal(self) -> RequestError | None:
         """Return the error for a command that cannot write its whole stream; None if it could."""

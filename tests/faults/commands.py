@@ -54,10 +54,12 @@ CONFIG = """\
 model: model.py
 hooks:
   - kind: [forward]
+    at: "*"
     do:
       - save: saved
 """
-FILES = {"model.py": MODEL, "train.py": SCRIPT, "save.yaml": CONFIG}
+OTHER = MODEL.replace("tanh", "relu")
+FILES = {"model.py": MODEL, "other.py": OTHER, "train.py": SCRIPT, "save.yaml": CONFIG}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ COMMANDS = {
         ("known.json",),
     ),
     "diff": Command(
-        ("diff", "model.py", "other.py", "--own-weights", "--save", "both", "-f", "json=out.json"),
+        ("diff", "model.py", "other.py", "--save", "both", "-f", "json=out.json"),
         ("out.json",),
         ("both",),
         status=1,
@@ -165,7 +167,6 @@ def fill(folder: Path) -> None:
     """Write the files that the commands read."""
     for name, text in FILES.items():
         (folder / name).write_text(text)
-    (folder / "other.py").write_text(MODEL)
     (folder / "report.json").write_text(report())
 
 

@@ -41,7 +41,7 @@ from hookcli.worker.process import set_spawn, spawn_python
 
 if sys.path[0] == os.path.dirname(__file__):  # noqa: PTH120
     del sys.path[0]
-from tests.forked import scripts
+from tests.forked import capabilities, scripts
 
 _PATH = list(sys.path)  # as PYTHONPATH and the installation make it
 
@@ -131,18 +131,22 @@ def _command(request: dict, fds: list[int]) -> None:
 def _faults(
     limits: dict[str, int] | None = None,
     user: int | None = None,
+    no_override: bool = False,
     closed: tuple[int, ...] = (),
     lost_folder: bool = False,
 ) -> None:
-    """What is wrong from the start: resource limits, another user, streams, no working folder."""
+    """What is wrong from the start: resource limits, another user, streams, no working folder.
+
+    With `no_override`, permissions of files hold for root too. Another `user` still reads all.
+    """
     for name, most in (limits or {}).items():
         resource.setrlimit(getattr(resource, name), (most, most))
+    if no_override:
+        capabilities.keep_only(lambda number: number not in capabilities.OVERRIDE)
     if user is not None:
-        os.setgroups([])
-        os.setgid(user)
-        os.setuid(user)
+        capabilities.become(user)
     if lost_folder:
-        shutil.rmtree(os.getcwd())
+        shutil.rmtree(os.getcwd())  # noqa: PTH109
     for fd in closed:
         os.close(fd)
         setattr(sys, ("stdin", "stdout", "stderr")[fd], None)  # as Python starts with it

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Callable
 
 from hookcli.cli.help.next_command import with_command
@@ -12,10 +10,10 @@ from hookcli.errors import (
     BugError,
     HookcliError,
     InterruptedRun,
-    RequestError,
     Status,
     interruption_behind,
 )
+from hookcli.refusals import refusal
 from hookcli.rules.verdict import Verdict
 from hookcli.sentences import BUG_HINT, hookcli_failed
 
@@ -42,44 +40,6 @@ def watch_stdout() -> None:
     """
     if stdout_is_closed():
         raise InterruptedRun(Status.CLOSED_STDOUT)
-
-
-# What the system refuses without a file name: a file, a process or memory more.
-_RAISE_FILES = "raise the limit of open files, as with `ulimit -n 1024`"
-_END_PROCESSES = "end other processes, or raise the limit, as with `ulimit -u 4096`"
-_FREE_SPACE = "free disk space, or set TMPDIR to another folder"
-_HINTS = {
-    errno.EMFILE: _RAISE_FILES,
-    errno.ENFILE: _RAISE_FILES,
-    errno.EAGAIN: _END_PROCESSES,
-    errno.ENOMEM: "end other processes, or use a machine with more memory",
-    errno.ENOSPC: _FREE_SPACE,
-    errno.EDQUOT: _FREE_SPACE,
-    errno.EFBIG: "raise the limit of the size of files, as with `ulimit -f unlimited`",
-}
-
-
-def _unusable(error: OSError) -> RequestError:
-    """Return the error for what the system refuses: a file, or what has no name."""
-    why = error.strerror or str(error)
-    if error.filename is not None:
-        name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
-        hint = "check the name, and the permissions of its folders"
-        return RequestError(f"cannot access {name}: {why}", place=str(name), hint=hint)
-    if why.startswith("No usable temporary directory"):
-        return RequestError(
-            "no folder for temporary files can be written",
-            place=f"TMPDIR={os.environ.get('TMPDIR', '')}",
-            hint="set TMPDIR to a folder that you can write to",
-        )
-    if error.errno == errno.ENOENT:  # the only call without a name that finds nothing
-        return RequestError(
-            "the working folder no longer exists",
-            place=os.environ.get("PWD", "."),
-            hint="change to an existing folder",
-        )
-    hint = _HINTS.get(error.errno or 0, "check the limits of this process with `ulimit -a`")
-    return RequestError(f"the system refused a request: {why}", place="this process", hint=hint)
 
 
 def _interruptible(command: Callable[[], int]) -> int:
@@ -118,10 +78,8 @@ def reported(error: Exception, console: Console) -> int:
 def _as_own(error: Exception) -> HookcliError:
     if isinstance(error, HookcliError):
         return with_command(error)
-    if isinstance(error, OSError):
-        return _unusable(error)
-    if isinstance(error, MemoryError):
-        return RequestError("not enough memory", place="this process", hint=_HINTS[errno.ENOMEM])
+    if (refused := refusal(error)) is not None:
+        return refused
     import traceback
 
     last = traceback.extract_tb(error.__traceback__)[-1]

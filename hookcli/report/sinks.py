@@ -147,7 +147,7 @@ class StreamedSink:
         return self._path, self._count, self._dropped
 
     def close(self, recording: Recording) -> None:
-        """Close the file, and store its path in the recording. A file with missing events is noted."""
+        """Close the file, and store its path in the recording. Note if events are missing."""
         self._file.close()
         recording.streamed = self.so_far()
         if self.failure is not None:

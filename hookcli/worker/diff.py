@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from hookcli.comparison.diff import Diff, ExactDiff, exact_diff
 from hookcli.comparison.locate import locate
 from hookcli.comparison.tolerance import Tolerances
 from hookcli.errors import HookcliError, RequestError
+from hookcli.private_folder import private_folder
 from hookcli.report.encode import to_json
 from hookcli.report.path_ends.end_rows import CUT
 from hookcli.report.report import Report
@@ -75,7 +75,7 @@ def compare_pair(
     """
     timeout = request.a.run.timeout
     limits = Limits(time.monotonic() + timeout, timeout, request.a.run.max_memory)
-    with tempfile.TemporaryDirectory(prefix="hookcli-") as folder:
+    with private_folder() as folder:
         pair = _Pair(request, limits, folder, check)
         return pair.compare(meanwhile)
 

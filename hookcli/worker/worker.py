@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import selectors
 import signal
@@ -315,6 +316,8 @@ def _process(python: Interpreter, terminal: Terminal | None) -> Process:
     except OSError as error:
         if error.filename is None:  # there are too many processes, or no memory
             raise
+        if error.errno in {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}:
+            raise OSError(error.errno, error.strerror) from None  # not the file's fault
         raise cannot_start(python, error) from None
 
 

@@ -26,8 +26,8 @@ from torch import nn
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.first = nn.Linear(8, 8)
-        self.second = nn.Linear(8, 2)
+        self.first = nn.Linear(8, 64)
+        self.second = nn.Linear(64, 2)
         self.unused = nn.Linear(2, 2)
 
     def forward(self, x):

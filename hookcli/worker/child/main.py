@@ -21,6 +21,7 @@ from hookcli.errors import (
     is_own,
     trace_of,
 )
+from hookcli.refusals import is_short_of, refusal
 from hookcli.sentences import BUG_HINT, hookcli_failed
 from hookcli.spec.argv import script_argv
 from hookcli.spec.request import Terminal
@@ -194,6 +195,8 @@ def _as_hookcli_error(
                 hint="remove the code that replaces it: hookcli needs it to observe the run",
                 details=failure.details,
             )
+        if is_short_of(error) and (refused := refusal(error)) is not None:
+            return refused
         file, line = frames[-1] if frames else (__file__, 0)
         return BugError(
             hookcli_failed(f"{failure.type}: {' '.join(failure.message.split())}"),

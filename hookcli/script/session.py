@@ -143,7 +143,7 @@ def _keep(report: str, why: OSError) -> None:
 
     handle, name = tempfile.mkstemp(prefix="hookcli-run-", suffix=".json")
     try:
-        with open(handle, "w", encoding="utf-8") as file:
+        with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123
             file.write(report)
     except OSError:
         os.unlink(name)  # noqa: PTH108

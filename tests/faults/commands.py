@@ -64,13 +64,16 @@ FILES = {"model.py": MODEL, "other.py": OTHER, "train.py": SCRIPT, "save.yaml": 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command line, the files and the folders that it writes, and its status without a fault."""
+    """A command line, the files and the folders that it writes, and its status without a fault.
+
+    What it leaves in TMPDIR begins with `keeps`.
+    """
 
     arguments: tuple[str, ...]
     writes: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     status: int = 0
-    reads: str | None = None
+    keeps: str | None = None
 
 
 COMMANDS = {
@@ -154,7 +157,7 @@ def laid_out(where: Path) -> Place:
     folder, temporary, home = (where / name for name in ("work", "tmp", "home"))
     for path in (folder, temporary, home):
         path.mkdir(parents=True)
-    fill(folder)
+    write_files(folder)
     env = {k: v for k, v in os.environ.items() if k not in _UNSET}
     env |= {"TMPDIR": str(temporary), "HOME": str(home), "PYTHONPATH": str(ROOT)}
     return Place(folder, temporary, env)
@@ -163,7 +166,7 @@ def laid_out(where: Path) -> Place:
 _UNSET = {"COLUMNS", "GITHUB_ACTIONS", "NO_COLOR", "FORCE_COLOR", "TMPDIR"}
 
 
-def fill(folder: Path) -> None:
+def write_files(folder: Path) -> None:
     """Write the files that the commands read."""
     for name, text in FILES.items():
         (folder / name).write_text(text)
@@ -245,7 +248,8 @@ def problems(
         if outcome.status == 2 and outcome.out and 1 not in place.streams:
             yield "a report on stdout with status 2"
     yield from _changes(command, place, before, worked=worked)
-    left = sorted(file.name for file in _files(place.temporary))
+    keeps = command.keeps or "torchinductor_"  # torch makes that folder when it is imported
+    left = sorted(f.name for f in _files(place.temporary) if not f.name.startswith(keeps))
     if left:
         yield f"left in TMPDIR: {left}"
 
@@ -278,13 +282,13 @@ def _changes(
 
 def is_whole(file: Path) -> bool:
     """Return whether a file is complete, as its suffix says."""
-    if file.name.startswith(".") or not file.stat().st_size:
-        return False
     try:
+        if file.suffix == ".jsonl":  # perhaps without a line
+            return all(json.loads(line) for line in file.read_text().splitlines())
+        if file.name.startswith(".") or not file.stat().st_size:
+            return False
         if file.suffix == ".json":
             return bool(json.loads(file.read_text()))
-        if file.suffix == ".jsonl":
-            return bool([json.loads(line) for line in file.read_text().splitlines()])
         if file.suffix == ".yaml":
             return "checks" in yaml.safe_load(file.read_text())
     except ValueError:

@@ -139,7 +139,8 @@ def _deliver(session, report: str) -> int:
         try:
             os.dup2(reader, 0)
             os.close(writer)
-            os.chdir(session._folder)
+            if os.path.isdir(session._folder):  # the script may have removed it
+                os.chdir(session._folder)
             os.environ.clear()
             os.environ.update(session._environment)
             sys.stdin = open(0, closefd=False)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import forks, run_python
 
+from . import at_once
 from .at_once import CASES, all_at_once
 from .commands import is_whole
 from .signals import listing
@@ -37,10 +39,6 @@ def test_commands_at_once_write_whole_files(case, runs, place):
 
 def test_the_program_that_starts_twenty_notices_what_is_wrong(monkeypatch):
     """Without hookcli: the commands are Python's own, one of which leaves a half file."""
-    import sys
-
-    from . import at_once
-
     wrong = (
         "import sys, os; open('out.json', 'w').write('{' * (sys.argv[1] == '1')); open('x', 'w')"
     )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import subprocess
+import tempfile
 from dataclasses import replace
 
 import pytest
 
-from .commands import COMMANDS, checked, is_whole
+from hookcli.script.session import ScriptSession
+
+from .commands import COMMANDS, checked
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -40,14 +45,16 @@ def test_no_second_process(place):
     assert outcome.error()[0] == "the system refused a request: Resource temporarily unavailable"
 
 
-@as_root
-def test_a_training_whose_end_needs_a_process_keeps_its_report(place):
-    command = replace(COMMANDS["run"], writes=("events.jsonl",), keeps="hookcli-run-")
-    outcome = checked(command, with_processes(place, 1))
-    (kept,) = place.temporary.iterdir()
-    assert is_whole(kept)
-    assert outcome.status == 0
-    assert outcome.err.splitlines()[-2:] == [
+def test_a_training_whose_end_needs_a_process_keeps_its_report(monkeypatch, tmp_path, capfd):
+    def refuse(*_args, **_more):
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert ScriptSession({"finish": ["python"], "end": b""})._deliver('{"steps": 4}') == 0
+    (kept,) = tmp_path.iterdir()
+    assert kept.read_text() == '{"steps": 4}'
+    assert capfd.readouterr().err.splitlines() == [
         "hookcli: cannot show the report: Resource temporarily unavailable",
         f"note: the report is in {kept}: show it with `hookcli render`",
     ]

@@ -9,11 +9,11 @@ from hookcli.errors import RequestError
 
 _RAISE_FILES = "raise the limit of open files, as with `ulimit -n 1024`"
 _FREE_SPACE = "free disk space, or set TMPDIR to another folder"
-_MORE_MEMORY = "end other processes, or use a machine with more memory"
+_MORE_MEMORY = "stop other processes, or use a machine with more memory"
 _HINTS = {  # of errors that name no file
     errno.EMFILE: _RAISE_FILES,
     errno.ENFILE: _RAISE_FILES,
-    errno.EAGAIN: "end other processes, or raise the limit, as with `ulimit -u 4096`",
+    errno.EAGAIN: "stop other processes, or raise the limit, as with `ulimit -u 4096`",
     errno.ENOMEM: _MORE_MEMORY,
     errno.ENOSPC: _FREE_SPACE,
     errno.EDQUOT: _FREE_SPACE,

@@ -13,12 +13,13 @@ import shutil
 import sys
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Literal, TextIO, TypeAlias
 
-from hookcli.errors import HookcliError, ProblemsError
+from hookcli.errors import HookcliError, ProblemsError, RequestError
+from hookcli.sentences import cannot_write
 
 ColorOption: TypeAlias = Literal["auto", "always", "never"]
 
@@ -136,38 +137,28 @@ class Console:
         Raises
         ------
         BrokenPipeError : the reader has closed the pipe.
+        RequestError : stdout cannot be written, such as a file on a full disk.
 
         """
-        stream = sys.stdout
-        if stream is None:
+        if sys.stdout is None:
             raise BrokenPipeError
         if _settle is not None:
             _settle()
-        data = text.encode(getattr(stream, "encoding", None) or "utf-8", "backslashreplace")
         try:
-            stream.flush()
-            if hasattr(stream, "buffer"):
-                stream.buffer.write(data)
-                stream.buffer.flush()
-            else:
-                stream.write(data.decode(getattr(stream, "encoding", None) or "utf-8"))
-                stream.flush()
-        except ValueError:  # the stream is closed
-            raise BrokenPipeError from None
+            _write(sys.stdout, text)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise unwritable_stdout(error) from None
 
     def err(self, text: str) -> None:
         """Write a line to stderr. Nothing happens if stderr is closed."""
-        stream = sys.stderr
-        if stream is None:
+        if sys.stderr is None:
             return
         if _settle is not None:
             _settle()
-        try:
-            encoding = getattr(stream, "encoding", None) or "utf-8"
-            stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
-            stream.flush()
-        except (OSError, ValueError):
-            return
+        with suppress(OSError):
+            _write(sys.stderr, text + "\n")
 
     def note(self, text: str) -> None:
         """Print a note, unless -q is given."""
@@ -198,6 +189,49 @@ class Console:
             yield
         finally:
             self.err(f"\n::{token}::")  # on a new line, however the model's output ended
+
+
+def unwritable_stdout(error: OSError) -> RequestError:
+    """Return the error for a stdout that cannot be written, such as a file on a full disk."""
+    return RequestError(
+        cannot_write("stdout", error.strerror or error),
+        place="stdout",
+        hint="check that the disk is not full, or write to another place with `-o FILE`",
+    )
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Write all of a text; wait for a pipe that is full, even if writing to it does not block.
+
+    Raises
+    ------
+    BrokenPipeError : the reader has closed the pipe, or the stream is closed.
+    OSError : the stream cannot be written.
+
+    """
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    data = text.encode(encoding, "backslashreplace")
+    try:
+        if not hasattr(stream, "buffer"):
+            stream.write(data.decode(encoding))
+            stream.flush()
+            return
+        stream.flush()
+        left = memoryview(data)
+        while left:
+            try:
+                left = left[stream.buffer.write(left) :]
+            except BlockingIOError as error:
+                left = left[error.characters_written :]
+                select.select([], [stream], [])
+        while True:
+            try:
+                stream.buffer.flush()
+                return
+            except BlockingIOError:
+                select.select([], [stream], [])
+    except ValueError:  # the stream is closed
+        raise BrokenPipeError from None
 
 
 def stdout_is_terminal() -> bool:

@@ -14,6 +14,8 @@ from hookcli.actions.tools import Tools
 from hookcli.errors import RequestError
 from hookcli.models import places
 from hookcli.models.files.missing_library import require_libraries
+from hookcli.models.files.tensor_writer import save_tensors
+from hookcli.sentences import cannot_write
 from hookcli.spec.working_folder import WRITE_HINT, obstacle, parts_below, refused_folder
 
 # Windows has none of these flags; `_opened` refuses a system without them.
@@ -46,7 +48,7 @@ class AnyFolder:
     """A folder anywhere. Existing files are overwritten."""
 
     def __init__(self, path: str, place: str) -> None:
-        self._path = Path(path)
+        self._path, self._place = Path(path), place
         try:
             self._path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -57,10 +59,17 @@ class AnyFolder:
             ) from None
 
     def write(self, name: str, tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> None:
-        """Write a file. An existing file is overwritten."""
-        from safetensors.torch import save_file  # slow to import, and most runs do not need it
+        """Write a file. An existing file is replaced.
 
-        save_file(tensors, self._path / name, metadata=metadata)
+        Raises
+        ------
+        RequestError : it cannot be written.
+        """
+        file = self._path / name
+        try:
+            save_tensors(tensors, file, metadata)
+        except OSError as error:
+            raise _unwritable(file, error, self._place) from None
 
 
 class ConfinedFolder:
@@ -90,7 +99,7 @@ class ConfinedFolder:
 
         Raises
         ------
-        RequestError : the name exists, and this run did not write it.
+        RequestError : the name exists, and this run did not write it, or it cannot be written.
         """
         from safetensors.torch import save  # slow to import, and most runs do not need it
 
@@ -104,10 +113,14 @@ class ConfinedFolder:
                 place=self._place,
                 hint="remove the files of the previous run, or use another folder",
             ) from None
-        with os.fdopen(file, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            self._own[name] = _identity(os.fstat(file))
+        try:
+            with os.fdopen(file, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                self._own[name] = _identity(os.fstat(file))
+        except OSError as error:
+            os.unlink(name, dir_fd=self._folder)
+            raise _unwritable(Path(self._name) / name, error, self._place) from None
 
     def _remove_own(self, name: str) -> None:
         """Remove a file that this run wrote under this name with an earlier, unsuitable batch."""
@@ -119,6 +132,14 @@ class ConfinedFolder:
             return
         if _identity(stat_result) == self._own[name]:
             os.unlink(name, dir_fd=self._folder)
+
+
+def _unwritable(file: Path, error: OSError, place: str) -> RequestError:
+    return RequestError(
+        cannot_write(file, error.strerror or error),
+        place=place,
+        hint="check that the disk is not full, or choose another folder",
+    )
 
 
 def _identity(stat_result: os.stat_result) -> tuple[int, ...]:

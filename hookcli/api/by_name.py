@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hookcli.errors import BugError, HookcliError, ModelError, RequestError, Status
+from hookcli.private_folder import private_folder
 
 if TYPE_CHECKING:
     from hookcli.report.report import Report
@@ -64,7 +64,7 @@ def _file(config: Any) -> Iterator[str | None]:
     for check in document.get("checks") or ():
         if isinstance(check, dict) and isinstance(check.get("report"), str):
             check["report"] = str(Path(check["report"]).absolute())
-    with tempfile.TemporaryDirectory(prefix="hookcli-") as folder:
+    with private_folder() as folder:
         path = Path(folder, "checks.yaml")
         path.write_text(flow(document), encoding="utf-8")
         yield str(path)

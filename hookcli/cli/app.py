@@ -6,6 +6,7 @@ Importing this imports no command: a worker may be started first.
 from __future__ import annotations
 
 import os
+import sys
 
 from hookcli.cli.commands import COMMANDS, RUNNING
 
@@ -60,11 +61,11 @@ def _run(arguments: list[str]) -> int:
 
     Raises
     ------
-    RequestError : typer refused the command line.
+    RequestError : typer refused the command line, or stdout cannot be written.
     """
     from hookcli.cli.application import application
     from hookcli.cli.usage_errors import usage_error
-    from hookcli.console import stdout_is_closed
+    from hookcli.console import stdout_is_closed, unwritable_stdout
     from hookcli.errors import Status
 
     shown = arguments[:1] if arguments[0] in COMMANDS else COMMANDS
@@ -73,9 +74,15 @@ def _run(arguments: list[str]) -> int:
         status = app(arguments, prog_name="hookcli", standalone_mode=False)
     except SystemExit as leaving:  # how typer ends if stdout is closed while it prints help
         return Status.CLOSED_STDOUT if stdout_is_closed() else int(leaving.code or 0)
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # typer prints help itself; commands report their errors
+        raise unwritable_stdout(error) from None
     except Exception as error:
         # A usage error of typer, whose class is in a private module that has moved before.
         if not hasattr(error, "format_message"):
             raise
         raise usage_error(error, arguments) from None
+    if sys.stdout is None and not _HELP.isdisjoint(arguments):  # typer printed nothing
+        return Status.CLOSED_STDOUT
     return int(status or 0)

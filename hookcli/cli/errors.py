@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 from hookcli.cli.help.next_command import with_command
@@ -11,10 +10,10 @@ from hookcli.errors import (
     BugError,
     HookcliError,
     InterruptedRun,
-    RequestError,
     Status,
     interruption_behind,
 )
+from hookcli.refusals import refusal
 from hookcli.rules.verdict import Verdict
 from hookcli.sentences import BUG_HINT, hookcli_failed
 
@@ -43,17 +42,6 @@ def watch_stdout() -> None:
         raise InterruptedRun(Status.CLOSED_STDOUT)
 
 
-def _unusable(error: OSError) -> RequestError:
-    """Return the error for a file that the system refuses, or for stdout if it names no file."""
-    why = error.strerror or str(error)
-    if error.filename is None:
-        hint = "check that the disk is not full, or write to another place with `-o FILE`"
-        return RequestError(f"cannot write stdout: {why}", place="stdout", hint=hint)
-    name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
-    hint = "check the name, and the permissions of its folders"
-    return RequestError(f"cannot access {name}: {why}", place=str(name), hint=hint)
-
-
 def _interruptible(command: Callable[[], int]) -> int:
     """Return the exit status of a command; raise what a signal raised, and no error made of it."""
     try:
@@ -74,24 +62,30 @@ def reporting(console: Console, command: Callable[[], int]) -> int:
     """
     try:
         return _interruptible(command)
-    except HookcliError as error:
-        console.error(with_command(error))
-        return error.status
     except BrokenPipeError:  # typer would exit with status 1
         raise InterruptedRun(Status.CLOSED_STDOUT) from None
-    except OSError as error:
-        refused = _unusable(error)
-        console.error(refused)
-        return refused.status
-    except Exception as error:  # noqa: BLE001  # whatever is left is a bug of hookcli
-        import traceback
+    except Exception as error:  # noqa: BLE001  # each becomes a status
+        return reported(error, console)
 
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        bug = BugError(
-            hookcli_failed(f"{type(error).__name__}: {error}"),
-            place=f"{last.filename}:{last.lineno}",
-            hint=BUG_HINT,
-            details="".join(traceback.format_exception(error)),
-        )
-        console.error(bug)
-        return bug.status
+
+def reported(error: Exception, console: Console) -> int:
+    """Print an error in three lines, and return its status. An unexpected one is a bug."""
+    known = _as_own(error)
+    console.error(known)
+    return known.status
+
+
+def _as_own(error: Exception) -> HookcliError:
+    if isinstance(error, HookcliError):
+        return with_command(error)
+    if (refused := refusal(error)) is not None:
+        return refused
+    import traceback
+
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return BugError(
+        hookcli_failed(f"{type(error).__name__}: {error}"),
+        place=f"{last.filename}:{last.lineno}",
+        hint=BUG_HINT,
+        details="".join(traceback.format_exception(error)),
+    )

@@ -59,6 +59,8 @@ def guarded(arguments: list[str]) -> int:
             return _closed()
         _print_interruption(interruption)
         return interruption.status
+    except Exception as error:  # noqa: BLE001  # outside of commands, such as in the help
+        return _reported(error)
     finally:
         end_unused()
         screen.close()
@@ -96,6 +98,13 @@ def _print_interruption(interruption: InterruptedRun) -> None:
         sys.stderr.flush()
     except (OSError, ValueError, AttributeError):
         return
+
+
+def _reported(error: Exception) -> int:
+    from hookcli.cli.errors import reported
+    from hookcli.console import Console
+
+    return reported(error, Console())
 
 
 def _closed() -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import os
 import stat
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from hookcli.report.training import TrainingReport
 from hookcli.rules.verdict import verdict_of
 from hookcli.sentences import cannot_write, unknown
 from hookcli.text import nearest, try_instead
+from hookcli.whole_files import replacing, write_whole
 
 if TYPE_CHECKING:
     from hookcli.cli.flags.options import OutputFlags
@@ -116,12 +117,14 @@ def _file(text: str) -> Path | None:
     return None if text == "-" else Path(text)
 
 
-def _unwritable(file: Path, why: str) -> RequestError:
-    return RequestError(
-        cannot_write(file, why),
-        place=str(file),
-        hint="choose a file in a folder that you can write to",
-    )
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def _unwritable(file: Path, why: str, number: int | None = None) -> RequestError:
+    hint = "choose a file in a folder that you can write to"
+    if number in _FULL:
+        hint = "free disk space, or choose a file on another disk"
+    return RequestError(cannot_write(file, why), place=str(file), hint=hint)
 
 
 def check_writable(file: Path) -> None:
@@ -205,33 +208,12 @@ def write_file(file: Path, text: str) -> None:
     RequestError : the file cannot be written.
 
     """
-    data = text.encode("utf-8", "backslashreplace")
-    try:
-        if file.exists() and not file.is_file():
-            file.write_bytes(data)
-            return
-        target = Path(os.path.realpath(file))  # keep a link, replace its file
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
-    except OSError as error:
-        raise _unwritable(file, error.strerror or str(error)) from None
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-        Path(name).chmod(mode)
-        Path(name).replace(target)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        if isinstance(error, OSError):
-            raise _unwritable(file, error.strerror or str(error)) from None
-        raise
+    with _refusing(file):
+        write_whole(file, _encoded(text))
 
 
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
 
 
 def deliver(
@@ -312,16 +294,30 @@ def view_for(target: Target, view: View, console: Console) -> View:
 
 
 def write_files(rendered: Sequence[tuple[Target, str]]) -> None:
-    """Write the text of each target that is a file.
+    """Write the text of each target that is a file. If one cannot be written, none is replaced.
 
     Raises
     ------
     RequestError : a file cannot be written.
 
     """
-    for target, text in rendered:
-        if target.file is not None:
-            write_file(target.file, text)
+    texts = [(target.file, text) for target, text in rendered if target.file is not None]
+    with contextlib.ExitStack() as stack:
+        for file, text in texts:
+            if file.exists() and not file.is_file():
+                write_file(file, text)
+                continue
+            stack.enter_context(_refusing(file))
+            stack.enter_context(replacing(file)).write_bytes(_encoded(text))
+
+
+@contextlib.contextmanager
+def _refusing(file: Path) -> Iterator[None]:
+    """Turn an OSError into a RequestError about this file."""
+    try:
+        yield
+    except OSError as error:
+        raise _unwritable(file, error.strerror or str(error), error.errno) from None
 
 
 def print_texts(rendered: Sequence[tuple[Target, str]], console: Console) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import stat
 import threading
 from pathlib import Path
 from typing import Protocol
@@ -11,6 +14,7 @@ from hookcli.report.encode import to_line
 from hookcli.report.recording import EventNote, Recording
 from hookcli.report.rows.events import event_row
 from hookcli.sentences import cannot_write
+from hookcli.text import counted
 
 _MOST = 1_000_000  # events kept in memory
 
@@ -75,15 +79,22 @@ class Kept:
 
 
 class StreamedSink:
-    """A file with one event per line, written after the hook returned."""
+    """A file with one event per line, written after the hook returned.
+
+    If the file cannot be written any more, such as on a full disk, it keeps its whole lines, and
+    later events are dropped: the hook and what it observes go on. `failure` is then the reason.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._lock = threading.Lock()
-        self._count = 0
+        self._count = self._dropped = self._length = 0
         self._marked = (0, 0)
+        self.failure: str | None = None
         try:
-            self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115  # until `close`
+            # Unbuffered: the model may end the process at any time.
+            self._file = Path(path).open("wb", buffering=0)  # noqa: SIM115  # until `close`
+            self._is_regular = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
         except OSError as error:
             raise RequestError(
                 cannot_write(path, error.strerror),
@@ -93,27 +104,65 @@ class StreamedSink:
 
     def mark(self) -> None:
         """Keep all events so far."""
-        self._marked = (self._file.tell(), self._count)
+        self._marked = (self._length, self._count)
 
     def rewind(self) -> None:
-        """Discard the events since the mark."""
-        place, self._count = self._marked
-        self._file.seek(place)
-        self._file.truncate()
+        """Discard the events since the mark. What a pipe or a device got, it keeps."""
+        self._length, self._count = self._marked
+        self._dropped = 0
+        if self._is_regular:
+            self._cut()
 
     def add(self, note: EventNote) -> None:
         """Write an event."""
-        line = to_line(event_row(note))
+        line = to_line(event_row(note)).encode()
         with self._lock:
-            self._file.write(line)
-            self._count += 1
-            self._file.flush()  # the model may end the process at any time
+            if self.failure is not None:
+                self._dropped += 1
+                return
+            try:
+                self._write(line)
+            except OSError as error:
+                self.failure = error.strerror or str(error)
+                self._dropped += 1
+                if self._is_regular:
+                    self._cut()
+            else:
+                self._length += len(line)
+                self._count += 1
+
+    def _write(self, line: bytes) -> None:
+        left = memoryview(line)
+        while left:
+            left = left[self._file.write(left) or 0 :]
+
+    def _cut(self) -> None:
+        """Remove what is after the last whole line."""
+        with contextlib.suppress(OSError):
+            self._file.truncate(self._length)
+            self._file.seek(self._length)
 
     def so_far(self) -> tuple[str, int, int]:
         """Return the file, the number of events, and the number of dropped ones."""
-        return self._path, self._count, 0
+        return self._path, self._count, self._dropped
 
     def close(self, recording: Recording) -> None:
-        """Close the file, and store its path in the recording."""
+        """Close the file, and store its path in the recording. Note if events are missing."""
         self._file.close()
         recording.streamed = self.so_far()
+        if self.failure is not None:
+            recording.warnings.append(self.shortage())
+
+    def shortage(self) -> str:
+        """Return the note about a file that does not have all events."""
+        return f"{self._path} has only the first {counted(self._count, 'event')}: {self.failure}"
+
+    def refusal(self) -> RequestError | None:
+        """Return the error for a command that cannot write its whole stream; None if it could."""
+        if self.failure is None:
+            return None
+        return RequestError(
+            cannot_write(self._path, self.failure),
+            place=f"--stream {self._path}",
+            hint="check that the disk is not full, or choose another file",
+        )

@@ -110,6 +110,8 @@ class Session:
             self._extras.conclude(model, self._plan, outcome.recording, again=again)
         self._training_memory(model, outcome)
         self._sink.close(outcome.recording)
+        if isinstance(self._sink, StreamedSink) and (refusal := self._sink.refusal()) is not None:
+            raise refusal
         candidate = outcome.candidate
         return Result(
             self._report(model, outcome, loaded),

@@ -113,12 +113,16 @@ class ScriptSession:
         import subprocess
 
         _flush()
-        child = subprocess.Popen(
-            self._boot["finish"],
-            stdin=subprocess.PIPE,
-            cwd=self._folder,
-            env=self._environment,
-        )
+        folder = self._folder
+        if folder is not None and not os.path.isdir(folder):  # noqa: PTH112  # the script removed it
+            folder = None
+        try:
+            child = subprocess.Popen(
+                self._boot["finish"], stdin=subprocess.PIPE, cwd=folder, env=self._environment
+            )
+        except OSError as error:  # the system refuses another process
+            _keep(report, error)
+            return 0
         end = self._boot["end"]
         try:
             child.communicate(len(end).to_bytes(8, "little") + end + report.encode())
@@ -126,6 +130,26 @@ class ScriptSession:
             child.kill()
             raise
         return child.returncode
+
+
+def _keep(report: str, why: OSError) -> None:
+    """Write a report that cannot be judged and shown to a file.
+
+    Raises
+    ------
+    OSError : the folder for temporary files cannot be written.
+    """
+    import tempfile
+
+    handle, name = tempfile.mkstemp(prefix="hookcli-run-", suffix=".json")
+    try:
+        with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123
+            file.write(report)
+    except OSError:
+        os.unlink(name)  # noqa: PTH108
+        raise
+    say(f"hookcli: cannot show the report: {why.strerror}")
+    say(f"note: the report is in {name}: show it with `hookcli render`")
 
 
 def _folder() -> str | None:

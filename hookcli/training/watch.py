@@ -254,6 +254,8 @@ class Watch:
             self._seen.ranks.close()
         self._guard.open = False
         read_parts(only=False)
+        if isinstance(self._sink, StreamedSink) and self._sink.failure is not None:
+            self._seen.notes.append(self._sink.shortage())
         return self._seen.report(records, script)
 
     # Calls.

@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,12 +16,14 @@ from hookcli.comparison.diff import Diff, ExactDiff, exact_diff
 from hookcli.comparison.locate import locate
 from hookcli.comparison.tolerance import Tolerances
 from hookcli.errors import HookcliError, RequestError
+from hookcli.private_folder import private_folder
 from hookcli.report.encode import to_json
 from hookcli.report.path_ends.end_rows import CUT
 from hookcli.report.report import Report
 from hookcli.sentences import cannot_write
 from hookcli.spec.plan import plan
 from hookcli.spec.request import SideSpec, Spec
+from hookcli.whole_files import replacing, write_whole
 from hookcli.worker.attempts import run_within
 from hookcli.worker.process import start_ahead
 from hookcli.worker.progress.screen import labelled
@@ -74,7 +75,7 @@ def compare_pair(
     """
     timeout = request.a.run.timeout
     limits = Limits(time.monotonic() + timeout, timeout, request.a.run.max_memory)
-    with tempfile.TemporaryDirectory(prefix="hookcli-") as folder:
+    with private_folder() as folder:
         pair = _Pair(request, limits, folder, check)
         return pair.compare(meanwhile)
 
@@ -145,9 +146,10 @@ class _Pair:
             return
         try:
             for name, report in (("a", a), ("b", b)):
-                (folder / f"{name}.json").write_text(to_json(report), encoding="utf-8")
+                write_whole(folder / f"{name}.json", to_json(report).encode())
             for file in sorted(Path(self._folder).glob("0.?.*")):
-                shutil.copyfile(file, folder / file.name.removeprefix("0."))
+                with replacing(folder / file.name.removeprefix("0.")) as temporary:
+                    shutil.copyfile(file, temporary)
         except OSError as error:
             raise RequestError(
                 cannot_write(folder, error.strerror),

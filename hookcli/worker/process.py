@@ -80,13 +80,16 @@ class Process:
     def __init__(self, python: str, more: tuple[int, ...] = ()) -> None:
         check_workers()
         self.python = python
-        self.events, self.dump = shared_memory(), shared_memory()
-        job, self.job = os.pipe()
-        self.answer, answer = os.pipe()
-        alive, self.alive = os.pipe()
-        passed = (job, answer, self.events, self.dump, alive)
-        stream = _error_stream(direct=bool(more))
+        self._open: list[int] = []  # the parent's descriptors
+        theirs: list[int] = []  # the child's ends of the pipes
         try:
+            self.events, self.dump = self._kept(shared_memory()), self._kept(shared_memory())
+            self.job, self.answer, self.alive = (
+                self._pipe(theirs, child_writes=child_writes) for child_writes in (0, 1, 0)
+            )
+            job, answer, alive = theirs
+            passed = (job, answer, self.events, self.dump, alive)
+            stream = _error_stream(direct=bool(more))
             self.child = _spawn(
                 [python, "-c", _first_lines(), *map(str, passed), _HOME, OLDEST_PYTHON],
                 stdout=stream,
@@ -98,14 +101,29 @@ class Process:
             self.close()
             raise
         finally:
-            os.close(job)
-            os.close(answer)
-            os.close(alive)
+            for fd in theirs:
+                os.close(fd)
+
+    def _kept(self, fd: int) -> int:
+        self._open.append(fd)
+        return fd
+
+    def _pipe(self, theirs: list[int], *, child_writes: int) -> int:
+        """Open a pipe, add the child's end to `theirs`, and return the parent's."""
+        ends = os.pipe()
+        theirs.append(ends[child_writes])
+        return self._kept(ends[1 - child_writes])
+
+    def end(self) -> None:
+        """End a child that has run no user code, and close the descriptors."""
+        self.child.kill()
+        self.child.wait()
+        self.close()
 
     def close(self) -> None:
         """Close the descriptors. The child ends when the pipe of its job is closed."""
-        for fd in (self.job, self.answer, self.events, self.dump, self.alive):
-            os.close(fd)
+        while self._open:
+            os.close(self._open.pop())
 
 
 def _environment() -> dict[str, str]:
@@ -140,10 +158,7 @@ def started(python: str) -> Process:
 def end_unused() -> None:
     """End processes that were started in advance and not used. They have run no user code."""
     while _ahead:
-        process = _ahead.pop()
-        process.child.kill()
-        process.child.wait()
-        process.close()
+        _ahead.pop().end()
 
 
 def shared_memory() -> int:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import selectors
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -18,6 +16,7 @@ from hookcli.errors import (
     Status,
     raise_if_signalled,
 )
+from hookcli.private_folder import private_folder
 from hookcli.report.ranks.first_failure import Failed, culprit, describe_failure
 from hookcli.report.ranks.merge import merge_reports
 from hookcli.report.report import ErrorInfo, Report
@@ -92,7 +91,7 @@ class Ranks:
         ------
         HookcliError : nothing could be run; the first error of all ranks is raised.
         """
-        with _private_folder() as folder, self._workers(attempt, folder) as workers:
+        with private_folder() as folder, self._workers(attempt, folder) as workers:
             prepare()  # while the children import torch
             meanwhile()
             answers = self._answers(workers)
@@ -257,13 +256,3 @@ def _of_failure(spec: Spec, attempt: Attempt, answer: FailureMessage, seconds: f
     report = crash_report(spec, attempt, crash, seconds)
     info = ErrorInfo(answer.phase, None, None, (), "ModelError", error.message, error.place)
     return replace(report, error=info)
-
-
-@contextlib.contextmanager
-def _private_folder() -> Iterator[str]:
-    """A folder that only this user can read, in which local ranks find each other."""
-    folder = tempfile.mkdtemp(prefix="hookcli-")
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

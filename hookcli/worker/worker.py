@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import selectors
 import signal
@@ -83,7 +84,11 @@ class Worker:
         self._python = job.spec.run.python or choose(None)
         self._process = _process(self._python, terminal)
         self._child = self._process.child
-        self._box = LastEventReader(self._process.events, self._process.dump)
+        try:
+            self._box = LastEventReader(self._process.events, self._process.dump)
+        except OSError:  # files may be limited in size
+            self._process.end()
+            raise
         self._inbox = Inbox(job.token)
         self._known: set[int] = set()
         if LINUX:
@@ -311,6 +316,8 @@ def _process(python: Interpreter, terminal: Terminal | None) -> Process:
     except OSError as error:
         if error.filename is None:  # there are too many processes, or no memory
             raise
+        if error.errno in {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}:
+            raise OSError(error.errno, error.strerror) from None  # not the file's fault
         raise cannot_start(python, error) from None
 
 

@@ -113,14 +113,17 @@ class Server:
         env: dict[str, str],
         program: str = "hookcli",
         session: str = "inherited",
+        faults: dict[str, object] | None = None,
     ) -> Command:
         """Start a command with these as its standard streams. No other runs until it has ended.
 
         With `session` "own" it leads a session, and heeds Ctrl-C even if this process ignores it;
-        with "terminal", stderr is also the controlling terminal of that session.
+        with "terminal", stderr is also the controlling terminal of that session. `faults` are the
+        arguments of the server's `_faults`.
         """
         self._free.acquire()
         asked = {"program": program, "args": args, "cwd": str(cwd), "env": env, "session": session}
+        asked["faults"] = faults or {}
         fds = [stream if isinstance(stream, int) else stream.fileno() for stream in streams]
         self._socket.settimeout(120)
         socket.send_fds(self._socket, [json.dumps(asked).encode()], fds)

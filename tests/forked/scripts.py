@@ -119,8 +119,7 @@ def as_main(prepare) -> None:
         error.__traceback__ = None
     threading._shutdown()
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+    _flush()
     if status < 0:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
@@ -131,25 +130,24 @@ def _deliver(session, report: str) -> int:
     """The process that judges and renders is a fork too."""
     from hookcli.cli.script_run.end_of_run import end_of_run
 
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+    _flush()
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
             os.dup2(reader, 0)
             os.close(writer)
-            os.chdir(session._folder)
+            if os.path.isdir(session._folder):  # the script may have removed it
+                os.chdir(session._folder)
             os.environ.clear()
             os.environ.update(session._environment)
             sys.stdin = open(0, closefd=False)
             status = end_of_run()
-            sys.stdout.flush()
-            sys.stderr.flush()
+            _flush()
             os._exit(status)
         except BaseException:
             traceback.print_exc()
-            sys.stderr.flush()
+            _flush()
         finally:
             os._exit(70)
     os.close(reader)
@@ -157,3 +155,9 @@ def _deliver(session, report: str) -> int:
     with open(writer, "wb") as stream:
         stream.write(len(request).to_bytes(8, "little") + request + report.encode())
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # it may be closed
+            stream.flush()

@@ -17,10 +17,13 @@ import gc
 import json
 import os
 import platform
+import resource
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 import traceback
@@ -38,7 +41,7 @@ from hookcli.worker.process import set_spawn, spawn_python
 
 if sys.path[0] == os.path.dirname(__file__):  # noqa: PTH120
     del sys.path[0]
-from tests.forked import scripts
+from tests.forked import capabilities, scripts
 
 _PATH = list(sys.path)  # as PYTHONPATH and the installation make it
 
@@ -110,8 +113,10 @@ def _command(request: dict, fds: list[int]) -> None:
     if request["session"] == "terminal":
         fcntl.ioctl(2, termios.TIOCSCTTY, 0)
     os.chdir(request["cwd"])
+    _faults(**request["faults"])
     places.START = last_event._CWD = places._cwd()  # read when they were imported, as is proper
     _environment(request["env"])
+    tempfile.tempdir = None  # found anew in this environment
     sys.path[:] = [request["cwd"], *_PATH]
     set_spawn(_spawn)
     if request["program"] == "python":
@@ -121,6 +126,30 @@ def _command(request: dict, fds: list[int]) -> None:
     scripts.watch_exec()
     sys.argv = [hookcli.__main__.__file__, *request["args"]]
     hookcli.__main__.main()
+
+
+def _faults(
+    limits: dict[str, int] | None = None,
+    user: int | None = None,
+    no_override: bool = False,
+    closed: tuple[int, ...] = (),
+    lost_folder: bool = False,
+) -> None:
+    """What is wrong from the start: resource limits, another user, streams, no working folder.
+
+    With `no_override`, permissions of files hold for root too. Another `user` still reads all.
+    """
+    for name, most in (limits or {}).items():
+        resource.setrlimit(getattr(resource, name), (most, most))
+    if no_override:
+        capabilities.keep_only(lambda number: number not in capabilities.OVERRIDE)
+    if user is not None:
+        capabilities.become(user)
+    if lost_folder:
+        shutil.rmtree(os.getcwd())  # noqa: PTH109
+    for fd in closed:
+        os.close(fd)
+        setattr(sys, ("stdin", "stdout", "stderr")[fd], None)  # as Python starts with it
 
 
 def _script(arguments: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from hookcli.cli.baseline import known as known_findings, write_baseline
@@ -13,7 +14,7 @@ from hookcli.cli.flags import completions
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags
 from hookcli.cli.flags.signatures import changes, lacks, option
 from hookcli.cli.flags.values import view_of
-from hookcli.cli.output import Target, deliver, has_stdout, parse_targets
+from hookcli.cli.output import Target, check_writable, deliver, has_stdout, parse_targets
 from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
 from hookcli.errors import RequestError
@@ -122,6 +123,8 @@ def _run(flags: _Flags, console: Console) -> int:
             place="--update-baseline",
             hint="add the file to write, as in `--baseline known.json`",
         )
+    if file is not None and update:
+        check_writable(Path(file))  # before a long run
     accepted = frozenset() if file is None or update else known_findings(file)
     against = _report_alone(flags)
     inputs = _of_run(flags, console) if against is None else _of_report(against, flags, console)
@@ -141,11 +144,12 @@ def _run(flags: _Flags, console: Console) -> int:
         from hookcli.formats.check.table import performed
 
         console.note(performed(report))
+    written = write_baseline(file, report) if update and file is not None else None
     deliver(report, targets, view, console)
     if not has_stdout(inputs.targets):
         note_verdict(report, level, console)
-    if update and file is not None:
-        count = counted(write_baseline(file, report), "finding")
+    if written is not None:
+        count = counted(written, "finding")
         console.note(f"wrote {count} to {file}, which later checks with `--baseline {file}` ignore")
     return report_status(report, level, console)
 

@@ -15,7 +15,7 @@ from hookcli.cli.errors import reporting
 from hookcli.cli.execute import note_findings
 from hookcli.cli.output import deliver, has_stdout, write_file
 from hookcli.diagnosis.training import with_training_verdict
-from hookcli.errors import Status
+from hookcli.errors import RequestError, Status
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.run.summary import render as summary
 from hookcli.formats.view import View
@@ -24,6 +24,7 @@ from hookcli.rules.catalogue import with_training_set
 from hookcli.rules.judge_training import all_checks, judge_training
 from hookcli.rules.verdict import is_counted
 from hookcli.script.session import FOUND
+from hookcli.sentences import cannot_write
 from hookcli.spec.ranks import with_rank
 
 if TYPE_CHECKING:
@@ -94,9 +95,24 @@ def _write_rank(end: EndRequest, report: TrainingReport, view: View) -> None:
 
 
 def _keep(end: EndRequest, text: bytes) -> int:
-    """Write the report of a long training somewhere, if it cannot be written where it should be."""
-    handle, name = tempfile.mkstemp(prefix="hookcli-run-", suffix=".json")
-    with os.fdopen(handle, "wb") as file:
-        file.write(text)
+    """Write the report of a long training somewhere, if it cannot be written where it should be.
+
+    Raises
+    ------
+    RequestError : the folder for temporary files cannot be written either.
+    """
+    name = None
+    try:
+        handle, name = tempfile.mkstemp(prefix="hookcli-run-", suffix=".json")
+        with os.fdopen(handle, "wb") as file:
+            file.write(text)
+    except OSError as error:
+        if name is not None:
+            os.unlink(name)  # noqa: PTH108
+        raise RequestError(
+            f"the report is lost: {cannot_write(name or 'TMPDIR', error.strerror)}",
+            place=f"TMPDIR={os.environ.get('TMPDIR', '')}",
+            hint="set TMPDIR to a folder that has space for the report",
+        ) from None
     end.console.note(f"the report is in {name}: show it with `hookcli render`")
     return Status.FINE

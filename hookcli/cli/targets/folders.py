@@ -67,14 +67,16 @@ def add_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     """
     made: list[Path] = []
     names: dict[str, Path] = {}
+    new: list[Path] = []
     try:
         _create(folder, made)
+        new += [folder / name for name in contents if not (folder / name).exists()]
         for name, data in contents.items():
             names[name] = _write_temporary(folder, data)
         for name, temporary in names.items():
             temporary.replace(folder / name)
     except BaseException as error:
-        for path in (*names.values(), *(folder / name for name in names)):
+        for path in (*names.values(), *new):
             with contextlib.suppress(OSError):
                 path.unlink()
         for path in reversed(made):

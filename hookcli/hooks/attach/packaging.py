@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from hookcli.errors import ModelError
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
 from hookcli.models import module_tree
+from hookcli.private_folder import private_folder
 from hookcli.report.recording import HookFinding
 from hookcli.spec.hooks import PackagePattern
 from hookcli.torch_private import demangle, is_mangled, package_imported_modules
@@ -118,7 +118,7 @@ def _defaults(root: nn.Module) -> tuple[PackagePattern, ...]:
 def _write(root: nn.Module, matching: _Matching, hooks: list[PackageHook]) -> list[str]:
     """Write the archive and return the names of the modules in its dependency graph."""
     importers: list[Importer] = [*_archives_of(root), sys_importer]
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+    with private_folder() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch.package warns about its own typed storages
         with PackageExporter(str(Path(folder) / "model.pt"), importer=importers) as exporter:
             for hook in hooks:

@@ -17,6 +17,7 @@ from torch.nn.parameter import is_lazy
 from hookcli.errors import RequestError
 from hookcli.models.batch import Batch, LossTarget, forward_signature, map_batch, misfit
 from hookcli.models.failures import message_of
+from hookcli.models.files.tensor_writer import save_tensors, save_whole
 from hookcli.report.findings import Measurement
 from hookcli.report.recording import Recording
 from hookcli.run.batch.candidates import Candidate, floating_dtype, takes_any_batch
@@ -138,9 +139,9 @@ class Side:
         """
         named = {path or "value": tensor.clone() for path, tensor in tensors.items()}
         try:
-            from safetensors.torch import save_file
-
-            save_file(named, f"{file}.safetensors")
+            save_tensors(named, file.with_name(f"{file.name}.safetensors"))
+        except OSError as error:
+            raise _disk_full(file, error) from None
         except (KeyError, ValueError, RuntimeError, ModuleNotFoundError):
             self._write(named, file.with_name(f"{file.name}.pt"))
 
@@ -157,21 +158,26 @@ class Side:
             containers.
         """
         try:
-            torch.save(value, file)
+            save_whole(value, file)
             if file.name == "batch.pt":
                 torch.load(file, weights_only=True)
         except OSError as error:
-            raise RequestError(
-                cannot_write(file.name, error.strerror),
-                place=str(file),
-                hint="free disk space, or set TMPDIR to another folder",
-            ) from None
+            raise _disk_full(file, error) from None
         except Exception as error:  # noqa: BLE001  # torch and pickle raise many types
             raise RequestError(
                 f"cannot share this batch with the other model: {first_line(str(error))}",
                 place=self._spec.model.source,
                 hint=_PLAIN,
             ) from None
+
+
+def _disk_full(file: Path, error: OSError) -> RequestError:
+    """Return the error for a file in the folder that both sides share."""
+    return RequestError(
+        cannot_write(file.name, error.strerror),
+        place=str(file),
+        hint="free disk space, or set TMPDIR to another folder",
+    )
 
 
 def _read(file: Path, what: str, source: str) -> Any:

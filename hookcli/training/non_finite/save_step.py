@@ -17,6 +17,7 @@ from torch import nn
 
 from hookcli.models import places
 from hookcli.models.batch import forward_signature
+from hookcli.models.files.tensor_writer import save_whole
 from hookcli.spec.training import ScriptSpec
 from hookcli.training.non_finite.forward_call import ForwardCall
 
@@ -58,7 +59,7 @@ def save_step(root: nn.Module, call: ForwardCall, *, batch: str, script: ScriptS
     path = Path(batch)
     weights = path.with_suffix(f".weights{path.suffix or '.pt'}")
     try:
-        torch.save(_plain(_arguments(root, call)), path)
+        save_whole(_plain(_arguments(root, call)), path)
     except _NotPlain as error:
         return SavedStep(None, None, None, why=f"the batch contains {error}")
     state = {
@@ -66,7 +67,7 @@ def save_step(root: nn.Module, call: ForwardCall, *, batch: str, script: ScriptS
         for name, value in root.state_dict().items()
         if isinstance(value, torch.Tensor)
     }
-    torch.save(state, weights)
+    save_whole(state, weights)
     shown = places.show(str(path)), places.show(str(weights))
     command, missing = _command(root, *shown, script)
     return SavedStep(*shown, command, missing)

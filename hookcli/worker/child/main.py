@@ -21,6 +21,7 @@ from hookcli.errors import (
     is_own,
     trace_of,
 )
+from hookcli.refusals import is_short_of, refusal
 from hookcli.sentences import BUG_HINT, hookcli_failed
 from hookcli.spec.argv import script_argv
 from hookcli.spec.request import Terminal
@@ -204,6 +205,8 @@ def _as_hookcli_error(
                 hint="remove the code that replaces it: hookcli needs it to observe the run",
                 details=failure.details,
             )
+        if is_short_of(error) and (refused := refusal(error)) is not None:
+            return refused
         if override := overrides.behind(trace_of(error)):
             return ModelError(
                 f"{override.sentence}, {last.sentence()}: {failure.type}",

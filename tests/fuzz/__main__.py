@@ -240,7 +240,7 @@ def _work(options: argparse.Namespace, folder: Path, writer: int, share: tuple[i
     checks.end()
 
 
-_ALONE = 50  # one case of so many runs in a fork of its own at once
+_ALONE = 100  # one case of so many runs in a fork of its own at once
 
 
 def _smaller(made, outcome, here: Path):

@@ -80,8 +80,9 @@ class Session:
         with contextlib.suppress(OSError):  # the process has ended
             data = pickle.dumps((case, folder))
             self._socket.sendall(len(data).to_bytes(8, "little") + data)
-            if select.select([self._socket], [], [], _SECONDS)[0]:
-                ended = _Ended(**json.loads(self._socket.recv(1000) or "{}"))
+            ready = select.select([self._socket], [], [], _SECONDS)[0]
+            if ready and (answer := self._socket.recv(1000)):
+                ended = _Ended(**json.loads(answer))
                 within = ended.memory <= runner.MEMORY and ended.busy <= runner.PROCESSOR
                 if within and not self._left_over():
                     return ended

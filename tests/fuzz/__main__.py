@@ -30,10 +30,11 @@ def main() -> int:
 
 def fuzz(arguments: list[str]) -> int:
     """Run what the command line asks for, in a process with a fixed hash seed."""
-    from tests.fuzz import corpus, runner
+    from tests.fuzz import corpus, runner, session
 
     options = _options(arguments)
     corpus.build()
+    session.build_commands()
     runner.prepare()
     with tempfile.TemporaryDirectory(prefix="hookcli-fuzz-") as folder:
         os.umask(0o022)

@@ -49,6 +49,32 @@ class _Ended:
     memory: int
 
 
+_make, _build = cli_application.application, typer.main.get_command
+
+
+@functools.cache
+def _made(shown: tuple[str, ...], called: frozenset[str]) -> typer.Typer:
+    return _make(shown, called)
+
+
+_built = functools.cache(_build)
+
+
+def build_commands() -> None:
+    """Build typer's commands, which takes most of the time of a short one, for all sessions."""
+    for shown in (*((name,) for name in COMMANDS), COMMANDS):
+        for command in _built(_made(shown, frozenset(shown))).commands.values():
+            for parameter in command.params:
+                parameter.get_runtime_param()
+
+
+def _use_built_commands() -> None:
+    cli_application.application = lambda shown, called: _made(
+        tuple(shown), frozenset(called) & frozenset(COMMANDS)
+    )
+    typer.main.get_command = _built
+
+
 class Session:
     """A process that runs commands, or checks of the Python API: these must not be mixed.
 
@@ -129,7 +155,7 @@ def _serve(requests: socket.socket) -> None:
     processes.adopt_orphans()
     workers = Workers()
     set_spawn(workers.spawn)
-    _build_once()
+    _use_built_commands()
     ahead = cli_main.start_ahead
     requests.send(str(workers.pid).encode())
     done = 0
@@ -142,20 +168,6 @@ def _serve(requests: socket.socket) -> None:
             if done % _COLLECT == 0:
                 gc.collect()
     os._exit(0)
-
-
-def _build_once() -> None:
-    """Make the commands once: for the short ones it takes most of their time."""
-    make = cli_application.application
-
-    @functools.cache
-    def made(shown: tuple[str, ...], called: frozenset[str]) -> typer.Typer:
-        return make(shown, called)
-
-    cli_application.application = lambda shown, called: made(
-        tuple(shown), frozenset(called) & frozenset(COMMANDS)
-    )
-    typer.main.get_command = functools.cache(typer.main.get_command)
 
 
 def _run(case: Case, folder: Path, workers: Workers) -> dict:

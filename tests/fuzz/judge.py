@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+import yaml
+
 from tests.fuzz.case import Case
 
 Listing: TypeAlias = dict[str, bytes | None]
@@ -29,6 +31,8 @@ class Failure:
 def judged(case: Case, status: int, out: str, err: str) -> list[Failure]:
     if case.check is not None:
         return [] if status == 0 else [Failure(f"differs: {_cause(err)}", err[-3000:])]
+    if case.is_script:
+        return _judged_script(case, err)
     if status not in DOCUMENTED:
         return [Failure(f"status {status}: {_cause(err)}", err[-3000:])]
     found = []
@@ -61,6 +65,18 @@ def judged(case: Case, status: int, out: str, err: str) -> list[Failure]:
     return found
 
 
+def _judged_script(case: Case, err: str) -> list[Failure]:
+    """Judge a training script: its status and its tracebacks are its own, those of hookcli not."""
+    if "hookcli failed" in err or ("Traceback" in err and "hookcli/" in _last_frame(err)):
+        return [Failure(f"a script met {_cause(err)}", err[-3000:])]
+    return []
+
+
+def _last_frame(err: str) -> str:
+    files = re.findall(r'File "([^"]+)", line', err)
+    return files[-1] if files else ""
+
+
 def _is_error(line: str) -> bool:
     return _plain(line).startswith("error: ")
 
@@ -85,18 +101,29 @@ def _not_whole(case: Case, out: str) -> str:
     """Why stdout is not a whole document of its format, "" if it is or if nothing can tell."""
     given = case.arguments
     named = [given[i + 1] for i, word in enumerate(given[:-1]) if word in {"-f", "--format"}]
+    named = [name for name in named if "=" not in name or name.endswith("=-")]
     if not named or given[0] not in _REPORTING:
         return ""
+    return _not_whole_in(named[-1].removesuffix("=-"), out)
+
+
+def _not_whole_in(form: str, text: str) -> str:
+    """Why a text is not a whole document of a format, "" if it is or if nothing can tell."""
     try:
-        if named[-1] in {"json", "sarif", "perfetto"}:
-            json.loads(out, parse_constant=_refuse)
-        elif named[-1] == "junit":
-            ET.fromstring(out)
-        elif named[-1] == "html" and not out.rstrip().endswith("</html>"):
+        if form in {"json", "sarif", "perfetto"}:
+            json.loads(text, parse_constant=_refuse)
+        elif form == "jsonl":
+            for line in text.splitlines():
+                json.loads(line, parse_constant=_refuse)
+        elif form in {"junit", "svg"}:
+            ET.fromstring(text)
+        elif form == "yaml":
+            yaml.safe_load(text)
+        elif form == "html" and not text.rstrip().endswith("</html>"):
             return "html has no end"
-    except (ValueError, ET.ParseError) as error:
-        return f"{named[-1]}: {type(error).__name__}"
-    return ""
+    except (ValueError, ET.ParseError, yaml.YAMLError) as error:
+        return f"{form}: {type(error).__name__}"
+    return "" if text.endswith("\n") or not text else f"{form}: no end of line"
 
 
 _REPORTING = {"inspect", "grads", "trace", "check", "render", "diff"}
@@ -121,14 +148,22 @@ def listing(folder: Path) -> Listing:
 
 def changes(case: Case, status: int | None, before: Listing, after: Listing) -> list[Failure]:
     found = []
-    new = sorted(after.keys() - before.keys())
+    changed = {name for name, content in before.items() if after.get(name, b"") != content}
+    new = after.keys() - before.keys()
+    outputs = {f"work/{name}": form for name, form in case.outputs.items()}
+    for name in sorted((changed | new) & outputs.keys()):
+        if status == 2:
+            found.append(Failure("a refused command wrote a file", name))
+        wrong = _not_whole_in(outputs[name], (after.get(name) or b"").decode("utf-8", "replace"))
+        if name not in after or wrong:
+            found.append(Failure("a file is not whole", f"{name}: {wrong}"))
+    changed, new = changed - outputs.keys(), new - outputs.keys()
     if any("CANARY" in name for name in new):
         found.append(Failure("code of a file ran", ", ".join(new)))
     elif new and not (
         case.writes and status != 2 and all(name.startswith("work/") for name in new)
     ):
-        found.append(Failure(f"a new file in {new[0].split('/')[0]}", ", ".join(new)))
-    changed = [name for name, content in before.items() if after.get(name, b"") != content]
+        found.append(Failure(f"a new file in {min(new).split('/')[0]}", ", ".join(new)))
     if changed and not case.writes:
         found.append(Failure("an input changed", ", ".join(changed)))
     return found

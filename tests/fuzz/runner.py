@@ -137,6 +137,9 @@ def laid_out(case: Case, folder: Path) -> Listing:
     """Make the folders and files of a case, and return what they contain."""
     for name in ("work", "home", "tmp"):
         (folder / name).mkdir(parents=True)
+    for kind, name, target in case.entries:
+        path = folder / "work" / name
+        path.mkdir(parents=True) if kind == "folder" else path.symlink_to(target)
     for name, content in case.files.items():
         (folder / "work" / name).write_bytes(content)
     (folder / "in").write_bytes(case.piped)

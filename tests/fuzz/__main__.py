@@ -216,7 +216,7 @@ def _work(options: argparse.Namespace, folder: Path, writer: int, share: tuple[i
             break
         target, one = case(options.seed, number, options.target)
         session = commands if one.check is None else checks
-        alone = number % _ALONE == _ALONE - 1
+        alone = one.script or number % _ALONE == _ALONE - 1
         outcome = None if alone else session.run(one, here / "case")
         if outcome is None or not {failure.kind for failure in outcome.failures} <= known:
             outcome = runner.run(one, here / "case")

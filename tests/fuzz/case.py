@@ -20,7 +20,10 @@ class Case:
     outputs : the format of each file that the command may write or replace, by its path in the
         folder. What it writes must be whole; a command that is refused writes nothing.
     entries : what else is in the folder: ("folder", path, "") or ("link", path, target).
-    is_script : whether the command runs a script, whose status and output are its own.
+    script : the arguments of `python` that run the same script, if the command runs one: its
+        status and what it prints are its own.
+    is_same : whether the flags leave the script's status and stdout as they are.
+    then : commands that read what the command wrote, and must not refuse it.
     piped : what stdin contains.
     ahead : whether the worker starts before the command line is read, as it does for users.
     check : runs in place of the command, and raises AssertionError; for checks of the Python API.
@@ -33,7 +36,9 @@ class Case:
     writes: bool = False
     outputs: dict[str, str] = field(default_factory=dict)
     entries: tuple[tuple[str, str, str], ...] = ()
-    is_script: bool = False
+    script: tuple[str, ...] = ()
+    is_same: bool = True
+    then: tuple[tuple[str, ...], ...] = ()
     piped: bytes = b""
     ahead: bool = False
     check: Callable[[], None] | None = None

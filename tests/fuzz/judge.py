@@ -7,11 +7,14 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import yaml
 
 from tests.fuzz.case import Case
+
+if TYPE_CHECKING:
+    from tests.fuzz.runner import Outcome
 
 Listing: TypeAlias = dict[str, bytes | None]
 DOCUMENTED = {0, 1, 2, 3}  # docs/commands/index.md; the others need a signal or a bug
@@ -31,7 +34,7 @@ class Failure:
 def judged(case: Case, status: int, out: str, err: str) -> list[Failure]:
     if case.check is not None:
         return [] if status == 0 else [Failure(f"differs: {_cause(err)}", err[-3000:])]
-    if case.is_script:
+    if case.script:
         return _judged_script(case, err)
     if status not in DOCUMENTED:
         return [Failure(f"status {status}: {_cause(err)}", err[-3000:])]
@@ -69,6 +72,19 @@ def _judged_script(case: Case, err: str) -> list[Failure]:
     """Judge a training script: its status and its tracebacks are its own, those of hookcli not."""
     if "hookcli failed" in err or ("Traceback" in err and "hookcli/" in _last_frame(err)):
         return [Failure(f"a script met {_cause(err)}", err[-3000:])]
+    return []
+
+
+def differences(plain: Outcome, found: Outcome) -> list[Failure]:
+    """What is different if a script runs under hookcli, unless its command line is refused."""
+    if found.status == 2 and not found.out and "\n  --> " in found.err:
+        return []
+    if plain.status != found.status:
+        detail = f"{plain.status} under python: {plain.err[-500:]}\nhookcli: {found.err[-1500:]}"
+        return [Failure(f"a script has another status: {found.status}", detail)]
+    if plain.out != found.out:
+        detail = f"{plain.out[-500:]}\n{found.out[-500:]}"
+        return [Failure("a script prints something else", detail)]
     return []
 
 
@@ -152,7 +168,7 @@ def changes(case: Case, status: int | None, before: Listing, after: Listing) -> 
     new = after.keys() - before.keys()
     outputs = {f"work/{name}": form for name, form in case.outputs.items()}
     for name in sorted((changed | new) & outputs.keys()):
-        if status == 2:
+        if status == 2 and not case.script:
             found.append(Failure("a refused command wrote a file", name))
         wrong = _not_whole_in(outputs[name], (after.get(name) or b"").decode("utf-8", "replace"))
         if name not in after or wrong:
@@ -161,7 +177,9 @@ def changes(case: Case, status: int | None, before: Listing, after: Listing) -> 
     if any("CANARY" in name for name in new):
         found.append(Failure("code of a file ran", ", ".join(new)))
     elif new and not (
-        case.writes and status != 2 and all(name.startswith("work/") for name in new)
+        case.writes
+        and all(name.startswith("work/") for name in new)
+        and (status != 2 or all(after[name] is None for name in new))  # `save` made its folder
     ):
         found.append(Failure(f"a new file in {min(new).split('/')[0]}", ", ".join(new)))
     if changed and not case.writes:

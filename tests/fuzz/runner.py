@@ -6,6 +6,7 @@ The command is `hookcli.__main__.main` in the process that `tests.forked.server`
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import gc
 import os
 import resource
@@ -24,7 +25,7 @@ from hookcli.cli import main as cli_main
 from hookcli.models import places
 from hookcli.worker import last_event, processes
 from hookcli.worker.process import set_spawn
-from tests.forked import server
+from tests.forked import scripts, server
 from tests.fuzz import corpus, judge
 from tests.fuzz.case import Case
 from tests.fuzz.configurations import SNAPSHOT
@@ -113,24 +114,51 @@ REHEARSED = (
 def run(case: Case, folder: Path) -> Outcome:
     """Run a case in a fork of its own, in an empty folder, which is removed."""
     before = laid_out(case, folder)
-    started = time.monotonic()
     try:
-        pid = os.fork()
-        if pid == 0:
-            server._never_return(lambda: _alone(case, folder))
-        status, used, late = _wait(pid)
-        seconds, memory = time.monotonic() - started, used.ru_maxrss * 1024
-        busy = used.ru_utime + used.ru_stime
-        slow = late or busy > PROCESSOR
-        failures = [Failure("too slow", f"{seconds:.0f} s, {busy:.0f} s busy")] if slow else []
-        if left := left_over():
-            failures.append(Failure("a process is left", " ".join(left)))
-        if memory > MEMORY:
-            failures.append(Failure("too much memory", f"{memory >> 20} MiB"))
-        ended = None if late else status
-        return outcome(case, folder, before, ended, failures, (seconds, memory))
+        if not case.script:
+            return _run(case, folder, before)
+        plain = dataclasses.replace(case, arguments=(), then=())
+        expected = _run(plain, folder, before) if case.is_same else None
+        shutil.rmtree(folder)
+        found = _run(case, folder, laid_out(case, folder))
+        return dataclasses.replace(
+            found,
+            failures=(
+                *found.failures,
+                *(judge.differences(expected, found) if expected is not None else ()),
+                *(failure for command in case.then for failure in _then(command, folder)),
+            ),
+        )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run(case: Case, folder: Path, before: Listing) -> Outcome:
+    started = time.monotonic()
+    pid = os.fork()
+    if pid == 0:
+        server._never_return(lambda: _alone(case, folder))
+    status, used, late = _wait(pid)
+    seconds, memory = time.monotonic() - started, used.ru_maxrss * 1024
+    busy = used.ru_utime + used.ru_stime
+    slow = late or busy > PROCESSOR
+    failures = [Failure("too slow", f"{seconds:.0f} s, {busy:.0f} s busy")] if slow else []
+    if left := left_over():
+        failures.append(Failure("a process is left", " ".join(left)))
+    if memory > MEMORY:
+        failures.append(Failure("too much memory", f"{memory >> 20} MiB"))
+    ended = None if late else status
+    return outcome(case, folder, before, ended, failures, (seconds, memory))
+
+
+def _then(command: tuple[str, ...], folder: Path) -> list[Failure]:
+    """Run a command that reads a file which an earlier one may have written, and judge it."""
+    if not (folder / "work" / command[1]).is_file():
+        return []
+    found = _run(Case(command), folder, judge.listing(folder))
+    if found.status == 2:
+        return [Failure(f"{command[0]} refuses what hookcli wrote", found.err)]
+    return [Failure(f"{command[0]}: {one.kind}", one.detail) for one in found.failures]
 
 
 def laid_out(case: Case, folder: Path) -> Listing:
@@ -170,16 +198,30 @@ def _alone(case: Case, folder: Path) -> None:
     tempfile.tempdir = None  # chosen again, from the environment
     watch_files(folder)
     streams, variables = opened(folder), environment(folder)
-    if case.check is not None:
+    if case.check is not None or (case.script and not case.arguments):
         server._streams(*streams)
         os.chdir(folder / "work")
         server._environment(variables)
-        case.check()
+        if case.check is None:
+            os.setsid()
+            scripts.as_main(lambda: _python(case.script))
+        else:
+            case.check()
         os._exit(0)
     if not case.ahead:
         cli_main.start_ahead = lambda *_: None  # most commands end before they need the worker
     request = {"program": "hookcli", "args": [*case.arguments], "cwd": str(folder / "work")}
     server._command({**request, "env": variables, "session": "own"}, streams)
+
+
+def _python(arguments: tuple[str, ...]) -> tuple[object, ...]:
+    """What runs a script as Python does, for `tests.forked.scripts.as_main`."""
+    path = os.path.abspath(arguments[0])  # noqa: PTH100
+    sys.argv = [*arguments]
+    sys.path.insert(0, os.path.dirname(path))  # noqa: PTH120
+    names = sys.modules["__main__"].__dict__
+    names["__file__"] = path
+    return exec, compile(Path(path).read_bytes(), path, "exec"), names
 
 
 def limit() -> None:

@@ -28,7 +28,7 @@ SELECTORS = [
 
 
 def configuration(rng: Random) -> Case:
-    if rng.random() < 0.65:
+    if rng.random() < 0.75:
         data = _dumped(rng, valid.configuration(rng), damaged=0.03)
         return _with_config(rng, data, rng.choice(RUNNING))
     document = mutated_document(rng, rng.choice(BASES))

@@ -124,6 +124,7 @@ class EagerModel:
 def _below(module: nn.Module, known: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
     """Return the ids of the distinct parameters at and below `module`, without recursion."""
     todo = [module]
+    entered: set[int] = set()
     while todo:
         top = todo[-1]
         if id(top) in known:
@@ -131,13 +132,33 @@ def _below(module: nn.Module, known: dict[int, tuple[int, ...]]) -> tuple[int, .
             continue
         children = [child for _, child in module_tree.entries(top, "_modules", nn.Module)]
         waiting = [c for c in children if id(c) not in known]
-        if waiting:
+        if waiting and id(top) not in entered:
+            entered.add(id(top))
             todo.extend(waiting)
             continue
-        parameters = module_tree.entries(top, "_parameters", torch.Tensor)
-        ids = dict.fromkeys(id(parameter) for _, parameter in parameters)
+        ids = _own(top)
+        if waiting:  # it contains itself: what is below a child is not known before
+            for inner in _inside(top):
+                ids.update(_own(inner))
         for child in children:
-            ids.update(dict.fromkeys(known[id(child)]))
+            ids.update(dict.fromkeys(known.get(id(child), ())))
         known[id(top)] = tuple(ids)
         todo.pop()
     return known[id(module)]
+
+
+def _own(module: nn.Module) -> dict[int, None]:
+    parameters = module_tree.entries(module, "_parameters", torch.Tensor)
+    return dict.fromkeys(id(parameter) for _, parameter in parameters)
+
+
+def _inside(module: nn.Module) -> list[nn.Module]:
+    """Return each distinct module below this one."""
+    found: dict[int, nn.Module] = {}
+    todo = [module]
+    while todo:
+        for _, child in module_tree.entries(todo.pop(), "_modules", nn.Module):
+            if id(child) not in found:
+                found[id(child)] = child
+                todo.append(child)
+    return [*found.values()]

@@ -65,12 +65,10 @@ class Workers:
     ) -> ForkedWorker | subprocess.Popen:
         """Fork a worker; another interpreter is started as it is."""
         if command[0] != sys.executable:
-            return spawn_python(
-                command, stdout=stdout, stderr=stderr, pass_fds=pass_fds, env=env
-            )
+            return spawn_python(command, stdout=stdout, stderr=stderr, pass_fds=pass_fds, env=env)
         ended, tell = os.pipe()
         request = {
-            "arguments": command[3:-2], "passed": pass_fds, "env": env, "cwd": os.getcwd(),
+            "arguments": command[3:-2], "passed": pass_fds, "env": env, "cwd": str(Path.cwd()),
             "folder": str(self.folder),
             "discard": [fd == subprocess.DEVNULL for fd in (stdout, stderr)],
         }  # fmt: skip

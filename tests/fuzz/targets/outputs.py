@@ -20,7 +20,8 @@ ENTRIES = (
     ("link", "link to folder", "sub"), ("link", "link to itself", "link to itself"),
     ("link", "sub link", "sub"), ("link", "link to m.py", "m.py"), ("folder", "full/of", ""),
 )  # fmt: skip
-_TARGETS = {"link to m.py": "m.py", "link": "existing", "link to nothing": "nothing", "sub link/out": "sub/out",
+_TARGETS = {"link to m.py": "m.py", "link": "existing", "link to nothing": "nothing",
+            "sub link/out": "sub/out",
             "link to folder/out": "sub/out", "./out": "out", "sub/../out": "out"}  # fmt: skip
 ENDS = ("svg", "tensorboard", *FORMATS)
 

@@ -51,7 +51,9 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--case", type=int, help="run only this case, and show its output")
     parser.add_argument("--target", help="only cases of this target")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+    parser.add_argument(
+        "--jobs", type=int, default=2 * (os.cpu_count() or 1), help="processes; some cases wait"
+    )
     parser.add_argument("--failures", type=Path, default=Path("build/fuzz"), help="where to write")
     parser.add_argument("--no-shrink", action="store_true", help="keep failing cases as they are")
     options = parser.parse_args(arguments)

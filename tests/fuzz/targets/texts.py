@@ -153,7 +153,8 @@ def _tensors(value):
 GOOD_INPUTS = ["2x4", "1x4", "x=2x4", "2x4:float32:-1..1", "3x4:float32:ones", "float32[2,4]",
                "7x2x4", "x=2x4:float32:0..5"]  # fmt: skip
 GOOD_SPECS = [*GOOD_INPUTS, "value:3", "y=value:[1, 2]", "{a: 2x4, b: [3, 2x2:bool]}",
-              "2:int64:0..9", "[2x4, (2x4, 1)]", "k=2x4:complex64", "0x4", "2x4:bfloat16:zeros"]  # fmt: skip
+              "2:int64:0..9", "[2x4, (2x4, 1)]", "k=2x4:complex64", "0x4",
+              "2x4:bfloat16:zeros"]  # fmt: skip
 GOOD_ARGUMENTS = ["width=1", "width=7", "scale=0.5", "scale=1e30", "scale=true", "3", "scale=nan"]
 GOOD_LOSSES = ["sum", "mean", "probe", "output:y", "output:.y", "output:['y']"]
 

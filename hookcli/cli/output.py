@@ -64,7 +64,8 @@ def parse_targets(flags: OutputFlags, *, read: Sequence[str]) -> tuple[Target, .
                 place=f"-o {output}",
                 hint="write the file after its format: `-f json=report.json -f table`",
             )
-        targets = [Target(targets[0].format, _file(output))]
+        writes_folder = FORMATS[targets[0].format].writes_folder
+        targets = [Target(targets[0].format, _file(output, writes_folder=writes_folder))]
     if sum(target.file is None for target in targets) > 1:
         raise RequestError(
             "two formats cannot share stdout",
@@ -110,11 +111,31 @@ def _target(text: str) -> Target:
             place=f"-f {text}",
             hint=f"write `-f {name}={value}`",
         )
-    return Target(name, _file(file) if file else None)
+    writes_folder = FORMATS[name].writes_folder
+    return Target(name, _file(file, writes_folder=writes_folder) if file else None)
 
 
-def _file(text: str) -> Path | None:
-    return None if text == "-" else Path(text)
+def _file(text: str, *, writes_folder: bool) -> Path | None:
+    if text == "-":
+        return None
+    return Path(text) if writes_folder else file_of(text)
+
+
+def file_of(text: str) -> Path:
+    """Return the file that the user named.
+
+    Raises
+    ------
+    RequestError : the name ends with a slash, as that of a folder, which a path would lose.
+
+    """
+    if text.endswith((os.sep, os.altsep or os.sep)):
+        raise RequestError(
+            cannot_write(text, "a name with a slash at its end is that of a folder"),
+            place=text,
+            hint="add the name of a file, or remove the slash",
+        )
+    return Path(text)
 
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -181,7 +202,18 @@ def check_stream(name: str | None, targets: Sequence[Target], read: Sequence[str
             place="--stream -",
             hint="give a file, or use `-f json` instead",
         )
-    file = Path(name)
+    check_separate(name, targets, read)
+
+
+def check_separate(name: str, targets: Sequence[Target], read: Sequence[str]) -> None:
+    """Check a file that the command writes in addition to those of formats.
+
+    Raises
+    ------
+    RequestError : it cannot be written, the command reads it, or it is also a format's file.
+
+    """
+    file = file_of(name)
     check_writable(file)
     _check_not_read(file, read)
     files = [target.file for target in targets if target.file is not None]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hookcli.cli.flags.options import ModelFlags, OutputFlags, RequestFlags, ViewFlags
 from hookcli.cli.flags.values import view_of
 from hookcli.cli.input_files import files_read
-from hookcli.cli.output import Target, check_stream, parse_targets
+from hookcli.cli.output import Target, check_separate, check_stream, parse_targets
 from hookcli.config.config import Config
 from hookcli.config.constructor_args import parse_arguments
 from hookcli.config.merge import Figures, Flags, spec_of
@@ -46,8 +46,11 @@ def request_of(
     output: OutputFlags,
     console: Console,
     read: Sequence[str | None] = (),
+    written: str | None = None,
 ) -> Request:
-    """Return the request of a command's flags. `read` are other files that the command reads.
+    """Return the request of a command's flags.
+
+    `read` are other files that the command reads, and `written` is one that it writes.
 
     Raises
     ------
@@ -60,6 +63,8 @@ def request_of(
     files = [*files_read(spec, flags.model.config), *(name for name in read if name)]
     targets = parse_targets(output, read=files)
     check_stream(spec.stream, targets, files)
+    if written is not None:
+        check_separate(written, targets, files)
     if command == "inspect" and not _named(shown).isdisjoint(MEMORY_COLUMNS):
         spec = dataclasses.replace(spec, run=dataclasses.replace(spec.run, memory=True))
     check_opening(parse_source(spec.model.source), spec.model)

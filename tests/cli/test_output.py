@@ -174,6 +174,48 @@ def test_no_file_that_is_read_is_written_over(tmp_path, what):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["render", "r.json", "-o", "kept/"],
+        ["render", "r.json", "-f", "table=kept/"],
+        ["check", "--against", "r.json", "--baseline", "kept/", "--update-baseline"],
+        ["init", "m.py", "-o", "new/"],
+        ["snapshot", "m.py", "-o", "kept/", "--force"],
+        ["trace", "m.py", "--stream", "kept/"],
+    ],
+    ids=lambda arguments: " ".join(arguments[:1] + arguments[-2:]),
+)
+def test_a_name_with_a_slash_at_its_end_is_no_file(saved, tmp_path, arguments):
+    (tmp_path / "r.json").write_bytes((saved[1] / "r.json").read_bytes())
+    (tmp_path / "m.py").write_text("from torch import nn\nclass Net(nn.ReLU): pass\n")
+    (tmp_path / "kept").write_text("kept")
+    result = run_cli(*arguments, cwd=tmp_path)
+    assert result.status == 2
+    assert result.error()[0].endswith("/: a name with a slash at its end is that of a folder")
+    assert (tmp_path / "kept").read_text() == "kept"
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("model", [[], ["m.py:Net", "-i", "2"]], ids=["saved", "run"])
+@pytest.mark.parametrize("baseline", ["folder", "r.json", "out.json", "missing/b.json"])
+def test_a_baseline_that_cannot_be_written_is_refused_before_the_report(
+    saved, tmp_path, model, baseline
+):
+    (tmp_path / "r.json").write_bytes((saved[1] / "r.json").read_bytes())
+    (tmp_path / "m.py").write_text("from torch import nn\nclass Net(nn.ReLU): pass\n")
+    (tmp_path / "folder").mkdir()
+    before = {path.name for path in tmp_path.iterdir()}
+    result = run_cli(
+        "check", *model, "--against", "r.json", "-o", "out.json", "-f", "json",
+        "--baseline", baseline, "--update-baseline", cwd=tmp_path,
+    )  # fmt: skip
+    assert result.status == 2
+    assert result.error()[0].startswith("cannot write ")
+    assert {path.name for path in tmp_path.iterdir()} == before
+    assert (tmp_path / "r.json").read_bytes() == (saved[1] / "r.json").read_bytes()
+
+
 def test_a_report_is_not_written_over_as_it_is_read(saved):
     before = (saved[1] / "r.json").read_bytes()
     assert run_cli("render", "r.json", "-o", "r.json", cwd=saved[1]).status == 2

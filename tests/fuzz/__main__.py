@@ -10,6 +10,7 @@ import argparse
 import json
 import math
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -29,10 +30,11 @@ def main() -> int:
 
 def fuzz(arguments: list[str]) -> int:
     """Run what the command line asks for, in a process with a fixed hash seed."""
-    from tests.fuzz import corpus, runner
+    from tests.fuzz import corpus, runner, session
 
     options = _options(arguments)
     corpus.build()
+    session.build_commands()
     runner.prepare()
     with tempfile.TemporaryDirectory(prefix="hookcli-fuzz-") as folder:
         os.umask(0o022)
@@ -49,7 +51,9 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--case", type=int, help="run only this case, and show its output")
     parser.add_argument("--target", help="only cases of this target")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+    parser.add_argument(
+        "--jobs", type=int, default=2 * (os.cpu_count() or 1), help="processes; some cases wait"
+    )
     parser.add_argument("--failures", type=Path, default=Path("build/fuzz"), help="where to write")
     parser.add_argument("--no-shrink", action="store_true", help="keep failing cases as they are")
     options = parser.parse_args(arguments)
@@ -91,28 +95,50 @@ class Tally:
 
 
 def _campaign(options: argparse.Namespace, folder: Path) -> int:
-    started = time.monotonic()
+    started = shown = time.monotonic()
     tallies: dict[str, Tally] = defaultdict(Tally)
-    shown = started
-    for result in _results(options, folder):
-        tally = tallies[result["target"]]
-        tally.cases += 1
-        tally.seconds += result["seconds"]
-        tally.memory = max(tally.memory, result["memory"])
-        tally.statuses[str(result["status"])] += 1
-        for kind in result["failures"]:
-            tally.failures[kind] += 1
-            if kind not in tally.repeat:
-                tally.repeat[kind] = result["number"]
-                print(f"FAILED: {result['target']}: {kind}\n  {_command(options, result)}")
-        if time.monotonic() - shown > 10:
-            shown = time.monotonic()
-            count, failed = _totals(tallies)
-            rate = count / (shown - started)
-            print(f"{shown - started:6.0f} s  {count:7d} cases  {rate:5.1f}/s  {failed} failures")
-            sys.stdout.flush()
+    done = _Done(options.first)
+    pause = 10 if sys.stdout.isatty() else 60
+    try:
+        for result in _results(options, folder):
+            done.add(result["number"])
+            _add(options, tallies[result["target"]], result)
+            if time.monotonic() - shown > pause:
+                shown = time.monotonic()
+                count, failed = _totals(tallies)
+                rate = count / (shown - started)
+                print(f"{shown - started:6.0f} s {count:7d} cases {rate:5.1f}/s {failed} failures")
+                sys.stdout.flush()
+    except KeyboardInterrupt:
+        print(f"interrupted: go on with --first {done.next}")
     _summary(tallies, time.monotonic() - started)
     return 1 if _totals(tallies)[1] else 0
+
+
+class _Done:
+    """The numbers of the cases that ended; all below `next` have."""
+
+    def __init__(self, first: int) -> None:
+        self.next = first
+        self._later: set[int] = set()
+
+    def add(self, number: int) -> None:
+        self._later.add(number)
+        while self.next in self._later:
+            self._later.remove(self.next)
+            self.next += 1
+
+
+def _add(options: argparse.Namespace, tally: Tally, result: dict) -> None:
+    tally.cases += 1
+    tally.seconds += result["seconds"]
+    tally.memory = max(tally.memory, result["memory"])
+    tally.statuses[str(result["status"])] += 1
+    for kind in result["failures"]:
+        tally.failures[kind] += 1
+        if kind not in tally.repeat:
+            tally.repeat[kind] = result["number"]
+            print(f"FAILED: {result['target']}: {kind}\n  {_command(options, result)}", flush=True)
 
 
 def _command(options: argparse.Namespace, result: dict) -> str:
@@ -163,48 +189,61 @@ def _results(options: argparse.Namespace, folder: Path) -> Iterator[dict]:
                 os._exit(status)
         pids.append(pid)
     os.close(writer)
-    with os.fdopen(reader, encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
-    ended = [os.waitpid(pid, 0)[1] for pid in pids]
+    try:
+        with os.fdopen(reader, encoding="utf-8") as lines:
+            for line in lines:
+                yield json.loads(line)
+    finally:
+        ended = [os.waitpid(pid, 0)[1] for pid in pids]
     if any(ended):
         raise RuntimeError("a process of the harness failed")
 
 
 def _work(options: argparse.Namespace, folder: Path, writer: int, share: tuple[int, int]) -> None:
-    """Run the cases of this process: one batch of so many."""
+    """Run the cases of this process: one of so many."""
     from tests.fuzz import runner
+    from tests.fuzz.session import Session
     from tests.fuzz.targets import case
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends, which closes the pipe
     runner.processes.adopt_orphans()  # a fork does not inherit it
     job, jobs = share
+    here = folder / str(job)
     until = math.inf if options.seconds is None else time.monotonic() + options.seconds
-    end = math.inf if options.cases is None else options.first + options.cases
-    first = options.first + job * _BATCH
+    end = sys.maxsize if options.cases is None else options.first + options.cases
     known: set[str] = set()
-    while first < end and time.monotonic() < until:
-        numbers = range(first, int(min(first + _BATCH, end)))
-        made = [case(options.seed, number, options.target) for number in numbers]
-        outcomes = runner.run_all([one for _, one in made], folder / str(job))
-        for number, (target, one), outcome in zip(numbers, made, outcomes, strict=True):
+    commands, checks = Session(), Session()
+    for number in range(options.first + job, end, jobs):
+        if time.monotonic() > until:
+            break
+        target, one = case(options.seed, number, options.target)
+        session = commands if one.check is None else checks
+        alone = one.script or number % _ALONE == _ALONE - 1
+        outcome = None if alone else session.run(one, here / "case")
+        if outcome is None or not {failure.kind for failure in outcome.failures} <= known:
+            outcome = runner.run(one, here / "case")
             if any(failure.kind == "too slow" for failure in outcome.failures):
-                outcome = runner.run(one, folder / str(job) / "again")
-            kinds = [failure.kind for failure in outcome.failures]
-            if set(kinds) - known:
-                known |= set(kinds)
-                small = (one, outcome)
-                if not options.no_shrink and one.check is None:
-                    small = _smaller(one, outcome, folder / str(job) / "small")
-                _written(options, number, *small)
-            result = {
-                "number": number, "target": target.name, "status": outcome.status,
-                "seconds": outcome.seconds, "memory": outcome.memory, "failures": kinds,
-            }  # fmt: skip
+                outcome = runner.run(one, here / "case")
+        kinds = [failure.kind for failure in outcome.failures]
+        if set(kinds) - known:
+            known |= set(kinds)
+            small = (one, outcome)
+            if not options.no_shrink and one.check is None:
+                small = _smaller(one, outcome, here / "small")
+            _written(options, number, *small)
+        result = {
+            "number": number, "target": target.name, "status": outcome.status,
+            "seconds": outcome.seconds, "memory": outcome.memory, "failures": kinds,
+        }  # fmt: skip
+        try:
             os.write(writer, json.dumps(result).encode() + b"\n")
-        first += _BATCH * jobs
+        except BrokenPipeError:
+            break
+    commands.end()
+    checks.end()
 
 
-_BATCH = 20  # cases that start in one fork
+_ALONE = 100  # one case of so many runs in a fork of its own at once
 
 
 def _smaller(made, outcome, here: Path):

@@ -6,10 +6,9 @@ The command is `hookcli.__main__.main` in the process that `tests.forked.server`
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import gc
-import json
 import os
-import re
 import resource
 import select
 import shutil
@@ -17,11 +16,8 @@ import signal
 import sys
 import tempfile
 import time
-import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, TypeAlias
 
 import hookcli
 import hookcli.__main__
@@ -29,28 +25,17 @@ from hookcli.cli import main as cli_main
 from hookcli.models import places
 from hookcli.worker import last_event, processes
 from hookcli.worker.process import set_spawn
-from tests.forked import server
-from tests.fuzz import corpus
+from tests.forked import scripts, server
+from tests.fuzz import corpus, judge
 from tests.fuzz.case import Case
 from tests.fuzz.configurations import SNAPSHOT
+from tests.fuzz.judge import Failure, Listing
 
 SECONDS = 90  # most that a case may take, on a busy machine
 PROCESSOR = 20  # most seconds of processor time of all its processes
 MEMORY = 2 << 30  # most resident bytes of one of its processes
 ADDRESSES = 12 << 30  # most bytes of addresses, which protects the machine
-DOCUMENTED = {0, 1, 2, 3}  # docs/commands/index.md; the others need a signal or a bug
 _GRACE = 2.0  # seconds in which processes of a command may end after it
-
-
-Listing: TypeAlias = dict[str, bytes | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """What is wrong; `kind` is the same for failures with the same cause, as far as one can see."""
-
-    kind: str
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,173 +113,123 @@ REHEARSED = (
 
 def run(case: Case, folder: Path) -> Outcome:
     """Run a case in a fork of its own, in an empty folder, which is removed."""
-    before = _laid_out(case, folder)
-    started = time.monotonic()
+    before = laid_out(case, folder)
     try:
-        pid = os.fork()
-        if pid == 0:
-            server._never_return(lambda: _alone(case, folder))
-        status, used, late = _wait(pid)
-        seconds, memory = time.monotonic() - started, used.ru_maxrss * 1024
-        busy = used.ru_utime + used.ru_stime
-        slow = late or busy > PROCESSOR
-        failures = [Failure("too slow", f"{seconds:.0f} s, {busy:.0f} s busy")] if slow else []
-        if left := _left_over():
-            failures.append(Failure("a process is left", " ".join(left)))
-        if memory > MEMORY:
-            failures.append(Failure("too much memory", f"{memory >> 20} MiB"))
-        return _outcome(case, folder, before, None if late else status, failures, seconds, memory)
+        if not case.script:
+            return _run(case, folder, before)
+        plain = dataclasses.replace(case, arguments=(), then=())
+        expected = _run(plain, folder, before) if case.is_same else None
+        shutil.rmtree(folder)
+        found = _run(case, folder, laid_out(case, folder))
+        return dataclasses.replace(
+            found,
+            failures=(
+                *found.failures,
+                *(judge.differences(expected, found) if expected is not None else ()),
+                *(failure for command in case.then for failure in _then(command, folder)),
+            ),
+        )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def run_all(cases: list[Case], folder: Path) -> Iterator[Outcome]:
-    """Run cases: first in one fork, which takes a fifth of the time, those that need no worker.
-
-    What fails there runs again in a fork of its own, and that outcome counts.
-    """
-    quick = _together(cases, folder)
-    for index, case in enumerate(cases):
-        outcome = quick.get(index)
-        if outcome is None or outcome.failures:
-            outcome = run(case, folder / str(index))
-        yield outcome
-
-
-def _together(cases: list[Case], folder: Path) -> dict[int, Outcome]:
-    chosen = [i for i, case in enumerate(cases) if case.check is None and not case.ahead]
-    before = {i: _laid_out(cases[i], folder / str(i)) for i in chosen}
-    reader, writer = os.pipe()
+def _run(case: Case, folder: Path, before: Listing) -> Outcome:
+    started = time.monotonic()
     pid = os.fork()
     if pid == 0:
-        server._never_return(lambda: _in_turn([(i, cases[i]) for i in chosen], folder, writer))
-    os.close(writer)
-    ended = dict(_statuses(pid, reader))
-    _, _, used = os.wait4(pid, 0)
-    clean = not _left_over() and used.ru_maxrss * 1024 <= MEMORY
-    found = {}
-    for index, (status, seconds) in ended.items() if clean else ():
-        if status is not None:
-            here, memory = folder / str(index), used.ru_maxrss * 1024
-            found[index] = _outcome(cases[index], here, before[index], status, [], seconds, memory)
-    for index in chosen:
-        shutil.rmtree(folder / str(index), ignore_errors=True)
-    return found
+        server._never_return(lambda: _alone(case, folder))
+    status, used, late = _wait(pid)
+    seconds, memory = time.monotonic() - started, used.ru_maxrss * 1024
+    busy = used.ru_utime + used.ru_stime
+    slow = late or busy > PROCESSOR
+    failures = [Failure("too slow", f"{seconds:.0f} s, {busy:.0f} s busy")] if slow else []
+    if left := left_over():
+        failures.append(Failure("a process is left", " ".join(left)))
+    if memory > MEMORY:
+        failures.append(Failure("too much memory", f"{memory >> 20} MiB"))
+    ended = None if late else status
+    return outcome(case, folder, before, ended, failures, (seconds, memory))
 
 
-def _statuses(pid: int, reader: int) -> Iterator[tuple[int, tuple[int | None, float]]]:
-    """Each case that ended: its number, its status (None if it must run alone), its seconds."""
-    poll = select.poll()
-    poll.register(reader, select.POLLIN | select.POLLHUP)
-    with open(reader, "rb", buffering=0) as lines:
-        while poll.poll(SECONDS * 1000):
-            line = lines.read(_LINE)
-            if len(line) < _LINE:
-                return
-            number, status, seconds = line.split()
-            yield int(number), (None if status == b"alone" else int(status), float(seconds))
-    for member in reversed(processes.tree(pid)):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(member, signal.SIGKILL)
+def _then(command: tuple[str, ...], folder: Path) -> list[Failure]:
+    """Run a command that reads a file which an earlier one may have written, and judge it."""
+    if not (folder / "work" / command[1]).is_file():
+        return []
+    found = _run(Case(command), folder, judge.listing(folder))
+    if found.status == 2:
+        return [Failure(f"{command[0]} refuses what hookcli wrote", found.err)]
+    return [Failure(f"{command[0]}: {one.kind}", one.detail) for one in found.failures]
 
 
-_LINE = 40  # bytes of a line about a case
-
-
-def _laid_out(case: Case, folder: Path) -> Listing:
+def laid_out(case: Case, folder: Path) -> Listing:
     """Make the folders and files of a case, and return what they contain."""
     for name in ("work", "home", "tmp"):
         (folder / name).mkdir(parents=True)
+    for kind, name, target in case.entries:
+        path = folder / "work" / name
+        path.mkdir(parents=True) if kind == "folder" else path.symlink_to(target)
     for name, content in case.files.items():
         (folder / "work" / name).write_bytes(content)
     (folder / "in").write_bytes(case.piped)
-    return _listing(folder)
+    return judge.listing(folder)
 
 
-def _outcome(
+def outcome(
     case: Case,
     folder: Path,
     before: Listing,
     status: int | None,
     failures: list[Failure],
-    seconds: float,
-    memory: int,
+    cost: tuple[float, int],
 ) -> Outcome:
+    """What became of a case that ended, which took so many seconds and bytes of memory."""
     texts = [(folder / name).read_bytes().decode("utf-8", "replace") for name in ("out", "err")]
-    judged = [] if status is None else _judged(case, status, *texts)
-    changes = _changes(case, status, before, _listing(folder))
-    everything = (*failures, *judged, *changes, *_foreign(folder))
-    return Outcome(status, everything, seconds, memory, *texts)
+    printed = [] if status is None else judge.judged(case, status, *texts)
+    changes = judge.changes(case, status, before, judge.listing(folder))
+    everything = (*failures, *printed, *changes, *judge.foreign(folder))
+    return Outcome(status, everything, *cost, *texts)
 
 
 # In the fork. -----------------------------------------------------------------------------------
 
 
 def _alone(case: Case, folder: Path) -> None:
-    _limit()
+    limit()
     tempfile.tempdir = None  # chosen again, from the environment
-    _watch_files(folder)
-    streams, environment = _opened(folder), _environment(folder)
-    if case.check is not None:
+    watch_files(folder)
+    streams, variables = opened(folder), environment(folder)
+    if case.check is not None or (case.script and not case.arguments):
         server._streams(*streams)
         os.chdir(folder / "work")
-        server._environment(environment)
-        case.check()
+        server._environment(variables)
+        if case.check is None:
+            os.setsid()
+            scripts.as_main(lambda: _python(case.script))
+        else:
+            case.check()
         os._exit(0)
     if not case.ahead:
         cli_main.start_ahead = lambda *_: None  # most commands end before they need the worker
     request = {"program": "hookcli", "args": [*case.arguments], "cwd": str(folder / "work")}
-    server._command({**request, "env": environment, "session": "own"}, streams)
+    server._command({**request, "env": variables, "session": "own"}, streams)
 
 
-class _NeedsWorkerError(BaseException):
-    """The command is about to start its worker."""
+def _python(arguments: tuple[str, ...]) -> tuple[object, ...]:
+    """What runs a script as Python does, for `tests.forked.scripts.as_main`."""
+    path = os.path.abspath(arguments[0])  # noqa: PTH100
+    sys.argv = [*arguments]
+    sys.path.insert(0, os.path.dirname(path))  # noqa: PTH120
+    names = sys.modules["__main__"].__dict__
+    names["__file__"] = path
+    return exec, compile(Path(path).read_bytes(), path, "exec"), names
 
 
-def _in_turn(cases: list[tuple[int, Case]], folder: Path, writer: int) -> None:
-    """Run commands in this process until they need a worker, and write how each ended."""
-
-    def refuse(*_: object, **__: object) -> NoReturn:
-        raise _NeedsWorkerError
-
-    _limit()
-    os.setsid()
-    gc.disable()  # as hookcli.__main__ does
-    server._close_all_but((writer,))
-    set_spawn(refuse)
-    cli_main.start_ahead = lambda *_: None
-    for index, case in cases:
-        started = time.monotonic()
-        here = folder / str(index)
-        _watch_files(here)
-        streams = _opened(here)
-        server._streams(*streams)
-        for fd in streams:
-            os.close(fd)
-        os.chdir(here / "work")
-        places.START = last_event._CWD = places._cwd()
-        server._environment(_environment(here))
-        tempfile.tempdir = None
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        sys.argv = [hookcli.__main__.__file__, *case.arguments]
-        try:
-            status = str(int(cli_main.guarded([*case.arguments])))
-        except BaseException:
-            status = "alone"
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        line = f"{index} {status} {time.monotonic() - started:.4f}"
-        os.write(writer, f"{line:{_LINE}}".encode())
-    os._exit(0)
-
-
-def _limit() -> None:
+def limit() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _opened(folder: Path) -> list[int]:
+def opened(folder: Path) -> list[int]:
     """Descriptors for stdin, stdout and stderr."""
     how = {"in": os.O_RDONLY, "out": _NEW, "err": _NEW}
     return [os.open(folder / name, flags, 0o600) for name, flags in how.items()]
@@ -303,7 +238,7 @@ def _opened(folder: Path) -> list[int]:
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 
-def _environment(folder: Path) -> dict[str, str]:
+def environment(folder: Path) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"], "HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp"),
         "OMP_NUM_THREADS": "1", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0",
@@ -318,7 +253,7 @@ _CHANGING = {"os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os
 _watched: list[Path] = []  # the folder of the case that runs
 
 
-def _watch_files(folder: Path) -> None:
+def watch_files(folder: Path) -> None:
     """Note each path outside the folder that Python code opens to write, makes or removes."""
     if not _watched:
         sys.addaudithook(_note_write)
@@ -343,13 +278,6 @@ def _note_write(event: str, args: tuple[object, ...]) -> None:
         os.close(fd)
 
 
-def _foreign(folder: Path) -> list[Failure]:
-    log = folder / "foreign"
-    if not log.exists():
-        return []
-    return [Failure("a file outside the folder was written", log.read_text(errors="replace"))]
-
-
 def _wait(pid: int) -> tuple[int, resource.struct_rusage, bool]:
     """The exit status, the resources used, and whether it was ended because it took too long."""
     fd = os.pidfd_open(pid)
@@ -365,12 +293,16 @@ def _wait(pid: int) -> tuple[int, resource.struct_rusage, bool]:
     return os.waitstatus_to_exitcode(status), used, late
 
 
-def _left_over() -> list[str]:
-    """The commands of processes below this one that do not end by themselves; they are ended."""
+sessions: set[int] = set()  # processes of the harness, below this one, which run on
+
+
+def left_over() -> list[str]:
+    """Where processes below this one are that do not end by themselves; they are ended."""
     until = time.monotonic() + _GRACE
     while True:
         server._reap()
-        pids = processes.tree(os.getpid())[1:]
+        children = set(processes.children(os.getpid())) - sessions
+        pids = [pid for child in children for pid in processes.tree(child)]
         if not pids or time.monotonic() > until:
             break
         time.sleep(0.005)
@@ -378,120 +310,15 @@ def _left_over() -> list[str]:
     for pid in pids:
         with contextlib.suppress(OSError):
             names.append(f"{pid}:{Path(f'/proc/{pid}/wchan').read_text()}")
+    end_all(pids)
+    return names
+
+
+def end_all(pids: list[int]) -> None:
+    """Kill processes, and wait for those that are children of this one."""
+    for pid in reversed(pids):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     for pid in pids:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, 0)
-    return names
-
-
-# What the command printed. ----------------------------------------------------------------------
-
-
-def _judged(case: Case, status: int, out: str, err: str) -> list[Failure]:
-    if case.check is not None:
-        return [] if status == 0 else [Failure(f"differs: {_cause(err)}", err[-3000:])]
-    if status not in DOCUMENTED:
-        return [Failure(f"status {status}: {_cause(err)}", err[-3000:])]
-    found = []
-    shown = "Traceback (most recent call last)" in err and "hookcli" in _cause(err)
-    if shown and not {"-v", "--verbose"} & {*case.arguments}:  # the model's own are its output
-        found.append(Failure(f"a traceback: {_cause(err)}", err[-3000:]))
-    lines = err.splitlines()
-    not_judged = status == 3 and out and not any(map(_is_error, lines))  # docs/commands/check.md
-    if status in {2, 3} and not not_judged:
-        starts = ("error: ", "  --> ", "hint: ")
-        last = [_plain(line) for line in lines[-3:]]
-        is_error = len(last) == 3 and all(map(str.startswith, last, starts))
-        if (
-            not (
-                is_error
-                and all(
-                    line.removeprefix(start).strip()
-                    for line, start in zip(last, starts, strict=True)
-                )
-            )
-            and "-v" not in case.arguments
-        ):
-            found.append(Failure(f"status {status} without three lines", err[-2000:]))
-    elif status < 2 and any(map(_is_error, lines)) and "diff" not in case.arguments:
-        found.append(Failure(f"status {status} with an error", err[-2000:]))
-    if status == 2 and out:
-        found.append(Failure("status 2 with a report", out[-2000:]))
-    if out and (wrong := _not_whole(case, out)):
-        found.append(Failure(f"stdout is not whole: {wrong}", out[-2000:]))
-    return found
-
-
-def _is_error(line: str) -> bool:
-    return _plain(line).startswith("error: ")
-
-
-def _plain(line: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", line)
-
-
-def _cause(err: str) -> str:
-    """The last frame in hookcli and the type of the exception, without values."""
-    if bug := re.search(r"hookcli failed: (\w+).*\n  --> .*?([\w.]+/[\w.]+:\d+)", err):
-        return f"{bug[1]} in {bug[2]}"
-    frames = re.findall(r'File "([^"]+)", line \d+, in (\S+)', err)
-    own = [
-        f"{file[file.index('hookcli/') :]}:{name}" for file, name in frames if "/hookcli/" in file
-    ]
-    types = re.findall(r"^([A-Za-z_.]+(?:Error|Exception|Interrupt|Exit))\b", err, re.MULTILINE)
-    return f"{types[-1] if types else 'unknown'} in {own[-1] if own else 'the model'}"
-
-
-def _not_whole(case: Case, out: str) -> str:
-    """Why stdout is not a whole document of its format, "" if it is or if nothing can tell."""
-    given = case.arguments
-    named = [given[i + 1] for i, word in enumerate(given[:-1]) if word in {"-f", "--format"}]
-    if not named or given[0] not in _REPORTING:
-        return ""
-    try:
-        if named[-1] in {"json", "sarif", "perfetto"}:
-            json.loads(out, parse_constant=_refuse)
-        elif named[-1] == "junit":
-            ET.fromstring(out)
-        elif named[-1] == "html" and not out.rstrip().endswith("</html>"):
-            return "html has no end"
-    except (ValueError, ET.ParseError) as error:
-        return f"{named[-1]}: {type(error).__name__}"
-    return ""
-
-
-_REPORTING = {"inspect", "grads", "trace", "check", "render", "diff"}
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(constant)
-
-
-# What it left in its folders. -------------------------------------------------------------------
-
-
-def _listing(folder: Path) -> Listing:
-    """Every file below the three folders with its content; None of what is no plain file."""
-    found: Listing = {}
-    for name in ("work", "home", "tmp"):
-        for path in (folder / name).rglob("*"):
-            plain = path.is_file() and not path.is_symlink()
-            found[str(path.relative_to(folder))] = path.read_bytes() if plain else None
-    return found
-
-
-def _changes(case: Case, status: int | None, before: Listing, after: Listing) -> list[Failure]:
-    found = []
-    new = sorted(after.keys() - before.keys())
-    if any("CANARY" in name for name in new):
-        found.append(Failure("code of a file ran", ", ".join(new)))
-    elif new and not (
-        case.writes and status != 2 and all(name.startswith("work/") for name in new)
-    ):
-        found.append(Failure(f"a new file in {new[0].split('/')[0]}", ", ".join(new)))
-    changed = [name for name, content in before.items() if after.get(name, b"") != content]
-    if changed and not case.writes:
-        found.append(Failure("an input changed", ", ".join(changed)))
-    return found

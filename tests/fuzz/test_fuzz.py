@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from tests.conftest import ROOT
-from tests.fuzz import runner
+from tests.fuzz import judge
 from tests.fuzz.case import Case
 from tests.fuzz.mutations import mutated_bytes, mutated_document, mutated_zip, zipped
 from tests.fuzz.shrink import shrunk
@@ -56,7 +56,7 @@ CASES = 24
 PROGRAM = """
 import sys
 from pathlib import Path
-from tests.fuzz import runner
+from tests.fuzz import judge, runner
 from tests.fuzz.__main__ import fuzz
 from tests.fuzz.case import Case
 from tests.fuzz.targets import case as made
@@ -136,5 +136,5 @@ KeyError: 'x'
     ],
 )
 def test_what_a_command_prints_is_judged(status, out, err, kind):
-    failures = runner._judged(Case(("inspect", "m.py", "-f", "json")), status, out, err)
+    failures = judge.judged(Case(("inspect", "m.py", "-f", "json")), status, out, err)
     assert [one.kind[: len(kind)] for one in failures] == [kind] if kind else not failures

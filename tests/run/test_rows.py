@@ -345,3 +345,34 @@ def test_the_api_takes_declared_batches():
     report = hookcli.inspect(Net(3, 2))
     assert report.inputs.origin == "declared"
     assert report.layers[0].outputs[0].shape == (5, 2)
+
+
+class _Part(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.fc(x)
+
+
+class _Cyclic(nn.Module):
+    """A part has the model as a submodule, as `self.parent = parent` makes it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b, self.head = _Part(), _Part(), nn.Linear(4, 3)
+        self.a.parent = self
+        self.b.sister = self.a
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.b(self.a(x)))
+
+
+def test_the_parameters_below_modules_that_contain_each_other_are_counted_once():
+    report = hookcli.inspect(_Cyclic(), torch.ones(2, 4), mode="as-is")
+    assert report.error is None
+    everything = 2 * 20 + 15  # two parts of 4 x 4 + 4, and a head of 4 x 3 + 3
+    assert {row.name: row.parameters for row in report.layers} == {
+        "": everything, "a": everything, "a.fc": 20, "b": everything, "b.fc": 20, "head": 15,
+    }  # fmt: skip

@@ -14,7 +14,11 @@ from hookcli.cli.flags import completions
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags
 from hookcli.cli.flags.signatures import changes, lacks, option
 from hookcli.cli.flags.values import view_of
+<<<<<<< HEAD
 from hookcli.cli.output import Target, check_writable, deliver, has_stdout, parse_targets
+=======
+from hookcli.cli.output import Target, check_separate, deliver, has_stdout, parse_targets
+>>>>>>> fuzz
 from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
 from hookcli.errors import RequestError
@@ -64,6 +68,16 @@ class KnownFlags:
         "report itself.",
         section="Checks",
     )
+
+    @property
+    def read(self) -> str | None:
+        """The baseline, if the command reads it."""
+        return None if self.update_baseline else self.baseline
+
+    @property
+    def written(self) -> str | None:
+        """The baseline, if the command writes it."""
+        return self.baseline if self.update_baseline else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,8 +232,10 @@ def _of_report(against: str, flags: _Flags, console: Console) -> _CheckInput:
     from hookcli.rules.catalogue import with_safe_set, with_training_set
 
     config, file = config_of(flags.request.model), flags.request.model.config
-    read = [name for name in (against, file, flags.known.baseline) if name]
+    read = [name for name in (against, file, flags.known.read) if name]
     targets = parse_targets(flags.output, read=read)
+    if flags.known.written is not None:
+        check_separate(flags.known.written, targets, read)
     report = read_any_report(against)
     if isinstance(report, TrainingReport):
         checks = with_training_set(config.checks)
@@ -251,7 +267,8 @@ def _of_run(flags: _Flags, console: Console) -> _CheckInput:
         view=flags.view,
         output=flags.output,
         console=console,
-        read=(flags.known.baseline, against),
+        read=(flags.known.read, against),
+        written=flags.known.written,
     )
     spec = request.spec
     if flags.known.rule:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from hookcli.cli.errors import reporting
@@ -58,9 +57,9 @@ def init(flags: InitFlags) -> int:
         if flags.output is None or flags.output == "-":
             console.out(initial_text(flags.model, flags.preset))
             return Status.FINE
-        from hookcli.cli.output import check_new, write_file
+        from hookcli.cli.output import check_new, file_of, write_file
 
-        file = Path(flags.output)
+        file = file_of(flags.output)
         check_new(file, "choose another file, or remove this one first")
         write_file(file, initial_text(seen_from(file.parent, flags.model), flags.preset))
         return Status.FINE

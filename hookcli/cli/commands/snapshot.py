@@ -114,9 +114,9 @@ def _file(flags: FileFlags) -> Path | None:
     output = flags.output
     if output is None or output == "-":
         return None
-    from hookcli.cli.output import check_new, check_writable
+    from hookcli.cli.output import check_new, check_writable, file_of
 
-    file = Path(output)
+    file = file_of(output)
     if flags.force:
         check_writable(file)
     else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from tests.fuzz.case import Case, generator
-from tests.fuzz.targets import archives, documents, sources, texts, trees
+from tests.fuzz.targets import archives, documents, outputs, scripts, sources, texts, trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,9 @@ TARGETS = (
     Target("torch.package", archives.package, 4),
     Target("pickle", archives.pickled, 8),
     Target("tensor file", archives.tensor_file, 6),
+    Target("output files", outputs.outputs, 5),
     Target("model source", sources.source, 8),
+    Target("training script", scripts.script, 3),
     Target("module tree", trees.tree, 3),
 )
 

@@ -12,9 +12,10 @@ from hookcli.cli.app import COMMANDS
 from hookcli.rules.catalogue import CATALOGUE as RULES
 from tests.fuzz.case import Case
 from tests.fuzz.configurations import BASES, SNAPSHOT
-from tests.fuzz.corpus import MODEL, reports
+from tests.fuzz.corpus import MODEL, reports, tensors
 from tests.fuzz.hostile import VALUES, WORDS
 from tests.fuzz.mutations import mutated_bytes, mutated_document
+from tests.fuzz.targets import valid
 
 RUNNING = ("inspect", "grads", "trace", "check")
 FORMATS = ("table", "tree", "json", "markdown", "junit", "sarif", "github", "html", "perfetto")
@@ -27,6 +28,9 @@ SELECTORS = [
 
 
 def configuration(rng: Random) -> Case:
+    if rng.random() < 0.75:
+        data = _dumped(rng, valid.configuration(rng), damaged=0.03)
+        return _with_config(rng, data, rng.choice(RUNNING))
     document = mutated_document(rng, rng.choice(BASES))
     if rng.random() < 0.4:
         document = _with_known(rng, document)
@@ -51,17 +55,22 @@ def _with_known(rng: Random, document: object) -> object:
     return {**document, **rng.choice([{"hooks": [hook]}, {"checks": [check]}])}
 
 
-def _dumped(rng: Random, document: object) -> bytes:
+def _dumped(rng: Random, document: object, damaged: float = 0.15) -> bytes:
     text = yaml.safe_dump(
         document, allow_unicode=True, default_flow_style=rng.choice((True, False, None)), width=90
     )
     data = text.encode("utf-8", "surrogatepass")
-    return mutated_bytes(rng, data) if rng.random() < 0.15 else data
+    return mutated_bytes(rng, data) if rng.random() < damaged else data
 
 
 def _with_config(rng: Random, data: bytes, command: str) -> Case:
     arguments = [command, "-c", "c.yaml", *_format(rng)]
-    return Case(tuple(arguments), {"m.py": MODEL, "c.yaml": data}, "c.yaml", writes=b"save" in data)
+    files = {"m.py": MODEL, "c.yaml": data}
+    if b"own.py" in data:
+        files["own.py"] = valid.OWN
+    if b"t.safetensors" in data:
+        files["t.safetensors"] = tensors()[0][1]
+    return Case(tuple(arguments), files, "c.yaml", writes=b"save" in data)
 
 
 def _format(rng: Random) -> list[str]:
@@ -114,20 +123,86 @@ def _word(rng: Random) -> str:
     return text if rng.random() < 0.8 else text + rng.choice(WORDS[:5]).replace("\0", "")
 
 
+# What these models accept: the batch of one, any batch of the other.
+ANYTHING = b"""import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+        self.fc = nn.Linear(4, 3)
+
+    def forward(self, *args, **kwargs):
+        y = self.fc(torch.ones(2, 4))
+        for one in _tensors([*args, kwargs]):
+            y = y + one.abs().sum().nan_to_num(0, 0, 0).to(torch.float32)
+        return y
+
+
+def _tensors(value):
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _tensors(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _tensors(one)
+"""
+GOOD_INPUTS = ["2x4", "1x4", "x=2x4", "2x4:float32:-1..1", "3x4:float32:ones", "float32[2,4]",
+               "7x2x4", "x=2x4:float32:0..5"]  # fmt: skip
+GOOD_SPECS = [*GOOD_INPUTS, "value:3", "y=value:[1, 2]", "{a: 2x4, b: [3, 2x2:bool]}",
+              "2:int64:0..9", "[2x4, (2x4, 1)]", "k=2x4:complex64", "0x4",
+              "2x4:bfloat16:zeros"]  # fmt: skip
+GOOD_ARGUMENTS = ["width=1", "width=7", "scale=0.5", "scale=1e30", "scale=true", "3", "scale=nan"]
+GOOD_LOSSES = ["sum", "mean", "probe", "output:y", "output:.y", "output:['y']"]
+
+
 def values(rng: Random) -> Case:
-    """The values of --input, --arg, --target and --loss."""
-    arguments = [rng.choice(RUNNING), "m.py:Net", *_format(rng)]
-    for _ in range(rng.randint(1, 2)):
-        flag = rng.choice(["-i", "-i", "--arg", "--target", "--loss", "--weights"])
-        text = {
-            "-i": lambda: f"x={_spec(rng)}" if rng.random() < 0.2 else _spec(rng),
-            "--arg": lambda: rng.choice(["width=", "scale=", "", "x="]) + _value(rng),
-            "--target": lambda: _spec(rng),
-            "--loss": lambda: rng.choice(LOSSES) + rng.choice(["", f"(x={_value(rng)})", "("]),
-            "--weights": lambda: _word(rng),
-        }[flag]()
-        arguments += [flag, text.replace("\0", "").replace("\ud800", "\udcff")]
-    return Case(tuple(arguments), {"m.py": MODEL})
+    """The values of --input, --arg, --target and --loss: most of them good but for one."""
+    anything = rng.random() < 0.6
+    inputs = GOOD_SPECS if anything else GOOD_INPUTS
+    given = [["-i", rng.choice(inputs)] for _ in range(rng.randint(1, 3) if anything else 1)]
+    if rng.random() < 0.4:
+        given += [["--arg", rng.choice(GOOD_ARGUMENTS)]]
+    command = rng.choice(RUNNING)
+    if command != "inspect" and rng.random() < 0.4:
+        mse = ["--loss", "mse", "--target", "2x3"]
+        given += [mse if anything else ["--loss", rng.choice(GOOD_LOSSES)]]
+    match rng.randrange(10):
+        case 0 | 1 | 2:
+            given = [_hostile_value(rng) for _ in range(rng.randint(1, 2))]
+        case 3 | 4 | 5:
+            given[rng.randrange(len(given))] = _hostile_value(rng)
+        case 6 | 7:
+            words = rng.choice(given)
+            words[-1] = _mutated_text(rng, words[-1])
+        case _:
+            pass
+    arguments = [command, "m.py:Net", *_format(rng)]
+    for words in given:
+        arguments += [word.replace("\0", "").replace("\ud800", "\udcff") for word in words]
+    return Case(tuple(arguments), {"m.py": ANYTHING if anything else MODEL})
+
+
+def _hostile_value(rng: Random) -> list[str]:
+    flag = rng.choice(["-i", "-i", "-i", "--arg", "--target", "--loss", "--weights"])
+    text = {
+        "-i": lambda: f"x={_spec(rng)}" if rng.random() < 0.2 else _spec(rng),
+        "--arg": lambda: rng.choice(["width=", "scale=", "", "x="]) + _value(rng),
+        "--target": lambda: _spec(rng),
+        "--loss": lambda: rng.choice(LOSSES) + rng.choice(["", f"(x={_value(rng)})", "("]),
+        "--weights": lambda: _word(rng),
+    }[flag]()
+    return [flag, text]
+
+
+def _mutated_text(rng: Random, text: str) -> str:
+    """The text with one character replaced by one that means something in such a text."""
+    start = rng.randrange(len(text))
+    letter = rng.choice("0123456789x:=.,[]{}()'\" -e\n_*")
+    return text[:start] + letter + text[start + rng.randrange(2) :]
 
 
 FLAGS = (

@@ -1,0 +1,307 @@
+"""Runs tests on mutants: pytest imports and collects once, then each mutant is a fork.
+
+A first fork runs all tests on code that marks its statements, which tells the tests that reach a
+statement. A mutant's fork runs these tests, and ends at the first that fails.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pickle
+import random
+import resource
+import signal
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter, defaultdict
+from mmap import mmap
+from pathlib import Path
+
+import pytest
+
+from .install import Source, set_marker, sources
+from .operators import Mutant
+
+ROOT = Path(__file__).parent.parent.parent
+RESULTS = ROOT / "build" / "mutants"
+EQUIVALENT = Path(__file__).with_name("equivalent.txt")
+_SLACK = 10  # a mutant may take so many times what its tests take, and as many seconds more
+
+
+class Campaign:
+    """A plugin of pytest that runs the tests in forks instead of in its own process."""
+
+    def __init__(self, part, options, console, filters) -> None:
+        self._part, self._options, self._console = part, options, console
+        self._filters = filters
+        self._failed: str | None = None
+        self.done = False
+
+    def pytest_runtest_logreport(self, report) -> None:
+        if report.failed:
+            self._failed = self._failed or f"{report.nodeid}\n{report.longreprtext}"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session) -> bool | None:
+        if session.testsfailed:
+            return None
+        from hookcli.worker import processes
+        from tests.forked import client
+
+        client.Server = _forked_server(client.Server, self._filters)
+        processes.adopt_orphans()
+        self._processes = processes
+        self._session, self._config = session, session.config
+        self._items = {item.nodeid: item for item in session.items}
+        with tempfile.TemporaryDirectory(prefix="mutants") as folder:
+            os.environ["TMPDIR"] = tempfile.tempdir = folder
+            self._folder = Path(folder)
+            self._config._tmp_path_factory._basetemp = self._folder
+            self._sources = sources([*map(_import, _modules(self._part.code))], ROOT)
+            self._measure()
+            self._run_all()
+        self.done = True
+        return True
+
+    # The first fork.
+
+    def _measure(self) -> None:
+        """Find out which tests reach which statements, and how long they take."""
+        reached = mmap(-1, max(1, self._sources[-1].numbers.stop))
+        pid = self._fork(lambda: self._mark(reached))
+        _, status = os.waitpid(pid, 0)
+        answer = self._folder / str(pid)
+        if status or not answer.exists():
+            text = (self._folder / f"{pid}.failed").read_text() if not status else status
+            raise RuntimeError(f"the tests do not pass on the original code: {text}")
+        self._seconds, self._tests, names = pickle.loads(answer.read_bytes())
+        for name in names:  # so that no fork has to import them again
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    importlib.import_module(name)
+                except Exception:
+                    continue
+        self._say(f"{len(self._items)} tests take {sum(self._seconds.values()):.0f} s")
+
+    def _mark(self, reached: mmap) -> None:
+        set_marker(reached)
+        for source in self._sources:
+            source.mark()
+        seconds, tests = {}, defaultdict(list)
+        for item, following in _pairs(self._session.items):
+            reached[:] = bytes(len(reached))
+            start = time.perf_counter()
+            self._config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            seconds[item.nodeid] = time.perf_counter() - start
+            for number, was in enumerate(reached[:]):
+                if was:
+                    tests[number].append(item.nodeid)
+            if self._failed:
+                (self._folder / f"{os.getpid()}.failed").write_text(self._failed)
+                return
+        names = [
+            name
+            for name, module in sys.modules.items()
+            if (file := getattr(module, "__file__", None))
+            and (f"{os.sep}site-packages{os.sep}" in file or file.startswith(str(ROOT)))
+        ]
+        answer = pickle.dumps((seconds, dict(tests), names))
+        (self._folder / str(os.getpid())).write_bytes(answer)
+
+    # A fork for each mutant.
+
+    def _run_all(self) -> None:
+        wanted = [
+            (source, mutant)
+            for source in self._sources
+            for mutant in source.mutants
+            if self._options.only in mutant.key
+        ]
+        self._known = _equivalent()
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        self._path = RESULTS / f"{self._options.part}.jsonl"
+        if self._options.survivors:
+            last = {row["key"]: row["result"] for row in _rows(self._path)}
+            wanted = [pair for pair in wanted if last.get(pair[1].key) == "survived"]
+        if self._options.sample is not None and self._options.sample < len(wanted):
+            self._say(f"a sample of {self._options.sample} of {len(wanted)} mutants")
+            chosen = random.Random(self._options.seed).sample(
+                range(len(wanted)), self._options.sample
+            )
+            wanted = [wanted[index] for index in sorted(chosen)]
+        self.results: dict[str, str] = {}
+        self._killers: dict[str, Counter] = defaultdict(Counter)
+        self._running: dict[int, tuple[Mutant, float]] = {}
+        self._start = time.perf_counter()
+        with self._path.open("a") as self._out:
+            for source, mutant in wanted:
+                tests = self._tests_of(source, mutant)
+                if not tests:
+                    self._note(mutant, "not covered", "")
+                    continue
+                self._wait(self._options.jobs - 1)
+                pid = self._fork(lambda s=source, m=mutant, t=tests: self._judge(s, m, t))
+                expected = sum(self._seconds[name] for name in tests)
+                until = time.monotonic() + _SLACK * (1 + expected)
+                self._running[pid] = mutant, until
+            self._wait(0)
+
+    def _tests_of(self, source: Source, mutant: Mutant) -> list[str]:
+        """Return the tests that reach a mutant: first those that killed its neighbours."""
+        numbers = source.numbers if mutant.statement is None else [mutant.statement]
+        names = dict.fromkeys(name for number in numbers for name in self._tests.get(number, ()))
+        killers = self._killers[f"{source.path} {mutant.function}"]
+        return sorted(names, key=lambda name: (-killers[name], self._seconds[name]))
+
+    def _judge(self, source: Source, mutant: Mutant, tests: list[str]) -> None:
+        seconds = int(_SLACK * (1 + sum(self._seconds[name] for name in tests)))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+        try:
+            source.install(mutant)
+        except Exception as error:  # the module cannot even be imported
+            self._failed = f"import\n{error!r}"
+        for item, following in _pairs([self._items[name] for name in tests]):
+            if self._failed:
+                break
+            self._config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        (self._folder / str(os.getpid())).write_text(self._failed or "")
+
+    def _fork(self, work) -> int:
+        self._console.flush()
+        pid = os.fork()
+        if pid:
+            return pid
+        status = 1
+        try:
+            os.setsid()
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+
+    def _wait(self, most: int) -> None:
+        """Wait until at most so many mutants are running."""
+        while len(self._running) > most:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid in self._running:
+                self._end(pid, status)
+            elif not pid:
+                late = [one for one, (_, until) in self._running.items() if time.monotonic() > until]
+                for one in late:
+                    os.waitpid(one, os.kill(one, signal.SIGKILL) or 0)
+                    self._end(one, signal.SIGXCPU)
+                time.sleep(0.002)
+
+    def _end(self, pid: int, status: int) -> None:
+        mutant, _ = self._running.pop(pid)
+        answer = self._folder / str(pid)
+        text = answer.read_text() if answer.exists() else None
+        answer.unlink(missing_ok=True)
+        test = (text or "").partition("\n")[0]
+        if text is None:
+            over = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)
+            self._note(mutant, "timeout" if over else "killed", f"status {status}")
+        else:
+            self._note(mutant, "killed" if test else "survived", test)
+            path = next(source.path for source in self._sources if mutant in source.mutants)
+            self._killers[f"{path} {mutant.function}"][test] += 1
+        for orphan in self._orphans():
+            try:
+                os.kill(orphan, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
+    def _orphans(self) -> list[int]:
+        kept = {one for pid in self._running for one in self._processes.tree(pid)}
+        return [one for one in self._processes.tree(os.getpid())[1:] if one not in kept]
+
+    def _note(self, mutant: Mutant, result: str, test: str) -> None:
+        if result == "survived" and mutant.key in self._known:
+            result = "equivalent"
+        self.results[mutant.key] = result
+        row = {"key": mutant.key, "result": result, "line": mutant.line, "test": test}
+        print(json.dumps(row), file=self._out, flush=True)
+        if result in ("survived", "timeout", "not covered"):
+            self._say(f"{result}: line {mutant.line}: {mutant.key}")
+
+    def _say(self, text: str) -> None:
+        print(text, file=self._console)
+
+    def report(self) -> int:
+        """Print the figures; 1 if a mutant survived."""
+        counts = Counter(self.results.values())
+        seconds = time.perf_counter() - self._start
+        words = ("killed", "timeout", "equivalent", "survived", "not covered")
+        figures = ", ".join(f"{counts[word]} {word}" for word in words)
+        self._say(f"{len(self.results)} mutants in {seconds:.0f} s: {figures}")
+        return int(counts["survived"] > 0)
+
+
+def _pairs(items: list) -> list[tuple]:
+    return [*zip(items, [*items[1:], None], strict=True)]
+
+
+def _modules(places: tuple[str, ...]) -> list[str]:
+    paths = [
+        path
+        for place in places
+        for path in ([ROOT / place] if place.endswith(".py") else sorted((ROOT / place).rglob("*.py")))
+        if path.name != "__init__.py"
+    ]
+    return [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths]
+
+
+def _import(name: str):
+    return importlib.import_module(name)
+
+
+def _rows(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def _equivalent() -> set[str]:
+    """Return the keys of mutants that behave as the original; the reason is above each group."""
+    lines = EQUIVALENT.read_text().splitlines() if EQUIVALENT.exists() else []
+    return {line for line in lines if line and not line.startswith("#")}
+
+
+def _forked_server(base: type, filters: list) -> type:
+    """The server of tests that run commands, as a fork that has the mutant's code."""
+
+    class ForkedServer(base):
+        def __init__(self, env: dict[str, str]) -> None:
+            import socket
+            import threading
+
+            self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self._pid = os.fork()
+            if self._pid == 0:
+                self._socket.close()
+                _serve(other.detach(), env, filters)
+            other.close()
+            self._free = threading.Lock()
+            self._socket.settimeout(240)
+            assert self._socket.recv(16) == b"ready"
+
+        def close(self) -> None:
+            self._socket.close()
+            os.waitpid(self._pid, 0)
+
+    return ForkedServer
+
+
+def _serve(fd: int, env: dict[str, str], filters: list) -> None:
+    try:
+        from tests.forked import server
+
+        os.environ.clear()
+        os.environ.update(env)
+        warnings.filters[:] = filters
+        server.main(fd)
+    finally:
+        os._exit(0)

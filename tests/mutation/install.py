@@ -19,10 +19,11 @@ class Source:
 
     def __init__(self, module: ModuleType, root: Path, first: int) -> None:
         self.module, self.path = module, module.__file__
-        self.tree = ast.parse(Path(self.path).read_text())
+        text = Path(self.path).read_text()
+        self._original = compile(text, self.path, "exec", dont_inherit=True)
+        self.tree = ast.parse(text)
         self.numbers = range(first, number_statements(self.tree, first))
         self.mutants = mutants(self.tree, str(Path(self.path).relative_to(root)))
-        self._original = self._compile(self.tree)
         self._functions: dict[CodeType, list[FunctionType]] = {}
 
     def find_functions(self, functions: list[FunctionType]) -> None:
@@ -99,6 +100,8 @@ def _transplant(name: str, old: object, new: object, module: str) -> None:
     elif dataclasses.is_dataclass(old) and type(old).__name__ == type(new).__name__:
         for field in dataclasses.fields(old):
             object.__setattr__(old, field.name, getattr(new, field.name))
+    elif type(old).__module__ == module and type(old).__name__ == type(new).__name__:
+        vars(old).update(vars(new))
     elif isinstance(old, dict) and isinstance(new, dict):
         old.clear()
         old.update(new)

@@ -20,14 +20,15 @@ class Part:
 PARTS = {
     "selectors": Part(
         ("hookcli/spec/selectors.py", "hookcli/hooks/resolve.py", "hookcli/config/sections/at.py"),
-        ("tests/spec/test_selectors.py", "tests/config", "tests/hooks"),
+        ("tests/spec/test_selectors.py", "tests/config/test_at.py", "tests/config/test_schema.py",
+         "tests/hooks/test_resolve.py"),
     ),
     "statistics": Part(
         ("hookcli/run/statistics", "hookcli/training/norms.py",
          "hookcli/formats/parts/color_scale.py", "hookcli/formats/tensorboard/histograms.py"),
         ("tests/run/test_statistics.py", "tests/run/test_statistics_cache.py",
-         "tests/run/test_sketch.py", "tests/formats/test_colour.py",
-         "tests/formats/test_tensorboard.py", "tests/training/test_norms.py"),
+         "tests/run/test_sketch.py", "tests/run/test_without_numpy.py",
+         "tests/formats/svg/test_color_scale.py", "tests/formats/test_tensorboard.py"),
     ),
     "archives": Part(
         ("hookcli/models/sources/content.py", "hookcli/models/sources/pickle_scan.py",
@@ -35,7 +36,10 @@ PARTS = {
          "hookcli/models/sources/zip_members.py", "hookcli/models/sources/bounded_reader.py",
          "hookcli/models/files", "hookcli/models/exported/screening",
          "hookcli/models/exported/archive.py", "hookcli/plain_files.py"),
-        ("tests/models",),
+        ("tests/models/test_canaries.py", "tests/models/test_content.py",
+         "tests/models/test_hostile_files.py", "tests/models/test_odd_archives.py",
+         "tests/models/test_package.py", "tests/models/test_sharded.py",
+         "tests/models/test_trust.py", "tests/models/test_weights.py"),
     ),
     "diff": Part(("hookcli/comparison",), ("tests/comparison",)),
     "rules": Part(("hookcli/rules",), ("tests/rules",)),

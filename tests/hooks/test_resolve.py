@@ -152,12 +152,13 @@ def test_a_module_that_has_the_name_of_a_wrapper_is_found_by_it():
         (["a.fc.bias:output"], "tensor", "module", "use kind tensor or post_accumulate_grad"),
         ([Match(type="Bloc")], "forward", "module", "try `Block`"),
         ([Match(type="Zzzz")], "forward", "module", "choose from Block, Linear, Net, ReLU"),
+        (["a.fc.weigth:output", "b.fcc.weight"], "tensor", "parameter", "try `a.fc.weight`"),
         ([Match(op="aten.add", inside=Selector((match_of("c"),), "c"))], "tensor", "module", ""),
     ],
 )  # fmt: skip
 def test_nothing_matches(conditions, kind, message, hint):
     found = error(*conditions, kind=kind)
-    text = "{…}" if isinstance(conditions[0], Match) else conditions[0]
+    text = ", ".join("{…}" if isinstance(one, Match) else one for one in conditions)
     assert f"{message} " in found.message
     assert text in found.message
     assert found.place == f"hooks.yaml:3: hooks[0].at  |  at: {text}"
@@ -206,7 +207,11 @@ def test_every_item_that_matches_nothing_has_a_warning_in_their_order():
 
 
 def test_a_star_in_a_list_and_hooks_without_a_list_have_no_warning():
-    assert not findings(spec("*", "a.fc.weight", kind="tensor"), HookSpec(1, "forward"))
+    no_parameters = Known(KNOWN.modules, ())
+    several = spec("*", "zz", "a:output", kind="tensor", index=1)
+    specs = HookSpec(0, "forward"), several
+    found = missed([(one, resolve(one, no_parameters)) for one in specs], no_parameters)
+    assert [one.target for one in found] == ["zz"]
     only = resolve(spec("a"), KNOWN)
     only.missed.add(0)
     assert not [*missed([(spec("a"), only)], KNOWN)]

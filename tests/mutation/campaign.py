@@ -78,7 +78,10 @@ class Campaign:
         if status or not answer.exists():
             text = (self._folder / f"{pid}.failed").read_text() if not status else status
             raise RuntimeError(f"the tests do not pass on the original code: {text}")
-        self._seconds, self._tests, names = pickle.loads(answer.read_bytes())
+        self._seconds, self._tests, imported, names = pickle.loads(answer.read_bytes())
+        for mutant in [one for source in self._sources for one in source.mutants]:
+            if mutant.statement in imported and mutant.statement not in self._tests:
+                mutant.statement = None
         for name in names:  # so that no fork has to import them again
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -92,6 +95,7 @@ class Campaign:
         set_marker(reached)
         for source in self._sources:
             source.mark()
+        imported = {number for number, was in enumerate(reached[:]) if was}
         seconds, tests = {}, defaultdict(list)
         for item, following in _pairs(self._session.items):
             reached[:] = bytes(len(reached))
@@ -110,7 +114,7 @@ class Campaign:
             if (file := getattr(module, "__file__", None))
             and (f"{os.sep}site-packages{os.sep}" in file or file.startswith(str(ROOT)))
         ]
-        answer = pickle.dumps((seconds, dict(tests), names))
+        answer = pickle.dumps((seconds, dict(tests), imported, names))
         (self._folder / str(os.getpid())).write_bytes(answer)
 
     # A fork for each mutant.

@@ -37,24 +37,29 @@ class Source:
         return compile(ast.fix_missing_locations(tree), self.path, "exec", dont_inherit=True)
 
     def mark(self) -> None:
-        """Let each statement say that it was reached."""
+        """Let each statement say that it was reached, also when the module is imported."""
         tree = ast.parse(Path(self.path).read_text())
         number_statements(tree, self.numbers.start)
-        self._replace(self._original, self._compile(_Marker().visit(tree)))
+        marked = self._compile(_Marker().visit(tree))
+        self._replace(self._original, marked)
+        self._import(marked)
 
     def install(self, mutant: Mutant) -> None:
         """Let all that holds code of this module run the mutant's."""
         mutant.swap()
         changed = self._compile(self.tree)
         self._replace(self._original, changed)
-        if mutant.statement is None:
-            again = ModuleType(self.module.__name__)
-            again.__dict__.update(__file__=self.path, __package__=self.module.__package__)
+        if mutant.on_import:
             names = dict(vars(self.module))
-            exec(changed, again.__dict__)
-            for name, new in vars(again).items():
+            for name, new in vars(self._import(changed)).items():
                 if not name.startswith("__") and name in names:
                     _transplant(name, names[name], new, self.module.__name__)
+
+    def _import(self, code: CodeType) -> ModuleType:
+        again = ModuleType(self.module.__name__)
+        again.__dict__.update(__file__=self.path, __package__=self.module.__package__)
+        exec(code, again.__dict__)
+        return again
 
     def _replace(self, old: CodeType, new: CodeType) -> None:
         for one in self._functions.get(old, ()):

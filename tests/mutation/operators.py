@@ -41,6 +41,11 @@ class Mutant:
     _new: ast.AST
     key: str = ""
 
+    @property
+    def on_import(self) -> bool:
+        """Whether it changes what importing the module does."""
+        return self.statement is None
+
     def swap(self) -> None:
         """Put the changed node into the tree, or the original back."""
         values = getattr(self._parent, self._field)

@@ -20,8 +20,7 @@ class Part:
 PARTS = {
     "selectors": Part(
         ("hookcli/spec/selectors.py", "hookcli/hooks/resolve.py", "hookcli/config/sections/at.py"),
-        ("tests/spec/test_selectors.py", "tests/config/test_at.py", "tests/config/test_schema.py",
-         "tests/hooks/test_resolve.py"),
+        ("tests/spec/test_selectors.py", "tests/config/test_at.py", "tests/hooks/test_resolve.py"),
     ),
     "statistics": Part(
         ("hookcli/run/statistics", "hookcli/training/norms.py",

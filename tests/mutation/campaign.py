@@ -62,6 +62,9 @@ class Campaign:
             self._folder = Path(folder)
             self._config._tmp_path_factory._basetemp = self._folder
             self._sources = sources([*map(_import, _modules(self._part.code))], ROOT)
+            self._users: dict[str, list[int]] = defaultdict(list)
+            for name, number in [use for source in self._sources for use in source.uses]:
+                self._users[name].append(number)
             self._measure()
             self._run_all()
         self.done = True
@@ -76,8 +79,10 @@ class Campaign:
         _, status = os.waitpid(pid, 0)
         answer = self._folder / str(pid)
         if status or not answer.exists():
-            text = (self._folder / f"{pid}.failed").read_text() if not status else status
-            raise RuntimeError(f"the tests do not pass on the original code: {text}")
+            failed = self._folder / f"{pid}.failed"
+            text = failed.read_text() if failed.exists() else f"status {status}"
+            self._say(f"the tests do not pass on the original code: {text}")
+            pytest.exit("nothing to compare with")
         self._seconds, self._tests, imported, names = pickle.loads(answer.read_bytes())
         for mutant in [one for source in self._sources for one in source.mutants]:
             if mutant.statement in imported and mutant.statement not in self._tests:
@@ -161,6 +166,10 @@ class Campaign:
         First are those that killed its neighbours, then the fastest case of each test function.
         """
         numbers = source.numbers if mutant.statement is None else [mutant.statement]
+        users = [number for one in mutant.names for number in self._users.get(one, ())]
+        numbers = [*filter(self._tests.get, users)] or numbers
+        if mutant.names and not users:  # others may use it
+            numbers = list(self._tests)
         names = {name for number in numbers for name in self._tests.get(number, ())}
         killers = self._killers[f"{source.path} {mutant.function}"]
         ranks: Counter[str] = Counter()

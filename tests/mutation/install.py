@@ -11,7 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
-from .operators import Mutant, mutants, number_statements
+from .operators import Mutant, mutants, number_statements, uses
 
 
 class Source:
@@ -24,6 +24,7 @@ class Source:
         self.tree = ast.parse(text)
         self.numbers = range(first, number_statements(self.tree, first))
         self.mutants = mutants(self.tree, str(Path(self.path).relative_to(root)))
+        self.uses = [*uses(self.tree)]
         self._functions: dict[CodeType, list[FunctionType]] = {}
 
     def find_functions(self, functions: list[FunctionType]) -> None:

@@ -40,6 +40,7 @@ class Mutant:
     _index: int | None
     _new: ast.AST
     key: str = ""
+    names: frozenset[str] = frozenset()  # what its statement defines at the level of the module
 
     @property
     def on_import(self) -> bool:
@@ -83,7 +84,35 @@ def mutants(tree: ast.Module, path: str) -> list[Mutant]:
         key = f"{path} {one.function or '(module)'}: {one.before} -> {one.after}"
         seen[key] += 1
         one.key = key if seen[key] == 1 else f"{key} #{seen[key]}"
+        if one.statement is None:
+            [statement] = [node for node in tree.body if one.line in _lines(node)]
+            one.names = frozenset(_targets(statement))
     return found
+
+
+def uses(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield each name that a numbered statement uses, with the number."""
+
+    def walk(node: ast.AST, number: int | None) -> Iterator[tuple[str, int]]:
+        number = getattr(node, "number", number)
+        if isinstance(node, ast.Name) and number is not None:
+            yield node.id, number
+        for child in ast.iter_child_nodes(node):
+            yield from walk(child, number)
+
+    return walk(tree, None)
+
+
+def _lines(node: ast.stmt) -> range:
+    first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+    return range(first, (node.end_lineno or node.lineno) + 1)
+
+
+def _targets(node: ast.stmt) -> Iterator[str]:
+    for target in [*getattr(node, "targets", ()), getattr(node, "target", None)]:
+        for one in ast.walk(target) if target else ():
+            if isinstance(one, ast.Name):
+                yield one.id
 
 
 def _statements(body, parent, field, function, statement) -> Iterator[Mutant]:

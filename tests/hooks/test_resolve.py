@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from torch import nn
@@ -36,7 +37,7 @@ def known_of(net):
         TensorInfo(names[0], tuple(names[1:]), type(owner).__name__, tensor)
         for tensor, names, owner in module_tree.tensors(net, "_parameters")
     )
-    return Known(module_tree.modules(net), parameters)
+    return Known.of(SimpleNamespace(root=net, parameters=lambda: parameters))
 
 
 NET = Net()

@@ -53,7 +53,10 @@ def test_members_that_share_bytes_are_refused():
     whole = bytearray(zipped(*((name, b"same bytes") for name in names)).getvalue())
     second = whole.rindex(b"PK\1\2")
     struct.pack_into("<I", whole, second + 42, 0)  # the second is where the first is
-    with pytest.raises(zipfile.BadZipFile, match="its members overlap"), unzipped(io.BytesIO(whole)):
+    with (
+        pytest.raises(zipfile.BadZipFile, match="its members overlap"),
+        unzipped(io.BytesIO(whole)),
+    ):
         pass
 
 

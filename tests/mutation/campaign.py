@@ -6,6 +6,8 @@ statement. A mutant's fork runs these tests, and ends at the first that fails.
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import importlib
 import json
 import os
@@ -54,7 +56,6 @@ class Campaign:
 
         client.Server = _forked_server(client.Server, self._filters)
         processes.adopt_orphans()
-        self._processes = processes
         self._session, self._config = session, session.config
         self._items = {item.nodeid: item for item in session.items}
         with tempfile.TemporaryDirectory(prefix="mutants") as folder:
@@ -79,11 +80,11 @@ class Campaign:
         _, status = os.waitpid(pid, 0)
         answer = self._folder / str(pid)
         if status or not answer.exists():
-            failed = self._folder / f"{pid}.failed"
-            text = failed.read_text() if failed.exists() else f"status {status}"
-            self._say(f"the tests do not pass on the original code: {text}")
-            pytest.exit("nothing to compare with")
-        self._seconds, self._tests, imported, names = pickle.loads(answer.read_bytes())
+            pytest.exit(f"the tests on the original code ended with status {status}")
+        measured = pickle.loads(answer.read_bytes())
+        self._seconds, self._tests, imported, names, failed = measured
+        for text in failed:
+            self._say(f"left out, as it fails on the original code: {text}")
         for mutant in [one for source in self._sources for one in source.mutants]:
             if mutant.statement in imported and mutant.statement not in self._tests:
                 mutant.statement = None
@@ -94,6 +95,8 @@ class Campaign:
                     importlib.import_module(name)
                 except Exception:
                     continue
+        gc.collect()
+        gc.freeze()  # a collection in a fork would copy all memory
         self._say(f"{len(self._items)} tests take {sum(self._seconds.values()):.0f} s")
 
     def _mark(self, reached: mmap) -> None:
@@ -101,7 +104,7 @@ class Campaign:
         for source in self._sources:
             source.mark()
         imported = {number for number, was in enumerate(reached[:]) if was}
-        seconds, tests = {}, defaultdict(list)
+        seconds, tests, failed = {}, defaultdict(list), []
         for item, following in _pairs(self._session.items):
             reached[:] = bytes(len(reached))
             start = time.perf_counter()
@@ -111,15 +114,18 @@ class Campaign:
                 if was:
                     tests[number].append(item.nodeid)
             if self._failed:
-                (self._folder / f"{os.getpid()}.failed").write_text(self._failed)
-                return
+                failed.append(self._failed)
+                self._failed = None
+                for reached_by in tests.values():
+                    if item.nodeid in reached_by:
+                        reached_by.remove(item.nodeid)
         names = [
             name
             for name, module in sys.modules.items()
             if (file := getattr(module, "__file__", None))
             and (f"{os.sep}site-packages{os.sep}" in file or file.startswith(str(ROOT)))
         ]
-        answer = pickle.dumps((seconds, dict(tests), imported, names))
+        answer = pickle.dumps((seconds, dict(tests), imported, names, failed))
         (self._folder / str(os.getpid())).write_bytes(answer)
 
     # A fork for each mutant.
@@ -168,9 +174,9 @@ class Campaign:
         numbers = source.numbers if mutant.statement is None else [mutant.statement]
         users = [number for one in mutant.names for number in self._users.get(one, ())]
         numbers = [*filter(self._tests.get, users)] or numbers
-        if mutant.names and not users:  # others may use it
-            numbers = list(self._tests)
         names = {name for number in numbers for name in self._tests.get(number, ())}
+        if mutant.names and not users:
+            names = set(self._items)  # other files may use it
         killers = self._killers[f"{source.path} {mutant.function}"]
         ranks: Counter[str] = Counter()
         ordered = []
@@ -213,7 +219,9 @@ class Campaign:
             if pid in self._running:
                 self._end(pid, status)
             elif not pid:
-                late = [one for one, (_, until) in self._running.items() if time.monotonic() > until]
+                late = [
+                    one for one, (_, until) in self._running.items() if time.monotonic() > until
+                ]
                 for one in late:
                     os.waitpid(one, os.kill(one, signal.SIGKILL) or 0)
                     self._end(one, signal.SIGXCPU)
@@ -226,21 +234,19 @@ class Campaign:
         answer.unlink(missing_ok=True)
         test = (text or "").partition("\n")[0]
         if text is None:
-            over = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)
+            over = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (
+                signal.SIGXCPU,
+                signal.SIGKILL,
+            )
             self._note(mutant, "timeout" if over else "killed", f"status {status}")
         else:
             self._note(mutant, "killed" if test else "survived", test)
             path = next(source.path for source in self._sources if mutant in source.mutants)
             self._killers[f"{path} {mutant.function}"][test] += 1
-        for orphan in self._orphans():
-            try:
+        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        for orphan in {*map(int, children)} - self._running.keys():  # of the mutant's tests
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(orphan, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-
-    def _orphans(self) -> list[int]:
-        kept = {one for pid in self._running for one in self._processes.tree(pid)}
-        return [one for one in self._processes.tree(os.getpid())[1:] if one not in kept]
 
     def _note(self, mutant: Mutant, result: str, test: str) -> None:
         if result == "survived" and mutant.key in self._known:
@@ -272,7 +278,9 @@ def _modules(places: tuple[str, ...]) -> list[str]:
     paths = [
         path
         for place in places
-        for path in ([ROOT / place] if place.endswith(".py") else sorted((ROOT / place).rglob("*.py")))
+        for path in (
+            [ROOT / place] if place.endswith(".py") else sorted((ROOT / place).rglob("*.py"))
+        )
         if path.name != "__init__.py"
     ]
     return [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths]

@@ -195,6 +195,8 @@ def _list(node: ast.AST, name: str, function: str, number: int | None) -> Iterat
 def _expression(node, parent, field, index, function, number) -> Iterator[Mutant]:
     if isinstance(node, ast.JoinedStr):
         return
+    if isinstance(node, ast.keyword) and node.arg == "strict":  # of zip: it only guards
+        return
     number = getattr(node, "number", number)
     for new in _changes(node, parent, field):
         place = parent if isinstance(node, ast.Constant | ast.Slice) else node

@@ -1,0 +1,81 @@
+"""A tensor in pieces: each element once, in memory order, without a copy."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from hookcli.run.statistics.chunks import chunks, compact, pieces
+
+BASE = torch.arange(24.0).reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("tensor", "sizes", "repeats"),
+    [
+        (BASE, [24], 1),
+        (BASE.permute(2, 0, 1), [24], 1),  # contiguous in another order of dimensions
+        (BASE.transpose(0, 1), [24], 1),
+        (torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last), [120], 1),
+        (BASE[:, :2], [2, 8], 1),  # a gap after two of three rows
+        (BASE[:, :, ::2], [12], 1),
+        (BASE[:, :, 1:2], [6], 1),
+        (BASE[0, 0, 0], [1], 1),
+        (BASE[:1, :1, :1], [1], 1),
+        (BASE[:, :, :1].expand(2, 3, 7), [6], 7),
+        (BASE[0, :1].expand(5, 4).unsqueeze(0).expand(6, 5, 4), [4], 30),
+        (torch.ones(1).expand(3, 4), [1], 12),
+    ],
+)
+def test_a_compact_view_has_each_distinct_element_once(tensor, sizes, repeats):
+    view, times = compact(tensor)
+    assert (list(view.shape), times) == (sizes, repeats)
+    assert view.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr()
+    assert sorted(view.flatten().tolist() * times) == sorted(tensor.flatten().tolist())
+    addresses = [view.flatten()[i].item() for i in range(view.numel())]
+    if tensor.untyped_storage().data_ptr() == BASE.untyped_storage().data_ptr():
+        assert addresses == sorted(addresses)  # BASE counts in memory order
+
+
+@pytest.mark.parametrize(
+    ("shape", "size", "expected"),
+    [
+        ((10,), 10, [(10,)]),
+        ((10,), 4, [(4,), (4,), (2,)]),
+        ((4, 3), 12, [(4, 3)]),
+        ((4, 3), 6, [(2, 3), (2, 3)]),
+        ((4, 3), 5, [(1, 3)] * 4),
+        ((4, 3), 3, [(1, 3)] * 4),
+        ((2, 3), 2, [(2,), (1,)] * 2),
+        ((2, 2, 3), 3, [(1, 3)] * 4),
+    ],
+)
+def test_chunks_cover_a_tensor_in_order(shape, size, expected):
+    tensor = torch.arange(float(torch.Size(shape).numel())).reshape(shape)
+    found = [*chunks(tensor, size)]
+    assert [tuple(chunk.shape) for chunk in found] == expected
+    assert torch.cat([chunk.flatten() for chunk in found]).equal(tensor.flatten())
+
+
+def test_pieces_are_of_the_asked_type_and_may_be_written():
+    tensor = torch.arange(1_500_000, dtype=torch.int32).reshape(3, -1)[:, 1:]
+    before, found = tensor.clone(), []
+    for piece in pieces(tensor, torch.float64):
+        assert (piece.dtype, piece.dim()) == (torch.float64, 1)
+        found.append(piece.clone())
+        piece.zero_()
+    assert len(found) == 3
+    assert torch.cat(found).equal(tensor.flatten().double())
+    assert tensor.equal(before)
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_pieces_of_complex_elements_are_their_moduli(dtype):
+    tensor = torch.tensor([3 + 4j, -5 + 12j, 0, complex("inf"), complex(1, float("nan"))]).to(dtype)
+    [piece] = pieces(tensor, torch.float32)
+    assert piece.dtype is torch.float64
+    assert piece[:4].tolist() == [5.0, 13.0, 0.0, float("inf")]
+    assert piece[4].isnan()
+    large = torch.tensor([[3e200 + 4e200j, 1e-200j]], dtype=torch.complex128)
+    [piece] = pieces(large, torch.float64)
+    assert piece.tolist() == pytest.approx([5e200, 1e-200], rel=1e-12)

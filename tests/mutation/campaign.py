@@ -184,7 +184,8 @@ class Campaign:
             function = name.partition("[")[0]
             ordered.append((-killers[name], ranks[function], len(ordered), name))
             ranks[function] += 1
-        return [name for *_, name in sorted(ordered)][: self._options.tests]
+        most = self._options.tests if mutant.statement is not None else None
+        return [name for *_, name in sorted(ordered)][:most]
 
     def _judge(self, source: Source, mutant: Mutant, tests: list[str]) -> None:
         seconds = int(_SLACK * (1 + sum(self._seconds[name] for name in tests)))

@@ -27,7 +27,8 @@ PARTS = {
          "hookcli/formats/parts/color_scale.py", "hookcli/formats/tensorboard/histograms.py"),
         ("tests/run/test_chunks.py", "tests/run/test_statistics.py", "tests/run/test_statistics_cache.py",
          "tests/run/test_sketch.py", "tests/run/test_without_numpy.py",
-         "tests/formats/svg/test_color_scale.py", "tests/formats/test_tensorboard.py"),
+         "tests/formats/svg/test_color_scale.py", "tests/formats/test_tensorboard.py",
+         "tests/training/test_norms.py"),
     ),
     "archives": Part(
         ("hookcli/models/sources/content.py", "hookcli/models/sources/pickle_scan.py",

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -71,7 +72,7 @@ def writing(path, *chunks, before=0.0, between=0.0):
 
     def write():
         time.sleep(before)
-        with open(path, "wb", buffering=0) as file:
+        with Path(path).open("wb", buffering=0) as file:
             for chunk in chunks:
                 time.sleep(between)
                 file.write(chunk)

@@ -1,4 +1,4 @@
-"""Which modules, parameters and values a hook is attached to, and the hints where there are none."""
+"""The targets of a selector in a model: modules, parameters, values; and hints without any."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def test_a_member_is_found_below_the_folder_of_the_archive():
     assert below_top("m/data/x") == "data/x"
     with zipfile.ZipFile(zipped(("m/a", b""), ("m/data/x", b""), ("n/data/x", b""))) as archive:
         assert member_named(archive, "data/x") == "m/data/x"
-        with pytest.raises(ValueError, match="^x not found in the archive$"):
+        with pytest.raises(ValueError, match=r"^x not found in the archive$"):
             member_named(archive, "x")
 
 

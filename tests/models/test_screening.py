@@ -50,10 +50,12 @@ def test_arithmetic(text):
     "text",
     [
         "", "s0 +", "s0; s1", "print(1)", "print", "exec", "__import__", "a__b", "Symbol('a__b')",
-        "Symbol('print(1)')", "Symbol('1')", "Symbol(b's0')", "'s0'", "S('s0')", "Integer('exit()')",
+        "Symbol('print(1)')", "Symbol('1')", "Symbol(b's0')", "'s0'", "S('s0')",
+        "Integer('exit()')",
         "Integer('0x1')", "Float('1', '2', x='y')", "Max('1')", "Symbol(name='s0')", "f(s0)",
         "s0(1)", "s0.real", "(lambda: 1)()", "Max(*s0)", "Max(**s0)", "[1]", "{1}", "{1: 2}",
-        "s0[0]", "s0 if s1 else 1", "(s0 := 1)", "f'{s0}'", "[a for a in s0]", "None", "True + None",
+        "s0[0]", "s0 if s1 else 1", "(s0 := 1)", "f'{s0}'", "[a for a in s0]", "None",
+        "True + None",
         "...", "1j", "OpaqueUnaryFn_(s0)", "OpaqueUnaryFn_A(s0)", "XOpaqueUnaryFn_a(s0)",
         "Symbol('ß')", "ß", "s0\n+ 1", "s0\t", "Max.__class__(1)", "Symbol('s0').name",
     ],
@@ -128,7 +130,8 @@ UNREADABLE = ["a tree spec of its arguments cannot be read"]
 @pytest.mark.parametrize(
     "text",
     ["{", "1", "[1]", "[1, 2]", "[1, {}]", '[1, {"type": null}]', "[1, 2, 3]",
-     '[1, {"type": null, "context": null}]', '[1, {"type": null, "context": null, "children_spec": 1}]',
+     '[1, {"type": null, "context": null}]',
+     '[1, {"type": null, "context": null, "children_spec": 1}]',
      "[" * 100_000],
 )  # fmt: skip
 def test_a_tree_spec_that_cannot_be_read_is_a_reason(text):
@@ -239,7 +242,8 @@ def of_field(kind, name, text):
          ["fc.__class__", "a\nb", "a'b", "a(b)", "__init__.x", "a;b"]),
         (schema.CustomObjArgument, "class_fqn",
          ["__torch__.torch.classes.mine.Thing", "a::b", "a.b"], ["a.b()", "a b", "a-b"]),
-        (schema.ExportedProgram, "torch_version", ["2.13.0+cpu", "2.8", ""], ["2.8 x", "2'", "a\n"]),
+        (schema.ExportedProgram, "torch_version",
+         ["2.13.0+cpu", "2.8", ""], ["2.8 x", "2'", "a\n"]),
         (schema.SymExpr, "expr_str", ["s0 + 1"], ["exec(chr(1))", "a\nb"]),
         (schema.ModuleCallEntry, "fqn", ["layer.0"], ["a\nb"]),
         (schema.ModuleCallSignature, "in_spec", [""], ["{"]),

@@ -1,1 +1,1 @@
-"""Mutation testing: changes the code of hookcli in small ways, and runs the tests on each change."""
+"""Mutation testing: small changes of the code of hookcli, and whether tests notice each."""

@@ -19,6 +19,7 @@ def main() -> int:
     parser.add_argument("--sample", type=int, metavar="N", help="only N mutants, chosen at random")
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
     parser.add_argument("--survivors", action="store_true", help="only those of the last time")
+    parser.add_argument("--new", action="store_true", help="only those that were not tried yet")
     parser.add_argument("--tests", type=int, metavar="N", help="at most N tests for a mutant")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes side by side")
     options = parser.parse_args()

@@ -140,9 +140,12 @@ class Campaign:
         self._known = _equivalent()
         RESULTS.mkdir(parents=True, exist_ok=True)
         self._path = RESULTS / f"{self._options.part}.jsonl"
+        self._last = {row["key"]: row["result"] for row in _rows(self._path)}
         if self._options.survivors:
-            last = {row["key"]: row["result"] for row in _rows(self._path)}
-            wanted = [pair for pair in wanted if last.get(pair[1].key) == "survived"]
+            left = ("survived", "not covered")
+            wanted = [pair for pair in wanted if self._last.get(pair[1].key) in left]
+        if self._options.new:
+            wanted = [pair for pair in wanted if pair[1].key not in self._last]
         if self._options.sample is not None and self._options.sample < len(wanted):
             self._say(f"a sample of {self._options.sample} of {len(wanted)} mutants")
             chosen = random.Random(self._options.seed).sample(
@@ -262,13 +265,20 @@ class Campaign:
         print(text, file=self._console)
 
     def report(self) -> int:
-        """Print the figures; 1 if a mutant survived."""
-        counts = Counter(self.results.values())
+        """Print the figures, also with those of earlier campaigns; 1 if a mutant survived."""
         seconds = time.perf_counter() - self._start
-        words = ("killed", "timeout", "equivalent", "survived", "not covered")
-        figures = ", ".join(f"{counts[word]} {word}" for word in words)
-        self._say(f"{len(self.results)} mutants in {seconds:.0f} s: {figures}")
-        return int(counts["survived"] > 0)
+        keys = [mutant.key for source in self._sources for mutant in source.mutants]
+        results = {**self._last, **self.results}
+        known = {key: results[key] for key in keys if key in results}
+        self._say(f"{_figures(self.results)} ({seconds:.0f} s)")
+        self._say(f"with earlier campaigns, of {len(keys)}: {_figures(known)}")
+        return int("survived" in self.results.values())
+
+
+def _figures(results: dict[str, str]) -> str:
+    counts = Counter(results.values())
+    words = ("killed", "timeout", "equivalent", "survived", "not covered")
+    return f"{len(results)} mutants: " + ", ".join(f"{counts[word]} {word}" for word in words)
 
 
 def _pairs(items: list) -> list[tuple]:

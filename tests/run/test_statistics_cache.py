@@ -188,3 +188,22 @@ def test_in_a_backward_pass_other_memory_is_measured_again():
 
     known = StatisticsCache(statistics)
     backward_with(hook)
+
+
+def test_memory_that_comes_back_unseen_is_measured_again():
+    known, weight = StatisticsCache(statistics), torch.nn.Parameter(torch.zeros(100, 100))
+    for i in range(50):
+        assert known(weight)["max"] == float(i)
+        weight.data = weight.data + 0.5  # the former memory is free, and comes back
+        weight.data = weight.data + 0.5
+
+
+def test_in_a_backward_pass_a_pair_with_other_memory_is_measured_again():
+    def hook(_):
+        x, y = torch.zeros(100, 100), torch.zeros(100, 100)
+        for i in range(50):
+            assert known(x, y)["max"] == float(i)
+            x.data = x.data + 1
+
+    known = StatisticsCache(lambda a, b: statistics(a + b))
+    backward_with(hook)

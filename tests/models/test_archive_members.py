@@ -218,6 +218,30 @@ def test_an_archive_of_many_members_is_read_by_its_64_bit_count(parts):
         assert len(archive.namelist()) == 0x10000
 
 
+def test_the_records_at_the_end_are_those_of_the_specification(parts):
+    """APPNOTE.TXT of PKWARE, 4.3.14 to 4.3.16."""
+    names = ("m/a", "m/bc")
+    whole = rebuild([Member(name, b"12345") for name in names], parts[0].fileno()).read()
+    heads = [30 + len(name) + 20 for name in names]  # with the 64-bit sizes
+    start = sum(heads) + 2 * 5
+    directory = sum(46 + len(name) + 28 for name in names)
+    assert whole[start : start + 4] == b"PK\1\2"
+    at = start + directory
+    assert struct.unpack_from("<4sQHHIIQQQQ", whole, at) == (
+        b"PK\6\6", 44, 45, 45, 0, 0, 2, 2, directory, start,
+    )  # fmt: skip
+    assert struct.unpack_from("<4sIQI", whole, at + 56) == (b"PK\6\7", 0, at, 1)
+    everything = 0xFFFFFFFF
+    assert struct.unpack_from("<4s4H2IH", whole, at + 76) == (
+        b"PK\5\6", 0, 0, 2, 2, everything, everything, 0,
+    )  # fmt: skip
+    assert len(whole) == at + 98
+    flags, method, time, date, *_ = struct.unpack_from("<4H", whole, 6)
+    assert (flags, method, time, date) == (0x800, 0, 0, 0x21)  # UTF-8, stored, 1980-01-01
+    disk_and_attributes = struct.unpack_from("<2HI", whole, start + 34)
+    assert disk_and_attributes == (0, 0, 0)
+
+
 def test_an_archive_is_read_like_a_file(parts):
     file, part = parts
     built = rebuild([Member("m/a", b"one"), Member("m/b", part)], file.fileno())

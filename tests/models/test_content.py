@@ -16,6 +16,7 @@ from torch import nn
 from hookcli.errors import ModelError, RequestError
 from hookcli.models.sources.content import identify
 from hookcli.models.sources.parse import Archive, PythonFile, parse_source
+from hookcli.models.sources.torch_files import of_pickle, of_zip
 from tests.models import made
 
 
@@ -161,6 +162,7 @@ def test_a_magic_number_counts_at_its_position_only(name, folder):
         (2, b"{}", "safetensors"),
         (1 << 27, b"{}", "safetensors"),  # its header was cut off
         ((1 << 27) + 1, b"{}", "unknown"),
+        ((1 << 56) + 2, b"{}", "unknown"),
         (2, b"[]", "unknown"),
         (1 << 28, b"{" + bytes(1 << 28), "safetensors"),
     ],
@@ -189,6 +191,40 @@ def test_safetensors_begin_with_the_length_of_their_header(length, data, kind, f
 def test_a_text_is_told_by_its_beginning_or_its_suffix(text, name, kind, folder):
     (folder / name).write_text(text, encoding="utf-8")
     assert identify(folder / name).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (["m/archive_format"], "exported"),
+        (["m/archive_format", "m/models/a.json"], "exported"),
+        (["m/archive_format", "m/data/aotinductor/a.so"], "aotinductor"),
+        (["m/archive_format", "m/data/aotinductor/a.so", "m/models/a.json"], "exported"),
+        (["m/archive_format", "m/data/aotinductor/a.so", "m/data/b"], "aotinductor"),
+        (["m/archive_format", "m/.data/extern_modules"], "package"),
+        (["m/constants.pkl", "m/code/a.py", "m/data.pkl"], "torchscript"),
+        (["m/bytecode.pkl", "m/code/a.py", "m/data.pkl"], "torchscript"),
+        (["m/constants.pkl", "m/data.pkl"], "mobile"), (["m/bytecode.pkl", "m/code/a"], "mobile"),
+        (["a.npy", "b.npy"], "numpy"), (["a.npy", "b"], "zip"), ([], "zip"),
+        (["a/b", "c-1.dist-info/WHEEL"], "wheel"), (["a/b", "c-1.dist-info/RECORD"], "zip"),
+    ],
+)  # fmt: skip
+def test_an_archive_is_told_by_the_names_of_its_members(names, kind, folder):
+    zipped(folder / "f.x", names)
+    assert identify(folder / "f.x").kind == kind
+
+
+def test_only_an_archive_of_torch_must_not_expand(folder):
+    for name, kind in (("m/constants.pkl", "corrupt"), ("m/other", "zip")):
+        with zipfile.ZipFile(folder / "f.x", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(name, bytes((64 << 20) + 1))
+        assert identify(folder / "f.x").kind == kind
+
+
+def test_a_file_that_is_not_there_is_no_damage(folder):
+    for function in (of_zip, of_pickle):
+        with pytest.raises(FileNotFoundError):
+            function(folder / "missing")
 
 
 def written(folder):

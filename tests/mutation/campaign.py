@@ -31,7 +31,8 @@ from .operators import Mutant
 ROOT = Path(__file__).parent.parent.parent
 RESULTS = ROOT / "build" / "mutants"
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
-_SLACK = 10  # a mutant may take so many times what its tests take, and as many seconds more
+_SLACK = 10  # a mutant may take so many times what its tests take, and as many seconds more,
+_LONGEST = 60  # but at most so many seconds of processor time in a process; ten times as long
 
 
 class Campaign:
@@ -165,7 +166,7 @@ class Campaign:
                 self._wait(self._options.jobs - 1)
                 pid = self._fork(lambda s=source, m=mutant, t=tests: self._judge(s, m, t))
                 expected = sum(self._seconds[name] for name in tests)
-                until = time.monotonic() + _SLACK * (1 + expected)
+                until = time.monotonic() + min(_SLACK * (1 + expected), 10 * _LONGEST)
                 self._running[pid] = mutant, until
             self._wait(0)
 
@@ -191,7 +192,8 @@ class Campaign:
         return [name for *_, name in sorted(ordered)][:most]
 
     def _judge(self, source: Source, mutant: Mutant, tests: list[str]) -> None:
-        seconds = int(_SLACK * (1 + sum(self._seconds[name] for name in tests)))
+        expected = sum(self._seconds[name] for name in tests)
+        seconds = min(int(_SLACK * (1 + expected)), _LONGEST)
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         try:
             source.install(mutant)

@@ -159,6 +159,9 @@ class Campaign:
         self._start = time.perf_counter()
         with self._path.open("a") as self._out:
             for source, mutant in wanted:
+                if mutant.key in self._known and not self._options.only:
+                    self._note(mutant, "survived", "")
+                    continue
                 tests = self._tests_of(source, mutant)
                 if not tests:
                     self._note(mutant, "not covered", "")

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from hookcli.run.statistics.chunks import chunks, compact, pieces
+from hookcli.run.statistics.statistics import norm_of, statistics
 
 BASE = torch.arange(24.0).reshape(2, 3, 4)
 
@@ -79,3 +80,16 @@ def test_pieces_of_complex_elements_are_their_moduli(dtype):
     large = torch.tensor([[3e200 + 4e200j, 1e-200j]], dtype=torch.complex128)
     [piece] = pieces(large, torch.float64)
     assert piece.tolist() == pytest.approx([5e200, 1e-200], rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_a_short_last_piece_counts_as_it_is(dtype):
+    tensor = torch.zeros((1 << 19) + 5, dtype=dtype)
+    tensor[-5:] = 2.0**-9
+    if dtype is torch.float32:  # is read in place unless there are gaps
+        tensor = torch.stack([tensor, torch.ones_like(tensor)], dim=1)[:, 0]
+    wanted = 2.0**-9 * 5**0.5
+    row = statistics(tensor)
+    assert (row["norm"], norm_of(tensor)["norm"]) == pytest.approx((wanted, wanted), rel=1e-6)
+    assert row["mean"] == pytest.approx(5 * 2.0**-9 / tensor.numel(), rel=1e-6)
+    assert (row["zeros"], row["min"], row["max"]) == (1 << 19, 0.0, 2.0**-9)

@@ -345,6 +345,8 @@ def _serve(fd: int, env: dict[str, str], filters: list) -> None:
     try:
         from tests.forked import server
 
+        os.closerange(3, fd)  # whoever reads from the other end of a pipe would wait for us
+        os.closerange(fd + 1, os.sysconf("SC_OPEN_MAX"))
         os.environ.clear()
         os.environ.update(env)
         warnings.filters[:] = filters

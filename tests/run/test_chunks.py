@@ -93,3 +93,27 @@ def test_a_short_last_piece_counts_as_it_is(dtype):
     assert (row["norm"], norm_of(tensor)["norm"]) == pytest.approx((wanted, wanted), rel=1e-6)
     assert row["mean"] == pytest.approx(5 * 2.0**-9 / tensor.numel(), rel=1e-6)
     assert (row["zeros"], row["min"], row["max"]) == (1 << 19, 0.0, 2.0**-9)
+
+
+def test_a_repeated_element_that_is_not_finite_counts_each_time():
+    values = torch.tensor([float("nan"), float("inf"), -float("inf"), float("-inf"), 0.0, 1.0])
+    row = statistics(values.expand(5, 6))
+    assert (row["nans"], row["infs"], row["zeros"], row["numel"]) == (5, 15, 5, 30)
+    assert (row["finite"]["min"], row["finite"]["max"]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("value", [(1 << 53) + 1, -(1 << 53) - 1, (1 << 60) + 1, -(1 << 60) - 1])
+def test_the_ends_of_large_integers_are_exact(value):
+    row = statistics(torch.tensor([value, *[0] * 199]))
+    assert (row["min"], row["max"]) == (min(value, 0), max(value, 0))
+    assert row["abs_max"] == abs(value)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+def test_huge_and_tiny_elements_neither_overflow_nor_vanish(size, sign):
+    tensor = torch.full((200,), size * sign, dtype=torch.float64)
+    tensor[0] = -tensor[0] / 2
+    wanted = (torch.linalg.vector_norm(tensor / size) * size).item()
+    assert statistics(tensor)["norm"] == pytest.approx(wanted, rel=1e-12)
+    assert norm_of(tensor)["norm"] == pytest.approx(wanted, rel=1e-12)

@@ -17,7 +17,7 @@ DOCS := tests/config/test_docs.py tests/rules/test_docs.py tests/reference/test_
 	tests/test_recipes.py::test_the_page_shows_the_recipes_as_they_are \
 	tests/docs/test_generated.py tests/docs/test_picture.py tests/docs/test_examples.py
 
-.PHONY: demo test lint types unit fast fuzz bench versions docs fmt build clean
+.PHONY: demo test lint types unit fast fuzz mutants bench versions docs fmt build clean
 
 demo: $(INSTALLED)
 	@echo
@@ -54,6 +54,11 @@ SECONDS ?= 600
 SEED ?= 1
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz --seed $(SEED) $(if $(CASE),--case $(CASE),--seconds $(SECONDS))
+
+# Change the code of a part, and see whether its tests notice: make mutants PART=selectors; for less,
+# ARGS="--sample 300", "--only name_matches", "--survivors". docs/robustness.md has the parts.
+mutants: $(READY)
+	$(BIN)/python -m tests.mutation $(PART) $(ARGS)
 
 bench: $(BENCH)
 	$(BIN)/python -m benchmarks.run

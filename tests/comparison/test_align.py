@@ -47,3 +47,29 @@ def test_no_name_of_b_s_is_given_twice():
     ours, theirs = ["fc", "model.fc", "x", "y"], ["model.fc", "model.x", "model.y"]
     found = align(ours, theirs).pairs(ours, theirs)
     assert sorted(found.values()) == sorted(set(found.values()))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "prefixes"),
+    [
+        (["fc"], ["fc", "model.fc"], ("", "")),  # as many without a prefix
+        (["fc"], ["a.fc", "b.c.fc"], ("", "a")),  # the shortest
+        (["b.fc", "a.fc"], ["fc"], ("a", "")),
+        (["fc", "x.fc"], ["x.fc", "x.x.fc"], ("", "x")),  # of B, if one of A pairs as many
+        (["a.b.c.d.e"], ["e"], ("a.b.c.d", "")),
+        (["a.b.c.d.e.f"], ["f"], ("", "")),  # more than four names
+        ([""], ["model"], ("", "")),
+    ],
+)
+def test_the_prefix_that_pairs_the_most_names_is_taken(ours, theirs, prefixes):
+    found = align(ours, theirs)
+    assert (found.prefix_a, found.prefix_b) == prefixes
+
+
+def test_of_two_names_without_the_prefix_the_first_is_paired():
+    found = align(["fc"], ["a.fc", "a.fc.x"])
+    assert found.canonical_b("a") == ""
+    assert found.canonical_b("ab") is None
+    assert found.canonical_b("a.fc") == found.canonical_a("fc") == "fc"
+    assert found.pairs(["fc", "a.fc"], ["a.fc", "b"]) == {"fc": "a.fc"}
+    assert found.pairs(["a.fc", "b"], ["b", "a.fc"]) == {"a.fc": "a.fc", "b": "b"}

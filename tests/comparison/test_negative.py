@@ -328,3 +328,17 @@ def test_nested_and_missing_outputs_are_compared():
 
     assert hookcli.diff(Nested(1.0), Nested(1.0), X).calls.same == 1
     assert hookcli.diff(Nested(1.0), Nested(1.5), X).verdict == "different"
+
+
+def test_a_parameter_that_nobody_uses_is_a_difference_of_the_models():
+    one, two = nn.Linear(16, 4), nn.Linear(16, 4)
+    two.load_state_dict(one.state_dict())
+    two.unused = nn.Parameter(torch.ones(3))
+    found = hookcli.diff(one, two, X)
+    assert found.reasons == ("68 parameters in A and 71 in B",)
+    assert hookcli.diff(two, one, X).reasons == ("71 parameters in A and 68 in B",)
+    assert (found.calls.same, found.calls.different, found.calls.only_a, found.calls.only_b) == (
+        1, 0, 0, 0,
+    )  # fmt: skip
+    assert (found.calls.close, found.calls.unknown) == (0, 0)
+    assert (found.parameters.same, found.parameters.only_a, found.parameters.only_b) == (2, 0, 1)

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import jsonschema
 import pytest
 
 from hookcli.catalogue.kinds import CATALOGUE
+from hookcli.config.sections.at import DEFS
 from hookcli.spec.hooks import Match, Selector
 
 
@@ -15,6 +17,7 @@ from hookcli.spec.hooks import Match, Selector
     [
         ('""', (Match(pattern=""),)),
         ("{name: fc}", (Match(name="fc"),)),
+        ('{name: ""}', (Match(name=""),)),
         ('{regex: "l.*", depth: 1, leaf: false}', (Match(regex="l.*", depth=1, leaf=False),)),
         ("{type: Conv2d}", (Match(type="Conv2d"),)),
         ("[a, {type: B}, [c]]", (Match(pattern="a"), Match(type="B"), Match(pattern="c"))),
@@ -31,6 +34,18 @@ from hookcli.spec.hooks import Match, Selector
 )
 def test_the_forms_of_at(hook, at, matches):
     assert hook(f"{{kind: forward, at: {at}}}").at.any == matches
+
+
+@pytest.mark.parametrize(
+    ("at", "valid"),
+    [
+        ("fc", True), ("", True), ({"name": ""}, True), ({}, False), (["a"], True), ([], False),
+        ({"depth": 0}, True), ({"depth": -1}, False), ([["a", {"leaf": True}]], True), (1, False),
+    ],
+)  # fmt: skip
+def test_the_schema_says_what_at_may_be(at, valid):
+    schema = {"$defs": DEFS, "$ref": "#/$defs/at"}
+    assert jsonschema.Draft202012Validator(schema).is_valid(at) is valid
 
 
 def test_values_operators_and_nodes(hook):
@@ -75,6 +90,8 @@ def test_values_operators_and_nodes(hook):
         ('{not: "fc:output"}', "'not' can select only modules or parameters", "at.not", "remove the part"),
         ('"fc:outptu"', "the text after the colon must be input or output, got 'outptu'", "at",
          "try `fc:output`"),
+        ('["fc:outptu", {type: B}]', "the text after the colon must be input or output, got 'outptu'",
+         "at[0]", "try `fc:output`"),
         ("[a, 1]", "at[1] must be a pattern, a mapping of conditions, or a list of these, "
          "got 1", "at[1]", "write `at:"),
     ],

@@ -14,7 +14,9 @@ from safetensors.torch import save_file
 from torch import nn
 
 from hookcli.errors import ModelError, RequestError
+from hookcli.models.sources.content import identify
 from hookcli.models.sources.parse import Archive, PythonFile, parse_source
+from hookcli.models.sources.torch_files import of_pickle, of_zip
 from tests.models import made
 
 
@@ -131,6 +133,98 @@ def test_a_file_that_cannot_be_run_says_what_it_is_and_what_to_do(kind, folder):
     assert caught.value.place == "f.x"
     assert hint in caught.value.hint
     assert caught.value.status == 2
+
+
+MARKS = {
+    "lfs": (0, b"version https://git-lfs.github.com/spec/"), "hdf5": (0, b"\x89HDF\r\n"),
+    "gguf": (0, b"GGUF"), "tflite": (4, b"TFL3"), "executorch": (4, b"ET12"),
+    "numpy": (0, b"\x93NUMPY"), "tensorrt": (0, b"ftrt"), "tensorrt plan": (0, b"ptrt"),
+    "library": (0, b"\x7fELF"), "library of macOS": (0, b"\xcf\xfa\xed\xfe"),
+    "library of Windows": (0, b"MZ"), "compressed": (0, b"\x1f\x8b"),
+    "compressed by bzip2": (0, b"BZh"), "compressed by xz": (0, b"\xfd7zXZ"),
+    "compressed by zstd": (0, b"\x28\xb5\x2f\xfd"), "compressed by 7z": (0, b"7z\xbc\xaf"),
+    "compressed by rar": (0, b"Rar!"), "tar": (257, b"ustar"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_a_magic_number_counts_at_its_position_only(name, folder):
+    at, mark = MARKS[name]
+    for shift, kind in ((0, name.split()[0]), (1, "unknown"), (-1, "unknown")):
+        if at + shift >= 0:
+            (folder / "f.x").write_bytes(b"\1" * (at + shift) + mark + b"\2\0")
+            assert identify(folder / "f.x").kind == kind
+
+
+@pytest.mark.parametrize(
+    ("length", "data", "kind"),
+    [
+        (2, b"{}", "safetensors"),
+        (1 << 27, b"{}", "safetensors"),  # its header was cut off
+        ((1 << 27) + 1, b"{}", "unknown"),
+        ((1 << 56) + 2, b"{}", "unknown"),
+        (2, b"[]", "unknown"),
+        (1 << 28, b"{" + bytes(1 << 28), "safetensors"),
+    ],
+)
+def test_safetensors_begin_with_the_length_of_their_header(length, data, kind, folder):
+    with (folder / "f.x").open("wb") as file:
+        file.write(length.to_bytes(8, "little") + data[:2])
+        file.truncate(8 + len(data))
+    assert identify(folder / "f.x").kind == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind"),
+    [
+        ("", "f.x", "empty"), ("", "f.py", "python"), ("not python(", "f.py", "python"),
+        ("  <!DOCTYPE HTML>", "f.x", "html"), ("<html>", "f.x", "html"),
+        ("<?xml ?><net >", "f.x", "openvino"), ("<?xml ?><other>", "f.x", "unknown"),
+        ("<net >", "f.x", "unknown"),
+        ('{"cells": [], "nbformat": 4}', "f.x", "notebook"), ('{"cells": []}', "f.x", "config"),
+        ('{"nbformat": 4}', "f.x", "config"), ('{"weight_map": {}}', "f.x", "index"),
+        ("{1", "f.x", "unknown"), ("{1", "f.json", "config"), ("x: 1", "f.yaml", "config"),
+        ("x = 1", "f.x", "python"), ("# only a comment", "f.x", "unknown"),
+        ("\ufeffx = 1", "f.x", "python"), ("x = 1\0", "f.x", "unknown"), ("x", "f.onnx", "onnx"),
+    ],
+)  # fmt: skip
+def test_a_text_is_told_by_its_beginning_or_its_suffix(text, name, kind, folder):
+    (folder / name).write_text(text, encoding="utf-8")
+    assert identify(folder / name).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (["m/archive_format"], "exported"),
+        (["m/archive_format", "m/models/a.json"], "exported"),
+        (["m/archive_format", "m/data/aotinductor/a.so"], "aotinductor"),
+        (["m/archive_format", "m/data/aotinductor/a.so", "m/models/a.json"], "exported"),
+        (["m/archive_format", "m/data/aotinductor/a.so", "m/data/b"], "aotinductor"),
+        (["m/archive_format", "m/.data/extern_modules"], "package"),
+        (["m/constants.pkl", "m/code/a.py", "m/data.pkl"], "torchscript"),
+        (["m/bytecode.pkl", "m/code/a.py", "m/data.pkl"], "torchscript"),
+        (["m/constants.pkl", "m/data.pkl"], "mobile"), (["m/bytecode.pkl", "m/code/a"], "mobile"),
+        (["a.npy", "b.npy"], "numpy"), (["a.npy", "b"], "zip"), ([], "zip"),
+        (["a/b", "c-1.dist-info/WHEEL"], "wheel"), (["a/b", "c-1.dist-info/RECORD"], "zip"),
+    ],
+)  # fmt: skip
+def test_an_archive_is_told_by_the_names_of_its_members(names, kind, folder):
+    zipped(folder / "f.x", names)
+    assert identify(folder / "f.x").kind == kind
+
+
+def test_only_an_archive_of_torch_must_not_expand(folder):
+    for name, kind in (("m/constants.pkl", "corrupt"), ("m/other", "zip")):
+        with zipfile.ZipFile(folder / "f.x", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(name, bytes((64 << 20) + 1))
+        assert identify(folder / "f.x").kind == kind
+
+
+def test_a_file_that_is_not_there_is_no_damage(folder):
+    for function in (of_zip, of_pickle):
+        with pytest.raises(FileNotFoundError):
+            function(folder / "missing")
 
 
 def written(folder):

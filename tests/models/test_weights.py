@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy
 import pytest
 import torch
 from safetensors.torch import save_file
 from torch import nn
 
 from hookcli.errors import ModelError, RequestError
+from hookcli.models.files.tensors import read_tensors
+from hookcli.models.files.weights import load_weights, read_weights
 from tests.conftest import HEAD, attempt
 
 SOURCE = HEAD + (
@@ -88,3 +91,38 @@ def test_the_values_are_those_of_the_file(tmp_path):
     save_file({"n": torch.tensor(3.0)}, file)
     report = attempt(path, "5", weights=str(file))
     assert report.layers[0].outputs[0].shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ({1: torch.ones(2)}, "is not a state dict: its key 1 is not a string"),
+        ({"a": torch.ones(2), "b": 3}, "is not a state dict: 'b' must be a tensor, got int"),
+        ({}, "must contain a state dict, got an empty dict"),
+        ([torch.ones(2)], "must contain a state dict, got list"),
+    ],
+)
+def test_what_is_in_a_file_instead_of_a_state_dict_is_said(value, reason, tmp_path):
+    path = str(tmp_path / "w.pt")
+    torch.save(value, path)
+    with pytest.raises(RequestError) as caught:
+        [*read_weights(path, sizes_only=False)]
+    assert caught.value.message == f"{path} {reason}"
+
+
+def test_arrays_are_read_as_tensors(tmp_path):
+    path = str(tmp_path / "x.npy")
+    numpy.save(path, numpy.arange(6.0).reshape(2, 3))
+    assert read_tensors(path, "here").equal(torch.arange(6.0, dtype=torch.float64).reshape(2, 3))
+    assert read_tensors(path, "here", device="meta").device.type == "meta"
+
+
+@pytest.mark.parametrize("prefix", ["m", "module_x", "a.b"])
+def test_a_prefix_of_any_length_is_named(prefix):
+    model = nn.Sequential(nn.Linear(2, 2))
+    named = {f"{prefix}.{name}": value for name, value in model.state_dict().items()}
+    with pytest.raises(ModelError) as caught:
+        load_weights(model, [named], "w.pt")
+    first = prefix.partition(".")[0]
+    known = f"begin with '{first}.'" if first == prefix else "weights of this architecture"
+    assert known in caught.value.hint

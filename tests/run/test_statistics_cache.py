@@ -97,3 +97,113 @@ def test_two_tensors_are_measured_together_until_one_is_written(changed):
     assert known(*pair)["max"] == 3.0
     assert known(*reversed(pair))["max"] == 3.0
     assert len(counted) == 3
+
+
+@pytest.mark.parametrize(("elements", "measured"), [(4095, 2), (4096, 1)])
+def test_small_tensors_are_measured_each_time(elements, measured):
+    counted, known = counting()
+    x = torch.randn(elements)
+    assert known(x) == known(x) == statistics(x)
+    assert len(counted) == measured
+
+
+def test_the_last_sixteen_results_are_kept():
+    counted, known = counting()
+    tensors = [torch.randn(5000) for _ in range(17)]
+    for tensor in (*tensors[:16], *tensors[:16]):
+        known(tensor)
+    assert len(counted) == 16
+    known(tensors[16])
+    known(tensors[1])
+    assert len(counted) == 17
+    known(tensors[0])  # the 17th took its place
+    assert len(counted) == 18
+
+
+def test_parameters_are_cached_and_subclasses_are_not():
+    class Own(torch.Tensor):
+        pass
+
+    counted, known = counting()
+    parameter, own = torch.nn.Parameter(torch.randn(5000)), torch.randn(5000).as_subclass(Own)
+    for _ in range(2):
+        known(parameter)
+    assert len(counted) == 1
+    for _ in range(2):
+        known(own)
+    assert len(counted) == 3
+
+
+def test_tensors_without_a_version_or_strides_are_measured_each_time():
+    with torch.inference_mode():
+        x = torch.ones(100, 100)
+        known = StatisticsCache(statistics)
+        assert known(x)["max"] == 1.0
+        x.add_(1)
+        assert known(x)["max"] == 2.0
+    sparse = torch.eye(100).to_sparse()
+    assert known(sparse) == known(sparse) == statistics(sparse)
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_a_pair_is_measured_again_if_one_of_them_has_other_memory(lost):
+    known = StatisticsCache(lambda a, b: statistics(a + b))
+    pair = [torch.zeros(100, 100), torch.zeros(100, 100)]
+    for i in range(100):
+        assert known(*pair)["max"] == float(i)
+        pair[lost] = None
+        pair[lost] = torch.full((100, 100), float(i + 1))  # where the lost one was, often
+
+
+def backward_with(hook):
+    x = torch.ones(100, 100, requires_grad=True)
+    y = x * 2
+    y.register_hook(hook)
+    (y * 3).sum().backward()
+
+
+def test_in_a_backward_pass_a_gradient_is_measured_once():
+    counted, known = counting()
+    backward_with(lambda gradient: [known(gradient), known(gradient.view(100, 100))] and None)
+    assert len(counted) == 1
+
+
+def test_in_a_backward_pass_a_lost_tensor_is_not_taken_for_its_successor():
+    def hook(_):
+        for i in range(100):
+            x = torch.full((100, 100), float(i))
+            assert known(x)["max"] == float(i)
+            del x
+
+    known = StatisticsCache(statistics)
+    backward_with(hook)
+
+
+def test_in_a_backward_pass_other_memory_is_measured_again():
+    def hook(_):
+        x = torch.zeros(100, 100)
+        for i in range(50):
+            assert known(x)["max"] == float(i)
+            x.data = x.data + 1
+
+    known = StatisticsCache(statistics)
+    backward_with(hook)
+
+
+def test_memory_that_comes_back_unseen_is_measured_again():
+    known, weight = StatisticsCache(statistics), torch.nn.Parameter(torch.zeros(100, 100))
+    for i in range(50):
+        assert known(weight)["max"] == float(i)
+        weight.data = weight.data + 0.5  # the former memory is free, and comes back
+        weight.data = weight.data + 0.5
+
+
+def test_in_a_backward_pass_a_pair_with_other_memory_is_measured_again():
+    def hook(_):
+        x, y = torch.zeros(100, 100), torch.zeros(100, 100)
+        for i in range(50):
+            assert known(x, y)["max"] == float(i)
+            x.data = x.data + 1
+
+    known = StatisticsCache(lambda a, b: statistics(a + b))
+    backward_with(hook)

@@ -179,7 +179,30 @@ def test_near_names_are_found(text, expected):
     assert found[:1] == ([expected] if expected else [])
 
 
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("stem", ["stam", "features.block.stem"], ["features.block.stem", "stam"]),
+        ("*.stem", ["features.block.Stem", "head"], ["features.block.Stem"]),
+        ("a.fc", ["b.fc", "fc"], ["fc", "b.fc"]),  # too much in front of it
+        ("zzzzzzzzzz.lineaar", ["a.b.linear", "a.relu"], ["a.b.linear"]),  # by its last word
+        ("conv*", ["Conv1", "Conv2", "Conv3", "Conv4"], ["Conv1", "Conv2", "Conv3"]),
+        ("Fc", ["", "fc", "fc"], ["fc"]),
+    ],
+)
+def test_at_most_three_names_are_near_the_closest_first(text, names, expected):
+    assert near(selector_of(text), names) == expected
+
+
+def test_names_are_near_to_any_condition_also_of_the_modules_of_an_operator():
+    inside = Match(op="aten.add", inside=Selector((Match(name="Fc"),), "Fc"))
+    several = Selector((inside, Match(regex="conv11"), Match(pattern="Layer1")), "")
+    assert near(several, ["conv1", "layer1", "fc"]) == ["fc", "conv1", "layer1"]
+
+
 def test_an_open_bracket_is_explained_where_nothing_matches():
     assert "close the '['" in advice(selector_of("zzz["), NAMES)
+    both = Selector((Match(pattern="zzz"), Match(pattern="yyy[")), "")
+    assert "close the '['" in advice(both, ["fc"])
     assert advice(selector_of("Fc"), NAMES) == "try `fc`"
     assert "run `hookcli inspect`" in advice(selector_of("zzz"), NAMES)

@@ -14,11 +14,14 @@ from hookcli.cli.flags import completions
 from hookcli.cli.flags.options import ConsoleFlags, OutputFlags, RequestFlags, ViewFlags
 from hookcli.cli.flags.signatures import changes, lacks, option
 from hookcli.cli.flags.values import view_of
-<<<<<<< HEAD
-from hookcli.cli.output import Target, check_writable, deliver, has_stdout, parse_targets
-=======
-from hookcli.cli.output import Target, check_separate, deliver, has_stdout, parse_targets
->>>>>>> fuzz
+from hookcli.cli.output import (
+    Target,
+    check_separate,
+    check_writable,
+    deliver,
+    has_stdout,
+    parse_targets,
+)
 from hookcli.cli.rank_files import only_this_rank, write_others
 from hookcli.console import Console
 from hookcli.errors import RequestError

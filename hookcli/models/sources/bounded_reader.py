@@ -30,7 +30,7 @@ class BoundedReader:
         start = self._file.tell()
         try:
             end = self._file.seek(start + length - 1)
-        except (OverflowError, OSError):  # longer than any file
+        except (OverflowError, ValueError, OSError):  # longer than any file
             return b""
         if end < start + length - 1 or not self._file.read(1):
             return b""

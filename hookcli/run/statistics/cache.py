@@ -42,11 +42,21 @@ class StatisticsCache:
         if known is not None and all(alive() for alive in known[0]):
             return known[1]
         figures = self._measure(*tensors)
-        alive = _gradient if _task() != -1 else _memory
+        if _task() == -1:
+            alive = _memory
+        else:
+            alive = _gradient
+            self._forget_lost()  # before a tensor gets its former memory again
         self._known[key] = ([alive(tensor) for tensor in tensors], figures)
         if len(self._known) > _KEPT:
             self._known.popitem(last=False)
         return figures
+
+    def _forget_lost(self) -> None:
+        """Remove the results of tensors that no longer have the memory that was measured."""
+        for key, (alive, _) in list(self._known.items()):
+            if not all(lives() for lives in alive):
+                del self._known[key]
 
 
 _task = current_graph_task_id  # the id of the running backward pass, or -1

@@ -1,0 +1,1 @@
+"""Mutation testing: small changes of the code of hookcli, and whether tests notice each."""

@@ -1,0 +1,56 @@
+"""The parts of hookcli whose code is changed, each with the tests that must notice.
+
+The tests are those of the part itself, not of everything that runs through it: a rule must be held
+by tests of rules, not by the output of a command.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Part:
+    """Files or folders of hookcli, and of their tests."""
+
+    code: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+PARTS = {
+    "selectors": Part(
+        ("hookcli/spec/selectors.py", "hookcli/hooks/resolve.py", "hookcli/config/sections/at.py"),
+        ("tests/spec/test_selectors.py", "tests/config/test_at.py", "tests/hooks/test_resolve.py"),
+    ),
+    "statistics": Part(
+        ("hookcli/run/statistics", "hookcli/training/norms.py",
+         "hookcli/formats/parts/color_scale.py", "hookcli/formats/tensorboard/histograms.py"),
+        ("tests/run/test_chunks.py", "tests/run/test_statistics.py",
+         "tests/run/test_statistics_cache.py",
+         "tests/run/test_sketch.py", "tests/run/test_without_numpy.py",
+         "tests/formats/svg/test_color_scale.py", "tests/formats/test_tensorboard.py",
+         "tests/training/test_norms.py"),
+    ),
+    "archives": Part(
+        ("hookcli/models/sources/content.py", "hookcli/models/sources/pickle_scan.py",
+         "hookcli/models/sources/rebuilt_zip.py", "hookcli/models/sources/torch_files.py",
+         "hookcli/models/sources/zip_members.py", "hookcli/models/sources/bounded_reader.py",
+         "hookcli/models/files", "hookcli/models/exported/screening",
+         "hookcli/models/exported/archive.py", "hookcli/plain_files.py"),
+        ("tests/models/test_archive_members.py", "tests/models/test_pickle_scan.py",
+         "tests/models/test_screening.py", "tests/models/test_content.py",
+         "tests/models/test_odd_archives.py",
+         "tests/models/test_package.py", "tests/models/test_sharded.py",
+         "tests/models/test_trust.py", "tests/models/test_weights.py",
+         "tests/test_plain_files.py"),
+    ),
+    "diff": Part(
+        ("hookcli/comparison",),
+        ("tests/comparison/test_against.py", "tests/comparison/test_align.py",
+         "tests/comparison/test_tolerance.py", "tests/comparison/test_sentences.py",
+          "tests/comparison/test_faults.py", "tests/comparison/test_gradients.py",
+          "tests/comparison/test_negative.py", "tests/comparison/test_traces.py",
+          "tests/comparison/test_trainings.py"),
+    ),
+    "rules": Part(("hookcli/rules",), ("tests/rules",)),
+}  # fmt: skip

@@ -1,0 +1,110 @@
+"""Files and pipes are read whole, and what never ends is refused."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from hookcli import plain_files
+from hookcli.plain_files import read_bytes
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="named pipes, /dev/zero")
+CHUNK = 1 << 20
+
+
+@pytest.mark.parametrize("size", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK])
+def test_a_file_is_read_whole(size, tmp_path):
+    data = os.urandom(size)
+    (tmp_path / "x").write_bytes(data)
+    assert read_bytes(str(tmp_path / "x")) == data
+
+
+@pytest.mark.parametrize(("size", "read"), [(9, 9), (10, 10), (11, 11), (12, 11), (100, 11)])
+def test_of_a_file_that_is_too_large_one_byte_more_is_read(size, read, tmp_path):
+    (tmp_path / "x").write_bytes(b"x" * size)
+    assert len(read_bytes(str(tmp_path / "x"), most=10)) == read
+
+
+@pytest.mark.parametrize(
+    ("path", "number"),
+    [("missing", errno.ENOENT), (".", errno.EISDIR), ("a\0b", errno.EINVAL)],
+)
+def test_what_cannot_be_read_says_why(path, number, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OSError) as caught:
+        read_bytes(path)
+    assert caught.value.errno == number
+    assert caught.value.strerror
+
+
+def test_a_device_without_end_is_refused():
+    with pytest.raises(OSError, match="it has no end, or is larger than 4 GiB") as caught:
+        read_bytes("/dev/zero")
+    assert caught.value.errno == errno.EFBIG
+    assert len(read_bytes("/dev/zero", most=(1 << 26) - 1)) == 1 << 26  # it may be asked for
+    assert read_bytes("/dev/null") == b""
+
+
+def test_more_than_memory_could_hold_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(plain_files, "_MOST", 10)
+    (tmp_path / "x").write_bytes(b"x" * 11)
+    with pytest.raises(OSError, match="larger than 4 GiB"):
+        read_bytes(str(tmp_path / "x"), 10)
+    (tmp_path / "x").write_bytes(b"x" * 10)
+    assert read_bytes(str(tmp_path / "x"), 10) == b"x" * 10
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    path = str(tmp_path / "pipe")
+    os.mkfifo(path)
+    return path
+
+
+def writing(path, *chunks, before=0.0, between=0.0):
+    """A thread that opens a pipe for writing, and writes these with pauses."""
+
+    def write():
+        time.sleep(before)
+        with Path(path).open("wb", buffering=0) as file:
+            for chunk in chunks:
+                time.sleep(between)
+                file.write(chunk)
+
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize(
+    ("chunks", "pauses"),
+    [
+        ([b"one"], {}),
+        ([b"one", b"two"], {"before": 0.05}),
+        ([b"one", b"two"], {"between": 0.05}),  # it is open for a while before something comes
+        ([], {"before": 0.05}),
+        ([os.urandom(300_000), b"end"], {"before": 0.05, "between": 0.02}),
+    ],
+)
+def test_a_pipe_is_read_to_its_end_however_slow_its_writer_is(pipe, chunks, pauses):
+    thread = writing(pipe, *chunks, **pauses)
+    assert read_bytes(pipe) == b"".join(chunks)
+    thread.join()
+
+
+def test_of_a_pipe_too_the_most_is_read(pipe):
+    writing(pipe, b"x" * 100)
+    assert len(read_bytes(pipe, most=10)) >= 11
+
+
+def test_a_pipe_that_nobody_writes_to_is_given_up(pipe, monkeypatch):
+    monkeypatch.setattr(plain_files, "_PATIENCE", 0.1)
+    with pytest.raises(OSError, match="it is a pipe that nobody writes to") as caught:
+        read_bytes(pipe)
+    assert caught.value.errno == errno.EAGAIN

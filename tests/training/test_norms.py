@@ -1,0 +1,153 @@
+"""Norms of many tensors at once, held against torch.linalg.vector_norm in double precision."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from hookcli.training.norms import (
+    change_norms,
+    gradients_of,
+    is_part,
+    local,
+    outside_modes,
+    total_norm,
+)
+
+
+def exact(*tensors):
+    whole = torch.cat([tensor.detach().to_dense().double().flatten() for tensor in tensors])
+    return torch.linalg.vector_norm(whole).item()
+
+
+def made(*shapes, dtype=torch.float32, scale=1.0):
+    generator = torch.Generator().manual_seed(0)
+    return [(torch.randn(shape, generator=generator) * scale).to(dtype) for shape in shapes]
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        made((3, 4)),
+        made((3, 4), (5,), (2, 2, 2)),
+        made((3, 4), (5,), dtype=torch.float64),
+        made((3, 4), (5,), dtype=torch.bfloat16),
+        [*made((3,)), *made((4,), dtype=torch.float64)],
+        made((3, 4), (5,), scale=1e25),  # the squares overflow in single precision
+        made((3, 4), (5,), scale=1e-25),  # and underflow
+        [torch.nn.Parameter(one) for one in made((3, 4), (5,))],
+        [torch.eye(3).to_sparse(), *made((2,))],
+    ],
+)
+def test_the_total_norm_is_that_of_all_elements(tensors):
+    assert total_norm(tensors) == pytest.approx(exact(*tensors), rel=1e-6)
+
+
+def test_the_total_norm_of_nothing_and_of_zeros_is_zero():
+    assert total_norm([]) == 0.0
+    assert total_norm([torch.zeros(3), torch.zeros(2)]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "norm"),
+    [("inf", 1.0, math.inf), ("nan", 1.0, math.nan), ("inf", math.nan, math.nan)],
+)
+def test_the_total_norm_is_not_finite_if_an_element_is_not(value, other, norm):
+    tensors = [torch.tensor([1.0, float(value)]), torch.tensor([other])]
+    assert total_norm(tensors) == pytest.approx(norm, nan_ok=True)
+
+
+def test_norms_are_computed_outside_of_modes_and_of_autograd():
+    class Seen(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            raise AssertionError(f"{function} was seen")
+
+    weight = torch.nn.Parameter(torch.tensor([3.0, 4.0]))
+    before = [torch.zeros(2)]
+    with Seen():
+        assert total_norm([weight]) == 5.0
+        assert change_norms(before, [weight]) == [5.0]
+        with outside_modes():
+            assert (weight * 2).tolist() == [6.0, 8.0]
+    with outside_modes():
+        assert (weight * 2).requires_grad
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_each_change_has_its_norm(dtype):
+    before, after = made((3, 4), (5,), dtype=dtype), made((3, 4), (5,), dtype=dtype, scale=3)
+    wanted = [exact(b - a) for a, b in zip(before, after, strict=True)]
+    kept = [one.clone() for one in after]
+    assert change_norms(before, after) == pytest.approx(wanted, rel=1e-6)
+    assert all(one.equal(other) for one, other in zip(after, kept, strict=True))
+
+
+def test_no_change_is_zero_and_nothing_has_no_norms():
+    weights = made((3, 4), (5,))
+    assert change_norms([one.clone() for one in weights], weights) == [0.0, 0.0]
+    assert change_norms([], []) == []
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1e25])
+def test_small_and_large_changes_do_not_leave_the_range(scale):
+    before, after = [torch.zeros(3), torch.zeros(2)], made((3,), (2,), scale=scale)
+    wanted = [exact(one) for one in after]
+    assert change_norms(before, after) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_changes_of_other_types_are_computed_one_by_one():
+    before = [torch.zeros(2), torch.zeros(2, dtype=torch.bfloat16), torch.zeros(3)]
+    after = [torch.tensor([3.0, 4.0]), torch.ones(2, dtype=torch.bfloat16), torch.zeros(4)]
+    assert change_norms(before, after) == [5.0, pytest.approx(math.sqrt(2)), None]
+
+
+def test_a_change_that_is_not_finite():
+    found = change_norms([torch.zeros(2), torch.zeros(2)], [torch.tensor([1.0, math.inf])] * 2)
+    assert found == [math.inf, math.inf]
+    [found] = change_norms([torch.zeros(1)], [torch.tensor([math.nan])])
+    assert math.isnan(found)
+
+
+def test_gradients_are_those_that_exist_with_values():
+    weights = [torch.nn.Parameter(torch.ones(2)) for _ in range(3)]
+    weights[0].grad, weights[2].grad = torch.ones(2), torch.zeros(2)
+    assert [id(one) for one in gradients_of(weights)] == [id(weights[0].grad), id(weights[2].grad)]
+    meta = torch.nn.Parameter(torch.ones(2, device="meta"))
+    meta.grad = torch.ones(2, device="meta")
+    assert gradients_of([meta]) == []
+
+
+def test_of_a_sharded_tensor_the_part_of_this_rank_counts():
+    part = torch.ones(2)
+    assert local(SimpleNamespace(_local_tensor=part)) is part
+    assert local(part) is part
+
+
+def placement(replicated):
+    return SimpleNamespace(is_replicate=lambda: replicated)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ({}, False),
+        ({"_is_flat_param": True}, True),
+        ({"_is_flat_param": False}, False),
+        ({"_fsdp_flattened": True}, True),
+        ({"placements": (placement(True),)}, False),
+        ({"placements": (placement(True), placement(False))}, True),
+        ({"placements": None}, False),
+    ],
+)
+def test_a_rank_has_a_part_if_the_tensor_is_not_replicated(attributes, expected):
+    assert is_part(SimpleNamespace(**attributes)) is expected
+
+
+def test_fake_tensors_are_not_mixed_with_others():
+    with FakeTensorMode():
+        fake = torch.ones(2)
+    assert total_norm([fake, torch.tensor([3.0, 4.0])]) == 5.0

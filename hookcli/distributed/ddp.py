@@ -13,9 +13,6 @@ from hookcli.errors import ModelError
 from hookcli.spec.request import DistributedSpec
 from hookcli.text import first_line
 
-MIB = 1 << 20
-DEFAULT_CAP = 25.0  # MiB, the default of torch
-
 
 def options(spec: DistributedSpec, *, unused: bool) -> dict[str, Any]:
     """Return the keyword arguments of DistributedDataParallel.

@@ -5,7 +5,7 @@ Importing this loads no renderer. Flags, `explain columns`, completion and docs 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -261,13 +261,6 @@ def common(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names that a help page lists: without the statistics of each part of a row."""
     parts = ("finite_", "weight_", "output_", "input_")
     return tuple(name for name in names if not name.startswith(parts))
-
-
-def facts_of(command: str, name: str) -> Iterator[ColumnFacts]:
-    """Yield what is known of a column, from each table of the command that has it."""
-    for _, table in TABLES.get(command, TABLES["inspect"]):
-        if name in table:
-            yield table[name]
 
 
 def statistic(stats: Mapping[str, object] | None, path: tuple[str, ...]) -> object:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from hookcli.formats.names import ALIASES, TABLES, ColumnFacts, sorts_of
 from hookcli.reference.text_page import WIDTH, fields, filled, page
 
@@ -35,11 +33,3 @@ def columns_page(width: int = WIDTH) -> str:
 
 def _meaning(facts: ColumnFacts) -> str:
     return f"{facts.meaning} [{facts.unit}]" if facts.unit else facts.meaning
-
-
-def columns_rows() -> Iterator[tuple[str, str, str, str]]:
-    """Yield (command, name, title, meaning with its unit) of each column of each table."""
-    for command in TABLES:
-        for _, table in TABLES[command]:
-            for name, facts in table.items():
-                yield command, name, facts.title, _meaning(facts)

@@ -90,11 +90,6 @@ class CallNote:
     counted: bool = True  # whether FLOPs were counted
 
 
-def has_raised(note: CallNote) -> bool:
-    """Return whether the call ended in an exception."""
-    return any(text.startswith("raised ") for text in note.notes)
-
-
 @dataclass(slots=True)
 class BackwardNote:
     """The cost of the backward of one call: of its own nodes, without calls below it."""

@@ -64,6 +64,7 @@ def main(fd: int) -> None:
                 continue
             pid = os.fork()
             if pid == 0:
+                measure_anew()
                 _never_return(lambda: _command(request, fds))
             for one in fds:
                 os.close(one)
@@ -177,6 +178,7 @@ class ForkedProcess:
         self._arguments, self._status = command, None
         self.pid = os.fork()
         if self.pid == 0:
+            measure_anew()
             _never_return(lambda: _worker(command[3:-2], stdout, stderr, pass_fds, env))
 
     def poll(self):
@@ -226,6 +228,17 @@ def _worker(arguments: list[str], stdout: int, stderr: int, passed, env: dict[st
     sys.path[:] = _PATH
     os.write(int(arguments[1]), f"hookcli {platform.python_version()}\n".encode())
     hookcli.worker.child.main.main(*map(int, arguments))
+
+
+def measure_anew() -> None:
+    """Let `make coverage` measure this fork without what its parent has measured already."""
+    coverage = sys.modules.get("coverage")
+    current = coverage and coverage.Coverage.current()
+    if current:
+        collector = current._collector
+        collector.stop()
+        collector.reset()
+        collector.start()
 
 
 def _never_return(work) -> None:

@@ -31,7 +31,6 @@ class Shown:
     calls: list[CallDiff]
     of_calls: int
     state: list[StateDiff]
-    of_state: int
 
 
 def _name(row: CallDiff) -> CallRef:
@@ -47,14 +46,14 @@ def select_rows(diff: Diff, view: View) -> Shown:
         glob = view.only
         calls = [r for r in diff.rows if fnmatch.fnmatchcase(_name(r).name or "", glob)]
         state = [r for r in diff.state if fnmatch.fnmatchcase(r.a or r.b or "", glob)]
-        return Shown(calls, len(diff.rows), state, len(diff.state))
+        return Shown(calls, len(diff.rows), state)
     differing = [i for i, row in enumerate(diff.rows) if row.status != "same"]
     both = [i for i in differing if diff.rows[i].a and diff.rows[i].b]
     before = range(max(both[0] - _BEFORE, 0), both[0]) if both else ()
     keep = {*differing, *before}
     calls = [row for i, row in enumerate(diff.rows) if i in keep][:_MOST]
     state = [row for row in diff.state if row.status not in _FINE][:_MOST]
-    return Shown(calls, len(diff.rows), state, len(diff.state))
+    return Shown(calls, len(diff.rows), state)
 
 
 def _label(row: CallDiff) -> str:

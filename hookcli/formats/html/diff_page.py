@@ -27,7 +27,7 @@ def render(diff: Diff, view: View) -> str:
 
 def _header(diff: Diff, view: View) -> Header:
     names = [escape(side.type or side.source) for side in (diff.a, diff.b)]
-    rows = Shown([], 0, [], 0)
+    rows = Shown([], 0, [])
     return Header(
         title=names[0] if names[0] == names[1] else " | ".join(names),
         command="diff",

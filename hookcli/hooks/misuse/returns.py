@@ -142,10 +142,6 @@ def _are_entries(result: Any, own: Any) -> bool:
     return isinstance(result, dict) and isinstance(own, dict) and result.keys() <= own.keys()
 
 
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, torch.Tensor)
-
-
 def _fits(spec: HookSpec, event: Event, result: Any, context: Context) -> bool:
     returned = CATALOGUE[spec.kind].returned
     if not isinstance(result, torch.Tensor):

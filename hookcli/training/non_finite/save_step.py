@@ -118,7 +118,7 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if type(value) in {tuple, torch.Size}:
         return tuple(_plain(item) for item in value)
-    raise _NotPlain(f"a {type(value).__name__}")
+    raise _NotPlain(f"a value of type {type(value).__name__}")
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:

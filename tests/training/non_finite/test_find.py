@@ -10,16 +10,20 @@ import signal
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+import torch.distributed as dist
 import torch.nn.functional as F  # its usual name
 from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
 
 from hookcli.catalogue.reasons import REASONS
 from hookcli.training.non_finite import find as finder
 from hookcli.training.non_finite.find import find
 from hookcli.training.non_finite.forward_call import ForwardCall
-from hookcli.training.non_finite.generators import GeneratorKeeper
+from hookcli.training.non_finite.generators import GeneratorKeeper, Generators
 from tests.rules import non_finite_faults as faults
 from tests.rules.legitimate_infinities import LEGITIMATE
 from tests.rules.non_finite_faults import BACKWARD, FORWARD, Net, batch
@@ -97,6 +101,7 @@ class Random(nn.Module):
         return {
             "torch": lambda: F.dropout(x, 0.5),
             "python": lambda: x * random.random(),
+            "numpy": lambda: x * np.random.rand(),
             "module": lambda: x * torch.rand(x.shape, generator=self.own),
         }[self.how]()
 
@@ -109,7 +114,7 @@ class Random(nn.Module):
 WANTED = {"drawn": None}
 
 
-@pytest.mark.parametrize("how", ["torch", "python", "module"])
+@pytest.mark.parametrize("how", ["torch", "python", "numpy", "module"])
 def test_a_replay_draws_the_same_numbers(how):
     """The log is of 0 only if exactly the numbers of the forward are drawn again."""
     model, x = Random(how), batch()
@@ -120,8 +125,10 @@ def test_a_replay_draws_the_same_numbers(how):
     WANTED["drawn"] = model.drawn
     before = state(model)
     found = find(model, [call], what="loss", loss=math.nan, gradients={})
+    drawn = np.random.get_state()[1].tolist()
     assert (found.operator, found.found_by) == ("torch.log", "replay")
     assert same(state(model), before)
+    assert drawn == np.random.get_state()[1].tolist()
 
 
 def div_of_zero(out):
@@ -214,6 +221,61 @@ def test_gradients_of_the_outputs_are_used_if_they_were_kept(keep):
     assert found.phase == "backward"
     assert (found.layer, found.operator) == (("part", "torch.mul") if keep else (None, None))
     assert not found.notes
+
+
+def test_gradients_of_two_backward_passes_are_added():
+    """Each is finite in the layer, but their sum overflows, as that of the parameters does."""
+
+    def scaled(x):
+        return x * 1e20  # here
+
+    net, given = Net(scaled), batch()[:1]
+    with torch.no_grad():
+        net.b.weight.fill_(1.0)
+    call = ForwardCall((given,), {}, GeneratorKeeper(net).keep())
+    output = net(given)
+    call.end([output])
+    output.register_hook(lambda gradient: call.keep_gradient(0, gradient))
+    (output.sum() * 0.6e18).backward(retain_graph=True)
+    assert set(statuses(net).values()) == {"ok"}
+    (output.sum() * 0.6e18).backward()
+    assert statuses(net)["a.weight"] == "non_finite"
+    found = find(net, [call], what="gradient", loss=1.0, gradients=statuses(net))
+    assert (found.phase, found.layer, found.operator) == ("backward", "part", "torch.mul")
+
+
+def test_a_large_gradient_of_an_output_is_not_kept():
+    """The replay makes up gradients, which are finite, and says that the script's may not be."""
+    given = torch.ones(1 << 15, 8)
+    found = asked_at(Net(torch.relu), given, lambda out: (out * 0).sqrt().sum(), keep=True)
+    assert (found.phase, found.found_by) == ("backward", "replay")
+    assert found.reason.endswith("gives to the outputs is not finite, or large")
+
+
+BAD = {"a.weight": "non_finite"}
+
+
+def test_a_forward_that_was_not_seen_is_not_replayed():
+    found = find(Net(torch.relu), [], what="gradient", loss=1.0, gradients=BAD)
+    assert (found.found_by, found.layer) == ("gradients", "a")
+    assert found.notes == ("the step was not replayed: no forward of the root was seen",)
+
+
+def test_a_forward_on_another_device_is_not_replayed_in_a_copy():
+    call = ForwardCall((torch.empty(3, 8, device="meta"),), {}, Generators())
+    found = find(Net(torch.relu), [call], what="gradient", loss=1.0, gradients=BAD)
+    assert found.notes == ("the step was not replayed: a copy of the process cannot use meta",)
+
+
+def test_a_forward_that_needs_the_other_ranks_is_not_replayed():
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        net = fully_shard(Net(torch.relu), mesh=init_device_mesh("cpu", (1,)))
+        call = ForwardCall((batch(),), {}, Generators())
+        found = find(net, [call], what="gradient", loss=1.0, gradients=BAD, may_change=True)
+    finally:
+        dist.destroy_process_group()
+    assert found.notes == ("the step was not replayed: its parameters are shared among the ranks",)
 
 
 def test_nan_in_the_batch_is_named():

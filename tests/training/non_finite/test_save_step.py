@@ -152,8 +152,104 @@ def test_arguments_are_saved_by_name_so_that_none_is_a_target(tmp_path):
 
 def test_a_batch_that_is_not_plain_is_not_saved(tmp_path):
     saved = save_step(nn.Linear(2, 2), call(object()), batch=str(tmp_path / "b.pt"), script=SCRIPT)
-    assert (saved.batch, saved.why) == (None, "the batch contains a object")
+    assert (saved.batch, saved.why) == (None, "the batch contains a value of type object")
     assert not list(tmp_path.iterdir())
+
+
+class Any(nn.Module):
+    """Takes arguments in every form; the sum of all."""
+
+    def forward(self, *xs, **named):
+        return sum(xs) + sum(named.values())
+
+
+class First(nn.Module):
+    """Takes its arguments by position, or by name only."""
+
+    def forward(self, x, /, y=0.0):
+        return x + y
+
+
+class Named(nn.Module):
+    def forward(self, x, **more):
+        return x + sum(more.values())
+
+
+def saved_batch(tmp_path, net, *args, **kwargs):
+    """What `save_step` writes for the arguments of a call; why, if it writes nothing."""
+    given = ForwardCall(args, kwargs, Generators())
+    saved = save_step(net, given, batch=str(tmp_path / "b.pt"), script=SCRIPT)
+    return saved.why if saved.batch is None else torch.load(tmp_path / "b.pt", weights_only=True)
+
+
+def test_the_saved_batch_fits_every_form_of_a_signature(tmp_path):
+    one, two = torch.ones(2), torch.full((2,), 2.0)
+    for net, args, kwargs in (
+        (Any(), (one, two), {}),
+        (Any(), (), {"x": one, "y": two}),
+        (First(), (one, two), {}),
+        (Named(), (one,), {"y": two}),
+    ):
+        content = saved_batch(tmp_path, net, *args, **kwargs)
+        again = net(**content) if isinstance(content, dict) else net(*content)
+        assert torch.equal(again, one + two), (net, content)
+
+
+def test_arguments_that_a_hook_of_the_script_removes_are_saved(tmp_path):
+    """The signature does not accept them; the hook does."""
+    net = nn.Linear(2, 2)
+    wanted = net(torch.ones(1, 2))
+    net.register_forward_pre_hook(lambda _, args, kwargs: ((kwargs["x"],), {}), with_kwargs=True)
+    content = saved_batch(tmp_path, net, x=torch.ones(1, 2), unused=3)
+    assert torch.equal(net(**content), wanted)
+    assert content["unused"] == 3
+
+
+def test_positional_and_named_arguments_without_a_common_form_are_not_saved(tmp_path):
+    why = saved_batch(tmp_path, Any(), torch.ones(2), y=torch.ones(2))
+    assert why == "the batch contains positional and keyword arguments that have no common form"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_tensor_of_a_class_is_saved_as_a_plain_one(tmp_path):
+    class Image(torch.Tensor):
+        pass
+
+    content = saved_batch(tmp_path, nn.Identity(), torch.ones(2).as_subclass(Image))
+    assert type(content["input"]) is torch.Tensor
+
+
+def test_a_class_of_an_installed_package_is_named_by_its_module(tmp_path, monkeypatch):
+    from torch.nn.utils.parametrizations import _WeightNorm
+
+    monkeypatch.setattr(_WeightNorm, "__module__", "numpy.linalg")
+    saved = save_step(
+        _WeightNorm(),
+        call(torch.ones(1), torch.ones(1)),
+        batch=str(tmp_path / "b.pt"),
+        script=SCRIPT,
+    )
+    assert saved.command.split()[2] == "numpy.linalg:_WeightNorm"
+
+
+def test_unknown_arguments_of_the_constructor_are_left_to_the_user(tmp_path):
+    """The class is that of the script. YAML would read the name as a number without quotes."""
+
+    class Model(nn.Module):
+        def __init__(self, size, name, *rest, **options):
+            super().__init__()
+            self.name = name
+
+        def forward(self, x):
+            return x
+
+    Model.__module__, Model.__qualname__ = "__main__", "Model"
+    net = Model([1], "1e3")
+    saved = save_step(net, call(torch.ones(1)), batch=str(tmp_path / "b.pt"), script=SCRIPT)
+    assert saved.missing == ("size",)
+    words = shlex.split(saved.command)
+    assert words[2] == "train.py:Model"
+    assert words[-4:] == ["--arg", 'name="1e3"', "--arg", "size=..."]
 
 
 def test_a_class_of_torch_is_named_by_its_variable(tmp_path, monkeypatch):

@@ -79,6 +79,20 @@ def test_the_layer_is_named_and_training_does_not_change(every):
     assert (first.layer, first.operator, first.found_by) == ("bad.part", "torch.div", "replay")
 
 
+class Nested(Switched):
+    """Takes a dictionary with a list of tensors."""
+
+    def forward(self, batch):
+        return super().forward(sum(batch["xs"]))
+
+
+def test_a_small_batch_in_containers_is_kept_until_the_step():
+    """The fault is in the first of two forwards of a step."""
+    batches = [{"xs": [batch(), batch()]}, {"xs": [batch() * 0, batch()]}]
+    first = watched(loop(Nested(), batches, every=2)).first_non_finite
+    assert (first.step, first.layer, first.found_by) == (0, "bad.part", "replay")
+
+
 def test_the_loss_of_the_script_is_named_with_the_line_of_backward():
     model = nn.Sequential(Net(torch.relu), Part(lambda x: x * 0))
     first = watched(loop(model, [batch()], lambda out: out.log().mean())).first_non_finite

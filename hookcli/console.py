@@ -239,6 +239,11 @@ def stdout_is_terminal() -> bool:
     return Console._is_terminal(sys.stdout)
 
 
+def stdout_is_missing() -> bool:
+    """Return whether stdout was closed when Python started."""
+    return sys.stdout is None
+
+
 def stdout_is_closed() -> bool:
     """Return whether stdout is a pipe whose reader has gone."""
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hookcli.errors import BugError, HookcliError, ModelError, RequestError, Status
-from hookcli.private_folder import private_folder
+from hookcli.whole_files import private_folder
 
 if TYPE_CHECKING:
     from hookcli.report.report import Report

@@ -6,7 +6,6 @@ Importing this imports no command: a worker may be started first.
 from __future__ import annotations
 
 import os
-import sys
 
 from hookcli.cli.commands import COMMANDS, RUNNING
 
@@ -65,7 +64,7 @@ def _run(arguments: list[str]) -> int:
     """
     from hookcli.cli.application import application
     from hookcli.cli.usage_errors import usage_error
-    from hookcli.console import stdout_is_closed, unwritable_stdout
+    from hookcli.console import stdout_is_closed, stdout_is_missing, unwritable_stdout
     from hookcli.errors import Status
 
     shown = arguments[:1] if arguments[0] in COMMANDS else COMMANDS
@@ -83,6 +82,6 @@ def _run(arguments: list[str]) -> int:
         if not hasattr(error, "format_message"):
             raise
         raise usage_error(error, arguments) from None
-    if sys.stdout is None and not _HELP.isdisjoint(arguments):  # typer printed nothing
+    if stdout_is_missing() and not _HELP.isdisjoint(arguments):  # typer printed nothing
         return Status.CLOSED_STDOUT
     return int(status or 0)

@@ -16,14 +16,13 @@ from hookcli.comparison.diff import Diff, ExactDiff, exact_diff
 from hookcli.comparison.locate import locate
 from hookcli.comparison.tolerance import Tolerances
 from hookcli.errors import HookcliError, RequestError
-from hookcli.private_folder import private_folder
 from hookcli.report.encode import to_json
 from hookcli.report.path_ends.end_rows import CUT
 from hookcli.report.report import Report
 from hookcli.sentences import cannot_write
 from hookcli.spec.plan import plan
 from hookcli.spec.request import SideSpec, Spec
-from hookcli.whole_files import replacing, write_whole
+from hookcli.whole_files import private_folder, replacing, write_whole
 from hookcli.worker.attempts import run_within
 from hookcli.worker.process import start_ahead
 from hookcli.worker.progress.screen import labelled

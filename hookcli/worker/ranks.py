@@ -16,13 +16,13 @@ from hookcli.errors import (
     Status,
     raise_if_signalled,
 )
-from hookcli.private_folder import private_folder
 from hookcli.report.ranks.first_failure import Failed, culprit, describe_failure
 from hookcli.report.ranks.merge import merge_reports
 from hookcli.report.report import ErrorInfo, Report
 from hookcli.report.schema import from_json, prepare
 from hookcli.spec.ranks import is_together, of_torchrun
 from hookcli.spec.request import Attempt, DistributedSpec, Rank, Spec
+from hookcli.whole_files import private_folder
 from hookcli.worker import processes
 from hookcli.worker.crash import crash_report
 from hookcli.worker.interpreter.choice import choose

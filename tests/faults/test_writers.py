@@ -15,11 +15,10 @@ from hookcli import console as console_module
 from hookcli.console import Console
 from hookcli.errors import RequestError
 from hookcli.models.files.tensor_writer import save_tensors, save_whole
-from hookcli.private_folder import private_folder
 from hookcli.refusals import is_short_of, refusal
 from hookcli.report.recording import EventNote, Recording
 from hookcli.report.sinks import StreamedSink
-from hookcli.whole_files import replacing, write_whole
+from hookcli.whole_files import private_folder, replacing, write_whole
 
 from .mounts import fill, needs_mount, small_disk
 

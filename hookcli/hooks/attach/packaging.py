@@ -23,10 +23,10 @@ from hookcli.errors import ModelError
 from hookcli.hooks.hook import Hook, Site
 from hookcli.hooks.portable import Portable
 from hookcli.models import module_tree
-from hookcli.private_folder import private_folder
 from hookcli.report.recording import HookFinding
 from hookcli.spec.hooks import PackagePattern
 from hookcli.torch_private import demangle, is_mangled, package_imported_modules
+from hookcli.whole_files import private_folder
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _REST = PackagePattern("extern", "**", "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import threading
 from pathlib import Path
 from typing import Protocol
@@ -91,12 +93,17 @@ class StreamedSink:
                 hint="choose a file in an existing directory",
             ) from None
 
+        self._is_file = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
+
     def mark(self) -> None:
         """Keep all events so far."""
-        self._marked = (self._file.tell(), self._count)
+        if self._is_file:
+            self._marked = (self._file.tell(), self._count)
 
     def rewind(self) -> None:
-        """Discard the events since the mark."""
+        """Discard the events since the mark. What a device or a pipe got stays there."""
+        if not self._is_file:
+            return
         place, self._count = self._marked
         self._file.seek(place)
         self._file.truncate()

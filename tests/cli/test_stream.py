@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hookcli.report.sinks import StreamedSink
 from tests.cli.test_requests import CONFIG, NET
 
 
@@ -56,3 +57,10 @@ def test_a_stream_cannot_go_to_stdout(refused):
     message, place, _ = refused("trace", "net.py", "--stream", "-")
     assert message == "--stream cannot write to stdout, which gets the report"
     assert place == "--stream -"
+
+
+def test_a_stream_into_a_device_cannot_be_rewound():
+    sink = StreamedSink("/dev/null")
+    sink.mark()
+    sink.rewind()
+    assert sink.so_far() == ("/dev/null", 0, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hookcli.report.recording import Recording
 from hookcli.report.sinks import StreamedSink
 from tests.cli.test_requests import CONFIG, NET
 
@@ -63,4 +64,6 @@ def test_a_stream_into_a_device_cannot_be_rewound():
     sink = StreamedSink("/dev/null")
     sink.mark()
     sink.rewind()
-    assert sink.so_far() == ("/dev/null", 0, 0)
+    recording = Recording()
+    sink.close(recording)
+    assert recording.streamed == ("/dev/null", 0, 0)

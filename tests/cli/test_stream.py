@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from hookcli.report.recording import Recording
+from hookcli.report.sinks import StreamedSink
 from tests.cli.test_requests import CONFIG, NET
 
 
@@ -56,3 +58,12 @@ def test_a_stream_cannot_go_to_stdout(refused):
     message, place, _ = refused("trace", "net.py", "--stream", "-")
     assert message == "--stream cannot write to stdout, which gets the report"
     assert place == "--stream -"
+
+
+def test_a_stream_into_a_device_cannot_be_rewound():
+    sink = StreamedSink("/dev/null")
+    sink.mark()
+    sink.rewind()
+    recording = Recording()
+    sink.close(recording)
+    assert recording.streamed == ("/dev/null", 0, 0)

@@ -99,6 +99,7 @@ def _campaign(options: argparse.Namespace, folder: Path) -> int:
     tallies: dict[str, Tally] = defaultdict(Tally)
     done = _Done(options.first)
     pause = 10 if sys.stdout.isatty() else 60
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         for result in _results(options, folder):
             done.add(result["number"])
@@ -206,6 +207,7 @@ def _work(options: argparse.Namespace, folder: Path, writer: int, share: tuple[i
     from tests.fuzz.targets import case
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends, which closes the pipe
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     runner.processes.adopt_orphans()  # a fork does not inherit it
     job, jobs = share
     here = folder / str(job)

@@ -16,6 +16,7 @@ import signal
 import sys
 import tempfile
 import time
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -195,6 +196,7 @@ def outcome(
 
 def _alone(case: Case, folder: Path) -> None:
     limit()
+    weakref.finalize._registry.clear()  # a script that ends must not remove the harness's folder
     tempfile.tempdir = None  # chosen again, from the environment
     watch_files(folder)
     streams, variables = opened(folder), environment(folder)

@@ -130,7 +130,7 @@ def _dark_theme() -> str:
     colors = compact(_read(f"css/{_DARK_STYLE}"))
     return (
         '@media screen and (prefers-color-scheme: dark) { :root:not([data-theme="light"]) {\n'
-        f'{colors}}} }}\n'
+        f"{colors}}} }}\n"
         f'@media screen {{ :root[data-theme="dark"] {{ color-scheme: dark;\n{colors}}} }}\n'
     )
 

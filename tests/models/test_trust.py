@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import subprocess
 import sys
 
@@ -78,6 +79,14 @@ def test_a_pickle_in_a_pt2_that_could_act_is_refused_before_torch_opens_it(where
     with contextlib.suppress(Exception):  # what would have been, whatever comes of it
         torch.export.load(str(pt2))
     assert mark.exists()
+
+
+def test_the_variables_of_torch_are_as_before(pt2, monkeypatch):
+    monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
+    monkeypatch.delenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", raising=False)
+    check_exported(pt2, trusted=False)
+    assert os.environ["TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"] == "1"
+    assert "TORCH_FORCE_WEIGHTS_ONLY_LOAD" not in os.environ
 
 
 def test_a_trusted_pt2_is_not_looked_into(pt2, tmp_path):

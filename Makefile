@@ -50,7 +50,7 @@ fast: $(BROWSER)
 	$(BIN)/pytest -n 2 -m "not slow"
 
 # Measure the branch coverage of the package, and list the files below 95 %. All processes of the
-# tests are traced, which takes about twice as long. `coverage report -m FILE` shows the lines.
+# tests are traced, which takes half as long again. `coverage report -m FILE` shows the lines.
 TRACED := $(BIN)/python -m coverage run --include='$(CURDIR)/hookcli/*'
 coverage: $(BROWSER)
 	rm -rf build/coverage

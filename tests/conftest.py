@@ -13,6 +13,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
+from hypothesis import settings
 
 from hookcli.config.constructor_args import parse_arguments
 from hookcli.run.attempt import Session
@@ -21,7 +22,12 @@ from hookcli.spec.request import Attempt, ModelSpec, RunSpec, Spec
 
 from .forked.client import Server, server
 
+# The time of an example says nothing on a busy machine, or if `make coverage` traces it.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
+
 ROOT = Path(__file__).parent.parent
+TRACED = "COVERAGE_PROCESS_CONFIG" in os.environ  # coverage.py is in each process
 SAMPLES = ROOT / "sample_models"
 
 

@@ -54,10 +54,9 @@ def behind(trace: TracebackType | None) -> Override | None:
 
 
 def _modules() -> Iterator[Any]:
-    torch = sys.modules.get("torch")
-    if torch is None:  # its import failed
+    if "torch.nn" not in sys.modules:  # the import of torch failed
         return
-    base = torch.nn.Module
+    base = sys.modules["torch.nn"].Module
     gc.unfreeze()  # the model was built before
     for value in gc.get_objects():
         if base in type.__dict__["__mro__"].__get__(type(value)):
@@ -67,7 +66,7 @@ def _modules() -> Iterator[Any]:
 def _overridden(module: Any) -> Iterator[tuple[type, str]]:
     """Each name of `nn.Module` that the object or a class of the user's defines."""
     kind: type = type(module)
-    base = sys.modules["torch"].nn.Module
+    base = sys.modules["torch.nn"].Module
     own = vars(base).keys() - _USERS_OWN
     for name in own & object.__getattribute__(module, "__dict__").keys():
         yield kind, name

@@ -112,11 +112,12 @@ class ProcessState:
 
 
 def _spaces_of_torch() -> Iterator[tuple[str, Any]]:
+    """Each namespace that exists: the import of torch may have failed."""
     for name in _OF_TORCH:
-        if name in sys.modules:  # else its import failed
+        if name in sys.modules:
             yield name, sys.modules[name]
-    if "torch" in sys.modules:
-        yield "nn.Module", sys.modules["torch"].nn.Module
+    if "torch.nn" in sys.modules:
+        yield "torch.nn.Module", sys.modules["torch.nn"].Module
 
 
 def _lost_attributes() -> list[str]:

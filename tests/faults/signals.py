@@ -201,6 +201,9 @@ def main() -> int:
     parser.add_argument("--command", choices=sorted(COMMANDS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
+    for signum in SIGNALS[:-1]:  # commands inherit what a job in the background ignores
+        if signal.getsignal(signum) == signal.SIG_IGN:
+            signal.signal(signum, signal.SIG_DFL)
     numbers = range(options.first, options.first + options.runs)
     counts: Counter[tuple[str, str]] = Counter()
     wrong = 0

@@ -213,7 +213,7 @@ def _alone(case: Case, folder: Path) -> None:
     if not case.ahead:
         cli_main.start_ahead = lambda *_: None  # most commands end before they need the worker
     request = {"program": "hookcli", "args": [*case.arguments], "cwd": str(folder / "work")}
-    server._command({**request, "env": variables, "session": "own"}, streams)
+    server._command({**request, "env": variables, "session": "own", "faults": {}}, streams)
 
 
 def _python(arguments: tuple[str, ...]) -> tuple[object, ...]:

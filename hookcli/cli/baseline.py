@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hookcli.cli.output import write_file
 from hookcli.errors import RequestError
 from hookcli.plain_files import read_bytes
 from hookcli.sentences import cannot_read
@@ -43,13 +41,10 @@ def known(file: str) -> frozenset[str]:
         ) from None
 
 
-def write_baseline(file: str, report: Report) -> int:
-    """Write the findings of a report, one line each, sorted by rule and target; return how many.
+def baseline(report: Report) -> tuple[str, int]:
+    """Return the text of a baseline, and how many findings of the report it has.
 
-    Raises
-    ------
-    RequestError : the file cannot be written.
-
+    Each has a line; they are sorted by rule and target.
     """
     rows = {
         row.fingerprint: {
@@ -66,5 +61,4 @@ def write_baseline(file: str, report: Report) -> int:
     )
     lines = ",\n".join(f"    {json.dumps(entry)}" for entry in ordered)
     body = f"\n{lines}\n  " if lines else ""
-    write_file(Path(file), f'{{\n  "schema": "{SCHEMA}",\n  "findings": [{body}]\n}}\n')
-    return len(rows)
+    return f'{{\n  "schema": "{SCHEMA}",\n  "findings": [{body}]\n}}\n', len(rows)

@@ -249,10 +249,15 @@ def _encoded(text: str) -> bytes:
 
 
 def deliver(
-    report: Report | TrainingReport, targets: tuple[Target, ...], view: View, console: Console
+    report: Report | TrainingReport,
+    targets: tuple[Target, ...],
+    view: View,
+    console: Console,
+    beside: Sequence[tuple[Path, str]] = (),
 ) -> None:
     """Render each format and write it: files first, stdout last.
 
+    Files `beside` the formats, such as a baseline, are written if all others can be.
     A format with a summary for a CI step also appends that to the file that the CI runner names.
 
     Raises
@@ -271,7 +276,7 @@ def deliver(
         for target, target_view in views
         if FORMATS[target.format].writes_folder and target.file is not None
     ]
-    write_files(rendered)
+    write_files([*file_texts(rendered), *beside])
     for folder, contents in folders:
         add_files(folder, contents)
     if any(FORMATS[target.format].has_step_summary for target in targets):
@@ -325,15 +330,19 @@ def view_for(target: Target, view: View, console: Console) -> View:
     return dataclasses.replace(view, color=False)
 
 
-def write_files(rendered: Sequence[tuple[Target, str]]) -> None:
-    """Write the text of each target that is a file. If one cannot be written, none is replaced.
+def file_texts(rendered: Sequence[tuple[Target, str]]) -> list[tuple[Path, str]]:
+    """Return the file and the text of each target that is a file."""
+    return [(target.file, text) for target, text in rendered if target.file is not None]
+
+
+def write_files(texts: Sequence[tuple[Path, str]]) -> None:
+    """Write each file. If one cannot be written, none is replaced.
 
     Raises
     ------
     RequestError : a file cannot be written.
 
     """
-    texts = [(target.file, text) for target, text in rendered if target.file is not None]
     with contextlib.ExitStack() as stack:
         for file, text in texts:
             if file.exists() and not file.is_file():

@@ -216,6 +216,16 @@ def test_a_baseline_that_cannot_be_written_is_refused_before_the_report(
     assert (tmp_path / "r.json").read_bytes() == (saved[1] / "r.json").read_bytes()
 
 
+def test_a_baseline_is_not_written_if_a_format_is_refused(saved, tmp_path):
+    report = str(saved[1] / "r.json")
+    result = run_cli(
+        "check", "--against", report, "-f", "perfetto=t.json",
+        "--baseline", "b.json", "--update-baseline", cwd=tmp_path,
+    )  # fmt: skip
+    assert (result.status, result.error()[0]) == (2, "the report has no timings")
+    assert not [*tmp_path.iterdir()]
+
+
 def test_a_report_is_not_written_over_as_it_is_read(saved):
     before = (saved[1] / "r.json").read_bytes()
     assert run_cli("render", "r.json", "-o", "r.json", cwd=saved[1]).status == 2

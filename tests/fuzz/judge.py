@@ -179,7 +179,8 @@ def changes(case: Case, status: int | None, before: Listing, after: Listing) -> 
     elif new and not (
         case.writes
         and all(name.startswith("work/") for name in new)
-        and (status != 2 or all(after[name] is None for name in new))  # `save` made its folder
+        # A run may be refused after `save` has written into its folder.
+        and (status != 2 or all(after[name] is None or name.count("/") > 1 for name in new))
     ):
         found.append(Failure(f"a new file in {min(new).split('/')[0]}", ", ".join(new)))
     if changed and not case.writes:

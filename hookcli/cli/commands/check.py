@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from hookcli.cli.baseline import known as known_findings, write_baseline
+from hookcli.cli.baseline import baseline, known as known_findings
 from hookcli.cli.errors import reporting
 from hookcli.cli.execute import need_model, note_verdict, report_status, run_in_worker
 from hookcli.cli.flags import completions
@@ -161,8 +161,11 @@ def _run(flags: _Flags, console: Console) -> int:
         from hookcli.formats.check.table import performed
 
         console.note(performed(report))
-    written = write_baseline(file, report) if update and file is not None else None
-    deliver(report, targets, view, console)
+    beside, written = [], None
+    if update and file is not None:
+        text, written = baseline(report)
+        beside = [(Path(file), text)]
+    deliver(report, targets, view, console, beside)
     if not has_stdout(inputs.targets):
         note_verdict(report, level, console)
     if written is not None:

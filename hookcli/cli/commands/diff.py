@@ -27,6 +27,7 @@ from hookcli.cli.flags.values import view_of
 from hookcli.cli.output import (
     Target,
     check_writable,
+    file_texts,
     parse_targets,
     print_texts,
     view_for,
@@ -321,7 +322,7 @@ def deliver_diff(
         (target, _rendered(DIFF_FORMATS[target.format], result, view_for(target, view, console)))
         for target in targets
     ]
-    write_files(rendered)
+    write_files(file_texts(rendered))
     print_texts(rendered, console)
 
 

@@ -112,7 +112,11 @@ def mutated_json(rng: Random, data: bytes) -> bytes:
     """A JSON document: mutated as a document, as bytes, or as both."""
     if rng.random() < 0.08:
         return mutated_bytes(rng, data)
-    changed = as_json(mutated_document(rng, json.loads(data)))
+    try:
+        document = json.loads(data)
+    except ValueError:  # it was mutated before
+        return mutated_bytes(rng, data)
+    changed = as_json(mutated_document(rng, document))
     return mutated_bytes(rng, changed, 1) if rng.random() < 0.04 else changed
 
 

@@ -106,6 +106,12 @@ class Net(nn.Module):
     assert result.status == 0, result.err
 
 
+def test_a_model_that_forks_while_it_is_built_is_inspected(lab):
+    result = lab.run(model(build="os.fork()"), *JSON)
+    assert result.status == 0, result.err
+    assert [row["name"] for row in result.report["layers"]] == ["", "first", "bad"]
+
+
 def test_a_module_that_comes_to_contain_itself_is_inspected(lab):
     result = lab.run(model(forward="self._modules['me'] = self"), *JSON)
     assert result.status == 0, result.err

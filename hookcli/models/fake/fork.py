@@ -37,7 +37,10 @@ def in_fork(work: Callable[[], bytes], *, patience: float) -> bytes | None:
 
 
 def receive(fd: int, deadline: float) -> bytes | None:
-    """Read until the other side closes; return the bytes if they begin with the mark of success."""
+    """Read until the other side closes; return the result if it is whole and alone.
+
+    Code that runs in the fork may write to the pipe too.
+    """
     parts: list[bytes] = []
     while (left := deadline - time.monotonic()) > 0:
         ready, _, _ = select.select([fd], [], [], left)
@@ -46,9 +49,25 @@ def receive(fd: int, deadline: float) -> bytes | None:
         part = os.read(fd, 1 << 16)
         if not part:
             whole = b"".join(parts)
-            return whole[1:] if whole[:1] == b"+" else None
+            result = whole[_HEAD:]
+            return result if whole == _message(result) else None
         parts.append(part)
     return None
+
+
+_HEAD = 9  # bytes before the result: a mark, and its length
+
+
+def _message(result: bytes) -> bytes:
+    return b"+" + len(result).to_bytes(_HEAD - 1, "big") + result
+
+
+def send(fd: int, work: Callable[[], bytes]) -> None:
+    """Run `work`, and write its result for `receive`. A fork that `work` makes writes nothing."""
+    own = os.getpid()
+    view = memoryview(_message(work()))
+    while view and os.getpid() == own:
+        view = view[os.write(fd, view) :]
 
 
 def _work_and_exit(work: Callable[[], bytes], write: int) -> None:
@@ -57,8 +76,6 @@ def _work_and_exit(work: Callable[[], bytes], write: int) -> None:
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, 1)
         os.dup2(nothing, 2)
-        view = memoryview(b"+" + work())
-        while view:
-            view = view[os.write(write, view) :]
+        send(write, work)
     finally:
         os._exit(0)

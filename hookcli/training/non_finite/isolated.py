@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hookcli.memory import available
-from hookcli.models.fake.fork import CAN_FORK, receive
+from hookcli.models.fake.fork import CAN_FORK, receive, send
 
 _PART_OF_MEMORY = 0.7  # of what is available when the copy is made
 
@@ -103,9 +103,7 @@ def _work_and_exit(
         import torch
 
         torch.set_num_threads(1)
-        view = memoryview(b"+" + work())
-        while view:
-            view = view[os.write(write, view) :]
+        send(write, work)
     finally:
         os._exit(0)
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 _STORED = ("_modules", "_parameters", "_buffers")
 _USERS_OWN = {"forward", "extra_repr", "training", "dump_patches", "call_super_init"}
-_AT_ATTRIBUTES = {"__getattribute__", "__class__"}  # which any line may use
+_AT_ANY_LINE = {"__getattribute__", "__class__", "__hash__"}  # used without their names
 
 
 class Override(NamedTuple):
@@ -35,7 +35,7 @@ def behind(trace: TracebackType | None) -> Override | None:
     calls: Counter[tuple[int, CodeType]] = Counter()
     for frame in frames:
         calls[id(frame.f_locals.get("self")), frame.f_code] += 1
-    used = _AT_ATTRIBUTES.union(*(frame.f_code.co_names for frame in frames[-2:]))
+    used = _AT_ANY_LINE.union(*(frame.f_code.co_names for frame in frames[-2:]))
     for module in _modules():
         if any(calls[id(module), code] > 1 for code in {frame.f_code for frame in frames}):
             kind = type(module)
@@ -75,5 +75,6 @@ def _overridden(module: Any) -> Iterator[tuple[type, str]]:
             return
         package = str(part.__module__).partition(".")[0]
         if package not in {"torch", "hookcli"}:
-            for name in (own | _AT_ATTRIBUTES) & vars(part).keys():
-                yield part, name
+            for name in (own | _AT_ANY_LINE) & vars(part).keys():
+                if name != "__hash__" or vars(part)[name] is None:
+                    yield part, name

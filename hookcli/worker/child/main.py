@@ -147,7 +147,7 @@ def main(job_fd: int, answer_fd: int, event_fd: int, dump_fd: int, alive_fd: int
             raise placed(import_error, job.spec.run.python)
         message = _run_job(job, progress)
     except _ANY as error:  # the last resort
-        replaced = state.restore()
+        replaced = (*state.restore(), *state.changed_of_torch())
         guard.raise_recursion_limit()
         if state.is_cleared:
             found: HookcliError = _cleared(progress.last, job)

@@ -47,11 +47,8 @@ class ProcessState:
         self._saved_modules = [*sys.modules.items()]
         self._path = [*sys.path]
         self.leave_mark()
-        self._torch = tuple(
-            (f"{label}.{name}", space, name, value)
-            for label, space in _spaces_of_torch()
-            for name, value in vars(space).items()
-            if callable(value) or isinstance(value, ModuleType)
+        self._torch = tuple(  # a tuple cannot be cleared
+            (label, space, tuple(vars(space).items())) for label, space in _spaces_of_torch()
         )
         self._functions = [
             (label, space, name, value)
@@ -73,7 +70,7 @@ class ProcessState:
             if vars(space).get(name, self) is not value:
                 setattr(space, name, value)
                 changed.append(f"{label}.{name}")
-        return (*changed, *_lost_attributes(), *self._changed_of_torch())
+        return (*changed, *_lost_attributes())
 
     def leave_mark(self) -> None:
         """Make a dictionary that a model finds if it changes what `gc.get_objects` returns.
@@ -87,14 +84,16 @@ class ProcessState:
         """Whether the model changed dictionaries or lists that it found by `gc.get_objects`."""
         return self._mark != {"mark": [1]}
 
-    def _changed_of_torch(self) -> list[str]:
-        """Return names of functions and modules of torch that are something else now."""
-        return [
-            label
-            for label, space, name, value in self._torch
+    def changed_of_torch(self) -> tuple[str, ...]:
+        """Return the names of functions and modules of torch that are something else now."""
+        return tuple(
+            f"{label}.{name}"
+            for label, space, items in self._torch
+            for name, value in items
             if (now := vars(space).get(name)) is not value
+            and (callable(value) or isinstance(value, ModuleType))
             and not str(getattr(now, "__module__", "")).startswith(("torch.", "hookcli."))
-        ]
+        )
 
     def _restore_modules(self) -> list[str]:
         changed = []

@@ -62,10 +62,16 @@ def test_a_command_in_a_folder_that_is_gone_is_refused(command, place):
 REMOVES = "import os, shutil\nshutil.rmtree(os.getcwd())\n"
 
 
+def new_folders(place):
+    """A folder for outputs, and one for a command that its model or script removes."""
+    folders = place.folder.parent / "outputs", place.folder / "lost"
+    for folder in folders:
+        folder.mkdir()
+    return folders
+
+
 def test_a_model_that_removes_the_working_folder_has_its_report(place):
-    outputs, lost = place.folder.parent / "outputs", place.folder / "lost"
-    outputs.mkdir()
-    lost.mkdir()
+    outputs, lost = new_folders(place)
     model = place.folder / "model.py"
     model.write_text(model.read_text() + REMOVES)
     arguments = ("grads", str(model), "-f", f"json={outputs}/out.json", "-f", "html=out.html")
@@ -80,9 +86,7 @@ def test_a_model_that_removes_the_working_folder_has_its_report(place):
 
 
 def test_a_script_that_removes_the_working_folder_has_its_report(place):
-    outputs, lost = place.folder.parent / "outputs", place.folder / "lost"
-    outputs.mkdir()
-    lost.mkdir()
+    outputs, lost = new_folders(place)
     script = place.folder / "train.py"
     script.write_text(script.read_text() + REMOVES)
     command = Command(("run", "-f", f"json={outputs}/out.json", str(script)))

@@ -20,6 +20,7 @@ from tests.docs.markdown import NAMES, PAGES, Block, blocks, with_block
 from tests.docs.terminal import WIDTH, Terminal
 
 MOST_NOT_RUN = 15
+_RANDOM = re.compile(r"\bnn\.(Linear|Conv|Embedding|LSTM|GRU|RNN|Transformer|Multi)|\brandn?\(")
 _FILE = re.compile(r"[\w./-]+\.(?:py|safetensors|npy|pth?|pt2|so|yaml|json)\b")
 
 
@@ -85,6 +86,19 @@ def test_few_blocks_are_not_run_and_each_says_why():
     assert len(skipped) <= MOST_NOT_RUN, skipped
     for place, reason in skipped.items():
         assert len(reason.split()) >= 3, f"{place}: a reason is a sentence, not {reason!r}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_scripts_that_draw_numbers_have_a_seed(page):
+    """hookcli seeds the models that it builds; a script of its own shows the same each time."""
+    shown = blocks(page.read_text())
+    typed = "\n".join(block.text for block in shown if block.language == "console")
+    for block in shown:
+        if block.language != "python" or block.title is None:
+            continue
+        if re.search(rf"(python|hookcli run)\b.* {re.escape(block.title)}\b", typed):
+            seeded = "manual_seed(" in block.text or not _RANDOM.search(block.text)
+            assert seeded, f"{page.name}:{block.line}: torch.manual_seed(0) is missing"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)

@@ -15,6 +15,7 @@ _NO_CUDA = re.compile(
 _TWO_DEVICES = re.compile(
     r"Expected all tensors to be on the same device|found at least two devices"
 )
+_RECURSION = re.compile(r"RecursionError: maximum recursion depth exceeded")
 _NETWORK = re.compile(
     r"We couldn't connect to|outgoing traffic has been disabled|cannot reach https?://"
     r"|offline mode is enabled|OfflineModeIsEnabled|LocalEntryNotFoundError|<urlopen error"
@@ -40,6 +41,8 @@ def hint_for(error: str) -> str | None:
     """Return what to do about an error, as "Type: message"; None if its cause is not known."""
     if match := _NO_MODULE.search(error):
         return missing_package(match[1])
+    if _RECURSION.search(error):
+        return "look for a module that calls itself, or a parent, from its own forward"
     if _NO_CUDA.search(error):
         return "replace `.cuda()` by `.to(x.device)`, and use `--device cuda` where there is a GPU"
     if _TWO_DEVICES.search(error):

@@ -254,6 +254,26 @@ def test_a_partial_input_is_completed_and_stands(tmp_path):
     assert found(tmp_path / "net.py", "1x3x20x20")[0] == "-i 1x3x20x20 -i 2x16:int64:0..9"
 
 
+def test_a_model_that_calls_itself_without_end_is_not_a_matter_of_the_batch(tmp_path):
+    source = net("self.a = nn.Linear(7, 7)", "x", "return self(self.a(x))")
+    (tmp_path / "net.py").write_text(f"{HEAD}import sys\nsys.setrecursionlimit(400)\n{source}")
+    result = run_cli("inspect", f"{tmp_path}/net.py:Net", "-v")
+    assert result.status == 3
+    assert result.err.count("RecursionError: ") <= 8  # 3 trials of 256, and the run
+    assert "error: RecursionError in forward" in result.err
+    assert "hint: look for a module that calls itself, or a parent" in result.err
+    assert "[2, 7]  (inferred" in result.out
+
+
+def test_a_recursion_that_only_fake_tensors_do_not_survive_runs(tmp_path):
+    body = "return self(self.a(x), depth + 1) if depth < 100 else x"
+    source = net("self.a = nn.Linear(7, 7)", "x, depth=0", body)
+    (tmp_path / "net.py").write_text(f"{HEAD}{source}")
+    result = run_cli("inspect", f"{tmp_path}/net.py:Net")
+    assert result.status == 0, result.err
+    assert "[2, 7]  (inferred" in result.out
+
+
 def test_what_cannot_be_found_is_said_with_what_was_tried(tmp_path):
     body = "raise ValueError('nothing pleases me')"
     (tmp_path / "net.py").write_text(HEAD + net("self.a = nn.Linear(7, 2)", "x", body))

@@ -32,6 +32,7 @@ _LATER = 0.15  # additional cost of each later repair of the same failure
 _PROBING = 0.2  # additional cost of probing, which takes several trials
 _EARLIER = 1.0  # cost of pursuing a probe that failed in an earlier layer
 _SAME = 2  # how often one failure is probed
+_RECURSIONS = 3  # batches with which the calls of the model exceeded the recursion limit
 _MORE = 48  # trials to find a batch that keeps the samples, after one that runs
 
 
@@ -105,13 +106,17 @@ class _Searcher:
         found, seconds = self.found, perf_counter() - self._started
         if found is not None:
             return Search(found.hypothesis, tuple(self.trials), seconds, tuple(found.reasons()))
-        # Nothing ran. A trial that only fake tensors could not run may work with real ones.
-        lost = next((trial.hypothesis for trial in self.trials if trial.lost), None)
+        # Nothing ran. A trial that only fake tensors could not run may work with real ones. So may
+        # one that exceeded the recursion limit, since fake tensors need more frames; if it does
+        # not, the model calls itself without end, and no batch changes that.
+        ends = (trial.hypothesis for trial in self.trials if trial.lost or trial.recursed)
+        lost = next(ends, None)
         return Search(lost, tuple(self.trials), seconds)
 
     def _over(self) -> bool:
         late = perf_counter() - self._started > MOST_SECONDS
-        return late or len(self.trials) >= self._end
+        deep = sum(trial.recursed for trial in self.trials) >= _RECURSIONS
+        return late or deep or len(self.trials) >= self._end
 
     def _push(self, cost: float, hypothesis: Hypothesis, why: str, parent: Trial | None) -> None:
         heapq.heappush(self._queue, _Next(cost, next(self._number), hypothesis, why, parent))

@@ -54,6 +54,11 @@ class Trial:
         where = self.failed.name if self.failed is not None else str(self.line.number)
         return f"{where}|{self.kind}|{_NUMBERS.sub('#', self.error)[:200]}"
 
+    @property
+    def recursed(self) -> bool:
+        """Whether it exceeded the limit of recursion."""
+        return self.kind == RecursionError.__name__
+
     def passes(self, failure: Trial) -> bool:
         """Whether this trial got past the place where another one failed."""
         further = self.calls > failure.calls  # a layer that is shared may fail again

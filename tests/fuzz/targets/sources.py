@@ -115,6 +115,7 @@ IN_MODEL = [
     "type(self).state_dict = lambda s: 1 / 0",
     "type(self).__name__ = '\\x1b[31m'",
 ]
+CALLS_ITSELF = "return self(x)"
 IN_FORWARD = [
     "return None",
     "return x, {x: 1}",
@@ -140,7 +141,7 @@ IN_FORWARD = [
     "self.fc.weight.data = torch.ones(2, 2)",
     "self.fc.weight.add_(1)",
     "self.fc = nn.Linear(4, 3)",
-    "return self(x)",
+    CALLS_ITSELF,
     "self.fc(x); self.fc(x)",
     "x = torch.utils.checkpoint.checkpoint(self.a, x)",
     "x = torch.nested.nested_tensor([x, x])",
@@ -173,6 +174,8 @@ def source(rng: Random) -> Case:
         place = rng.choice(("top", "init", "forward", "forward", "forward"))
         own = {"top": [], "init": IN_MODEL, "forward": [*IN_MODEL, *IN_FORWARD, *IN_FORWARD]}
         at[place].append(rng.choice(rng.choice((ANYWHERE, own[place] or ANYWHERE))))
+    if CALLS_ITSELF in at["forward"]:
+        at["forward"] = [CALLS_ITSELF]  # what else it does would be done a thousand times
     code = HEAD + "\n".join(at["top"])
     code += "\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
     code += "        self.a = nn.Sequential(nn.Linear(4, 4), nn.Tanh())\n"

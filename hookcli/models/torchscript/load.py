@@ -17,9 +17,15 @@ from hookcli.models import places
 from hookcli.models.failures import message_of
 from hookcli.models.loaded import Loaded
 from hookcli.models.scripted import type_of
-from hookcli.models.sources.file_errors import COMPLETE, newer_format, unknown_operator
+from hookcli.models.sources.file_errors import (
+    COMPLETE,
+    damaged_file,
+    newer_format,
+    unknown_operator,
+)
 from hookcli.models.sources.parse import Archive
-from hookcli.models.sources.zip_members import below_top
+from hookcli.models.sources.zip_members import below_top, unzipped
+from hookcli.models.torchscript.pickles import check_pickles
 from hookcli.sentences import cannot_read
 from hookcli.spec.request import ModelSpec
 from hookcli.text import first_line
@@ -43,6 +49,7 @@ def load_script(archive: Archive, spec: ModelSpec, phase: Callable[[str], None])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns that TorchScript is deprecated
         try:
+            _check_pickles(data, archive.path, spec.source)
             root = torch.jit.load(io.BytesIO(data), map_location="cpu")  # type: ignore[no-untyped-call]
             _check_storages(root, data, spec.source)
         except HookcliError:
@@ -51,6 +58,14 @@ def load_script(archive: Archive, spec: ModelSpec, phase: Callable[[str], None])
             raise _refusal(error, spec.source) from None
     _check_callable(root, spec.source)
     return Loaded(root, None, format="torchscript")
+
+
+def _check_pickles(data: bytes, path: str, source: str) -> None:
+    with unzipped(io.BytesIO(data)) as members:
+        try:
+            check_pickles(members)
+        except ValueError as error:
+            raise damaged_file(Path(path).name, str(error), source) from None
 
 
 def _check_storages(root: Any, data: bytes, source: str) -> None:

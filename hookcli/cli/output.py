@@ -7,7 +7,7 @@ import dataclasses
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -276,9 +276,7 @@ def deliver(
         for target, target_view in views
         if FORMATS[target.format].writes_folder and target.file is not None
     ]
-    write_files([*file_texts(rendered), *beside])
-    for folder, contents in folders:
-        add_files(folder, contents)
+    write_files([*file_texts(rendered), *beside], folders)
     if any(FORMATS[target.format].has_step_summary for target in targets):
         write_summary(report, view, console)
     print_texts(rendered, console)
@@ -335,12 +333,15 @@ def file_texts(rendered: Sequence[tuple[Target, str]]) -> list[tuple[Path, str]]
     return [(target.file, text) for target, text in rendered if target.file is not None]
 
 
-def write_files(texts: Sequence[tuple[Path, str]]) -> None:
-    """Write each file. If one cannot be written, none is replaced.
+def write_files(
+    texts: Sequence[tuple[Path, str]],
+    folders: Sequence[tuple[Path, Mapping[str, bytes]]] = (),
+) -> None:
+    """Write each file, and add files to folders. If one cannot be written, none is replaced.
 
     Raises
     ------
-    RequestError : a file cannot be written.
+    RequestError : a file or a folder cannot be written.
 
     """
     with contextlib.ExitStack() as stack:
@@ -350,6 +351,8 @@ def write_files(texts: Sequence[tuple[Path, str]]) -> None:
                 continue
             stack.enter_context(_refusing(file))
             stack.enter_context(replacing(file)).write_bytes(_encoded(text))
+        for folder, contents in folders:
+            add_files(folder, contents)
 
 
 @contextlib.contextmanager

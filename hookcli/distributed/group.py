@@ -62,6 +62,10 @@ class Group:
         """Return the values of all ranks, by rank.
 
         `all_gather_object` does the same, but requires NumPy.
+
+        Raises
+        ------
+        ModelError : another rank has ended.
         """
         if self.world == 1:
             return [value]
@@ -74,7 +78,14 @@ class Group:
 
     def _gathered(self, tensor: torch.Tensor) -> list[torch.Tensor]:
         tensors = [torch.empty_like(tensor) for _ in range(self.world)]
-        dist.all_gather(tensors, tensor, group=self.aside)
+        try:
+            dist.all_gather(tensors, tensor, group=self.aside)
+        except RuntimeError as error:
+            raise ModelError(
+                f"rank {self.number} lost the connection to the others: {first_line(str(error))}",
+                place=f"rank {self.number}",
+                hint="check why another rank ended",
+            ) from None
         return tensors
 
 

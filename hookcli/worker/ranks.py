@@ -16,7 +16,7 @@ from hookcli.errors import (
     Status,
     raise_if_signalled,
 )
-from hookcli.report.ranks.first_failure import Failed, culprit, describe_failure
+from hookcli.report.ranks.first_failure import Failed, culprit, describe_failure, is_lost_connection
 from hookcli.report.ranks.merge import merge_reports
 from hookcli.report.report import ErrorInfo, Report
 from hookcli.report.schema import from_json, prepare
@@ -240,7 +240,8 @@ def _raise_if_none_ran(ranks: list[Rank], answers: dict[int, Answer]) -> None:
     first = next((e for e in errors.values() if isinstance(e, NoBatchError)), None)
     if first is not None:
         raise first
-    for i, error in errors.items():  # in the order of arrival: other ranks only lost the first one
+    # In the order of arrival: other ranks only lost the connection to the first one.
+    for i, error in sorted(errors.items(), key=lambda item: is_lost_connection(item[1].message)):
         if error.status == Status.MODEL and len(errors) < len(ranks):
             continue
         same = len({item.message for item in errors.values()}) == 1 and len(errors) == len(ranks)

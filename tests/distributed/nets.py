@@ -10,6 +10,8 @@ from torch import nn
 RANK = int(os.environ.get("RANK", "0"))
 WHAT = os.environ.get("WHAT", "")
 STEP = int(os.environ.get("STEP", "1"))  # in which it goes wrong
+if WHAT == "exit at import" and RANK:
+    os._exit(7)
 
 
 class Net(nn.Module):
@@ -33,6 +35,8 @@ class Wrong(nn.Module):
             self.extra = nn.Linear(2, 2)
         if WHAT == "build" and RANK:
             raise RuntimeError("rank 1 cannot be built")
+        if WHAT == "exit while built" and RANK:
+            os._exit(7)
         self.bad = Bad()
         self.last = nn.Linear(16, 16)
 

@@ -29,6 +29,8 @@ def line_of(text):
          "rank 1 raises"),
         ("kill", "rank 1, step 1: the process was killed", None),
         ("exit", "rank 1, step 1: the process exited with status 7", None),
+        ("exit while built", "rank 1: the process exited with status 7, in build", None),
+        ("exit at import", "rank 1: the process exited with status 7, in import", None),
         ("shape", "the ranks built different models: first.weight is [17, 16] float32 on rank 1, "
          "but [16, 16] float32 on rank 0", None),
         ("more", "the ranks built different models: rank 1 has extra.weight, but rank 0 has "

@@ -168,7 +168,8 @@ def changes(case: Case, status: int | None, before: Listing, after: Listing) -> 
     new = after.keys() - before.keys()
     outputs = {f"work/{name}": form for name, form in case.outputs.items()}
     for name in sorted((changed | new) & outputs.keys()):
-        if status == 2 and not case.script:
+        grows = outputs[name] == "jsonl"  # while the model runs: what is there is kept
+        if status == 2 and not case.script and not grows:
             found.append(Failure("a refused command wrote a file", name))
         wrong = _not_whole_in(outputs[name], (after.get(name) or b"").decode("utf-8", "replace"))
         if name not in after or wrong:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import tempfile
 from collections.abc import Mapping
@@ -43,6 +44,9 @@ def check_folder_format(row: Format, folder: Path | None) -> None:
         nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
         if not nearest.is_dir():
             raise _unwritable(folder, f"{nearest} is not a folder")
+        missing = itertools.takewhile(lambda path: path != nearest, (folder, *folder.parents))
+        if broken := next(filter(Path.is_symlink, missing), None):
+            raise _unwritable(folder, f"{broken} is a link to a folder that does not exist")
     except OSError as error:  # a name that is too long
         raise _unwritable(folder, error.strerror or str(error)) from None
     if not os.access(nearest, os.W_OK | os.X_OK):

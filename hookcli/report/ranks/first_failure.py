@@ -28,13 +28,18 @@ class Failed:
     news: int
 
 
+def is_lost_connection(message: str) -> bool:
+    """Whether a rank failed since another one did not answer."""
+    return _LOST.search(message) is not None
+
+
 def _rank_of(failure: Failed) -> tuple[int, int]:
     """Return a sort key: first ranks that died, then raised, timed out, or lost the connection."""
     if failure.error.type in _KILLED:
         return (0, failure.news)
     if failure.error.type == "timeout":
         return (2, failure.news)
-    return (3 if _LOST.search(failure.error.message) else 1, failure.news)
+    return (3 if is_lost_connection(failure.error.message) else 1, failure.news)
 
 
 def _progress(failure: Failed) -> tuple[int, int, int]:

@@ -36,6 +36,7 @@ TARGETS = (
     Target("output files", outputs.outputs, 5),
     Target("model source", sources.source, 8),
     Target("training script", scripts.script, 0),  # only with --target: it takes several seconds
+    Target("ranks", sources.ranks, 0),  # the same
     Target("module tree", trees.tree, 3),
 )
 

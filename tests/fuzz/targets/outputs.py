@@ -38,10 +38,12 @@ def outputs(rng: Random) -> Case:
     ))  # fmt: skip
     read = {word.partition(":")[0] for word in command}
     written: dict[str, str] = {}
+    typed: dict[str, str] = {}
 
     def place(form: str) -> str:
         name = rng.choice(NAMES)
         final = _TARGETS.get(name, name)
+        typed[name] = form
         if final not in read and not name.endswith("/"):
             written[final] = "json" if form == "baseline" else form
         return name
@@ -72,4 +74,5 @@ def outputs(rng: Random) -> Case:
     else:
         entries = ()
         files.pop("existing")
+        written.update({name: form for name, form in typed.items() if "link" in name})  # a file
     return Case(tuple(arguments), files, outputs=written, entries=entries, writes=folder)

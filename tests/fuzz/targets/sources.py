@@ -176,6 +176,22 @@ def source(rng: Random) -> Case:
         at[place].append(rng.choice(rng.choice((ANYWHERE, own[place] or ANYWHERE))))
     if CALLS_ITSELF in at["forward"]:
         at["forward"] = [CALLS_ITSELF]  # what else it does would be done a thousand times
+    return _case(rng, at, rng.choice(COMMANDS))
+
+
+def ranks(rng: Random) -> Case:
+    """Two ranks, of which often only one is hurt."""
+    at: dict[str, list[str]] = {"top": [], "init": [], "forward": []}
+    place = rng.choice(("top", "init", "forward", "forward"))
+    line = rng.choice([*ANYWHERE, *IN_MODEL] if place != "forward" else [*ANYWHERE, *IN_FORWARD])
+    if rng.random() < 0.6:
+        deeper = "    " if place == "top" else "            "
+        line = f"if os.environ.get('RANK') == '1':\n{deeper}{line}"
+    at[place].append(line)
+    return _case(rng, at, rng.choice(("inspect", "grads", "trace", "check")), "--nproc", "2")
+
+
+def _case(rng: Random, at: dict[str, list[str]], command: str, *more: str) -> Case:
     code = HEAD + "\n".join(at["top"])
     code += "\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
     code += "        self.a = nn.Sequential(nn.Linear(4, 4), nn.Tanh())\n"
@@ -187,8 +203,7 @@ def source(rng: Random) -> Case:
     code += "".join(lines) if early else ""
     code += "        x = self.a(x)\n" + ("" if early else "".join(lines))
     code += "        return self.fc(x)\n"
-    command = rng.choice(COMMANDS)
-    arguments = [command, "m.py:Net"]
+    arguments = [command, "m.py:Net", *more]
     arguments += ["m.py:Net"] if command == "diff" else []
     arguments += ["-i", "2x4"] if rng.random() < 0.9 else []
     if command != "snapshot":

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hookcli.catalogue.kind import PHASES
+from hookcli.catalogue.kind import PHASES, Phase
 from hookcli.report.report import ErrorInfo
 
 # Errors of the other ranks after one has died.
@@ -16,6 +16,7 @@ _LOST = re.compile(
     r"store|peer|Timed out|timed out|[Ss]ocket",
 )
 _KILLED = ("died", "memory")
+_OF_STEPS: tuple[Phase, ...] = ("forward", "loss", "backward", "optimizer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,8 @@ def describe_failure(
 
     If all ranks of the `world` raised the same error, the message is about all ranks.
     """
-    step = f", step {failure.step}" if failure.step is not None and steps > 1 else ""
+    is_in_step = failure.error.phase in _OF_STEPS and failure.step is not None and steps > 1
+    step = f", step {failure.step}" if is_in_step else ""
     waited = ""
     if failure.error.type == "timeout":
         others = [f"rank {o.rank} in {o.error.phase}" for o in failed if o.rank != failure.rank]

@@ -14,6 +14,7 @@ from tensorboard.util.tensor_util import make_ndarray
 from torch import nn
 
 import hookcli
+from hookcli.cli.output import write_files
 from hookcli.cli.targets.folders import add_files, check_folder_format
 from hookcli.errors import RequestError
 from hookcli.formats.registry import DIFF_FORMATS, FORMATS
@@ -300,6 +301,25 @@ def test_if_writing_fails_nothing_is_left(fails, tmp_path, monkeypatch):
     assert caught.value.message.startswith(f"cannot write {folder}: ")
     assert caught.value.status == 2
     assert [*tmp_path.rglob("*")] == ([tmp_path / "deep"] if fails == "mkdir" else [])
+
+
+@pytest.mark.parametrize("inside", ["", "deep/runs"])
+@pytest.mark.parametrize("target", ["nothing", "link"])
+def test_a_link_to_nothing_is_refused_before_the_run(target, inside, tmp_path):
+    (tmp_path / "link").symlink_to(target)  # Path.mkdir does not create what a link names
+    folder = tmp_path / "link" / inside
+    with pytest.raises(RequestError) as caught:
+        check_folder_format(TENSORBOARD, folder)
+    assert caught.value.message.startswith(f"cannot write {folder}: {tmp_path / 'link'} is a link")
+
+
+def test_if_a_folder_cannot_be_written_no_file_is(tmp_path):
+    kept = tmp_path / "report.json"
+    kept.write_text("theirs")
+    (tmp_path / "runs").write_text("not a folder")
+    with pytest.raises(RequestError):
+        write_files([(kept, "ours")], [(tmp_path / "runs", {"events": b""})])
+    assert kept.read_text() == "theirs"
 
 
 def test_without_the_package_the_hint_says_how_to_install_it(tmp_path, monkeypatch):

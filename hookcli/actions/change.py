@@ -15,7 +15,7 @@ from hookcli.actions.tools import Tools
 from hookcli.catalogue.kinds import CATALOGUE as KINDS
 from hookcli.errors import RequestError
 from hookcli.models.files.tensors import read_tensors
-from hookcli.models.nested import map_tensors
+from hookcli.models.nested import map_tensors, shape_of
 from hookcli.text import nearest, try_instead
 
 Do: TypeAlias = Callable[[Event], Any]
@@ -136,10 +136,10 @@ def replace(path: str, tools: Tools) -> Do:
 
         def saved_for(tensor: torch.Tensor) -> torch.Tensor:
             new = next(left, None)
-            if new is None or new.shape != tensor.shape:
-                has = "no more tensors" if new is None else f"shape {list(new.shape)}"
+            if new is None or shape_of(new) != shape_of(tensor):
+                has = "no more tensors" if new is None else f"shape {list(shape_of(new))}"
                 raise RequestError(
-                    f"{event.target} has shape {list(tensor.shape)}, but the file has {has}",
+                    f"{event.target} has shape {list(shape_of(tensor))}, but the file has {has}",
                     place=tools.place,
                     hint="save the value with `do: save` to get its shapes",
                 )

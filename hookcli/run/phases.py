@@ -13,7 +13,7 @@ from hookcli.inputs.materialise import make_tensor
 from hookcli.models.batch import Batch
 from hookcli.models.converted.quantized import quantized_types
 from hookcli.models.model import Model
-from hookcli.models.nested import argument_leaves, leaves
+from hookcli.models.nested import argument_leaves, leaves, shape_of
 from hookcli.report.recording import Recording
 from hookcli.run.cost.training_memory import lacks_workspace, training
 from hookcli.run.hook_engine.engine import HookEngine
@@ -265,7 +265,7 @@ def _gradient(given: Any, output: torch.Tensor) -> torch.Tensor:
         made = make_tensor(spec, output.dtype, str(output.device))
     else:
         made = torch.tensor(given, dtype=output.dtype, device=output.device)
-    if made.shape != output.shape:
+    if shape_of(made) != shape_of(output):
         try:
             made = (
                 made.expand(output.shape).contiguous()
@@ -274,8 +274,8 @@ def _gradient(given: Any, output: torch.Tensor) -> torch.Tensor:
             )
         except RuntimeError:
             raise RequestError(
-                f"the gradient must have the output's shape {list(output.shape)}, got "
-                f"{list(made.shape)}",
+                f"the gradient must have the output's shape {list(shape_of(output))}, got "
+                f"{list(shape_of(made))}",
                 place="run.backward.gradient",
                 hint="use the same shape, or one number for all elements",
             ) from None

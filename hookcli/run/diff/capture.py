@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from hookcli.models.model import Call, Model
-from hookcli.models.nested import argument_leaves, leaves
+from hookcli.models.nested import argument_leaves, leaves, shape_of
 from hookcli.report.rows.events import number
 from hookcli.run.observe.node_owners import NodeOwners
 from hookcli.run.statistics.sketch import dense
@@ -67,7 +67,7 @@ def compare_tensors(ours: Tensors, theirs: Tensors) -> list[dict[str, Any]]:
     """
     rows = []
     for (path, our), (other_path, their) in zip(ours.items(), theirs.items(), strict=False):
-        if our.shape == their.shape:
+        if shape_of(our) == shape_of(their):
             with contextlib.suppress(RuntimeError):  # a dtype without numbers, such as packed bits
                 rows.append({"path": path, "other_path": other_path, **_figures(our, their)})
     return rows

@@ -119,8 +119,8 @@ class NamedCriterion(Criterion):
     def _with_classes_last(self, tensors: list[torch.Tensor], target: torch.Tensor) -> Any:
         """Put the dimension of the classes where torch has it, if the target's shape tells."""
         output = tensors[0]
-        second = (*output.shape[:1], *output.shape[2:])
-        if output.dim() > 2 and target.shape != second and target.shape == output.shape[:-1]:
+        shape, classes = shape_of(output), shape_of(target)
+        if len(shape) > 2 and classes != (shape[0], *shape[2:]) and classes == shape[:-1]:
             tensors[0] = output.movedim(-1, 1)
             self._notes("the last dimension of the output was taken for the classes of the loss")
         return target

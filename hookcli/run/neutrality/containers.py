@@ -13,6 +13,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from hookcli.models.bits import once, same_bits
+from hookcli.models.nested import shape_of
 
 CONTAINERS = (dict, OrderedDict, list, set, deque)
 
@@ -74,7 +75,7 @@ class Tensors:
 
 
 def _put(tensor: torch.Tensor, kept: torch.Tensor) -> None:
-    if tensor.data.shape != kept.shape or tensor.dtype != kept.dtype:
+    if shape_of(tensor.data) != shape_of(kept) or tensor.dtype != kept.dtype:
         tensor.data = kept
     else:
         once(tensor.data).copy_(once(kept, like=tensor))

@@ -34,7 +34,7 @@ def grown(again: Rerun, measured: Sequence[Measurement]) -> list[Measurement]:
 def _run(again: Rerun, dim: int) -> list[Measurement]:
     """Return the shapes of all calls with one more sample; empty if the outputs do not grow."""
     sizes = [
-        t.shape[dim]
+        shape_of(t)[dim]
         for _, t, _ in argument_leaves(again.batch.args, again.batch.kwargs)
         if t.dim() > dim
     ]
@@ -43,7 +43,7 @@ def _run(again: Rerun, dim: int) -> list[Measurement]:
     size = sizes[0]
 
     def longer(tensor: torch.Tensor) -> torch.Tensor:
-        if tensor.dim() <= dim or tensor.shape[dim] != size:
+        if tensor.dim() <= dim or shape_of(tensor)[dim] != size:
             return tensor
         return torch.cat((tensor, tensor.narrow(dim, 0, 1)), dim).detach()
 
@@ -63,7 +63,7 @@ def _grew(base: Outputs, more: Outputs) -> bool:
     return bool(shaped) and all(
         path in more
         and more[path].dim() == base[path].dim()
-        and more[path].shape != base[path].shape
+        and shape_of(more[path]) != shape_of(base[path])
         for path in shaped
     )
 

@@ -18,7 +18,7 @@ import torch
 from hookcli.models.batch import Batch, map_batch
 from hookcli.models.bits import same_bits
 from hookcli.models.failures import message_of, type_name
-from hookcli.models.nested import argument_leaves, dtype_name
+from hookcli.models.nested import argument_leaves, dtype_name, shape_of
 from hookcli.rules.batch_independent import limit_of
 from hookcli.run.probes.determinism import as_number, change
 from hookcli.run.probes.rerun import Outputs, Rerun
@@ -112,7 +112,7 @@ def _size(batch: Batch, dim: int) -> int | None:
     """Return the number of samples along a dimension, from the first input that has it."""
     for _, tensor, _ in argument_leaves(batch.args, batch.kwargs):
         if tensor.dim() > dim:
-            return tensor.shape[dim]
+            return shape_of(tensor)[dim]
     return None
 
 
@@ -189,7 +189,7 @@ def _alone_and_moved(again: Rerun, base: Outputs, along: _Along, kept: int) -> _
     """Return the output that changed most for a sample when copies of it replace the others."""
     output = again.forward("eval", _alone(again.batch, along.dim, kept, along.size))
     for path, tensor in base.items():
-        if path not in output or output[path].shape != tensor.shape:
+        if path not in output or shape_of(output[path]) != shape_of(tensor):
             return f"the shape of output{path} depends on the other samples"
     return _most(base, output, along, kept, everywhere=False)
 
@@ -220,7 +220,7 @@ def _alone(batch: Batch, dim: int, kept: int, many: int) -> Batch:
     size = _size(batch, dim)
 
     def copies(tensor: torch.Tensor) -> torch.Tensor:
-        if tensor.dim() <= dim or tensor.shape[dim] != size:
+        if tensor.dim() <= dim or shape_of(tensor)[dim] != size:
             return tensor
         where = torch.full((many,), kept, dtype=torch.int64, device=tensor.device)
         return tensor.index_select(dim, where)

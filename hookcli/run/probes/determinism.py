@@ -7,7 +7,7 @@ from typing import Any, Literal
 import torch
 
 from hookcli.models.bits import alike, same_bits
-from hookcli.models.nested import leaves
+from hookcli.models.nested import leaves, shape_of
 from hookcli.report.rows.events import number
 from hookcli.report.values import Number
 from hookcli.run.probes.rerun import Rerun, copy_of
@@ -31,9 +31,9 @@ def change(before: torch.Tensor, after: torch.Tensor) -> float:
 
     It is infinite if the largest value is 0, or if shapes or dtypes differ.
     """
-    if before.shape != after.shape or before.dtype != after.dtype:
+    if shape_of(before) != shape_of(after) or before.dtype != after.dtype:
         return float("inf")
-    if before.layout is not torch.strided or before.numel() == 0:
+    if before.layout is not torch.strided or before.is_nested or before.numel() == 0:
         return 0.0 if same_bits(before, after) else float("inf")
     before, after = alike(before, after)
     if torch.equal(before, after):

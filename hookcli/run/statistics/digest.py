@@ -9,13 +9,13 @@ import torch
 
 from hookcli.models.bits import bits_of, memory_of, parts_of, written
 from hookcli.models.model import Model
-from hookcli.models.nested import leaves
+from hookcli.models.nested import leaves, shape_of
 
 
 def digest(tensor: torch.Tensor) -> str:
     """Return a hash of dtype, shape and bits; of the printed form if the bits cannot be read."""
     plain = tensor.detach()
-    head = f"{plain.dtype} {list(plain.shape)} ".encode()
+    head = f"{plain.dtype} {list(shape_of(plain))} ".encode()
     try:
         body = b"".join(bytes(memory_of(bits_of(part).cpu())) for part in parts_of(plain))
     except Exception:  # noqa: BLE001  # the user's tensor subclass may raise anything

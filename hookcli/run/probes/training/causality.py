@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from hookcli.models.batch import Batch, map_batch
-from hookcli.models.nested import argument_leaves, dtype_name
+from hookcli.models.nested import argument_leaves, dtype_name, shape_of
 from hookcli.run.probes.determinism import as_number, change, compare
 from hookcli.run.probes.rerun import Outputs, Rerun
 
@@ -40,7 +40,7 @@ def causality(again: Rerun, *, dim: int, input: str | None, output: str | None) 
     for last in sorted({0, max(0, time.size // 2 - 1), time.size - 2}):
         other = again.forward("eval", _replaced(again.batch, time, last))
         for path, along in time.outputs.items():
-            if path not in other or other[path].shape != base[path].shape:
+            if path not in other or shape_of(other[path]) != shape_of(base[path]):
                 return {"why": f"the shape of output{path} depends on later inputs"}
             moved.append((_changed(base[path], other[path], along, last), path, last))
     relative, path, last = max(moved, key=lambda move: move[0])
@@ -70,11 +70,11 @@ def _time(
     if wanted is not None and wanted not in tensors:
         return f"no input has the path '{wanted}': choose from {', '.join(tensors) or 'none'}"
     long = {path: t for path, t in tensors.items() if t.dim() > dim and wanted in (None, path)}
-    size = next((t.shape[dim] for t in long.values() if wanted or _is_replaced(t)), 0)
+    size = next((shape_of(t)[dim] or 0 for t in long.values() if wanted or _is_replaced(t)), 0)
     if size < 2:
         return f"no input has two times along dimension {dim}"
     inputs = tuple(
-        path for path, t in long.items() if t.shape[dim] == size and (wanted or _is_replaced(t))
+        path for path, t in long.items() if shape_of(t)[dim] == size and (wanted or _is_replaced(t))
     )
     outputs = _outputs(again, base, dim, size, inputs)
     if output is not None and output not in base:
@@ -99,7 +99,7 @@ def _outputs(
     """
 
     def shorter(path: str, tensor: torch.Tensor) -> torch.Tensor:
-        fits = tensor.dim() > dim and tensor.shape[dim] == size
+        fits = tensor.dim() > dim and shape_of(tensor)[dim] == size
         return tensor.narrow(dim, 0, size - 1) if fits else tensor
 
     kept = {

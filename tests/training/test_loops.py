@@ -393,7 +393,9 @@ def test_a_pass_from_several_tensors_or_a_vector_has_no_loss():
 
 
 def test_gradients_of_an_output_are_added_and_large_ones_not_kept(monkeypatch):
-    call = ForwardCall((torch.ones(3),), {"more": [torch.ones(2), {"x": torch.ones(5)}]}, Generators())
+    call = ForwardCall(
+        (torch.ones(3),), {"more": [torch.ones(2), {"x": torch.ones(5)}]}, Generators()
+    )
     assert call.size() == 4 * (3 + 2 + 5)
     call.keep_gradient(0, torch.ones(2))
     call.keep_gradient(0, torch.ones(2))

@@ -25,8 +25,12 @@ def made(name, inputs, names=("labels",), **config):
 
 # The class, the inputs, the config; the shape of the labels, and the values that they may have.
 CASES = {
-    "a class": ("XForSequenceClassification", {"input_ids": IDS}, {"num_labels": 3}, (2,), {0, 1, 2}),
-    "an image": ("XForImageClassification", {"pixel_values": IMAGE}, {"num_labels": 2}, (2,), {0, 1}),
+    "a class": (
+        "XForSequenceClassification", {"input_ids": IDS}, {"num_labels": 3}, (2,), {0, 1, 2},
+    ),
+    "an image": (
+        "XForImageClassification", {"pixel_values": IMAGE}, {"num_labels": 2}, (2,), {0, 1},
+    ),
     "several classes at once": (
         "XForSequenceClassification", {"input_ids": IDS},
         {"num_labels": 4, "problem_type": "multi_label_classification"}, (2, 4), {0.0, 1.0},

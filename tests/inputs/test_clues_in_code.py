@@ -188,8 +188,9 @@ FAILURES = {
         "self.a = nn.GroupNorm(2, 6)\nself.b = nn.GroupNorm(1, 5)", "x, y",
         "return self.a(x).sum() + self.b(y).sum()", "-i 2x6x64x64 -i 2x5x64x64",
     ),
-    "a grid that is not square, of wide strides": (
+    "a grid that is not square, of wide strides": (  # 84 // 5 = 16, 64 // 5 = 12
         "self.a = nn.Conv2d(1, 4, 5, 5)", "x", "return self.a(x).view(len(x), 4, 16, 12)",
+        "-i 2x1x84x64",
     ),
 }  # fmt: skip
 

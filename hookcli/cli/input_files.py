@@ -26,8 +26,6 @@ def _named(spec: Spec) -> Iterator[str]:
         yield from _called(argument.value)
     for input_spec in (*spec.inputs, *spec.run.targets):
         yield from _input(input_spec.spec)
-    if isinstance(spec.run.backward.gradient, str):
-        yield spec.run.backward.gradient
     for hook in spec.hooks:
         for action in hook.actions:
             yield from _argument(action.name, action.argument)

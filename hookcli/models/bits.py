@@ -89,6 +89,8 @@ def memory_of(tensor: torch.Tensor) -> memoryview:
     except RuntimeError as error:
         if "umpy is not available" not in str(error):
             raise
+    except TypeError as error:  # it is on another device
+        raise RuntimeError("no memory") from error
     # NumPy is not installed. A fake tensor would warn when it is asked for its address.
     fake = flat.device.type != "cpu" or isinstance(flat, FakeTensor)
     address, size = 0 if fake else flat.data_ptr(), flat.numel()

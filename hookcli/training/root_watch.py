@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.autograd.graph import get_gradient_edge
 
+from hookcli.hooks.attach.graph import edge_of
 from hookcli.hooks.portable import Portable
 from hookcli.models import module_tree
 from hookcli.models.backend import backend_of
@@ -126,7 +126,7 @@ class RootWatch:
         for parameter in trainable[:_PARAMETERS]:
             if parameter.is_leaf:
                 # The node is kept, because the parameter does not keep it.
-                node: Any = get_gradient_edge(parameter).node
+                node, _ = edge_of(parameter)
                 self._edges.append((node, node.register_prehook(begins)))
 
     def parameter_ids(self) -> set[int]:

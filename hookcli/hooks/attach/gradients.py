@@ -6,11 +6,11 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from torch.autograd.graph import get_gradient_edge
 from torch.nn.parameter import is_lazy
 
 from hookcli.hooks.attach.attachments import Attachments
 from hookcli.hooks.attach.call_tensors import CallTensorHook
+from hookcli.hooks.attach.graph import edge_of
 from hookcli.hooks.attach.tensors import (
     Accumulated,
     AtNode,
@@ -56,7 +56,7 @@ def attach_accumulate_grad(
     """Register `accumulate_grad`."""
 
     def register(info: TensorInfo) -> Any:
-        node = get_gradient_edge(info.tensor).node
+        node, _ = edge_of(info.tensor)
         stack.callback(_keep, node)  # keeps the node alive: torch frees the hook with it
         return node.register_hook(Accumulated(hook, Site(info.name)))
 

@@ -24,8 +24,16 @@ def edge_of(tensor: torch.Tensor) -> Edge:
     """Return the node that made a tensor, and the index of the tensor among its outputs."""
     node = tensor.grad_fn
     if node is None:  # the node of a leaf is created on demand
-        node = get_gradient_edge(tensor).node
+        node = _leaf_node(tensor)
     return node, tensor.output_nr
+
+
+def _leaf_node(tensor: torch.Tensor) -> Any:
+    if tensor.layout is torch.strided:
+        return get_gradient_edge(tensor).node
+    with torch.enable_grad():  # torch's function makes a view, which a sparse tensor cannot have
+        copy: Any = tensor.clone()
+    return copy.grad_fn.next_functions[0][0]
 
 
 def current_node() -> Any:

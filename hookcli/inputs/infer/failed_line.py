@@ -80,8 +80,7 @@ def _statement(frame: FrameType, number: int) -> ast.stmt | None:
                 for child in node.body
             ):
                 return node
-            if found is None or node.lineno >= found.lineno:
-                found = node
+            found = node  # `ast.walk` yields the outer statements first
     return found
 
 

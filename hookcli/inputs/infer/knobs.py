@@ -55,8 +55,7 @@ def knobs(hypothesis: Hypothesis, fixed: frozenset[str]) -> Iterator[Knob]:
     yield from (knob for paths, spec in parts for knob in _spatial(paths, spec))
     yield from (knob for paths, spec in parts for knob in _single(paths, spec))
     for paths, spec in parts:  # the samples, last: a hard-coded number of them
-        if spec.shape:
-            yield Knob(paths, (0,), spec.shape[0], LONGEST)
+        yield Knob(paths, (0,), spec.shape[0], LONGEST)
 
 
 def _spatial(paths: tuple[str, ...], spec: TensorSpec) -> Iterator[Knob]:

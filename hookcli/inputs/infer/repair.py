@@ -56,7 +56,7 @@ _INTEGER = re.compile(
 )
 
 
-def repairs(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Repair]:
+def repairs(trial: Trial, clues: Clues, signature: inspect.Signature) -> Iterator[Repair]:
     """Yield the hypotheses to try next."""
     for changed, why in _each(trial, clues, signature):
         yield _alike(trial.hypothesis, changed), why
@@ -75,7 +75,7 @@ def _alike(before: Hypothesis, after: Hypothesis) -> Hypothesis:
     return after
 
 
-def _each(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Repair]:
+def _each(trial: Trial, clues: Clues, signature: inspect.Signature) -> Iterator[Repair]:
     if clues.use("").one_step:
         yield _one_step(trial.hypothesis), "forward has a view of one step"
     if trial.failed is not None:
@@ -84,7 +84,7 @@ def _each(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> It
     yield from _by_text(trial, clues, signature)
 
 
-def _by_text(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Repair]:
+def _by_text(trial: Trial, clues: Clues, signature: inspect.Signature) -> Iterator[Repair]:
     message, hypothesis = trial.error, trial.hypothesis
     yield from _missing(trial, clues, signature)
     yield from _without_key(trial, clues)
@@ -130,10 +130,8 @@ def _by_text(trial: Trial, clues: Clues, signature: inspect.Signature | None) ->
         yield hypothesis.with_guess(name, InferredList((spec, spec))), "a list is needed"
 
 
-def _missing(trial: Trial, clues: Clues, signature: inspect.Signature | None) -> Iterator[Repair]:
+def _missing(trial: Trial, clues: Clues, signature: inspect.Signature) -> Iterator[Repair]:
     """Omitted parameters that the error names; else those that defaulted to None."""
-    if signature is None:
-        return
     parameters = [
         p
         for p in signature.parameters.values()

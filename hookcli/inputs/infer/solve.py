@@ -199,9 +199,7 @@ def _bisected(at: Callable[[int], int | None], low: int, high: int) -> tuple[int
         if end and at(end) == 0:
             return end, end
     rising = (at(high) or 0) > 0
-    for _ in range(_MOST_STEPS):
-        if high - low <= 1:
-            break
+    while high - low > 1:
         middle = (low + high) // 2
         gap = at(middle)
         if gap == 0:

@@ -275,3 +275,17 @@ def test_the_rank_statistic_is_the_share_of_pairs():
     pairs = [1.0 if b < a else 0.5 if a == b else 0.0 for _, a in early for _, b in late]
     assert below(late, early) == pytest.approx(sum(pairs) / len(pairs))
     assert thirds(early + late) == (early[:2], late[1:])
+
+
+@pytest.mark.parametrize(
+    ("total", "norm", "status", "said"),
+    [
+        (120, lambda _: 1.0, "fail", "the norm of all gradients is 1 at each of 120 steps"),
+        (120, lambda i: 1.0 if i % 2 else 0.5, "pass", "60 of 120 steps are clipped"),
+        (2, lambda _: 1.0, "skip", "the gradient norms of 2 steps are known"),
+    ],
+)
+def test_norms_of_a_training_at_one_limit_are_clipped(total, norm, status, said):
+    (row,) = judged("gradient_clipping", record(total, {"grad_norm": norm}))
+    assert row.status == status
+    assert row.message.startswith(said)

@@ -62,9 +62,13 @@ _READ_LATE = {
 _UNSET = {"COLUMNS", "GITHUB_ACTIONS", "NO_COLOR", "FORCE_COLOR"}
 
 
-def forks() -> Server:
-    """The server whose forks have torch already: one, whatever a test has set for its command."""
-    return server(*sorted(_AT_START.items()))
+def forks(*, late_imports: bool = False) -> Server:
+    """The server whose forks have torch already: one, whatever a test has set for its command.
+
+    With `late_imports`, a command imports its own modules while it runs, as it does for a user.
+    """
+    late = {"HOOKCLI_TEST_LATE_IMPORTS": "1"} if late_imports else {}
+    return server(*sorted({**_AT_START, **late}.items()))
 
 
 def _clean() -> dict[str, str]:

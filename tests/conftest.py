@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -29,6 +30,12 @@ settings.load_profile("no deadline")
 ROOT = Path(__file__).parent.parent
 TRACED = "COVERAGE_PROCESS_CONFIG" in os.environ  # coverage.py is in each process
 SAMPLES = ROOT / "sample_models"
+
+
+def pytest_collection_finish():
+    """Keep the tests and torch out of collections, which else take most of a second each."""
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass

@@ -160,7 +160,7 @@ def of_class(kind: type) -> str | None:
 
 def _line_of_class(kind: type) -> int:
     """Return what inspect does, which parses the whole file for each class before Python 3.13."""
-    defined: object = inspect.unwrap(kind)  # type: ignore[arg-type]
+    defined: object = inspect.unwrap(kind)
     if isinstance(defined, type) and sys.version_info < (3, 13):
         filename = inspect.getsourcefile(defined)
         if filename is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -29,6 +30,12 @@ settings.load_profile("no deadline")
 ROOT = Path(__file__).parent.parent
 TRACED = "COVERAGE_PROCESS_CONFIG" in os.environ  # coverage.py is in each process
 SAMPLES = ROOT / "sample_models"
+
+
+def pytest_collection_finish():
+    """Keep the tests and torch out of collections, which else take most of a second each."""
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass
@@ -62,9 +69,13 @@ _READ_LATE = {
 _UNSET = {"COLUMNS", "GITHUB_ACTIONS", "NO_COLOR", "FORCE_COLOR"}
 
 
-def forks() -> Server:
-    """The server whose forks have torch already: one, whatever a test has set for its command."""
-    return server(*sorted(_AT_START.items()))
+def forks(*, late_imports: bool = False) -> Server:
+    """The server whose forks have torch already: one, whatever a test has set for its command.
+
+    With `late_imports`, a command imports its own modules while it runs, as it does for a user.
+    """
+    late = {"HOOKCLI_TEST_LATE_IMPORTS": "1"} if late_imports else {}
+    return server(*sorted({**_AT_START, **late}.items()))
 
 
 def _clean() -> dict[str, str]:

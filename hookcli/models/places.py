@@ -6,11 +6,15 @@ directory are shown relative to it.
 
 from __future__ import annotations
 
+import ast
 import inspect
+import linecache
 import os
 import re
+import sys
 import sysconfig
 from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -145,13 +149,49 @@ def of_class(kind: type) -> str | None:
         filename = inspect.getsourcefile(kind)
         if filename is None or _kind(filename) != _USER:
             return None
-        return f"{show(filename)}:{inspect.getsourcelines(kind)[1]}"
+        return f"{show(filename)}:{_line_of_class(kind)}"
     except (OSError, TypeError, IndexError, SyntaxError):
         forward = getattr(kind, "forward", None)
         code = getattr(forward, "__code__", None)
         if code is None or _kind(code.co_filename) != _USER:
             return None
         return f"{show(code.co_filename)}:{code.co_firstlineno}"
+
+
+def _line_of_class(kind: type) -> int:
+    """Return what inspect does, which parses the whole file for each class before Python 3.13."""
+    defined: object = inspect.unwrap(kind)
+    if isinstance(defined, type) and sys.version_info < (3, 13):
+        filename = inspect.getsourcefile(defined)
+        if filename is not None:
+            linecache.checkcache(filename)
+            module = inspect.getmodule(defined, filename)
+            lines = linecache.getlines(filename, None if module is None else module.__dict__)
+            line = _class_lines("".join(lines)).get(defined.__qualname__)
+            if line is not None:
+                return line
+    return inspect.getsourcelines(kind)[1]
+
+
+@lru_cache(maxsize=32)
+def _class_lines(source: str) -> dict[str, int]:
+    """Return the first line of each class by its qualified name, without names defined twice."""
+    lines: dict[str, int] = {}
+    twice: set[str] = set()
+    left: list[tuple[ast.AST, str]] = [(ast.parse(source), "")]
+    while left:
+        node, prefix = left.pop()
+        if isinstance(node, ast.ClassDef):
+            name = prefix + node.name
+            if name in lines:
+                twice.add(name)
+            lines[name] = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+            prefix = f"{name}."
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            prefix += f"{node.name}.<locals>."
+        children = ast.iter_child_nodes(node)
+        left.extend((child, prefix) for child in children if not isinstance(child, ast.expr))
+    return {name: line for name, line in lines.items() if name not in twice}
 
 
 def _is_method_of(frame: FrameType, module: torch.nn.Module) -> bool:

@@ -181,7 +181,7 @@ def report() -> str:
             (Path(folder) / "model.py").write_text(MODEL)
             env = {**os.environ, "PYTHONPATH": str(ROOT)}
             args = ["grads", "model.py", "-f", "json"]
-            status, out, err = forks().run(args, Path(folder), env, None, 120)
+            status, out, err = forks(late_imports=True).run(args, Path(folder), env, None, 120)
             assert status == 0, err
             _report = out
     return _report
@@ -195,7 +195,7 @@ def run(command: Command, place: Place) -> Outcome:
     with contextlib.ExitStack() as stack:
         captured = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
         streams = [place.streams.get(i, file.fileno()) for i, file in enumerate(captured)]
-        server = place.server or forks()
+        server = place.server or forks(late_imports=True)
         started = server.start(
             streams,
             list(command.arguments),
@@ -301,7 +301,7 @@ def checked(command: Command, place: Place) -> Outcome:
     before = listing(place.folder) if place.folder.is_dir() else {}
     outcome = run(command, place)
     wrong = [*problems(command, place, before, outcome)]
-    left = (place.server or forks()).left_over()
+    left = (place.server or forks(late_imports=True)).left_over()
     if left:
         wrong.append(f"processes are left: {left}")
     assert not wrong, (wrong, outcome)

@@ -95,7 +95,8 @@ ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 @pytest.fixture(scope="module")
 def ascii_server():
     """Python as it starts in a locale without Unicode: names of files have undecoded bytes."""
-    return server(*sorted({**_AT_START, **ASCII}.items()))
+    late = {"HOOKCLI_TEST_LATE_IMPORTS": "1"}
+    return server(*sorted({**_AT_START, **ASCII, **late}.items()))
 
 
 def test_a_locale_without_unicode_gets_escapes_and_files_get_all(place, ascii_server):

@@ -14,8 +14,10 @@ import atexit
 import contextlib
 import fcntl
 import gc
+import importlib
 import json
 import os
+import pkgutil
 import platform
 import resource
 import shutil
@@ -86,10 +88,19 @@ def _reap() -> None:
             pass
 
 
-def _warm() -> None:
-    """Import what nearly every run does, and the modules that HOOKCLI_TEST_IMPORTS names."""
-    import importlib
+# What the command's own process imports before a model runs. The worker imports the rest of
+# hookcli while there is a model, which tests of hostile models are about.
+_PARENT = (
+    "catalogue", "cli", "comparison", "config", "diagnosis", "formats", "reference", "report",
+    "rules", "snapshot", "spec", "worker",
+)  # fmt: skip
 
+
+def _warm() -> None:
+    """Import what nearly every run does, and the modules that HOOKCLI_TEST_IMPORTS names.
+
+    With HOOKCLI_TEST_LATE_IMPORTS, a command imports its own modules, as it does for a user.
+    """
     import numpy  # noqa: F401
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -101,7 +112,19 @@ def _warm() -> None:
         torch.empty(1)
     for name in os.environ.get("HOOKCLI_TEST_IMPORTS", "").split():
         importlib.import_module(name)
+    if "HOOKCLI_TEST_LATE_IMPORTS" not in os.environ:
+        for folder in _PARENT:
+            _import_below(importlib.import_module(f"hookcli.{folder}"))
+        importlib.import_module("hookcli.report.schema").prepare()
     application(COMMANDS, called=COMMANDS)
+
+
+def _import_below(package) -> None:
+    for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        if found.name not in {"hookcli.worker.__main__", "hookcli.worker.child"}:
+            module = importlib.import_module(found.name)
+            if found.ispkg:
+                _import_below(module)
 
 
 def _command(request: dict, fds: list[int]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-
 import pytest
 import torch
 from torch import nn
@@ -58,15 +56,6 @@ ARGUMENTS = [
 UNCOUNTED = {"data", "other_data", "an_array", "an_array_to_nan"}
 # In a dispatch mode torch does not count changes: an edit to the same values leaves no trace.
 UNSEEN = {"op": {"to_the_same_values"}}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _few_objects():
-    """Each run collects garbage to see what a hook keeps: let it look at its own objects alone."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def name_of(value):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 
 import pytest
@@ -17,15 +16,6 @@ from tests.hooks.running import finished, hook
 pytestmark = [  # torch's own
     pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad:UserWarning"),
 ]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _few_objects():
-    """A run collects garbage to see what a hook keeps: let it look at its own objects alone."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 class Tries(nn.Module):

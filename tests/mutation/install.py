@@ -80,6 +80,7 @@ def sources(modules: list[ModuleType], root: Path) -> list[Source]:
     for module in modules:
         made.append(Source(module, root, made[-1].numbers.stop if made else 0))
     functions = defaultdict(list)
+    gc.unfreeze()  # tests/conftest.py has kept them out of collections
     for one in gc.get_objects():
         if type(one) is FunctionType:
             functions[one.__code__.co_filename].append(one)

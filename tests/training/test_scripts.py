@@ -19,8 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, Result
-from tests.forked.client import server
+from tests.conftest import ROOT, Result, forks
 from tests.scripts.expected import RANKS, REAL, SCRIPTS, Record
 
 SCRIPTS_FOLDER = ROOT / "tests" / "scripts"
@@ -68,8 +67,7 @@ def run(program: str, options: list[str], args: tuple[str, ...], folder: Path, r
         )  # fmt: skip
         result = Result(done.returncode, done.stdout, done.stderr)
     else:
-        forks = server(*sorted(_environment(folder).items()))
-        result = Result(*forks.run([*options, *arguments], folder, env, None, 120, program))
+        result = Result(*forks().run([*options, *arguments], folder, env, None, 120, program))
     weights, report, truth = (folder / name for name in ("weights", "report.json", "truth.json"))
     return Run(
         result,

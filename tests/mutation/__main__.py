@@ -33,6 +33,7 @@ def main() -> int:
 
     campaign = Campaign(PARTS[options.part], options, console, filters)
     arguments = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "timeout=0"]
+    arguments += ["--tb=no"]  # the text of a failure would take longer than most tests
     arguments += ["-o", "tmp_path_retention_policy=none", *PARTS[options.part].tests]
     status = pytest.main(arguments, plugins=[campaign])
     if not campaign.done:

@@ -27,6 +27,7 @@ import pytest
 
 from .install import Source, set_marker, sources
 from .operators import Mutant
+from .runs import Runs
 
 ROOT = Path(__file__).parent.parent.parent
 RESULTS = ROOT / "build" / "mutants"
@@ -42,6 +43,7 @@ class Campaign:
         self._part, self._options, self._console = part, options, console
         self._filters = filters
         self._failed: str | None = None
+        self._runs = Runs()
         self.done = False
 
     def pytest_runtest_logreport(self, report) -> None:
@@ -83,7 +85,7 @@ class Campaign:
         if status or not answer.exists():
             pytest.exit(f"the tests on the original code ended with status {status}")
         measured = pickle.loads(answer.read_bytes())
-        self._seconds, self._tests, imported, names, failed = measured
+        self._seconds, self._tests, imported, names, failed, self._runs.known = measured
         for text in failed:
             self._say(f"left out, as it fails on the original code: {text}")
         for mutant in [one for source in self._sources for one in source.mutants]:
@@ -104,12 +106,13 @@ class Campaign:
         set_marker(reached)
         for source in self._sources:
             source.mark()
+        self._runs.record(reached)
         imported = {number for number, was in enumerate(reached[:]) if was}
         seconds, tests, failed = {}, defaultdict(list), []
         for item, following in _pairs(self._session.items):
             reached[:] = bytes(len(reached))
             start = time.perf_counter()
-            self._config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            self._run(item, following)
             seconds[item.nodeid] = time.perf_counter() - start
             for number, was in enumerate(reached[:]):
                 if was:
@@ -120,14 +123,27 @@ class Campaign:
                 for reached_by in tests.values():
                     if item.nodeid in reached_by:
                         reached_by.remove(item.nodeid)
+        self._runs.replay(())
+        kept = {test for test, *_ in self._runs.known}
+        for item, following in _pairs([one for one in self._session.items if one.nodeid in kept]):
+            start = time.perf_counter()
+            self._run(item, following)
+            seconds[item.nodeid] = time.perf_counter() - start
+            if self._failed:
+                self._runs.forget(item.nodeid)
+                self._failed = None
         names = [
             name
             for name, module in sys.modules.items()
             if (file := getattr(module, "__file__", None))
             and (f"{os.sep}site-packages{os.sep}" in file or file.startswith(str(ROOT)))
         ]
-        answer = pickle.dumps((seconds, dict(tests), imported, names, failed))
+        answer = pickle.dumps((seconds, dict(tests), imported, names, failed, self._runs.known))
         (self._folder / str(os.getpid())).write_bytes(answer)
+
+    def _run(self, item, following) -> None:
+        self._runs.begin(item.nodeid)
+        self._config.hook.pytest_runtest_protocol(item=item, nextitem=following)
 
     # A fork for each mutant.
 
@@ -155,7 +171,7 @@ class Campaign:
             wanted = [wanted[index] for index in sorted(chosen)]
         self.results: dict[str, str] = {}
         self._killers: dict[str, Counter] = defaultdict(Counter)
-        self._running: dict[int, tuple[Mutant, float]] = {}
+        self._running: dict[int, tuple[Mutant, float, float]] = {}
         self._start = time.perf_counter()
         with self._path.open("a") as self._out:
             for source, mutant in wanted:
@@ -170,7 +186,7 @@ class Campaign:
                 pid = self._fork(lambda s=source, m=mutant, t=tests: self._judge(s, m, t))
                 expected = sum(self._seconds[name] for name in tests)
                 until = time.monotonic() + min(_SLACK * (1 + expected), 10 * _LONGEST)
-                self._running[pid] = mutant, until
+                self._running[pid] = mutant, until, time.monotonic()
             self._wait(0)
 
     def _tests_of(self, source: Source, mutant: Mutant) -> list[str]:
@@ -178,9 +194,8 @@ class Campaign:
 
         First are those that killed its neighbours, then the fastest case of each test function.
         """
-        numbers = source.numbers if mutant.statement is None else [mutant.statement]
         users = [number for one in mutant.names for number in self._users.get(one, ())]
-        numbers = [*filter(self._tests.get, users)] or numbers
+        numbers = self._numbers_of(source, mutant)
         names = {name for number in numbers for name in self._tests.get(number, ())}
         if mutant.names and not users:
             names = set(self._items)  # other files may use it
@@ -191,13 +206,19 @@ class Campaign:
             function = name.partition("[")[0]
             ordered.append((-killers[name], ranks[function], len(ordered), name))
             ranks[function] += 1
-        most = self._options.tests if mutant.statement is not None else None
-        return [name for *_, name in sorted(ordered)][:most]
+        return [name for *_, name in sorted(ordered)][: self._options.tests]
+
+    def _numbers_of(self, source: Source, mutant: Mutant) -> list[int]:
+        """Return the statements that are changed, or that use what is changed."""
+        numbers = source.numbers if mutant.statement is None else [mutant.statement]
+        users = [number for one in mutant.names for number in self._users.get(one, ())]
+        return [*filter(self._tests.get, users)] or [*numbers]
 
     def _judge(self, source: Source, mutant: Mutant, tests: list[str]) -> None:
         expected = sum(self._seconds[name] for name in tests)
         seconds = min(int(_SLACK * (1 + expected)), _LONGEST)
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+        self._runs.replay(self._numbers_of(source, mutant))
         try:
             source.install(mutant)
         except Exception as error:  # the module cannot even be imported
@@ -205,7 +226,7 @@ class Campaign:
         for item, following in _pairs([self._items[name] for name in tests]):
             if self._failed:
                 break
-            self._config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            self._run(item, following)
         (self._folder / str(os.getpid())).write_text(self._failed or "")
 
     def _fork(self, work) -> int:
@@ -229,7 +250,7 @@ class Campaign:
                 self._end(pid, status)
             elif not pid:
                 late = [
-                    one for one, (_, until) in self._running.items() if time.monotonic() > until
+                    one for one, (_, until, _) in self._running.items() if time.monotonic() > until
                 ]
                 for one in late:
                     os.waitpid(one, os.kill(one, signal.SIGKILL) or 0)
@@ -237,7 +258,8 @@ class Campaign:
                 time.sleep(0.002)
 
     def _end(self, pid: int, status: int) -> None:
-        mutant, _ = self._running.pop(pid)
+        mutant, _, start = self._running.pop(pid)
+        took = time.monotonic() - start
         answer = self._folder / str(pid)
         text = answer.read_text() if answer.exists() else None
         answer.unlink(missing_ok=True)
@@ -247,9 +269,9 @@ class Campaign:
                 signal.SIGXCPU,
                 signal.SIGKILL,
             )
-            self._note(mutant, "timeout" if over else "killed", f"status {status}")
+            self._note(mutant, "timeout" if over else "killed", f"status {status}", took)
         else:
-            self._note(mutant, "killed" if test else "survived", test)
+            self._note(mutant, "killed" if test else "survived", test, took)
             path = next(source.path for source in self._sources if mutant in source.mutants)
             self._killers[f"{path} {mutant.function}"][test] += 1
         children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
@@ -257,11 +279,12 @@ class Campaign:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(orphan, signal.SIGKILL)
 
-    def _note(self, mutant: Mutant, result: str, test: str) -> None:
+    def _note(self, mutant: Mutant, result: str, test: str, seconds: float = 0.0) -> None:
         if result == "survived" and mutant.key in self._known:
             result = "equivalent"
         self.results[mutant.key] = result
         row = {"key": mutant.key, "result": result, "line": mutant.line, "test": test}
+        row["seconds"] = round(seconds, 3)
         print(json.dumps(row), file=self._out, flush=True)
         if result in ("survived", "timeout", "not covered"):
             self._say(f"{result}: line {mutant.line}: {mutant.key}")

@@ -29,6 +29,7 @@ PARTS = {
          "tests/run/test_statistics_cache.py",
          "tests/run/test_sketch.py", "tests/run/test_without_numpy.py",
          "tests/formats/svg/test_color_scale.py", "tests/formats/test_tensorboard.py",
+         "tests/formats/test_rebuilt_histograms.py",
          "tests/training/test_norms.py"),
     ),
     "archives": Part(

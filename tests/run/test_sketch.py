@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -113,3 +115,53 @@ def test_one_bit_changes_the_digest(projector):
 
 def test_a_tensor_without_elements_to_read_has_no_sketch(projector):
     assert projector.sketch(torch.empty(3, device="meta")) is None
+
+
+def test_elements_beyond_those_with_vectors_are_added_with_random_signs_first(projector):
+    """The projections, computed one element at a time with NumPy as the module's text says it."""
+    seed, numel = 0x5CE7C4, 2 * SPAN + 2 * CHUNK + 5
+    values = np.random.default_rng(4).standard_normal(numel)
+
+    def generator(offset):
+        return torch.Generator().manual_seed(seed + offset)
+
+    vectors = torch.cat(
+        [
+            torch.randn(CHUNK, WIDTH, dtype=torch.float64, generator=generator(index))
+            for index in range(SPAN // CHUNK)
+        ]
+    ).numpy()
+    signs = (torch.randint(0, 2, (SPAN,), generator=generator(-1)) * 2 - 1).numpy()
+    starts, sums = generator(-2), np.zeros(SPAN)
+    for first in range(SPAN, numel, SPAN):
+        part = values[first : first + SPAN]
+        start, sign = torch.randint(0, SPAN, (2,), generator=starts).tolist()
+        at = np.arange(len(part))
+        np.add.at(sums, (start + at) % SPAN, part * signs[(sign + at) % SPAN])
+    expected = values[:SPAN] @ vectors + sums @ vectors
+    assert projector.sketch(torch.from_numpy(values)).projections == pytest.approx(tuple(expected))
+
+
+def test_a_position_within_a_block_has_the_vectors_of_that_position(projector):
+    """Rows that are no multiple of a block in size are read in pieces that cross its ends."""
+    values = torch.randn(
+        7, CHUNK // 3, dtype=torch.float64, generator=torch.Generator().manual_seed(2)
+    )
+    whole = projector.sketch(values.reshape(-1)).projections
+    strided = torch.empty(7, 2 * (CHUNK // 3), dtype=torch.float64)[:, ::2].copy_(values)
+    assert projector.sketch(strided).projections == pytest.approx(whole)
+
+
+def test_a_sketch_as_it_is_written(projector):
+    tensor = torch.tensor([3.0, math.inf, -4.0])
+    found = projector.sketch(tensor)
+    bits = tensor.numpy().tobytes()
+    digest = hashlib.sha256(b"torch.float32 [3] " + bits).hexdigest()[:32]
+    assert found.row() == {
+        "digest": digest, "norm": 5.0, "nonfinite": 1, "projections": list(found.projections)
+    }  # fmt: skip
+
+
+def test_other_layouts_are_read(projector):
+    plain = torch.tensor([[0.0, 2.0], [3.0, 0.0]])
+    assert projector.sketch(plain.to_sparse()) == projector.sketch(plain)

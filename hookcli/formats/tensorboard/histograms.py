@@ -125,13 +125,16 @@ def _shares(edges: Sequence[float], mean: float, variance: float) -> list[float]
     If none on these buckets has the mean and the variance, the shares have the mean only.
     """
     low, high = edges[0], edges[-1]
-    if variance <= ((high - low) * _NARROW) ** 2:  # one value
-        at = min(bisect_right(edges, mean), len(edges) - 1) - 1
-        return [float(i == at) for i in range(len(edges) - 1)]
+    at = min(bisect_right(edges, mean), len(edges) - 1) - 1
+    one_value = [float(i == at) for i in range(len(edges) - 1)]
+    if variance <= ((high - low) * _NARROW) ** 2:
+        return one_value
     scale = math.sqrt(variance)
     shares = _maximum_entropy([(edge - mean) / scale for edge in edges])
     if shares is not None:
         return shares
+    if not low < mean < high:  # by rounding: nearly all values are at one end
+        return one_value
     below = (high - mean) / (high - low)  # uniform below the mean, and uniform above it
     return [
         below * _overlap(a, b, low, mean) + (1 - below) * _overlap(a, b, mean, high)
@@ -141,8 +144,6 @@ def _shares(edges: Sequence[float], mean: float, variance: float) -> list[float]
 
 def _overlap(a: float, b: float, low: float, high: float) -> float:
     """Return the share of the interval from `low` to `high` that lies between `a` and `b`."""
-    if high <= low:
-        return 0.0
     return max(min(b, high) - max(a, low), 0.0) / (high - low)
 
 

@@ -1,0 +1,128 @@
+"""What users rely on in each rule: its severity, when it is judged, and the defaults of options."""
+
+from __future__ import annotations
+
+import pytest
+
+from hookcli.rules.catalogue import CATALOGUE
+
+REQUIRED = "required"
+ALL = {"at": ("*",)}
+# Rule, severity, when it is judged without being asked for, and the defaults of its options.
+RULES = [
+    ("finite", "error", "safe diagnoses of_training", {}),
+    ("grad_exists", "warning", "safe diagnoses of_training", ALL),
+    ("grad_path", "warning", "diagnoses", {"at": ("*",), "all": False}),
+    ("grad_cuts", "error", "", {"at": "*", "allow": (), "exact": False}),
+    ("connected", "error", "", {"at": REQUIRED}),
+    ("grad_share", "error", "", {"at": REQUIRED, "share": REQUIRED, "within": 10.0}),
+    ("frozen_by_mistake", "warning", "diagnoses", ALL),
+    ("uncalled_modules", "warning", "safe diagnoses of_training", {"at": "*", "all": False}),
+    ("deterministic", "error", "safe", {"modes": ("eval",)}),
+    ("batch_independent", "warning", "safe", {"dim": None, "tolerance": None}),
+    ("hooks_fired", "error", "safe", {}),
+    ("hook_misuse", "error", "", {}),
+    (
+        "no_hooks",
+        "error",
+        "",
+        {"at": ("*",), "kinds": ("*",), "functions": ("*",), "allow": (), "features": ()},
+    ),
+    ("vanishing_gradient", "warning", "diagnoses", {"ratio": 0.001, "trend": 0.7}),
+    ("exploding_gradient", "warning", "diagnoses", {"ratio": 10000.0, "trend": 0.7}),
+    ("grad_norm", "warning", "diagnoses", {"at": None, "min": 1e-07, "max": 100000000.0}),
+    ("grad_to_weight", "warning", "", {"at": ("*",), "min": 1e-08, "max": 10}),
+    ("dead_units", "warning", "diagnoses", {"at": ("*",), "share": 0.5, "values": 8}),
+    (
+        "saturated_activation",
+        "warning",
+        "diagnoses",
+        {"at": ("*",), "share": 0.5, "ends": 0.9, "values": 32},
+    ),
+    ("all_zero", "warning", "diagnoses", {"at": ("*",), "zero_weights": False}),
+    ("low_variance", "warning", "diagnoses", {"at": ("*",), "spread": 0.0, "zero_weights": False}),
+    ("empty_mask", "warning", "diagnoses", ALL),
+    ("poor_initialization", "warning", "", {"at": ("*",), "ratio": 10, "trend": 0.7}),
+    (
+        "range_headroom",
+        "warning",
+        "",
+        {"at": ("*",), "dtype": "float16", "headroom": 0.1, "underflow": 0.1, "loss_scale": 65536},
+    ),
+    ("output_shape", "error", "", {"at": "", "shape": REQUIRED, "path": None}),
+    ("input_shape", "error", "", {"at": "", "shape": REQUIRED, "path": None}),
+    ("dtype", "error", "", {"dtype": REQUIRED, "at": "*", "part": "output"}),
+    (
+        "budget",
+        "error",
+        "",
+        {
+            "parameters": None,
+            "trainable_parameters": None,
+            "parameter_bytes": None,
+            "buffer_bytes": None,
+            "macs": None,
+            "flops": None,
+            "activation_bytes": None,
+            "calls": None,
+            "at": None,
+            "exact": False,
+        },
+    ),
+    (
+        "firing_order",
+        "error",
+        "",
+        {"order": REQUIRED, "match": "subsequence", "kind": None, "at": "*", "within": None},
+    ),
+    ("frozen", "error", "", {"at": REQUIRED}),
+    ("trainable", "error", "", {"at": REQUIRED}),
+    ("same_as", "error", "", {"report": REQUIRED, "at": "*", "rtol": 0.0001}),
+    ("ranks_agree", "error", "ranks of_training", {"at": "*", "rtol": None}),
+    ("comm_hook_error", "error", "", {"limit": 0.01}),
+    ("buckets", "error", "", {"count": None, "bytes": None, "sent": None}),
+    ("initial_loss", "warning", "", {"tolerance": 0.2, "classes": None, "expected": None}),
+    ("overfits_one_batch", "error", "", {"steps": 30, "drop": 0.5, "lr": None}),
+    ("update_ratio", "warning", "of_training", {"at": ("*",), "min": 1e-08, "max": 10.0}),
+    ("gradient_clipping", "warning", "", {"limit": None, "least": 3}),
+    ("double_softmax", "warning", "diagnoses", {}),
+    ("batch_norm_single", "warning", "", {"at": "*", "samples": 2, "values": 2}),
+    ("eval_stateless", "warning", "", ALL),
+    ("dropout_in_eval", "warning", "", {}),
+    ("causal", "error", "", {"dim": 1, "input": None, "output": None, "tolerance": None}),
+    ("tied_weights", "error", "diagnoses", {"at": (), "tied": True}),
+    ("unregistered_parameters", "warning", "diagnoses", {}),
+    ("neutral", "error", "", {}),
+    ("finite_steps", "error", "of_training", {}),
+    ("loss_falls", "warning", "of_training", {"steps": 60}),
+    ("loss_spikes", "warning", "of_training", {"factor": 3.0, "deviations": 10.0}),
+    ("grad_norm_grows", "warning", "of_training", {"factor": 100.0}),
+    ("zero_grad_called", "error", "of_training", {}),
+    ("optimizer_steps", "warning", "of_training", {}),
+    ("optimizer_model", "warning", "of_training", {}),
+    ("unheld_parameters", "warning", "of_training", ALL),
+    ("unchanged_parameters", "warning", "of_training", ALL),
+    ("learning_rate", "error", "of_training", {"share": 0.5}),
+    ("eval_while_training", "warning", "of_training", ALL),
+    ("graphless_training", "warning", "of_training", ALL),
+    ("skipped_steps", "error", "of_training", {"share": 0.2}),
+    ("loss_scale", "error", "of_training", {"least": 1.0}),
+]
+
+
+def test_the_table_has_all_rules():
+    assert [row[0] for row in RULES] == [*CATALOGUE]
+
+
+@pytest.mark.parametrize(("name", "severity", "judged", "options"), RULES)
+def test_severity_and_defaults(name, severity, judged, options):
+    rule = CATALOGUE[name]
+    flags = ("safe", "ranks", "diagnoses", "of_training")
+    assert rule.severity == severity
+    assert [flag for flag in flags if getattr(rule, flag)] == judged.split()
+    known = {one.name: REQUIRED if one.required else one.default for one in rule.options}
+    assert known == options
+    assert rule.filled({"other": 1}) == {
+        "other": 1,
+        **{one.name: one.default for one in rule.options},
+    }

@@ -32,7 +32,8 @@ ALL = [
 
 @pytest.mark.parametrize(("model", "batch"), [("Out", "3x2x4"), ("In", "m.py:batch")])
 def test_no_rule_fails_on_a_tensor_without_a_shape(model, batch, tmp_path):
-    (tmp_path / "m.py").write_text(f"import warnings\nwarnings.simplefilter('ignore')\n{HEAD}{MODEL}")
+    quiet = "import warnings\nwarnings.simplefilter('ignore')\n"
+    (tmp_path / "m.py").write_text(quiet + HEAD + MODEL)
     rules = "".join(f"  - {{rule: {name}, severity: warning}}\n" for name in ALL)
     (tmp_path / "c.yaml").write_text(f"checks:\n{rules}")
     done = run_cli("check", f"m.py:{model}", "-i", batch, "-c", "c.yaml", cwd=tmp_path)

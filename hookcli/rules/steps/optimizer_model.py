@@ -31,9 +31,10 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             cause="optimizer_model", advice=_ADVICE,
         )  # fmt: skip
     elif optimizer.elsewhere_idle:
+        are, get = ("is", "gets") if optimizer.elsewhere_idle == 1 else ("are", "get")
         message = (
             f"{optimizer.elsewhere_idle:,} of {counted(optimizer.parameters, 'parameter')} of "
-            f"{optimizer.type} are not in this model, and get no gradient in any step"
+            f"{optimizer.type} {are} not in this model, and {get} no gradient in any step"
         )
         yield RuleFinding(
             "fail", "", "elsewhere", message, optimizer.elsewhere_idle, 0, place, advice=_ADVICE

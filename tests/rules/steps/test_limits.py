@@ -515,7 +515,7 @@ def test_an_optimizer_of_another_model():
     found = optimizer_model([], optimizer=elsewhere)
     assert (found.kind, found.value, found.limit, found.place) == ("elsewhere", 1, 0, PLACE)
     assert found.message == (
-        "1 of 1 parameter of SGD are not in this model, and get no gradient in any step"
+        "1 of 1 parameter of SGD is not in this model, and gets no gradient in any step"
     )
     assert optimizer_model([], optimizer=None).status == "skip"
     assert optimizer_model(IDLE, total=0).status == "skip"

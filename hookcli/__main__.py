@@ -5,12 +5,19 @@ from __future__ import annotations
 import gc
 import sys
 
-from hookcli.cli.main import guarded, leave
-
 
 def main() -> None:
     """Run the command line and exit with its status."""
     gc.disable()  # the process is short: collection takes two thirds of reading a big report
+    try:
+        import signal  # in the block: Ctrl-C that ends an import shows no traceback
+
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+    except KeyboardInterrupt:
+        sys.exit(130)  # as `errors.Status.INTERRUPTED`, which is not imported yet
+    from hookcli.cli.main import guarded, leave
+
     leave(guarded(sys.argv[1:]))
 
 

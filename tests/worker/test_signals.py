@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -127,3 +128,28 @@ def test_a_status_is_known_where_the_invoker_ignores_dead_children(lab):
     result = running.result()
     assert result.status == 3
     assert "SIGABRT" in result.last_three[0]
+
+
+@pytest.mark.parametrize("module", ["signal", "hookcli.cli.main", "hookcli.worker.process"])
+def test_an_interrupt_while_hookcli_is_imported_shows_no_traceback(module):
+    code = f"""
+import os, sys
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), 2)
+
+sys.modules.pop("signal", None)
+sys.meta_path.insert(0, Interrupts())
+from hookcli.__main__ import main
+main()
+"""
+    command = [sys.executable, "-c", code, "list", "rules"]
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=_heeds_interrupts)
+    assert done.returncode in {130, -signal.SIGINT}
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def _heeds_interrupts():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores it

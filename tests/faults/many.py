@@ -12,6 +12,7 @@ import tempfile
 import traceback
 
 import hookcli.__main__
+import hookcli.cli.main
 
 
 def start(arguments: list[str], errors: int) -> int:

@@ -34,6 +34,7 @@ import weakref
 import hookcli
 import hookcli.__main__
 import hookcli.cli.app
+import hookcli.cli.main
 import hookcli.run.attempt
 import hookcli.run.hook_engine.attached
 import hookcli.worker.child.main

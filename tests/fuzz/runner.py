@@ -22,6 +22,7 @@ from pathlib import Path
 
 import hookcli
 import hookcli.__main__
+import hookcli.cli.main
 from hookcli.cli import main as cli_main
 from hookcli.models import places
 from hookcli.worker import last_event, processes

@@ -22,6 +22,7 @@ from pathlib import Path
 import typer.main
 
 import hookcli.__main__
+import hookcli.cli.main
 from hookcli.cli import application as cli_application, main as cli_main
 from hookcli.cli.commands import COMMANDS
 from hookcli.models import places

@@ -175,7 +175,7 @@ def changes(case: Case, status: int | None, before: Listing, after: Listing) -> 
         if name not in after or wrong:
             found.append(Failure("a file is not whole", f"{name}: {wrong}"))
     changed, new = changed - outputs.keys(), new - outputs.keys()
-    if any("CANARY" in name for name in new):
+    if any(Path(name).name == "CANARY" for name in new):
         found.append(Failure("code of a file ran", ", ".join(new)))
     elif new and not (
         case.writes

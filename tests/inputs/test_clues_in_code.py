@@ -224,20 +224,18 @@ def write(folder, init, signature, body):
     return path
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_name_or_an_attribute_tells_the_input(name, tmp_path):
-    init, signature, body, flags = NAMES[name]
+@pytest.mark.parametrize(
+    ("case", "most"),
+    [
+        *(pytest.param(case, 12, id=name) for name, case in NAMES.items()),
+        *(pytest.param(case, 64, id=name) for name, case in FAILURES.items()),
+    ],
+)
+def test_a_name_an_attribute_or_a_failure_tells_the_input(case, most, tmp_path):
+    init, signature, body, flags = case
     got, result = found(write(tmp_path, init, signature, body))
     assert got == flags
-    assert len(result.trials) <= 12
-
-
-@pytest.mark.parametrize("name", FAILURES)
-def test_a_failure_tells_the_input(name, tmp_path):
-    init, signature, body, flags = FAILURES[name]
-    got, result = found(write(tmp_path, init, signature, body))
-    assert got == flags
-    assert len(result.trials) <= 64
+    assert len(result.trials) <= most
 
 
 @pytest.mark.parametrize("name", WITHOUT_SOLUTION)

@@ -8,7 +8,7 @@ import pytest
 
 from hookcli.report.report import UncalledRow
 from tests.browser.samples import html
-from tests.browser.watched import emulate_media
+from tests.browser.watched import emulate_media, fragment
 from tests.formats.fabricate import layer, parameter, report, stats
 
 # In the order of the report; forward calls `late` after `early`, and never `idle`.
@@ -60,10 +60,6 @@ def panel(open_page):
     page = open_page(made(), "#tab=gradients")
     page.wait_for_selector(".plot-scroll")
     return page
-
-
-def fragment(page):
-    return page.url.partition("#")[2]
 
 
 def cells_by_keyboard(page, rows, columns):

@@ -75,6 +75,15 @@ class Watched:
         dialog.dismiss()
 
 
+def fragment(page: Page) -> str:
+    """Return what follows the # in the page's address, as the page itself knows it.
+
+    `page.url` is older for a moment: the browser reports a new address after it reports that a
+    click has been handled.
+    """
+    return str(page.evaluate("location.hash")).removeprefix("#")
+
+
 def reload(page: Page) -> None:
     """Load the page again, and wait until it shows its data."""
     page.reload()

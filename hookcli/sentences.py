@@ -63,6 +63,11 @@ def unknown(what: str, name: object) -> str:
     return f"unknown {what} '{name}'"
 
 
+def must_be(name: str, expected: str, got: str) -> str:
+    """Return the message for a value that is not what was expected; `got` is it, or its type."""
+    return f"{name} must be {expected}, got {got}"
+
+
 def not_floating_point(dtype: str) -> str:
     """Return the message for a dtype that models cannot be cast to."""
     return f"'{dtype}' is not a floating-point dtype"

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hookcli.api import arguments
 from hookcli.report import report as rows
 
 if TYPE_CHECKING:
@@ -243,11 +244,10 @@ def _run(
     loss: Loss | None,
     **flags: Any,
 ) -> PrintableReport:
-    text = loss if isinstance(loss, str) and loss != "probe" else None
-    spec = _spec(command, model, config, loss=text, **flags)
+    text, function = arguments.loss(loss)
+    spec = _spec(command, model, config, text, **flags)
     from hookcli.api.live import run_live
 
-    function = None if loss is None or isinstance(loss, str) else loss
     probes = None
     if spec.probes:
         from hookcli.run.checked_run import CheckedRun
@@ -267,10 +267,14 @@ def _spec(
     command: Command,
     model: nn.Module,
     config: Path | None,
+    loss: str | None = None,
     kinds: str | None = None,
     stream: str | None = None,
     **run: Any,
 ) -> Spec:
+    run = {**arguments.read(**run), "loss": loss}
+    file = arguments.path("config", config)
+    arguments.read(kinds=kinds)
     from hookcli.torch_private import check_torch
 
     check_torch()
@@ -278,10 +282,10 @@ def _spec(
     from hookcli.run.loop.given_module import source_of
 
     configuration = None
-    if config is not None:
+    if file is not None:
         from hookcli.config.load import read_config
 
-        configuration = read_config(str(config))
+        configuration = read_config(file)
     return spec_of(
         command, configuration, Flags(model=source_of(model), run=run, kinds=kinds, stream=stream)
     )
@@ -335,12 +339,10 @@ def attach(
     ...     train(model, optimizer)  # doctest: +SKIP
     >>> print(recording.report())  # doctest: +SKIP
     """
-    spec = _spec(command, model, config, stream=None if stream is None else str(stream))
+    command = arguments.read(command=command).get("command", "trace")
+    optimizers = arguments.optimizers(optimizer)
+    arguments.scaler(scaler)
+    spec = _spec(command, model, config, stream=arguments.path("stream", stream))
     from hookcli.run.loop.attached import Attached
 
-    optimizers: tuple[torch.optim.Optimizer, ...] = ()
-    if isinstance(optimizer, Sequence):
-        optimizers = tuple(optimizer)
-    elif optimizer is not None:
-        optimizers = (optimizer,)
     return Attached(model, spec, optimizers=optimizers, scaler=scaler, shown=_judged)

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hookcli.api import arguments
 from hookcli.api.api import PrintableReport
 
 if TYPE_CHECKING:
@@ -133,6 +134,9 @@ def check(
     ... # doctest: +SKIP
     >>> assert report.passed, report.message()  # doctest: +SKIP
     """
+    arguments.read(mode=mode, seed=seed, steps=steps, fail_on=fail_on)
+    arguments.loss(loss)
+    rules = None if rules is None else arguments.strings("rules", rules)
     if isinstance(model, str):
         from hookcli.api.by_name import check_named
 
@@ -140,12 +144,12 @@ def check(
         report, level = check_named(model, config, inputs, flags, fail_on)
         return _checked(report, rules, level)
     configuration = _read(config)
-    spec, text = _spec(model, configuration, loss, steps=steps, mode=mode, seed=seed)
+    spec, function = _spec(model, configuration, loss, steps=steps, mode=mode, seed=seed)
     if rules is not None:
         from hookcli.config.chosen_rules import only
 
         spec = only(spec, rules, "rules")
-    report = _run(model, inputs, spec, None if text else loss)
+    report = _run(model, inputs, spec, function)
     level = fail_on or (configuration.fail_on if configuration is not None else None) or "error"
     return _checked(report, rules, level)
 
@@ -158,25 +162,26 @@ def _read(config: Checks | None) -> Config | None:
     from hookcli.spec.yaml import flow
 
     document = as_document(config)
-    return read_config(str(config)) if document is None else read_text(flow(document), "checks")
+    if document is None:
+        return read_config(str(arguments.path("config", config)))
+    return read_text(flow(document), "checks")
 
 
 def _spec(
     model: nn.Module, configuration: Config | None, loss: Loss, **run: Any
-) -> tuple[Spec, str | None]:
+) -> tuple[Spec, Callable[..., Any] | None]:
     from hookcli.torch_private import check_torch
 
     check_torch()
     from hookcli.config.merge import Flags, spec_of
     from hookcli.run.loop.given_module import source_of
 
-    text = loss if isinstance(loss, str) else None
-    flag = None if text == "probe" else text
-    flags = Flags(model=source_of(model), run={**run, "loss": flag})
-    return spec_of("check", configuration, flags), text
+    text, function = arguments.loss(loss)
+    flags = Flags(model=source_of(model), run={**arguments.read(**run), "loss": text})
+    return spec_of("check", configuration, flags), function
 
 
-def _run(model: nn.Module, inputs: Any, spec: Spec, loss: Loss | None) -> Any:
+def _run(model: nn.Module, inputs: Any, spec: Spec, loss: Callable[..., Any] | None) -> Any:
     from hookcli.api.live import run_live
     from hookcli.diagnosis.diagnose import with_verdict
     from hookcli.report.files import with_saved
@@ -184,9 +189,8 @@ def _run(model: nn.Module, inputs: Any, spec: Spec, loss: Loss | None) -> Any:
     from hookcli.run.checked_run import CheckedRun
 
     checks = tuple(with_saved(check_spec) for check_spec in spec.checks)
-    function = None if isinstance(loss, str) else loss
-    probes = CheckedRun(spec, function)
-    report = run_live(model, inputs, spec, loss=function, probes=probes)
+    probes = CheckedRun(spec, loss)
+    report = run_live(model, inputs, spec, loss=loss, probes=probes)
     return with_verdict(judge_report(report, checks, spec.suppressions))
 
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from hookcli.api import arguments
 from hookcli.comparison import diff as rows
 
 if TYPE_CHECKING:
@@ -103,22 +104,24 @@ def diff(
 
     check_torch()
     from hookcli.api.live_diff import diff_live
-    from hookcli.comparison.tolerance import Tolerances
     from hookcli.config.merge import Flags, spec_of
-    from hookcli.run.loop.given_module import source_of
+    from hookcli.run.loop.given_module import check_module, source_of
 
-    text = loss if isinstance(loss, str) and loss != "probe" else None
-    flags = Flags(model=source_of(a), run={"mode": mode, "seed": seed, "loss": text})
+    for model in (a, b):
+        check_module(model)
+    run = arguments.read(mode=mode, seed=seed)
+    arguments.read(grads=grads)
+    text, function = arguments.loss(loss)
+    limits = arguments.tolerances(tolerances)
+    flags = Flags(model=source_of(a), run={**run, "loss": text})
     spec = spec_of("grads" if grads else "inspect", None, flags)
-    if not isinstance(tolerances, Mapping):
-        tolerances = {} if tolerances is None else {"*": tolerances}
     result = diff_live(
         a,
         b,
         batch,
         spec,
-        Tolerances(tuple(tolerances.items())),
-        loss=None if isinstance(loss, str) else loss,
+        limits,
+        loss=function,
     )
     return PrintableDiff(
         **{field.name: getattr(result, field.name) for field in dataclasses.fields(result)}

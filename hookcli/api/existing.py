@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from hookcli.api import arguments
 from hookcli.errors import RequestError
 from hookcli.report.existing_hook import PARAMETRIZATION, PATCHED_FORWARD, ExistingHook
 from hookcli.sentences import unknown
@@ -110,17 +111,20 @@ def remove_hooks(
     from hookcli.models.existing_hooks.features import FEATURES
     from hookcli.models.existing_hooks.remove import remove
 
-    kinds, features = _globs(kind or ()), _globs(feature)
+    kinds = () if kind is None else arguments.strings("kind", kind)
+    features = arguments.strings("feature", feature)
     _check("kind", kinds, (*CATALOGUE, PARAMETRIZATION, PATCHED_FORWARD))
     _check("feature", features, FEATURES)
+    modules = arguments.strings("module", module)
+    functions = arguments.strings("function", function)
     found = _find(model, optimizer)
     chosen = [
         hook
         for hook in found
         if _is_named(hook.row, kinds)
         and (hook.row.feature is None or _matches(features, hook.row.feature))
-        and _is_at(hook.row, _globs(module))
-        and _matches(_globs(function), hook.row.function, hook.row.function.rpartition(".")[2])
+        and _is_at(hook.row, modules)
+        and _matches(functions, hook.row.function, hook.row.function.rpartition(".")[2])
     ]
     return [hook.row for hook in remove(chosen, found)]
 
@@ -130,13 +134,7 @@ def _find(model: Any, optimizer: Optimizers | None) -> list[FoundHook]:
     from hookcli.run.loop.given_module import check_module
 
     check_module(model)
-    if optimizer is None:
-        return find_hooks(model)
-    return find_hooks(model, optimizer if isinstance(optimizer, Sequence) else (optimizer,))
-
-
-def _globs(given: Globs) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+    return find_hooks(model, arguments.optimizers(optimizer))
 
 
 def _matches(globs: Sequence[str], *names: str) -> bool:

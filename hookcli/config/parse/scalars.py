@@ -23,7 +23,7 @@ from hookcli.config.parse.nodes import (
     plain,
     suggest,
 )
-from hookcli.sentences import unknown
+from hookcli.sentences import must_be, unknown
 from hookcli.spec.inputs import LARGEST
 from hookcli.text import nearest, try_instead
 
@@ -46,7 +46,7 @@ class Validator(Protocol):
 
 def reject(item: Node, expected: str, hint: str) -> NoReturn:
     """Raise the error for a value that is not what was expected."""
-    raise NodeError(item, f"{item.label} must be {expected}, got {describe(item)}", hint)
+    raise NodeError(item, must_be(item.label, expected, describe(item)), hint)
 
 
 def must_not_be_empty(item: Node, hint: str) -> NodeError:

@@ -96,3 +96,13 @@ def first_line(text: str) -> str:
 def shorten(text: str, width: int) -> str:
     """Return the text within `width` characters, cut at its end with an ellipsis."""
     return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def with_article(noun: str) -> str:
+    """Return a noun or the name of a class after "a" or "an", by its sound.
+
+    >>> with_article("Embedding"), with_article("LSTM"), with_article("GRU"), with_article("UNet")
+    ('an Embedding', 'an LSTM', 'a GRU', 'a UNet')
+    """
+    spelled = noun[:2].isupper()  # letter by letter: "el", "em"
+    return f"an {noun}" if noun[:1] in ("AEFHILMNORSX" if spelled else "aeiouAEIO") else f"a {noun}"

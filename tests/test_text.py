@@ -2,7 +2,7 @@
 
 import pytest
 
-from hookcli.text import counted, first_line, join_names, nearest, pluralize, shorten
+from hookcli.text import counted, first_line, join_names, nearest, pluralize, shorten, with_article
 
 
 def test_the_nearest_word_is_one_that_is_alike():
@@ -55,3 +55,10 @@ def test_a_text_is_cut_at_its_end():
         "…",
         "…",
     ]
+
+
+def test_the_article_fits_the_sound():
+    names = ["Embedding", "LSTM", "RNNCell", "GRU", "UNet", "optimizer", "loss", "MLP"]
+    assert " ".join(map(with_article, names)) == (
+        "an Embedding an LSTM an RNNCell a GRU a UNet an optimizer a loss an MLP"
+    )

@@ -131,6 +131,8 @@ def one(seed: int, number: int, name: str | None) -> Outcome:
 def judge(outcome: Outcome, folder: Path, before: dict[str, str], out: bytes, err: bytes) -> None:
     """Add what is wrong with the status, the outputs and the folder."""
     finished = {0, 1}
+    if pythons_own(outcome, err):
+        outcome.status, err = signal.SIGINT + 128, b""
     if outcome.status not in ENDED[signal.Signals(outcome.signum)] | finished:
         outcome.problems.append(f"status {outcome.status}: {err[-300:]!r}")
     if b"Traceback" in err and outcome.command != "run":
@@ -152,6 +154,12 @@ def judge(outcome: Outcome, folder: Path, before: dict[str, str], out: bytes, er
         outcome.problems.append("out.html is not whole")
     if outcome.status in finished and "out.json" not in new:
         outcome.problems.append("out.json is missing")
+
+
+def pythons_own(outcome: Outcome, err: bytes) -> bool:
+    """Whether Ctrl-C ended Python before it ran hookcli: it prints a traceback, with status 1."""
+    early = outcome.status == 1 and b"KeyboardInterrupt" in err
+    return early and outcome.signum == signal.SIGINT and b"/hookcli/" not in err
 
 
 def torchs_own(entry: Path) -> bool:

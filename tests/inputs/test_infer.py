@@ -47,6 +47,10 @@ CASES = {
     "conv3d": ("self.a = nn.Conv3d(2, 2, 3)", "x", "return self.a(x)", "-i 2x2x16x32x32"),
     "transposed": ("self.a = nn.ConvTranspose2d(9, 2, 4)", "x", "return self.a(x)", "-i 2x9x8x8"),
     "embedding": ("self.a = nn.Embedding(11, 2)", "x", "return self.a(x)", "-i 2x16:int64:0..11"),
+    "a table of its own": (
+        "self.a = nn.Parameter(torch.zeros(7, 4))\nself.b = nn.Parameter(torch.zeros(1, 4))",
+        "x", "return self.a[x] + self.b", "-i 2x16:int64:0..7",
+    ),
     "lstm": ("self.a = nn.LSTM(6, 2, batch_first=True)", "x", "return self.a(x)", "-i 2x16x6"),
     "time first": ("self.a = nn.GRU(6, 2)", "x", "return self.a(x)", "-i 16x2x6"),
     "attention": ("self.a = nn.MultiheadAttention(8, 2, batch_first=True)", "x",

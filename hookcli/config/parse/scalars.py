@@ -25,7 +25,7 @@ from hookcli.config.parse.nodes import (
 )
 from hookcli.sentences import must_be, unknown
 from hookcli.spec.inputs import LARGEST
-from hookcli.text import nearest, try_instead
+from hookcli.text import nearest, try_instead, with_article
 
 Schema = dict[str, Any]
 
@@ -107,7 +107,7 @@ class Named:
 
     @property
     def expected(self) -> str:
-        return f"the name of {'an' if self.what[0] in 'aeiou' else 'a'} {self.what}"
+        return f"the name of {with_article(self.what)}"
 
     def read(self, item: Node, problems: Problems) -> str:
         word = item.value

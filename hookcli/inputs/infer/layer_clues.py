@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 from hookcli.inputs.infer.source_clues import Use, uses
 from hookcli.models import module_tree
 from hookcli.models.converted.quantized import is_layer
+from hookcli.models.nested import shape_of
 from hookcli.models.torchscript.twins import twin_of
 from hookcli.spec.inputs import Fill, TensorSpec
 from hookcli.torch_private import ConvNd, NormBase
@@ -121,10 +123,22 @@ class Clues:
         return [m for m in self.layers() if isinstance(m, nn.Embedding | nn.EmbeddingBag)]
 
     def token_ids(self) -> TensorSpec:
-        """Token ids for the first embedding table, or for the vocabulary of the config."""
+        """Token ids for the first embedding table, else for the vocabulary of the config.
+
+        Without both, the ids are rows of each matrix that is a parameter of the user's own modules:
+        one of them may be the table.
+        """
         tables = self.embeddings()
-        high = tables[0].num_embeddings if tables else self.number(("vocab_size",)) or 100
-        return ids((self.batch, LENGTH), high)
+        high = tables[0].num_embeddings if tables else self.number(("vocab_size",))
+        return ids((self.batch, LENGTH), high or min(self._rows(), default=100))
+
+    def _rows(self) -> Iterator[int]:
+        for parameter, _, owner in module_tree.tensors(self.root, "_parameters"):
+            if type(owner).__module__.startswith("torch.") or is_lazy(parameter):
+                continue
+            shape = shape_of(parameter)
+            if len(shape) == 2 and shape[0] is not None and shape[0] > 1:
+                yield shape[0]
 
     def generic(self) -> list[TensorSpec]:
         """Inputs that the first layers accept, the likeliest first."""

@@ -14,6 +14,7 @@ from hookcli.inputs.infer.trial import Reached, Trial
 from hookcli.models.scripted import type_of
 from hookcli.spec.inferred import Hypothesis
 from hookcli.spec.inputs import TensorSpec
+from hookcli.text import with_article
 from hookcli.torch_private import ConvNd, NormBase
 
 Repair: TypeAlias = tuple[Hypothesis, str]
@@ -53,7 +54,7 @@ def _for_source(
     if spec.shape == got or indices:
         for candidate in inputs_of(module, clues):
             if candidate != spec:
-                why = f"{failed.name} is a {type_of(module)}"
+                why = f"{failed.name} is {with_article(type_of(module))}"
                 yield hypothesis.with_guess(name, candidate), why
     expected, actual = _expected(module), _actual(module, got)
     if expected and actual and expected != actual:

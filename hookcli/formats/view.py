@@ -14,6 +14,8 @@ from hookcli.report.report import LayerRow, Report
 from hookcli.rules.verdict import FailOn
 from hookcli.text import listed_hint
 
+_ENDLESS = 5  # levels that are shown of a recursion without end
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -42,6 +44,14 @@ class View:
     def asked(self) -> tuple[str, ...] | None:
         """The columns that the user chose, or None."""
         return None if self.columns == DEFAULT_COLUMNS else self.columns
+
+    def levels(self, report: Report) -> int | None:
+        """Return the depth of the calls that a tree shows; None for all of them.
+
+        Of calls that did not end, by default the first: the others repeat them.
+        """
+        endless = report.error is not None and report.error.type == "RecursionError"
+        return _ENDLESS if self.depth is None and endless else self.depth
 
     def flat(self) -> bool:
         """Return whether rows are a flat list, not a tree of callers."""

@@ -115,7 +115,7 @@ def lines(report: Report, view: View) -> list[LayerLine]:
             node.flops,
             node.memory,
         )
-        for node in fold(report.layers, view.depth)
+        for node in fold(report.layers, view.levels(report))
     ]
 
 
@@ -185,9 +185,9 @@ def notes(report: Report, view: View, dropped: Sequence[str] = ()) -> list[str]:
             summary.hidden_rows(len(order.rows), len(report.layers), "call") if order.rows else []
         )
         more += order_notes(view.sort, order)
-    elif view.depth is not None:
-        hidden = sum(row.depth > view.depth for row in report.layers)
-        more += [f"{counted(hidden, 'call')} below depth {view.depth} not shown"] if hidden else []
+    elif (levels := view.levels(report)) is not None:
+        hidden = sum(row.depth > levels for row in report.layers)
+        more += [f"{counted(hidden, 'call')} below depth {levels} not shown"] if hidden else []
     return [*summary.notes(report, view.only), *more, *summary.unfit(dropped)]
 
 

@@ -152,5 +152,7 @@ def flops_of(func: Any, args: Any, kwargs: Any, out: Any) -> int | None:
         return formula
     try:
         return int(formula(*args, **kwargs, out_val=out))
+    except RecursionError:  # the model's own, which the formula was the last to reach
+        raise
     except Exception:  # noqa: BLE001  # an overload that the formula does not support
         return None

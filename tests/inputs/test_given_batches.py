@@ -322,5 +322,3 @@ def test_labels_that_nobody_knows_are_asked_for(signature, message, hint):
     with pytest.raises(RequestError, match=message) as caught:
         with_target(Batch((X,)), spec(), net(signature), torch.float32, lambda text: None)
     assert hint in caught.value.hint
-
-

@@ -22,10 +22,13 @@ class Scale(nn.Module):
 @pytest.fixture(scope="module")
 def program():
     states = {"h": [torch.zeros(3, dtype=torch.int64), torch.zeros(1, dtype=torch.complex64)]}
-    shapes = {"x": {0: Dim("n", min=3, max=9)}, "factor": None, "states": {"h": [None, None]}, "flag": None}
-    return export(
-        Scale(), (torch.ones(4, 3), 2.0, states), {"flag": True}, dynamic_shapes=shapes
-    )
+    shapes = {
+        "x": {0: Dim("n", min=3, max=9)},
+        "factor": None,
+        "states": {"h": [None, None]},
+        "flag": None,
+    }
+    return export(Scale(), (torch.ones(4, 3), 2.0, states), {"flag": True}, dynamic_shapes=shapes)
 
 
 def test_a_constant_may_be_omitted_and_what_follows_it_is_named(program):

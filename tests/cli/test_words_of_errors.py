@@ -27,7 +27,13 @@ from hookcli.report.report import ErrorInfo
 from hookcli.report.values import Leaf
 from hookcli.spec.hooks import ActionSpec, FunctionRef
 from hookcli.spec.inputs import (
-    DictSpec, FileSpec, FunctionSpec, InputSpec, ListSpec, TensorSpec, TupleSpec,
+    DictSpec,
+    FileSpec,
+    FunctionSpec,
+    InputSpec,
+    ListSpec,
+    TensorSpec,
+    TupleSpec,
 )  # fmt: skip
 from hookcli.spec.request import Argument, Interpreter, ModelSpec, RunSpec, Spec
 from tests.formats.fabricate import report

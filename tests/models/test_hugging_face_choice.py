@@ -13,7 +13,7 @@ from torch import nn
 
 from hookcli.errors import ModelError, RequestError
 from hookcli.models.sources.zoo_names import ZooModel
-from hookcli.models.zoo import hugging_face, hub
+from hookcli.models.zoo import hub, hugging_face
 from hookcli.models.zoo.hugging_face import hugging_face_choice
 from hookcli.spec.request import Argument, ModelSpec
 

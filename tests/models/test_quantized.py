@@ -1,4 +1,4 @@
-"""Quantized modules: which ones a model has, and the sizes of the float module that each replaces."""
+"""Quantized modules: which ones a model has, and the sizes of the float ones in their place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from torch.ao.nn.intrinsic.quantized import ConvReLU2d
 from torch.ao.nn.quantized import dynamic
 
 from hookcli.models.converted.quantized import (
-    float_counterpart, is_layer, is_packed, is_quantized, quantized_types,
+    float_counterpart,
+    is_layer,
+    is_packed,
+    is_quantized,
+    quantized_types,
 )  # fmt: skip
 
 pytestmark = [

@@ -11,7 +11,11 @@ from torch.export import export
 
 from hookcli.models.exported import regions as regions_file
 from hookcli.models.exported.regions import (
-    ENTER_AUTOCAST, EXIT_AUTOCAST, GRAD, Regions, inline_regions,
+    ENTER_AUTOCAST,
+    EXIT_AUTOCAST,
+    GRAD,
+    Regions,
+    inline_regions,
 )  # fmt: skip
 
 

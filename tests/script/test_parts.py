@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import errno
 import os
 import pickle
@@ -14,7 +15,7 @@ import torch
 from torch import nn
 
 from hookcli.script import ending as ending_file, native_main, plain_traceback, session as file
-from hookcli.script.ending import EndOfRun, Ending, note
+from hookcli.script.ending import Ending, EndOfRun, note
 from hookcli.script.importlib_bootstrap import run
 from hookcli.script.session import FOUND, ScriptSession
 from hookcli.script.torch_import import TorchFinder
@@ -143,7 +144,7 @@ def test_the_errors_that_an_error_follows_are_mended_too():
     module.register_forward_hook(hook)
     cause, part = raised(module), raised(module)
     before = len(frames(cause))
-    group = ExceptionGroup("several", [part])
+    group = builtins.ExceptionGroup("several", [part])
     group.__cause__ = cause
     cause.__context__ = group  # a cycle
     plain_traceback.mend(group)
@@ -169,8 +170,7 @@ def test_nothing_is_mended_without_torch_or_in_another_one(monkeypatch):
         return f(*args, **kwargs)
 
     def another(f, *args, **kwargs):
-        value = f(*args, **kwargs)
-        return value
+        return [f(*args, **kwargs)]
 
     assert kept(two.__code__) is None
     assert kept(another.__code__) is None
@@ -320,8 +320,6 @@ def test_a_full_disk_leaves_no_part_of_a_report(tmp_path, monkeypatch):
 
     def write(self, text):
         raise OSError(errno.ENOSPC, "No space left on device")
-
-    import builtins
 
     plain = builtins.open
 

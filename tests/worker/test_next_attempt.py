@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -125,7 +126,7 @@ def test_a_real_run_that_is_too_large_is_refused(monkeypatch, free, most, outcom
 
 
 def test_an_outcome_becomes_a_report_or_the_commands_error():
-    with pytest.raises(ModelError, match="^no$"):
+    with pytest.raises(ModelError, match=r"^no$"):
         _settle(SPEC, FAKE, failure(), 1.0)
     with pytest.raises(ModelError, match=r"it was killed, in start, in fc"):
         _settle(SPEC, FAKE, crash(phase="start"), 1.0)
@@ -324,7 +325,7 @@ def test_the_time_of_a_debugger_does_not_count():
     worker._checked = time.monotonic() - 5
     worker._note_pause()
     assert worker._limits.pauses.seconds == 0  # no terminal
-    with open(os.devnull, "rb") as nothing:
+    with Path(os.devnull).open("rb") as nothing:
         asks = Terminal(nothing.fileno(), nothing.fileno())
         worker._terminal = asks
         worker._note_pause()

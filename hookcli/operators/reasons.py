@@ -201,7 +201,7 @@ def _determinant(operation: Operation) -> Found | None:
 
 
 def _cast(operation: Operation) -> Found | None:
-    source = operation.get("self", "src")
+    source = operation.get("src", "self")
     if not isinstance(source, torch.Tensor) or source.dtype == operation.output.dtype:
         return None
     values = operation.at_bad(source)

@@ -70,6 +70,46 @@ CASES = {
     ),
     "an exponential": (A.exp.default, (f(100.0),), "exp_overflow"),
     "a function of its own": (lambda x: x * 1e38, (f(1e38),), "overflow"),
+    "zero by zero": (A.div.Tensor, (f(0.0, 1.0), f(0.0, 1.0)), "zero_by_zero"),
+    "one by zero": (A.div.Tensor, (f(1.0), f(0.0)), "by_zero"),
+    "the reciprocal of zero": (A.reciprocal.default, (f(0.0, 2.0),), "by_zero"),
+    "the reciprocal of a tiny number": (A.reciprocal.default, (f(1e-40),), "overflow"),
+    "the logarithm of zero": (A.log.default, (f(0.0),), "log_of_zero"),
+    "the logarithm of a negative number": (A.log2.default, (f(-1.0),), "log_of_negative"),
+    "log1p below its pole": (A.log1p.default, (f(-2.0),), "log_of_negative"),
+    "the root of a negative number": (A.sqrt.default, (f(-1.0),), "root_of_negative"),
+    "a negative power of zero": (
+        A.pow.Tensor_Scalar, (f(0.0), -1.0), "negative_power_of_zero",
+    ),
+    "a fractional power of a negative number": (
+        A.pow.Tensor_Scalar, (f(-2.0), 0.5), "power_of_negative",
+    ),
+    "outside of the domain of logit": (A.logit.default, (f(1.5),), "domain"),
+    "a layer norm without epsilon": (
+        A.native_layer_norm.default, (torch.ones(1, 4), [4], None, None, 0.0), "zero_variance",
+    ),
+    "a layer norm whose values are too large": (
+        A.native_layer_norm.default, (f(3e38, -3e38), [2], None, None, 1e-5), "overflow",
+    ),
+    "the deviation of values that are too large": (
+        A.std.correction, (f(3e38, -3e38),), "overflow",
+    ),
+    "the variance along one number": (A.var.dim, (torch.ones(4, 1), [1]), "one_element"),
+    "the mean of values that are too large": (A.mean.default, (f(3e38, 3e38),), "overflow"),
+    "a loss with some ignored targets": (
+        A.nll_loss_forward.default,
+        (torch.full((2, 2), 3e38), torch.tensor([1, 1]), f(1.0, 1.0), 2, -100), "overflow",
+    ),
+    "an inverse of values that are too small": (
+        A.linalg_inv_ex.default, (torch.eye(2) * 1e-39,), "overflow",
+    ),
+    "a copy to a small dtype": (
+        A.copy.default, (half(1.0), f(1e6)), "cast_overflow",
+    ),
+    "a hyperbolic sine": (A.sinh.default, (f(100.0),), "exp_overflow"),
+    "a fraction of infinity in float64": (
+        A.div.Tensor, (f(1e300, dtype=torch.float64), f(1e-300, dtype=torch.float64)), None,
+    ),
 }  # fmt: skip
 OF_INF = {
     "a softmax of Inf": (A._softmax.default, (f(INF, 1.0), -1, False), "softmax_of_inf"),
@@ -80,6 +120,13 @@ OF_INF = {
     "a sine": (A.sin.default, (f(INF),), "of_inf"),
     "a matrix product": (
         A.mm.default, (f(INF, -INF).reshape(1, 2), torch.ones(2, 1)), "products_of_inf",
+    ),
+    "a logarithm of a softmax": (
+        A._log_softmax.default, (torch.tensor([[-INF, -INF], [0.0, 1.0]]), 1, False), "all_masked",
+    ),
+    "a softmax of one number": (A._softmax.default, (torch.tensor(-INF), 0, False), "all_masked"),
+    "a product with a factor that broadcasts": (
+        A.mul.Tensor, (f(0.0), torch.tensor(INF)), "zero_times_inf",
     ),
     "an operator without a rule": (A.frac.default, (f(INF),), None),
     "complex numbers": (A.mul.Tensor, (torch.tensor([complex(INF, 0)]), torch.tensor([0j])), None),
@@ -112,3 +159,82 @@ def test_attention_of_a_masked_row(mask, expected):
     )  # fmt: skip
     found = why_from_inf(operation)
     assert (found and found[0]) == expected
+
+
+def unproven(check, func, *args, output=None, **kwargs):
+    """The reason for an output of this shape, which the arguments do not explain."""
+    output = torch.full((2, 3), NAN) if output is None else output
+    return check(Operation(func, args, kwargs, output))
+
+
+# Outputs that the inputs cannot be compared with, element by element.
+ELSEWHERE = {
+    "a quotient": (A.div.Tensor, (torch.zeros(4), torch.zeros(4))),
+    "a reciprocal": (A.reciprocal.default, (torch.zeros(4),)),
+    "a logarithm": (A.log.default, (torch.zeros(4),)),
+    "a root": (A.sqrt.default, (-torch.ones(4),)),
+    "a power": (A.pow.Tensor_Tensor, (torch.zeros(4), -torch.ones(4))),
+    "a domain": (A.acos.default, (torch.full((4,), 2.0),)),
+    "a conversion": (A._to_copy.default, (torch.full((4,), 1e9, dtype=torch.float64),)),
+    "a matrix that is not square": (A.linalg_inv_ex.default, (torch.ones(2, 3),)),
+    "arguments that the operator does not take": (A.relu.default, (torch.ones(2, 3), 1, 2, 3)),
+    "an output that is not a tensor": (lambda x: 3, (torch.ones(2, 3),)),
+    "no outputs": (lambda x: [], (torch.ones(2, 3),)),
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_no_reason_is_invented_for_an_output_that_the_inputs_do_not_explain(name):
+    func, args = ELSEWHERE[name]
+    assert unproven(why, func, *args) is None
+
+
+# Inputs of which float64 makes finite values: no more than an overflow is proven.
+HARMLESS = {
+    "a conversion of integers": (A._to_copy.default, (torch.ones(2, 3, dtype=torch.int64),)),
+    "a conversion to the same dtype": (A._to_copy.default, (torch.ones(2, 3),)),
+    "a logarithm": (A.log.default, (torch.ones(2, 3),)),
+    "a shifted logarithm": (A.log1p.default, (torch.ones(2, 3),)),
+    "a root": (A.sqrt.default, (torch.ones(2, 3),)),
+    "a power": (A.pow.Tensor_Scalar, (-torch.ones(2, 3), 2.0)),
+    "the inside of a domain": (A.acos.default, (torch.zeros(2, 3),)),
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_an_input_that_is_allowed_is_not_blamed(name):
+    func, args = HARMLESS[name]
+    assert unproven(why, func, *args)[0] == "overflow"
+
+
+def test_an_output_of_another_layout_has_no_reason():
+    sparse = torch.eye(2).to_sparse()
+    assert unproven(why, A.log.default, torch.zeros(2, 2), output=sparse) is None
+    assert unproven(why_from_inf, A.sub.Tensor, torch.zeros(2, 2), output=sparse) is None
+
+
+@pytest.mark.parametrize(
+    ("func", "args"),
+    [
+        (A._softmax.default, (3.0, -1, False)),
+        (A._softmax.default, (torch.ones(2, 3), None, False)),
+        (A._softmax.default, (torch.ones(2, 3), -1, False)),
+        (A.mul.Tensor, (torch.ones(4), torch.full((4,), INF))),
+        (A.mul.Tensor, (torch.ones(2, 3), torch.full((2, 3), INF))),
+    ],
+)
+def test_inputs_with_inf_that_do_not_explain_it_prove_nothing(func, args):
+    assert unproven(why_from_inf, func, *args) is None
+
+
+def test_the_name_of_an_operator_in_place_is_that_of_the_other():
+    assert Operation(A.add_.Tensor, (), {}, f(1.0)).name == "add"
+    assert Operation(A.__and__.Tensor, (), {}, f(1.0)).name == "__and__"
+
+
+def test_lists_of_tensors_count_as_floating_inputs():
+    from hookcli.operators.reasons import floating_inputs
+
+    one, other, indices = f(1.0), f(2.0), torch.tensor([1])
+    found = floating_inputs(Operation(A.cat.default, ([one, indices, other], 0), {}, f(1.0)))
+    assert [x.item() for x in found] == [1.0, 2.0]

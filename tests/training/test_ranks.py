@@ -84,3 +84,33 @@ def test_a_scripted_module_has_no_inner_one():
     assert unwrap(scripted) == (scripted, ())
     net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     assert owner_of(list(net.parameters())) is net
+
+
+def test_one_rank_and_a_broken_environment_have_no_others():
+    for names in ({}, {"WORLD_SIZE": "1"}, {"RANK": "x", "WORLD_SIZE": "2"}):
+        assert OtherRanks.of_environment(names) is None
+
+
+def test_without_digests_nothing_is_waited_for(tmp_path):
+    ranks = OtherRanks(0, 2, 2, tmp_path)
+    records = [Record(Info("net", None)), Record(None)]
+    assert ranks.collect(records, ["a", "b"], wait=True) == (tuple(records), [])
+    OtherRanks(1, 2, 2, tmp_path).leave(records, ["a", "b"])
+    assert (tmp_path / "1").read_text() == "{}"
+
+
+def test_a_rank_that_left_nothing_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("hookcli.training.ranks._PATIENCE", 0.0)
+    ranks = OtherRanks(0, 2, 2, tmp_path)
+    records = [Record(Info("net", {0: "a"})), Record(None), Record(Info("other", None))]
+    joined, notes = ranks.collect(records, ["a", "b", "c"], wait=True)
+    assert notes == ["parameters were not compared with those of rank 1"]
+    assert joined[0].training.rank_digests == {0: ("a", None)}
+    assert joined[1:] == tuple(records[1:])
+    assert ranks.collect(records, ["a", "b", "c"], wait=False)[1] == []
+    gone = OtherRanks(0, 2, 2, tmp_path / "gone")
+    assert gone.collect(records[:1], ["a"], wait=False)[0][0].training.rank_digests == {
+        0: ("a", None)
+    }
+    OtherRanks(1, 2, 2, tmp_path).close()  # rank 0's
+    assert tmp_path.exists()

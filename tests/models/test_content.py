@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from hookcli.errors import ModelError, RequestError
-from hookcli.models.sources.content import identify
+from hookcli.models.sources.content import identify, identify_folder
 from hookcli.models.sources.parse import Archive, PythonFile, parse_source
 from hookcli.models.sources.torch_files import of_pickle, of_zip
 from tests.models import made
@@ -320,6 +320,25 @@ def test_a_folder_is_told_by_its_files(files, what, folder):
     with pytest.raises(RequestError, match=what) as caught:
         parse_source("d")
     assert " d" in caught.value.hint or "Python file" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "kind"),
+    [
+        ("d", [], "folder"),
+        ("d.mlpackage", ["Manifest.json"], "coreml"),
+        ("d", [".metadata"], "folder"),
+        ("d", ["__0_0.distcp"], "folder"),
+        ("d", ["config.json"], "folder"),
+        ("d", ["model.safetensors"], "folder"),
+        ("d", ["config.json", "pytorch_model-1.bin", "vocab.txt"], "pretrained"),
+    ],
+)
+def test_a_folder_has_all_files_of_its_kind(name, files, kind, folder):
+    (folder / name).mkdir()
+    for file in files:
+        (folder / name / file).touch()
+    assert identify_folder(folder / name) == kind
 
 
 @pytest.mark.parametrize("kind", ["script", "exported", "package", "pickled", "legacy"])

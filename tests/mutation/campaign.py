@@ -206,7 +206,17 @@ class Campaign:
             function = name.partition("[")[0]
             ordered.append((-killers[name], ranks[function], len(ordered), name))
             ranks[function] += 1
-        return [name for *_, name in sorted(ordered)][: self._options.tests]
+        ranked = [name for *_, name in sorted(ordered)][: self._options.tests]
+        return ranked if self._options.seconds is None else self._cheap(ranked)
+
+    def _cheap(self, ranked: list[str]) -> list[str]:
+        """Return the first tests that are short enough together; a slow one is omitted."""
+        chosen, left = [], self._options.seconds
+        for name in ranked:
+            if self._seconds[name] <= left:
+                chosen.append(name)
+                left -= self._seconds[name]
+        return chosen
 
     def _numbers_of(self, source: Source, mutant: Mutant) -> list[int]:
         """Return the statements that are changed, or that use what is changed."""

@@ -40,10 +40,11 @@ PARTS = {
          "hookcli/models/exported/archive.py", "hookcli/plain_files.py"),
         ("tests/models/test_archive_members.py", "tests/models/test_pickle_scan.py",
          "tests/models/test_screening.py", "tests/models/test_content.py",
-         "tests/models/test_odd_archives.py",
+         "tests/models/test_exported_requests.py", "tests/models/test_hostile_files.py",
+         "tests/models/test_odd_archives.py", "tests/models/torchscript/test_files.py",
          "tests/models/test_package.py", "tests/models/test_sharded.py",
          "tests/models/test_trust.py", "tests/models/test_weights.py",
-         "tests/test_plain_files.py"),
+         "tests/faults/test_writers.py", "tests/test_plain_files.py"),
     ),
     "diff": Part(
         ("hookcli/comparison",),
@@ -51,7 +52,7 @@ PARTS = {
          "tests/comparison/test_tolerance.py", "tests/comparison/test_sentences.py",
           "tests/comparison/test_faults.py", "tests/comparison/test_gradients.py",
           "tests/comparison/test_negative.py", "tests/comparison/test_traces.py",
-          "tests/comparison/test_trainings.py"),
+          "tests/comparison/test_trainings.py", "tests/comparison/test_watched_trainings.py"),
     ),
     "rules": Part(("hookcli/rules",), ("tests/rules",)),
 }  # fmt: skip

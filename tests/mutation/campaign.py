@@ -206,13 +206,17 @@ class Campaign:
             function = name.partition("[")[0]
             ordered.append((-killers[name], ranks[function], len(ordered), name))
             ranks[function] += 1
-        ranked = [name for *_, name in sorted(ordered)][: self._options.tests]
-        return ranked if self._options.seconds is None else self._cheap(ranked)
+        if self._options.seconds is not None:
+            return self._cheap(
+                sorted(names, key=lambda name: (-killers[name], self._seconds[name]))
+            )
+        return [name for *_, name in sorted(ordered)][: self._options.tests]
 
     def _cheap(self, ranked: list[str]) -> list[str]:
-        """Return the first tests that are short enough together; a slow one is omitted."""
-        chosen, left = [], self._options.seconds
-        for name in ranked:
+        """Return the first tests that take at most so many seconds together."""
+        left = self._options.seconds
+        chosen = []
+        for name in ranked[: self._options.tests]:
             if self._seconds[name] <= left:
                 chosen.append(name)
                 left -= self._seconds[name]

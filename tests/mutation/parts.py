@@ -41,6 +41,7 @@ PARTS = {
         ("tests/models/test_archive_members.py", "tests/models/test_pickle_scan.py",
          "tests/models/test_screening.py", "tests/models/test_content.py",
          "tests/models/test_exported_requests.py", "tests/models/test_hostile_files.py",
+         "tests/models/test_file_checks.py",
          "tests/models/test_odd_archives.py", "tests/models/torchscript/test_files.py",
          "tests/models/test_package.py", "tests/models/test_sharded.py",
          "tests/models/test_trust.py", "tests/models/test_weights.py",

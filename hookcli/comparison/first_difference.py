@@ -122,7 +122,8 @@ class Finder:
         return None if parent is None else rows[parent]
 
     def _has_inside(self, index: int, row: LayerRow) -> bool:
-        return index > 0 and self._moments[index - 1].row is not row
+        """Return whether calls ended inside the call that ends at this moment."""
+        return self._moments[index - 1].row is not row
 
     def _before(self, index: int, around: LayerRow) -> LayerRow | None:
         """Return the last call inside `around` that ended before and has a counterpart."""

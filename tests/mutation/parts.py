@@ -53,7 +53,7 @@ PARTS = {
          "tests/comparison/test_tolerance.py", "tests/comparison/test_sentences.py",
           "tests/comparison/test_faults.py", "tests/comparison/test_gradients.py",
           "tests/comparison/test_negative.py", "tests/comparison/test_traces.py",
-          "tests/comparison/test_trainings.py", "tests/comparison/steps",
+          "tests/comparison/test_trainings.py", "tests/comparison/test_step_figures.py",
           "tests/comparison/test_watched_trainings.py"),
     ),
     "rules": Part(("hookcli/rules",), ("tests/rules",)),

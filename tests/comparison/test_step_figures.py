@@ -97,6 +97,8 @@ def test_layers_are_compared_in_the_one_step_that_has_them():
     b = with_layers(plain(3, (1, 2)), a={"outputs": (leaf(2.0),), "output_grad": {"norm": 2.0}})
     seen = [("output", "a:output", "different"), ("output_gradient", "a", "different")]
     assert [figure for figure in figures(a, b, 1) if figure in seen] == seen
+    first = compare_trainings(training(a), training(b)).first
+    assert (first.figure.name, first.layer, first.place) == ("a:output", "a", "train.py:11")
     for step in (0, 2):
         assert all(kind == "gradient" for kind, *_ in figures(a, b, step))
     other = with_layers(plain(3, (0, 1)), a={"outputs": (leaf(2.0),)})  # of step 0
@@ -166,6 +168,10 @@ def test_a_loss_near_zero_may_be_rounding_beside_the_largest_so_far():
     assert status(lost(1e-3, 1e-6), lost(1e-3, 2e-6)) == ["different"]
     assert status(lost(None, 1e-6), lost(1.0, 2e-6)) == ["close"]  # of either
     assert status(lost("inf", 1e-6), lost("inf", 2e-6)) == ["different"]
+    assert status(lost(0.0, 1e-6), lost(1.0, 2e-6)) == ["close"]
+    pairs = StepPairs(*(observe(lost(1.0, "inf", norm)) for norm in (1e-6, 2e-6)), Tolerances())
+    found = [[f.status for f in pairs.figures(step) if f.kind == "loss"] for step in range(3)]
+    assert found[2] == ["close"]
 
 
 def test_updates_are_compared_if_the_gradients_are_equal():
@@ -220,6 +226,7 @@ def test_an_event_that_is_small_beside_the_others_may_be_rounding():
     for b, large, status in (
         (2.5e-6, (1.0,), "close"), (3.5e-6, (1.0,), "different"), (2.5e-6, (None, 1.0), "close"),
         (2.5e-6, ("nan",), "different"), (2.5e-6, (), "different"), (2.5e-6, (-1.0,), "close"),
+        (2.5e-6, ("inf", 1.0), "close"),
     ):  # fmt: skip
         assert figures(of(1e-6, *large), of(b, *large))[0] == ("event", "a (forward)", status)
 
@@ -250,7 +257,7 @@ def test_backward_goes_from_the_loss_to_the_inputs():
         return event(target, leaf(value), phase="backward", kind="tensor", seq=seq)
 
     report = events_of(
-        at("a:output", 5), at("b:input[0]", 4), at("b:output", 1), at("b", 2),
+        at("a:output", 5), at("b:input[0]", 4), at("b:output", 1), at("b", 9),
         at("b.weight", 3), at("b.inner:output", 6), at("gone:output", 7), at("", 8),
     )  # fmt: skip
     report = with_layers(report, b={"output_grad": {"norm": 1.0}})

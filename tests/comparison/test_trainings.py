@@ -109,6 +109,7 @@ def test_a_learning_rate_differs_by_any_amount():
     b = record(LOSSES, norms(), lr=[0.1] * 5 + [0.1001])
     diff = compared(record(LOSSES, norms()), b)
     assert (diff.first.figure.kind, diff.first.figure.step) == ("lr", 5)
+    assert "(0.1 in A and 0.1001 in B)" in diff.first.sentence
 
 
 def test_weights_that_no_step_changed_have_the_limit_of_their_dtype():
@@ -375,6 +376,10 @@ def test_a_loss_that_may_hide_a_tiny_difference_is_not_said_to_be_equal():
         b = norms(head={3: 0.5 * factor, 4: 0.7})
         told = meaning(record(LOSSES, norms()), record(LOSSES, b))
         assert ("the loss is equal" in told) is tells
+    exact = norms(head={4: 0.7}), norms(head={4: 0.9})
+    for norm, other in zip((1e5, 100_001.0), exact, strict=True):
+        other["head.weight"][3] = norm
+    assert "the loss is equal" in meaning(*(record(LOSSES, given) for given in exact))
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,10 @@ class Finder:
         return None
 
     def _skipped(self, index: int, around: LayerRow, after: LayerRow | None) -> list[str]:
-        """Return calls without a counterpart that ran inside `around` since `after` ended."""
+        """Return calls without a counterpart that ran inside `around` since `after` ended.
+
+        `around` has a counterpart.
+        """
         skipped = []
         for moment in reversed(self._moments[:index]):
             if moment.row is (around if after is None else after):
@@ -143,8 +146,6 @@ class Finder:
             if moment.kind == "leave" and moment.row.order not in self._pairs:
                 skipped.append(f"{named(ref(moment.row))} in A")
         skipped.reverse()
-        if around.order not in self._pairs:
-            return skipped
         taken = {row.order for row in self._pairs.values()}
         outer = self._pairs[around.order]
         start = outer.order if after is None else self._last_in(self._pairs[after.order])

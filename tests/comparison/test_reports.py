@@ -10,7 +10,7 @@ import pytest
 
 from hookcli.comparison.compare import Settings, compare
 from hookcli.comparison.diff import ExactDiff
-from hookcli.comparison.tolerance import RTOL
+from hookcli.comparison.tolerance import RTOL, Tolerances
 from hookcli.report.findings import Measurement
 from tests.comparison.reports import call, report, sketch
 from tests.conftest import ROOT
@@ -135,6 +135,18 @@ def test_shared_modules_are_paired_by_any_of_their_names():
     assert counts(compare(both, other).calls) == {"same": 2, "only_a": 1, "only_b": 1}
 
 
+def test_a_prefix_of_one_side_does_not_matter():
+    names = [("fc", 1), ("head", 2), (None, 3)]
+    a = report(*(call(name, (1,), (out,)) for name, out in names))
+    b = report(*(call(name and f"model.{name}", (1,), (out,)) for name, out in names))
+    for ours, theirs, side in ((a, b, "B"), (b, a, "A")):
+        found = compare(ours, theirs)
+        assert counts(found.calls) == {"same": 4}
+        assert found.warnings == (
+            f"names in {side} begin with 'model.', which the comparison ignores",
+        )
+
+
 def test_unregistered_modules_are_paired_by_type_and_number():
     a = report(*(call(None, (1,), (n,), type="Act") for n in (2, 3)), call(None, (1,), (4,)))
     b = report(*(call(None, (1,), (n,), type="Act") for n in (2, 3, 5)))
@@ -188,6 +200,8 @@ def test_calls_without_a_counterpart_between_two_are_named_in_their_order():
     assert skipped([x, start, end], [start, y, other]) == in_b[1:]
     assert skipped([x, end], [y, other]) == ("x (Linear) in A", "y (Linear) in B")
     assert skipped([end, x], [other, y]) == ()
+    within = call("x.in", (2,), (3,), parent=2)  # it ends before `x`
+    assert skipped([start, x, within, end], [start, other]) == ("x.in (Linear) in A", in_a[0])
     # What `a` calls is not in between, and what comes after `z` is not either.
     inner, after = call("a.x", (2,), (3,), parent=1), call("y", (2,), (3,))
     assert skipped([start, end], [start, inner, other, after]) == ()
@@ -217,7 +231,9 @@ def test_the_limits_are_those_of_the_documentation():
     expected |= {f"float8_e4m3{end}": float(small) for end in ("fn", "fnuz")}
     expected |= {f"float8_e5m2{end}": float(large) for end in ("", "fnuz")}
     pairs = (("complex128", "float64"), ("complex64", "float32"), ("complex32", "float16"))
-    assert expected | {name: expected[part] for name, part in pairs} == RTOL
+    expected |= {name: expected[part] for name, part in pairs}
+    assert {name: Tolerances().limit(None, name, 0) for name in RTOL} == expected
+    assert Tolerances().limit(None, "int64", 5) == Tolerances().limit(None, None, 5) == 0
 
 
 def test_the_limit_grows_with_the_calls_that_are_not_equal():

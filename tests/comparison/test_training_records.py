@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 
+import jsonschema
 import pytest
 
+from hookcli.comparison.schema import run_diff_schema
 from hookcli.comparison.tolerance import Tolerances
 from hookcli.comparison.trainings.compare_trainings import compare_trainings
 from hookcli.comparison.trainings.observed import observe
@@ -78,6 +81,7 @@ def test_a_record_of_one_side_has_no_figures():
     diff = compared([named("x"), named("y")], [named("x")])
     row = diff.records[1]
     assert (row.a, row.b, row.status, row.steps) == ("y", None, "only_a", (3, None))
+    jsonschema.validate(json.loads(json.dumps(asdict(diff))), run_diff_schema())
     assert (row.compared, row.sampled, row.figures, row.different) == (0, (), 0, 0)
     assert (row.first, row.follows, row.rows, row.parameters) == (None, (), (), ())
     (row,) = [row for row in compared([named("x")], [named("x"), named("y")]).records if not row.a]

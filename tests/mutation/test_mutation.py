@@ -67,6 +67,13 @@ def test_defaults_constants_and_fields_are_changed_and_annotations_are_not():
     assert changes("X: TypeAlias = int | str") == []
 
 
+def test_a_change_on_import_has_the_names_that_use_it():
+    text = "A: int = 1\nB, C = 2, 3\nclass D:\n    x: int = 4\ndef f(y=5): pass\n"
+    found = mutants(ast.parse(text), "x.py")
+    names = ["A", "B C", "B C", "B C", "B C", "D", "D", "f", "f"]
+    assert [" ".join(sorted(one.names)) for one in found] == ["A", *names[1:]]
+
+
 CODE = """
 from dataclasses import dataclass
 from functools import cache

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+import warnings
 import zipfile
 import zlib
 
 import numpy
 import pytest
+import safetensors.torch
 import torch
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import nn
 
@@ -21,6 +24,7 @@ from hookcli.models.files.missing_library import require_libraries
 from hookcli.models.files.package import load_package
 from hookcli.models.files.pickled import load_pickled
 from hookcli.models.files.sharded import read_shards
+from hookcli.models.files.tensor_writer import save_tensors, save_whole
 from hookcli.models.files.tensors import read_tensors
 from hookcli.models.sources.parse import Archive
 from hookcli.spec.request import ModelSpec
@@ -130,8 +134,10 @@ def test_a_zip_is_checked_before_it_is_read(folder):
 
 
 def test_a_zip_that_expands_without_end_is_not_read(folder):
-    with zipfile.ZipFile(folder / "m.pt", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("m/x", bytes((64 << 20) + 1))
+    with zipfile.ZipFile(folder / "m.pt", "w") as archive:
+        archive.writestr("m/x", b"\3\0")
+        info = archive.getinfo("m/x")
+        info.compress_type, info.file_size = zipfile.ZIP_DEFLATED, 1 << 33
     with pytest.raises(ModelError, match="expand"), checked_archive(folder / "m.pt", ""):
         pytest.fail("it is read")
 
@@ -198,6 +204,21 @@ def test_what_is_not_a_module_or_ends_the_interpreter_is_told(
         assert caught.value.message == message
         own = caught.value.place.rpartition(":")[0] == __file__  # the line that raised
         assert own if function is leave else caught.value.place == "m.pt"
+
+
+def warned():
+    warnings.warn("the source of the class changed", stacklevel=1)
+    return nn.Linear(4, 3)
+
+
+@pytest.mark.parametrize("kind", ["package", "pickled"])
+def test_warnings_while_a_file_is_opened_are_not_told(kind, folder, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found, _ = loaded(kind, folder / "m.pt", Calls(warned))
+    assert isinstance(found.root, nn.Linear)
+    assert told == []
 
 
 @pytest.mark.parametrize("kind", ["package", "pickled"])
@@ -270,3 +291,40 @@ def test_the_parts_of_an_index_that_cannot_be_read_are_told(folder):
     index.write_text('{"weight_map": {"a": "a.pt", "b": "b.pt", "b": "c.pt"}}')
     with pytest.raises(ModelError, match="duplicate key 'b'"):
         [*read_shards("m.index.json", "here", device="cpu")]
+
+
+# Files that are written
+
+
+def test_a_failure_of_torch_is_not_taken_for_one_of_the_disk(folder, monkeypatch):
+    (folder / "old.pt").write_bytes(b"old")
+
+    def fail(*_):
+        raise RuntimeError("of torch itself")
+
+    monkeypatch.setattr(torch, "save", fail)
+    with pytest.raises(RuntimeError, match="of torch itself"):
+        save_whole(1, folder / "old.pt")
+    assert [(file.name, file.read_bytes()) for file in folder.iterdir()] == [("old.pt", b"old")]
+
+
+@pytest.mark.parametrize(
+    ("message", "raised", "text"),
+    [
+        ("Error: I/O error: No space left on device (os error 28)", OSError, "No space left"),
+        ("Error: the header is too large", SafetensorError, "the header is too large"),
+    ],
+)
+def test_an_error_of_safetensors_tells_what_the_system_said(
+    folder, monkeypatch, message, raised, text
+):
+    def fail(*_, **__):
+        raise SafetensorError(message)
+
+    save_tensors({"a": torch.ones(2)}, folder / "a.safetensors", {"key": "value"})
+    with safe_open(folder / "a.safetensors", "pt") as file:
+        assert file.metadata() == {"key": "value"}
+    monkeypatch.setattr(safetensors.torch, "save_file", fail)
+    with pytest.raises(raised, match=text):
+        save_tensors({"a": torch.ones(2)}, folder / "a.safetensors")
+    assert read_tensors("a.safetensors", "")["a"].tolist() == [1, 1]

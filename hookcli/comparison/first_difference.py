@@ -122,7 +122,8 @@ class Finder:
         return None if parent is None else rows[parent]
 
     def _has_inside(self, index: int, row: LayerRow) -> bool:
-        return index > 0 and self._moments[index - 1].row is not row
+        """Return whether calls ended inside the call that ends at this moment."""
+        return self._moments[index - 1].row is not row
 
     def _before(self, index: int, around: LayerRow) -> LayerRow | None:
         """Return the last call inside `around` that ended before and has a counterpart."""
@@ -134,7 +135,10 @@ class Finder:
         return None
 
     def _skipped(self, index: int, around: LayerRow, after: LayerRow | None) -> list[str]:
-        """Return calls without a counterpart that ran inside `around` since `after` ended."""
+        """Return calls without a counterpart that ran inside `around` since `after` ended.
+
+        `around` has a counterpart.
+        """
         skipped = []
         for moment in reversed(self._moments[:index]):
             if moment.row is (around if after is None else after):
@@ -142,8 +146,6 @@ class Finder:
             if moment.kind == "leave" and moment.row.order not in self._pairs:
                 skipped.append(f"{named(ref(moment.row))} in A")
         skipped.reverse()
-        if around.order not in self._pairs:
-            return skipped
         taken = {row.order for row in self._pairs.values()}
         outer = self._pairs[around.order]
         start = outer.order if after is None else self._last_in(self._pairs[after.order])

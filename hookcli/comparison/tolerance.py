@@ -142,7 +142,7 @@ def _compared(
         or other.values is None
         or not _are_comparable(summary.values, other.values)
     ):
-        return _by_norm(summary, other, limit)
+        return _by_norm(summary, other, limit, least)
     a, b = summary.values, other.values
     if a["digest"] == b["digest"]:
         return 0.0, "bits", "same"
@@ -167,7 +167,7 @@ def _relative(
 
 
 def _by_norm(
-    summary: TensorSummary, other: TensorSummary, limit: float
+    summary: TensorSummary, other: TensorSummary, limit: float, least: float
 ) -> tuple[Number | None, _How, Status]:
     """Compare by norms: the norm of the difference is at least the difference of the norms."""
     if summary.norm is None or other.norm is None:
@@ -177,7 +177,7 @@ def _by_norm(
     a, b = _float(summary.norm), _float(other.norm)
     if math.isfinite(a) != math.isfinite(b):
         return None, "nonfinite", "different"
-    return _relative(abs(a - b), a, limit, "norm")
+    return _relative(abs(a - b), max(a, least), limit, "norm")
 
 
 def _are_comparable(a: dict[str, Any], b: dict[str, Any]) -> bool:

@@ -164,6 +164,14 @@ def test_a_member_whose_sizes_differ_has_none_either():
             part_of(archive, info)
 
 
+def test_a_member_that_has_another_name_in_its_own_header_has_none_either():
+    data = zipped(("a/x", b"12345")).getvalue().replace(b"a/x", b"a/y", 1)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.namelist() == ["a/x"]
+        with pytest.raises(zipfile.BadZipFile, match="differ"):
+            part_of(archive, archive.infolist()[0])
+
+
 def test_a_member_is_found_below_the_folder_of_the_archive():
     assert below_top("m/data/x") == "data/x"
     with zipfile.ZipFile(zipped(("m/a", b""), ("m/data/x", b""), ("n/data/x", b""))) as archive:
@@ -214,7 +222,10 @@ def test_torch_reads_a_rebuilt_archive(tmp_path):
 
 def test_an_archive_of_many_members_is_read_by_its_64_bit_count(parts):
     members = [Member(f"m/{number}", b"") for number in range(0x10000)]
-    with zipfile.ZipFile(rebuild(members, parts[0].fileno())) as archive:
+    built = rebuild(members, parts[0].fileno())
+    built.seek(-22, os.SEEK_END)
+    assert struct.unpack_from("<2H", built.read(), 8) == (0xFFFF, 0xFFFF)  # see the 64-bit record
+    with zipfile.ZipFile(built) as archive:
         assert len(archive.namelist()) == 0x10000
 
 
@@ -238,6 +249,7 @@ def test_the_records_at_the_end_are_those_of_the_specification(parts):
     assert len(whole) == at + 98
     flags, method, time, date, *_ = struct.unpack_from("<4H", whole, 6)
     assert (flags, method, time, date) == (0x800, 0, 0, 0x21)  # UTF-8, stored, 1980-01-01
+    assert struct.unpack_from("<HHQQ", whole, 30 + len(names[0])) == (1, 16, 5, 5)  # 4.5.3
     disk_and_attributes = struct.unpack_from("<2HI", whole, start + 34)
     assert disk_and_attributes == (0, 0, 0)
 

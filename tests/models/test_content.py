@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import os
 import pickle
 import tarfile
 import zipfile
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -14,8 +16,9 @@ from safetensors.torch import save_file
 from torch import nn
 
 from hookcli.errors import ModelError, RequestError
-from hookcli.models.sources.content import identify
+from hookcli.models.sources.content import identify, identify_folder
 from hookcli.models.sources.parse import Archive, PythonFile, parse_source
+from hookcli.models.sources.pickle_scan import read_pickle
 from hookcli.models.sources.torch_files import of_pickle, of_zip
 from tests.models import made
 
@@ -216,9 +219,62 @@ def test_an_archive_is_told_by_the_names_of_its_members(names, kind, folder):
 
 def test_only_an_archive_of_torch_must_not_expand(folder):
     for name, kind in (("m/constants.pkl", "corrupt"), ("m/other", "zip")):
-        with zipfile.ZipFile(folder / "f.x", "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(name, bytes((64 << 20) + 1))
+        with zipfile.ZipFile(folder / "f.x", "w") as archive:
+            archive.writestr(name, b"\3\0")
+            info = archive.getinfo(name)
+            info.compress_type, info.file_size = zipfile.ZIP_DEFLATED, (64 << 20) + 1
         assert identify(folder / "f.x").kind == kind
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+@pytest.mark.parametrize("save", [torch.save, torch_old])
+def test_what_torch_saved_is_told_by_its_values(save, folder):
+    tensor = torch.ones(1)
+    many = {**dict.fromkeys("abcdefgh", 1), 3: tensor}
+    linear_ = "torch.nn.modules.linear.Linear"
+    for value, expected in (
+        ({"a": tensor, "b": tensor}, ("state_dict", "", ())),
+        ({}, ("state_dict", "", ())),
+        ({"a": tensor, "b": 1}, ("dict", "a, b", ())),
+        (many, ("dict", "a, b, c, d, e, f", ())),
+        ({3: tensor, "a": 1}, ("dict", "a", ())),
+        ({"model": 3}, ("dict", "model", ())),
+        ({"net": {"a": tensor}, "lr": 1}, ("dict", "net, lr", ())),
+        ({"model": {"a": tensor}, "lr": 1}, ("checkpoint", "model, lr", ())),
+        ({"lr": 1, "net": linear(), "ema": linear()},
+         ("pickled", f"{linear_}, {linear_}", ("net", "ema"))),
+        ([tensor], ("pickle", "a list or tuple", ())),
+        ("text", ("pickle", "a plain value", ())),
+    ):  # fmt: skip
+        save(value, folder / "f.x")
+        found = identify(folder / "f.x")
+        assert (found.kind, found.detail, found.names) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "detail"),
+    [
+        ("text", "plain values"), (["text"], "plain values"), ({"a": 1}, "plain values"),
+        (zipfile.ZipInfo, "an object of zipfile.ZipInfo"),
+        (Counter("a"), "an object of collections.Counter"),
+    ],
+)  # fmt: skip
+def test_what_pickle_saved_is_told_by_its_class(value, detail, folder):
+    (folder / "f.x").write_bytes(pickle.dumps(value, 2))
+    found = identify(folder / "f.x")
+    assert (found.kind, found.detail) == ("plain_pickle", detail)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_a_file_of_the_old_format_that_ends_before_the_names_of_its_storages_is_damaged(folder):
+    torch_old(linear(), folder / "f.x")
+    with (folder / "f.x").open("rb") as file:
+        for _ in range(4):
+            read_pickle(file)
+        end = file.tell()
+    assert of_pickle(folder / "f.x")[0] == "pickled"
+    os.truncate(folder / "f.x", end)
+    assert of_pickle(folder / "f.x")[0] == "corrupt"
 
 
 def test_a_file_that_is_not_there_is_no_damage(folder):
@@ -320,6 +376,25 @@ def test_a_folder_is_told_by_its_files(files, what, folder):
     with pytest.raises(RequestError, match=what) as caught:
         parse_source("d")
     assert " d" in caught.value.hint or "Python file" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "kind"),
+    [
+        ("d", [], "folder"),
+        ("d.mlpackage", ["Manifest.json"], "coreml"),
+        ("d", [".metadata"], "folder"),
+        ("d", ["__0_0.distcp"], "folder"),
+        ("d", ["config.json"], "folder"),
+        ("d", ["model.safetensors"], "folder"),
+        ("d", ["config.json", "pytorch_model-1.bin", "vocab.txt"], "pretrained"),
+    ],
+)
+def test_a_folder_has_all_files_of_its_kind(name, files, kind, folder):
+    (folder / name).mkdir()
+    for file in files:
+        (folder / name / file).touch()
+    assert identify_folder(folder / name) == kind
 
 
 @pytest.mark.parametrize("kind", ["script", "exported", "package", "pickled", "legacy"])

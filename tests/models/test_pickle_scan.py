@@ -223,6 +223,20 @@ def test_an_object_with_the_state_of_a_module_is_one(state, module):
     assert not scanned(state).is_module
 
 
+def test_an_object_whose_state_is_a_module_is_none_itself():
+    class Holder(Plain):
+        def __getstate__(self):
+            return [nn.ReLU()]
+
+    Holder.__qualname__ = "Holder"
+    globals()["Holder"] = Holder
+    try:
+        found = scanned(Holder())
+    finally:
+        del globals()["Holder"]
+    assert (found.kind, found.entries, found.is_module) == ("object", [], False)
+
+
 def test_a_module_of_fx_has_the_state_that_its_function_gets():
     found = scanned(torch.fx.symbolic_trace(nn.Sequential(nn.ReLU())))
     assert found.is_module

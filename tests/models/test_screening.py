@@ -210,6 +210,15 @@ def test_keywords_are_identifiers(keywords, reason):
     assert not reasons(tree, of_arguments=False)  # of results they are no parameters
 
 
+def test_only_keywords_of_arguments_are_parameters_in_generated_code():
+    keywords = spec("builtins.dict", '["a b"]', LEAF)
+    text = json.dumps([1, spec("builtins.tuple", "null", POSITIONAL, keywords)])
+    assert of_field(schema.ModuleCallSignature, "in_spec", text) == [
+        "the name of a keyword argument is not an identifier"
+    ]
+    assert not of_field(schema.ModuleCallSignature, "out_spec", text)
+
+
 def test_only_the_second_child_has_keywords():
     keywords = spec("builtins.dict", '["b=exit()"]', LEAF)
     assert not reasons(spec("builtins.tuple", "null", keywords))

@@ -9,6 +9,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from hookcli.errors import ModelError, RequestError
+from hookcli.models import places
 from hookcli.models.files.tensors import read_tensors
 from hookcli.models.files.weights import load_weights, read_weights
 from tests.conftest import HEAD, attempt
@@ -126,3 +127,112 @@ def test_a_prefix_of_any_length_is_named(prefix):
     first = prefix.partition(".")[0]
     known = f"begin with '{first}.'" if first == prefix else "weights of this architecture"
     assert known in caught.value.hint
+
+
+def refused(model, state):
+    with pytest.raises(ModelError) as caught:
+        load_weights(model, [state], "w.pt")
+    return caught.value
+
+
+def layers(count, kind=nn.Linear):
+    return nn.Sequential(*(kind(2, 2, bias=False) for _ in range(count)))
+
+
+def test_four_names_of_each_kind_are_shown():
+    few, many = layers(1).state_dict(), {f"x{i}": torch.ones(1) for i in range(5)}
+    error = refused(layers(6), few | many)
+    assert error.message.endswith(
+        "missing: 1.weight, 2.weight, 3.weight, 4.weight and 1 more; "
+        "unexpected: x0, x1, x2, x3 and 1 more"
+    )
+
+
+def test_of_a_checkpoint_the_innermost_state_dict_is_read(tmp_path):
+    path = str(tmp_path / "w.pt")
+    tensors = {"a": torch.ones(2)}
+    for value in (
+        {"state_dict": tensors}, {"model": {"state_dict": tensors}, "epoch": 1},
+        {"state_dict": {}, "model": tensors},
+        {"state_dict": "a name", "model": tensors},
+    ):  # fmt: skip
+        torch.save(value, path)
+        [found] = read_weights(path, sizes_only=False)
+        assert list(found) == ["a"]
+    plain = {"model": torch.ones(2), "state_dict": torch.ones(1)}  # parameters of these names
+    torch.save(plain, path)
+    assert [list(found) for found in read_weights(path, sizes_only=False)] == [[*plain]]
+
+
+def test_names_of_a_compiled_model_are_those_of_the_model():
+    model, saved = layers(2), layers(2)
+    compiled = {f"_orig_mod.{name}": value for name, value in saved.state_dict().items()}
+    load_weights(model, [compiled], "w.pt")
+    assert model[1].weight.equal(saved[1].weight)
+    mixed = nn.Sequential(torch.compile(layers(1)), layers(1))
+    load_weights(mixed, [mixed.state_dict()], "w.pt")  # its own names stay as they are
+    assert "missing: 0._orig_mod.0.weight" in refused(mixed, layers(1).state_dict()).message
+
+
+class Raising(nn.Module):
+    """Its own code fails while its state is loaded."""
+
+    def __init__(self, error):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(2))
+        self.error = error
+
+    def _load_from_state_dict(self, *_):
+        raise self.error
+
+
+def test_what_a_module_raises_while_it_is_loaded_is_one_line(monkeypatch):
+    state = {"weight": torch.ones(2), "other": torch.ones(1)}
+    monkeypatch.setattr(places, "of_error", lambda error: None)
+    for error, text in (
+        (RuntimeError("one\n two \n  the last line "), "the last line"),
+        (KeyError("zero_point"), "KeyError: 'zero_point'"),
+    ):
+        message = refused(Raising(error), state).message
+        assert message == f"the weights do not fit the model: {text}; unexpected: other"
+    monkeypatch.setattr(places, "of_error", lambda error: "model.py:3")
+    with pytest.raises(KeyError):  # code of the user, which is shown with its place
+        load_weights(Raising(KeyError("x")), [state], "w.pt")
+    message = refused(Raising(RuntimeError("x")), state).message
+    assert message.endswith("model: x; unexpected: other")
+
+
+def test_a_tied_parameter_may_be_saved_under_any_of_its_names():
+    model = layers(3)
+    model[2].weight = model[0].weight
+    for lacking in ("0.weight", "2.weight"):
+        state = {name: value for name, value in model.state_dict().items() if name != lacking}
+        load_weights(model, [state], "w.pt")
+    state = {"1.weight": torch.ones(2, 2)}
+    assert "missing: 0.weight, 2.weight" in refused(model, state).message
+
+
+@pytest.mark.parametrize(
+    ("names", "hint"),
+    [
+        (["module.0.weight", "module.1.weight"], "save `model.module.state_dict()`"),
+        (["module.0.weight", "x"], "names in the file begin with 'module.'"),
+        (["net.0.weight", "net.1.weight"], "names in the file begin with 'net.'"),
+        (["net.0.weight", "x.1.weight"], "names in the file begin with 'net.'"),  # half of them
+        (["net.0.weight", "x"], "names in the file begin with 'net.'"),
+        (["net.0.other", "x"], "pass weights of this architecture"),
+        ([".0.weight", ".1.weight"], "pass weights of this architecture"),
+    ],
+)
+def test_names_of_another_prefix_have_a_hint(names, hint):
+    assert hint in refused(layers(2), {name: torch.ones(2, 2) for name in names}).hint
+
+
+def test_names_without_the_prefix_of_the_model_have_a_hint():
+    model = nn.ModuleDict({"net": layers(3)})
+    state = {f"{i}.weight": torch.ones(2, 2) for i in range(3)}
+    assert "names in the file lack the prefix 'net.'" in refused(model, state).hint
+    state["3.weight"] = state["4.weight"] = state["5.weight"] = torch.ones(2, 2)
+    assert "lack the prefix 'net.'" in refused(model, state).hint  # three of six
+    state["6.weight"] = torch.ones(2, 2)
+    assert "weights of this architecture" in refused(model, state).hint

@@ -206,7 +206,21 @@ class Campaign:
             function = name.partition("[")[0]
             ordered.append((-killers[name], ranks[function], len(ordered), name))
             ranks[function] += 1
+        if self._options.seconds is not None:
+            return self._cheap(
+                sorted(names, key=lambda name: (-killers[name], self._seconds[name]))
+            )
         return [name for *_, name in sorted(ordered)][: self._options.tests]
+
+    def _cheap(self, ranked: list[str]) -> list[str]:
+        """Return the first tests that take at most so many seconds together."""
+        left = self._options.seconds
+        chosen = []
+        for name in ranked[: self._options.tests]:
+            if self._seconds[name] <= left:
+                chosen.append(name)
+                left -= self._seconds[name]
+        return chosen
 
     def _numbers_of(self, source: Source, mutant: Mutant) -> list[int]:
         """Return the statements that are changed, or that use what is changed."""

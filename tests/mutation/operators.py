@@ -109,6 +109,9 @@ def _lines(node: ast.stmt) -> range:
 
 
 def _targets(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement of a module defines."""
+    if isinstance(node, ast.ClassDef | ast.FunctionDef):
+        yield node.name
     for target in [*getattr(node, "targets", ()), getattr(node, "target", None)]:
         for one in ast.walk(target) if target else ():
             if isinstance(one, ast.Name):

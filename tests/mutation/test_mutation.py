@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from . import runs
 from .install import set_marker, sources
 from .operators import mutants, number_statements
 
@@ -64,6 +65,13 @@ def test_defaults_constants_and_fields_are_changed_and_annotations_are_not():
         ("x: int = 2", "x: int = 3"), ("x: int = 2", "x: int = 1"),
     ]  # fmt: skip
     assert changes("X: TypeAlias = int | str") == []
+
+
+def test_a_change_on_import_has_the_names_that_use_it():
+    text = "A: int = 1\nB, C = 2, 3\nclass D:\n    x: int = 4\ndef f(y=5): pass\n"
+    found = mutants(ast.parse(text), "x.py")
+    names = ["A", "B C", "B C", "B C", "B C", "D", "D", "f", "f"]
+    assert [" ".join(sorted(one.names)) for one in found] == ["A", *names[1:]]
 
 
 CODE = """
@@ -148,3 +156,75 @@ def test_a_marked_statement_says_that_it_was_reached(modules):
     assert functions(lambda: user.above(1)) == {"above"}
     assert functions(lambda: user.ROW.check(1)) == {""}
     assert functions(lambda: user.Things.inner(1)) == {"Things.inner", "Things.inner.one"}
+
+
+RUNNER = """
+calls = []
+
+def run(request, model=None):
+    _reached_(3)
+    calls.append(request)
+    return {"request": request, "number": len(calls)}
+
+def run_both(request):
+    return [run(request), run(request)]
+
+def run_lazily(request):
+    return (run(request) for _ in "a")
+"""
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """A module, another that holds its `run`, the runs of test "t", and what was reached."""
+    (tmp_path / "hookcli_runner.py").write_text(RUNNER)
+    (tmp_path / "hookcli_caller.py").write_text("from hookcli_runner import run\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    names = ("hookcli_runner", "hookcli_caller")
+    runner, caller = map(importlib.import_module, names)
+    places = [f"hookcli_runner:{name}" for name in ("run", "run_both", "run_lazily")]
+    monkeypatch.setattr(runs, "_PLACES", places)
+    reached = bytearray(5)
+    set_marker(reached)
+    kept = runs.Runs()
+    kept.record(reached)
+    kept.begin("t")
+    yield runner, caller, kept, reached
+    for name in names:
+        del sys.modules[name]
+
+
+def again(kept, changed=(), test="t"):
+    kept.replay(changed)
+    kept.begin(test)
+
+
+def test_a_run_is_not_made_again_unless_the_change_may_affect_it(recorded):
+    runner, caller, kept, reached = recorded
+    reached[1] = 1
+    first, second = runner.run("a", object()), caller.run("b")
+    assert list(reached) == [0, 1, 0, 1, 0]  # also what was reached before
+
+    again(kept)
+    assert [caller.run("a", object()), runner.run("b")] == [first, second]
+    assert runner.calls == ["a", "b"]
+    again(kept, {1, 2})
+    assert runner.run("a", object()) == first
+
+    for changed, test, request in (({3}, "t", "a"), ((), "other", "a"), ((), "t", "b")):
+        again(kept, changed, test)
+        assert runner.run(request, object())["request"] == request
+    kept.forget("t")
+    again(kept)
+    assert runner.run("a", object())["number"] == 6
+
+
+def test_of_runs_in_runs_the_outer_one_is_kept_and_of_what_cannot_be_pickled_none(recorded):
+    runner, _, kept, _ = recorded
+    both, lazy = runner.run_both("a"), next(runner.run_lazily("b"))
+    places = [place.partition(":")[2] for _, place, _ in kept.known]
+    assert places == ["run_both", "run"]  # the last by the generator
+    again(kept)
+    assert runner.run_both("a") == both
+    assert next(runner.run_lazily("b")) == lazy
+    assert runner.calls == ["a", "a", "b"]

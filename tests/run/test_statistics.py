@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from hookcli.run.statistics.chunks import SIZE, chunks, compact
-from hookcli.run.statistics.cpu import on_cpu
+from hookcli.run.statistics.cpu import on_cpu, quick_norm
 from hookcli.run.statistics.elements import on_device
 from hookcli.run.statistics.moments import Elements, Moments
 from hookcli.run.statistics.statistics import norm_of, norm_of_change, norm_of_sum, statistics
@@ -827,3 +827,24 @@ def test_the_norm_of_a_sum_is_that_of_the_sum(shape):
 
 class Sub(torch.Tensor):
     """A subclass that holds its own memory."""
+
+
+@pytest.mark.parametrize("size", [2, 200, 20_000])
+def test_zeros_are_counted_beside_values_of_one_sign(size):
+    for sign in (1.0, -1.0):
+        values = torch.ones(size) * sign
+        values[::2] = 0
+        for compute in (on_cpu, on_device):
+            finite = compute(values).finite
+            assert (finite.count, finite.zeros) == (size, size // 2)
+            assert (finite.low, finite.high) == ((0, 1) if sign > 0 else (-1, 0))
+
+
+def test_a_last_piece_of_a_few_elements_adds_what_it_contains():
+    count = (1 << 20) + 3  # a piece and three elements
+    values = torch.ones(count)
+    values[1::2] = 3.0
+    finite = on_cpu(values).finite
+    assert finite.mean == pytest.approx(values.double().mean().item(), rel=1e-12)
+    assert finite.norm == pytest.approx(values.double().norm().item(), rel=1e-7)
+    assert quick_norm(values) == pytest.approx(finite.norm, rel=1e-7)

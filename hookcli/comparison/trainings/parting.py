@@ -104,7 +104,8 @@ def value(item: Value, digits: int = _DIGITS[0]) -> str:
 
 def percent(ratio: Number) -> str:
     """Return a ratio as percents: "39 %", "0.013 %"."""
-    return f"{float(ratio) * 100:.2g} %" if float(ratio) < 1 else f"{float(ratio) * 100:.0f} %"
+    percents = float(ratio) * 100
+    return f"{percents:.2g} %" if percents < 10 else f"{percents:.0f} %"  # not "1e+02 %"
 
 
 def _call(figure: FigureDiff, steps: StepPairs) -> LayerRow | None:

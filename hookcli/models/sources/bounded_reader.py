@@ -29,10 +29,10 @@ class BoundedReader:
             return self._file.read(length)
         start = self._file.tell()
         try:
-            end = self._file.seek(start + length - 1)
+            self._file.seek(start + length - 1)
         except (OverflowError, ValueError, OSError):  # longer than any file
             return b""
-        if end < start + length - 1 or not self._file.read(1):
+        if not self._file.read(1):
             return b""
         skipped = _Skipped()
         skipped.length = length

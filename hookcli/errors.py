@@ -53,6 +53,8 @@ class HookcliError(Exception):
         self.hint = hint
         self.details = details
         self.instead = tuple(instead)
+        # A traceback of the Python API shows them below the message, from Python 3.11 on.
+        self.__notes__ = [f"  --> {self.place}", f"hint: {self.hint}"]
 
     def __reduce__(self) -> tuple[object, ...]:
         fields = (self.message, self.place, self.hint, self.details, self.instead)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
+import traceback
 from collections import Counter
 
 import numpy
@@ -76,6 +78,17 @@ def test_a_wrong_argument_is_refused(function, argument, value, message):
         call(function, nn.Linear(4, 2), **{argument: value})
     assert refused.value.message == message
     assert refused.value.hint
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tracebacks have no notes")
+def test_a_traceback_shows_the_place_and_the_hint():
+    with pytest.raises(RequestError) as refused:
+        hookcli.inspect(nn.Linear(4, 2), X, mode="training")
+    assert traceback.format_exception_only(refused.value) == [
+        "hookcli.errors.RequestError: mode must be one of train, eval, as-is, got 'training'\n",
+        "  --> mode\n",
+        "hint: try `train`\n",
+    ]
 
 
 def test_a_list_that_contains_itself_is_refused():

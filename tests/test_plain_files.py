@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,10 @@ def test_more_than_memory_could_hold_is_refused(tmp_path, monkeypatch):
         read_bytes(str(tmp_path / "x"), 10)
     (tmp_path / "x").write_bytes(b"x" * 10)
     assert read_bytes(str(tmp_path / "x"), 10) == b"x" * 10
+
+
+def test_the_message_about_a_large_file_is_right():
+    assert signature(read_bytes).parameters["most"].default == 4 * 1024**3
 
 
 @pytest.fixture

@@ -108,6 +108,11 @@ def test_of_a_pipe_too_the_most_is_read(pipe):
     assert len(read_bytes(pipe, most=10)) >= 11
 
 
+def test_a_pipe_that_pauses_after_the_most_is_still_too_long(pipe):
+    writing(pipe, b"x" * 10, b"y", between=0.05)
+    assert len(read_bytes(pipe, most=10)) == 11
+
+
 def test_a_pipe_that_nobody_writes_to_is_given_up(pipe, monkeypatch):
     monkeypatch.setattr(plain_files, "_PATIENCE", 0.1)
     with pytest.raises(OSError, match="it is a pipe that nobody writes to") as caught:

@@ -213,6 +213,10 @@ def test_a_tied_parameter_may_be_saved_under_any_of_its_names():
     for lacking in ("0.weight", "2.weight"):
         state = {name: value for name, value in model.state_dict().items() if name != lacking}
         load_weights(model, [state], "w.pt")
+    shared = nn.Sequential(*[nn.Linear(2, 2)] * 2)  # one module of two names
+    for first in "01":
+        load_weights(shared, [{f"{first}.{name}": torch.ones(2, 2) if name == "weight" else
+                               torch.ones(2) for name in ("weight", "bias")}], "w.pt")  # fmt: skip
     state = {"1.weight": torch.ones(2, 2)}
     assert "missing: 0.weight, 2.weight" in refused(model, state).message
 

@@ -62,6 +62,7 @@ def test_more_than_memory_could_hold_is_refused(tmp_path, monkeypatch):
 
 
 def test_the_message_about_a_large_file_is_right():
+    assert read_bytes(__file__) == Path(__file__).read_bytes()
     assert signature(read_bytes).parameters["most"].default == 4 * 1024**3
 
 

@@ -866,3 +866,17 @@ def test_a_last_piece_of_a_few_elements_adds_what_it_contains():
     assert finite.mean == pytest.approx(values.double().mean().item(), rel=1e-12)
     assert finite.norm == pytest.approx(values.double().norm().item(), rel=1e-7)
     assert quick_norm(values) == pytest.approx(finite.norm, rel=1e-7)
+
+
+def test_a_part_that_is_infinite_makes_a_complex_number_infinite():
+    values = torch.ones(200, dtype=torch.complex64)
+    values[3] = complex(math.inf, math.nan)
+    values[5] = complex(math.nan, 1.0)
+    elements = on_cpu(values)
+    assert (elements.nans, elements.above, elements.finite.count) == (1, 1, 198)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_change_by_large_numbers_of_one_sign_has_a_norm(sign):
+    change = torch.full((4,), sign * 1e200, dtype=torch.float64)
+    assert norm_of_change(torch.zeros_like(change), change) == pytest.approx(2e200)

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,11 @@ def test_more_than_memory_could_hold_is_refused(tmp_path, monkeypatch):
     assert read_bytes(str(tmp_path / "x"), 10) == b"x" * 10
 
 
+def test_the_message_about_a_large_file_is_right():
+    assert read_bytes(__file__) == Path(__file__).read_bytes()
+    assert signature(read_bytes).parameters["most"].default == 4 * 1024**3
+
+
 @pytest.fixture
 def pipe(tmp_path):
     path = str(tmp_path / "pipe")
@@ -101,6 +107,11 @@ def test_a_pipe_is_read_to_its_end_however_slow_its_writer_is(pipe, chunks, paus
 def test_of_a_pipe_too_the_most_is_read(pipe):
     writing(pipe, b"x" * 100)
     assert len(read_bytes(pipe, most=10)) >= 11
+
+
+def test_a_pipe_that_pauses_after_the_most_is_still_too_long(pipe):
+    writing(pipe, b"x" * 10, b"y", between=0.05)
+    assert len(read_bytes(pipe, most=10)) == 11
 
 
 def test_a_pipe_that_nobody_writes_to_is_given_up(pipe, monkeypatch):

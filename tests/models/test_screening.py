@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 
 import pytest
 import sympy
@@ -40,6 +41,7 @@ def test_what_sympy_prints_is_an_expression(value):
         "Float('1.5e-3', precision=53)", "Rational('3')", "OpaqueUnaryFn_sqrt(s0)",
         "BitwiseFn_bitwise_and(s0, 3)", "s0", "1", "1.5", "(s0, s1)",
         "s0 < s1 < 3", "s0 | s1", "s0 >> 2", "FloorDiv(s0, 2)", "not_a_builtin", "~s0", "+s0",
+        "abs(s0)", "Max(s0, " * 20 + "s1" + ")" * 20,
     ],
 )  # fmt: skip
 def test_arithmetic(text):
@@ -364,3 +366,12 @@ def test_a_stack_of_modules_has_keys_paths_and_classes(stack, reason):
     assert notes(nn_module_stack=stack) == (
         {"nn_module_stack": stack}, [reason] if reason else [],
     )  # fmt: skip
+
+
+def test_a_field_of_a_type_that_torch_s_schema_does_not_have_is_refused():
+    @dataclass
+    class Odd:
+        field: bytes
+
+    with pytest.raises(ValueError, match=r"^the type of Odd\.field is unknown$"):
+        screened(Odd, {"field": b"x"})

@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import logging
 import os
 import subprocess
 import sys
+import warnings
+import zipfile
 
 import pytest
 import torch
@@ -15,8 +18,10 @@ from torch import nn
 from torch._export.serde import schema
 
 from hookcli.errors import ModelError, RequestError
+from hookcli.models.exported import archive
+from hookcli.models.exported.screening import trust
 from hookcli.models.exported.screening.graph_scan import screened
-from hookcli.models.exported.screening.trust import check_exported
+from hookcli.models.exported.screening.trust import check_exported, safe_to_open
 from hookcli.models.sources.parse import check_opening, parse_source
 from hookcli.run.attempt import Session
 from hookcli.spec.request import Attempt, ModelSpec, Spec
@@ -208,6 +213,140 @@ def test_a_damaged_pt2_is_no_matter_of_trust(pt2):
     made.rewritten(pt2, {"models/model.json": b"{"})
     with pytest.raises(ModelError, match="cannot read"):
         check_exported(pt2, trusted=False)
+
+
+def test_a_pt2_that_cannot_be_read_says_why(pt2, tmp_path):
+    with pytest.raises(ModelError, match=r"cannot read gone\.pt2: .*No such file"):
+        check_exported(tmp_path / "gone.pt2", trusted=False)
+    made.rewritten(pt2, {"models/model.json": b"[]"})
+    with pytest.raises(ModelError, match=r"models/model\.json is not a JSON object"):
+        check_exported(pt2, trusted=False)
+
+
+def test_a_pt2_that_expands_without_end_is_not_read(tmp_path):
+    with zipfile.ZipFile(tmp_path / "large.pt2", "w") as large:
+        large.writestr("m/archive_format", b"\3\0")
+        info = large.getinfo("m/archive_format")
+        info.compress_type, info.file_size = zipfile.ZIP_DEFLATED, 1 << 33
+    with pytest.raises(ModelError, match="expand"):
+        check_exported(tmp_path / "large.pt2", trusted=False)
+
+
+def test_of_a_program_in_another_format_only_the_versions_are_read(pt2):
+    told = json.loads(made.member(pt2, "models/model.json"))
+    for versions in ({"torch_version": "9.9"}, {}):
+        told = {"schema_version": {"major": 99, "minor": 1}, "graph_module": {}, **versions}
+        made.rewritten(pt2, {"models/model.json": json.dumps(told).encode()})
+        with safe_to_open(pt2, trusted=False) as file, zipfile.ZipFile(file) as opened_:
+            seen = json.loads(opened_.read("archive/models/model.json"))
+        assert seen == {"schema_version": {"major": 99, "minor": 1}, **versions}
+
+
+WEIGHTS = "data/weights/model_weights_config.json"
+
+
+def listed(pt2, path_name, data=None):
+    """Name a member for each weight in the list of weights, and add it."""
+    told = json.loads(made.member(pt2, WEIGHTS))
+    for entry in told["config"].values():
+        del entry["use_pickle"]
+        entry["path_name"] = path_name
+    add = {} if data is None else {f"data/weights/{path_name}": data}
+    made.rewritten(pt2, {WEIGHTS: json.dumps(told).encode()}, add)
+
+
+def test_a_listed_member_is_a_pickle_if_the_list_does_not_say(pt2, tmp_path):
+    acting = made.saved({"w": made.Acts(tmp_path / "acted")})
+    listed(pt2, "other", acting)
+    with pytest.raises(
+        RequestError, match=r"code: data/weights/other contains more than tensors \("
+    ):
+        check_exported(pt2, trusted=False)
+    assert not (tmp_path / "acted").exists()
+
+
+def test_a_pickle_of_tensors_may_be_listed_twice_and_an_empty_member_is_none(pt2):
+    listed(pt2, "other", made.saved(torch.ones(3, 4)))
+    check_exported(pt2, trusted=False)
+    made.rewritten(pt2, {}, {"data/sample_inputs/empty.pt": b""})
+    check_exported(pt2, trusted=False)
+
+
+@pytest.mark.parametrize("path", ["../../x", "/x", "a/b"])
+def test_a_list_that_leaves_its_folder_is_refused(path, pt2):
+    listed(pt2, path)
+    with pytest.raises(RequestError, match="can run code"):
+        check_exported(pt2, trusted=False)
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("Weights only load failed.\nWeightsUnpickler error: \n Unsupported class a.b. Please x",
+         "Unsupported class a.b"),
+        ("\n \n first line.\nsecond", "first line"), ("", "ValueError"), (" . ", "ValueError"),
+    ],
+)  # fmt: skip
+def test_the_reason_is_torch_s_without_its_advice(message, reason):
+    assert trust._first(ValueError(message)) == reason
+
+
+def test_torch_is_silent_while_it_opens_a_program(capfd):
+    before = logging.root.manager.disable
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with archive._silent():
+            logging.getLogger("torch.export").critical("not told")
+            warnings.warn("not told", stacklevel=1)
+            assert logging.root.manager.disable == logging.CRITICAL
+    assert told == []
+    assert logging.root.manager.disable == before
+    assert "not told" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        ("wrap_with_autocast_1 is missing val", "cannot load a program with an autocast region"),
+        ("failed to resolve torch.ops.mine.clip.default to an operator",
+         "the model calls the operator mine::clip, which is not registered"),
+        ("anything else", "cannot load the exported program (written by torch "),
+    ],
+)  # fmt: skip
+def test_why_torch_refuses_a_program_is_told(error, message, pt2, monkeypatch):
+    def fail(file, *, legacy):
+        raise RuntimeError(error)
+
+    monkeypatch.setattr(archive, "_deserialized", fail)
+    with pytest.raises(ModelError) as caught, pt2.open("rb") as file:
+        archive.open_program(file, "m.pt2")
+    assert message in caught.value.message
+    assert caught.value.place == "m.pt2"
+
+
+def test_containers_that_are_not_known_are_registered_up_to_a_hundred(pt2, monkeypatch):
+    registered = []
+
+    def unknown(file, *, legacy):
+        raise RuntimeError(f"Deserializing a.B{len(registered)} in pytree is not registered")
+
+    monkeypatch.setattr(archive, "register", registered.append)
+    monkeypatch.setattr(archive, "_deserialized", unknown)
+    with pytest.raises(ModelError, match="too many container types"), pt2.open("rb") as file:
+        archive.open_program(file, "m.pt2")
+    assert registered == [f"a.B{number}" for number in range(100)]
+
+
+def test_errors_of_hookcli_pass_and_junk_is_damaged(pt2, monkeypatch):
+    with pytest.raises(ModelError, match=r"^cannot load the exported program: BadZipFile"):
+        archive.open_program(io.BytesIO(b"junk"), "m.pt2")
+
+    def refuse(file, *, legacy):
+        raise RequestError("own", place="", hint="")
+
+    monkeypatch.setattr(archive, "_deserialized", refuse)
+    with pytest.raises(RequestError, match=r"^own$"), pt2.open("rb") as file:
+        archive.open_program(file, "m.pt2")
 
 
 # A package, a pickled module, weights

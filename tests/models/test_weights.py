@@ -10,6 +10,7 @@ from torch import nn
 
 from hookcli.errors import ModelError, RequestError
 from hookcli.models import places
+from hookcli.models.files import weights
 from hookcli.models.files.tensors import read_tensors
 from hookcli.models.files.weights import load_weights, read_weights
 from tests.conftest import HEAD, attempt
@@ -169,9 +170,13 @@ def test_names_of_a_compiled_model_are_those_of_the_model():
     compiled = {f"_orig_mod.{name}": value for name, value in saved.state_dict().items()}
     load_weights(model, [compiled], "w.pt")
     assert model[1].weight.equal(saved[1].weight)
-    mixed = nn.Sequential(torch.compile(layers(1)), layers(1))
-    load_weights(mixed, [mixed.state_dict()], "w.pt")  # its own names stay as they are
-    assert "missing: 0._orig_mod.0.weight" in refused(mixed, layers(1).state_dict()).message
+
+
+def test_names_of_a_model_that_contains_a_compiled_one_stay_as_they_are(monkeypatch):
+    mixed = nn.ModuleDict({"_orig_mod": layers(1), "other": layers(1)})
+    monkeypatch.setattr(weights, "is_wrapper", lambda module: module is mixed)
+    load_weights(mixed, [mixed.state_dict()], "w.pt")
+    assert "missing: _orig_mod.0.weight" in refused(mixed, layers(1).state_dict()).message
 
 
 class Raising(nn.Module):
@@ -208,6 +213,10 @@ def test_a_tied_parameter_may_be_saved_under_any_of_its_names():
     for lacking in ("0.weight", "2.weight"):
         state = {name: value for name, value in model.state_dict().items() if name != lacking}
         load_weights(model, [state], "w.pt")
+    shared = nn.Sequential(*[nn.Linear(2, 2)] * 2)  # one module of two names
+    for first in "01":
+        load_weights(shared, [{f"{first}.{name}": torch.ones(2, 2) if name == "weight" else
+                               torch.ones(2) for name in ("weight", "bias")}], "w.pt")  # fmt: skip
     state = {"1.weight": torch.ones(2, 2)}
     assert "missing: 0.weight, 2.weight" in refused(model, state).message
 

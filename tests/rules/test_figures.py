@@ -8,7 +8,7 @@ import pytest
 
 from hookcli.report.findings import Measurement
 from hookcli.rules import order_patterns
-from hookcli.rules.activations import dead_units, headroom
+from hookcli.rules.activations import dead_units, headroom, initialization
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.first_operator import explanation
 from hookcli.rules.gradients.profile import Profile
@@ -147,6 +147,17 @@ def test_sizes_below_the_normal_numbers_of_the_dtype_lose_precision(dtype, least
 def test_a_gradient_that_became_zero_is_too_small_for_its_dtype():
     sizes = [0.0, *(10.0**i for i in range(-44, -36))]
     assert only("vanishing_gradient", deep(sizes)).message.endswith("too small for its dtype")
+
+
+def test_nine_of_ten_steps_are_steady():
+    sizes = [10.0**-i for i in range(11)][::-1]
+    sizes[4], sizes[5] = sizes[5], sizes[4]
+    assert only("vanishing_gradient", deep([1.0] * 11, biases=sizes)).status == "fail"
+
+
+def test_the_layer_named_is_the_first_that_changes_the_spread():
+    assert initialization._start(profile(1, 1, 10, 100, 1000), grows=True) == 2
+    assert initialization._start(profile(1, 0.8, 0.1, 0.01), grows=False) == 2
 
 
 def test_what_cannot_be_judged_is_skipped():
@@ -288,6 +299,10 @@ def test_a_tenth_of_the_values_may_underflow():
     finding = only("range_headroom", shares)
     assert finding.message.startswith("the output of the model underflows: 12 of 32")
     assert finding.message.endswith("; also 1 tensor")
+    many = ranged(("a", "output", 1.0, 1234))
+    many.measurements[1].value["values"] = 10_000
+    assert only("range_headroom", many).value == 0.1234
+    assert only("range_headroom", ranged(("a", "output", 123.4, 0))).value == 0.1234
     few = ranged(("a", "output", 1.0, 4))
     few.measurements[1].value["values"] = 31
     assert only("range_headroom", few).status == "pass"

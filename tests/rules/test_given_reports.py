@@ -7,14 +7,16 @@ from dataclasses import replace
 import pytest
 
 from hookcli.report.events import EventRow, Streamed
-from hookcli.report.findings import Measurement
+from hookcli.report.findings import CheckRow, Measurement
 from hookcli.report.report import UncalledRow
 from hookcli.report.steps import OptimizerInfo, UpdateRow
 from hookcli.report.training import FirstNonFinite
 from hookcli.rules.activations import dead_units, measured
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.finite import FOUND, first_sentence
+from hookcli.rules.firing_order import callees
 from hookcli.rules.select import places
+from hookcli.rules.training import causal, initial_loss, unregistered_parameters
 from hookcli.rules.verdict import Verdict, verdict_of
 from tests.comparison.reports import call, report
 from tests.comparison.trainings import record
@@ -379,7 +381,8 @@ def test_a_gradient_that_is_not_finite_names_the_only_call_that_used_the_value()
 @pytest.mark.parametrize(
     ("at", "step", "losses", "kind"),
     [
-        ("output", 0, ("nan",), "output"), ("gradient", 0, ("nan",), "loss"),
+        ("output", 0, ("nan",), "output"), ("output", None, ("nan",), "output"),
+        ("gradient", 0, ("nan",), "loss"),
         ("gradient", 1, ("nan", "nan"), "loss"), ("gradient", 0, (1.0, "nan"), "gradient"),
         ("output", 1, ("nan", "nan"), "loss"), ("updated", None, ("nan",), "loss"),
     ],
@@ -446,8 +449,6 @@ def test_a_dtype_is_that_of_all_tensors_of_its_kind():
 
 
 def test_a_verdict_is_about_the_worst_row():
-    from hookcli.report.findings import CheckRow
-
     def rows(*statuses, **more):
         checks = tuple(
             CheckRow("finite", "", status, "error", None, None, "m", None, "f")
@@ -461,3 +462,71 @@ def test_a_verdict_is_about_the_worst_row():
         (rows("fail", "error", error="any"), Verdict.MODEL_FAILED),
     ):  # fmt: skip
         assert verdict_of(made, "error") is verdict
+
+
+def test_what_does_not_exist_is_said_once():
+    made = with_gradients(net("a", "b"), a=None)
+    assert only("grad_exists", made).status == "pass"  # a backward pass ran
+    row = Measurement("connected", "a", None, True, None)
+    connected = replace(made, measurements=(row,))
+    assert only("connected", connected, at=("a",)).status == "pass"
+    for finding in (
+        only("connected", connected, at=("zz",)),
+        only("grad_share", made, at=("zz",), share=1.0),
+        only("grad_exists", made, at=("zz",)),
+    ):
+        assert "matches 'zz'" in finding.message
+
+
+def test_hooks_that_never_fired_are_those_that_the_run_found():
+    row = CheckRow("hooks_fired", "a", "fail", "warning", 0, 1, "never fired", "c.yaml:3", "f")
+    others = replace(row, status="pass"), replace(row, rule="hook_misuse")
+    finding = only("hooks_fired", replace(ONE, checks=(row, *others)))
+    assert (finding.target, finding.message, finding.place) == ("a", "never fired", "c.yaml:3")
+    assert (finding.value, finding.limit, finding.severity) == (0, 1, "warning")
+    assert only("hooks_fired", replace(ONE, checks=others)).status == "pass"
+
+
+def test_hooks_are_looked_for_in_modules_that_only_contain_others():
+    made = replace(net("a.x.y"), existing_hooks=())
+    for at in ("a", "a.x", "a.x.y"):
+        assert only("no_hooks", made, at=at).status == "pass"
+    assert only("no_hooks", made, at="b").status != "pass"
+
+
+def test_calls_are_named_below_their_caller_or_in_full():
+    made = report(call("a", (1,), (1,)), call("a.x", (1,), (1,), parent=1),
+                  call("b", (1,), (1,), parent=1), call("b.y", (1,), (1,), parent=3))  # fmt: skip
+    assert callees(made) == {0: ["a"], 1: ["x", "b"], 2: [], 3: ["y"], 4: []}
+
+
+@pytest.mark.parametrize(
+    ("loss", "blind", "kind"),
+    [(3.0, 3.0, None), (3.1, 3.0, None), (3.0, 3.1, None), (3.1, 3.1, "above chance"),
+     (1.0, 2.0, None), (0.9, 2.0, "below chance"), (0.9, 0.95, None), (0.6, 0.95, "below chance"),
+     (float("nan"), 9.0, None)],
+)  # fmt: skip
+def test_a_loss_starts_near_that_of_a_guess(loss, blind, kind):
+    value = {"loss": loss, "chance": 2.0, "random": blind, "spread": 1.0, "targets": 100,
+             "classes": 10}  # fmt: skip
+    finding = initial_loss._term(ONE, Measurement("", "", None, value, None), 0, 0.5)
+    assert (finding and finding.kind) == kind
+
+
+def test_an_integer_output_may_not_change_at_all():
+    value = {"dtype": "int64", "relative": 0.5, "output": "", "time": 3, "size": 6, "dim": 1}
+    assert causal._verdict(ONE, value, None).status == "fail"
+    assert causal._verdict(ONE, {**value, "relative": 0.0}, None).status == "pass"
+    assert causal._verdict(ONE, value, 0.5).status == "pass"
+    assert causal._verdict(ONE, value, 0.4).status == "fail"
+
+
+def test_an_unregistered_parameter_has_the_place_of_its_module_or_of_the_model():
+    def at(name):
+        row = Measurement(unregistered_parameters.PROBE, name, None,
+                          {"kind": "tensor", "count": 1}, None)  # fmt: skip
+        made = replace(with_gradients(net("a")), measurements=(row,))
+        made = replace(made, model=replace(made.model, place="net.py:1"))
+        return only("unregistered_parameters", made).place
+
+    assert [at("a.scale"), at("a"), at("other.scale")] == ["train.py:11", "train.py:10", "net.py:1"]

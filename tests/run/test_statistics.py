@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from hookcli.run.statistics.chunks import SIZE, chunks, compact
-from hookcli.run.statistics.cpu import on_cpu, quick_norm
+from hookcli.run.statistics.cpu import on_cpu, quick_norm, quick_norm_of_sum
 from hookcli.run.statistics.elements import on_device
 from hookcli.run.statistics.moments import Elements, Moments
 from hookcli.run.statistics.statistics import norm_of, norm_of_change, norm_of_sum, statistics
@@ -838,6 +838,24 @@ def test_zeros_are_counted_beside_values_of_one_sign(size):
             finite = compute(values).finite
             assert (finite.count, finite.zeros) == (size, size // 2)
             assert (finite.low, finite.high) == ((0, 1) if sign > 0 else (-1, 0))
+            assert finite.norm == pytest.approx((size // 2) ** 0.5)
+
+
+def test_infinities_are_counted_by_their_sign():
+    for compute in (on_cpu, on_device):
+        elements = compute(torch.tensor([-math.inf, 1.0, math.inf, math.inf, math.nan]))
+        assert (elements.nans, elements.above, elements.below) == (1, 2, 1)
+
+
+def test_a_quick_norm_is_right_or_none():
+    tiny = torch.full((20_000,), 1e-25)  # whose squares are 0 in float32
+    assert quick_norm(tiny) is None
+    assert quick_norm(torch.zeros(20_000)) is None
+    half = torch.full((20_000,), 1 + 2**-10, dtype=torch.float16)
+    assert quick_norm_of_sum(half, half * 2**-10) is None  # float16 would round the sums
+    exact = (half.double() * (1 + 2**-10)).norm().item()
+    single = quick_norm_of_sum(half.float(), half.float() * 2**-10)
+    assert single == pytest.approx(exact, rel=1e-6)
 
 
 def test_a_last_piece_of_a_few_elements_adds_what_it_contains():
@@ -848,3 +866,17 @@ def test_a_last_piece_of_a_few_elements_adds_what_it_contains():
     assert finite.mean == pytest.approx(values.double().mean().item(), rel=1e-12)
     assert finite.norm == pytest.approx(values.double().norm().item(), rel=1e-7)
     assert quick_norm(values) == pytest.approx(finite.norm, rel=1e-7)
+
+
+def test_a_part_that_is_infinite_makes_a_complex_number_infinite():
+    values = torch.ones(200, dtype=torch.complex64)
+    values[3] = complex(math.inf, math.nan)
+    values[5] = complex(math.nan, 1.0)
+    elements = on_cpu(values)
+    assert (elements.nans, elements.above, elements.finite.count) == (1, 1, 198)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_change_by_large_numbers_of_one_sign_has_a_norm(sign):
+    change = torch.full((4,), sign * 1e200, dtype=torch.float64)
+    assert norm_of_change(torch.zeros_like(change), change) == pytest.approx(2e200)

@@ -86,7 +86,7 @@ def _finding(report: Report, measurement: Measurement, share: float, limit: floa
     row = measurement.value
     amount = f"{row['dead']:,} of {counted(row['units'], 'unit')}"
     if row["dead"] == row["units"]:
-        amount = "the only unit" if row["units"] == 1 else f"all {row['units']:,} units"
+        amount = f"all {row['units']:,} units"
     after = row.get("after")
     message = (
         f"{amount} of {where(measurement)} are dead: {row['function']} passes no gradient for any "

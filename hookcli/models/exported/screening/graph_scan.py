@@ -14,7 +14,7 @@ import typing
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Annotated, Any
+from typing import Any
 
 import torch
 
@@ -123,9 +123,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _plain_type(kind: Any) -> Any:
-    """Return a type without its annotations; for the name of a class, the class."""
-    if typing.get_origin(kind) is Annotated:
-        return _plain_type(typing.get_args(kind)[0])
+    """Return a type; for the name of a class, the class."""
     name = kind.__forward_arg__ if isinstance(kind, typing.ForwardRef) else kind
     return getattr(schema, name) if isinstance(name, str) else kind
 

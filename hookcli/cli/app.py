@@ -17,7 +17,13 @@ def will_run(arguments: list[str]) -> bool:
     """Return whether the command line is likely to run a model; its flags are not read yet."""
     if len(arguments) < 2 or not _HELP.isdisjoint(arguments):
         return False
+    if arguments[0] == "diff" and any(_is_report(argument) for argument in arguments[1:]):
+        return False
     return arguments[0] in RUNNING and _COMPLETE not in os.environ
+
+
+def _is_report(argument: str) -> bool:
+    return argument.endswith(".json") and not argument.startswith("-") and "=" not in argument
 
 
 def run(arguments: list[str]) -> int:

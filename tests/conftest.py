@@ -38,6 +38,14 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.fixture(autouse=TRACED)
+def _traced():
+    """Trace the next tests too if this one used Python's debugger, which ends all tracing."""
+    trace = sys.gettrace()
+    yield
+    sys.settrace(trace)
+
+
 @dataclass
 class Result:
     status: int

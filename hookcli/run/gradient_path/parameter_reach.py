@@ -19,7 +19,7 @@ class ParameterReach:
 
     def __init__(self, infos: Sequence[TensorInfo]) -> None:
         self.infos = [info for info in infos if info.tensor.requires_grad]
-        self._own = {id(info.tensor): 1 << i for i, info in enumerate(self.infos)}
+        self._index = {id(info.tensor): i for i, info in enumerate(self.infos)}
         self._below: dict[Any, int] = {}
 
     def of(self, tensor: torch.Tensor) -> int:
@@ -27,33 +27,41 @@ class ParameterReach:
         if not tensor.requires_grad:
             return 0
         node = tensor.grad_fn
-        return self._own.get(id(tensor), 0) if node is None else self.behind(node)
+        return self.own(tensor) if node is None else self.behind(node)
 
     def own(self, tensor: torch.Tensor) -> int:
         """Return the bit of a parameter; 0 for another tensor."""
-        return self._own.get(id(tensor), 0)
+        index = self._index.get(id(tensor))
+        return 0 if index is None else 1 << index
 
     def behind(self, node: Any) -> int:
-        """Return the parameters behind a node, after those of the nodes below it."""
+        """Return the parameters behind a node, after those of the nodes below it.
+
+        An integer takes as many bits as there are parameters. So nodes with the same parameters
+        share one, and none is kept for leaves and their transposes, which are as many.
+        """
         known = self._below
-        todo = [node]
+        todo = [] if _leaf_of(node) else [node]
         while todo:
             top = todo[-1]
             if top in known:
                 todo.pop()
                 continue
             following = [after for after, _ in top.next_functions if after is not None]
-            waiting = [after for after in following if after not in known]
+            waiting = [after for after in following if after not in known and not _leaf_of(after)]
             if waiting:
                 todo += waiting
                 continue
-            bits = 0
+            bits = self._of_leaf(top)
             for after in following:
-                bits |= known[after]
-            leaf = getattr(top, "variable", None)
-            known[top] = bits | (0 if leaf is None else self.own(leaf))
+                bits = _joined(known[after] if after in known else self._of_leaf(after), bits)
+            known[top] = bits
             todo.pop()
-        return known[node]
+        return known[node] if node in known else self._of_leaf(node)
+
+    def _of_leaf(self, node: Any) -> int:
+        variable = getattr(_leaf_of(node) or node, "variable", None)
+        return 0 if variable is None else self.own(variable)
 
     def names(self, bits: int) -> list[str]:
         """Return the names of parameters, in their order."""
@@ -65,6 +73,21 @@ class ParameterReach:
         nodes = list(self._below)
         self._below.clear()
         let_go(nodes)
+
+
+def _leaf_of(node: Any) -> Any | None:
+    """Return the leaf that a node is, or the leaf that is all that follows it; None for others."""
+    following = node.next_functions
+    if not following:
+        return node
+    after = following[0][0]
+    return after if len(following) == 1 and after is not None and not after.next_functions else None
+
+
+def _joined(one: int, other: int) -> int:
+    """Return the bits of both: one of the two objects if it has them all."""
+    both = one | other
+    return one if both == one else other if both == other else both
 
 
 def reachable(

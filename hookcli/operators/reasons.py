@@ -88,10 +88,6 @@ def why_from_inf(operation: Operation) -> Found | None:
     return None if check is None else check(operation)
 
 
-def _floats(value: Any) -> torch.Tensor:
-    return torch.as_tensor(value).detach().double().reshape(-1)
-
-
 def _range(values: torch.Tensor) -> Facts:
     low, high = finite_range(values)
     return {"low": low, "high": high}

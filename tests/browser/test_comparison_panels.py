@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.watched import fragment
+from tests.browser.watched import fragment, settle
 
 SELECTED = "[role=row][aria-selected=true]"
 
@@ -12,6 +12,7 @@ SELECTED = "[role=row][aria-selected=true]"
 def test_the_header_jumps_to_the_first_call_that_differs(open_sample):
     page = open_sample("diff")
     page.get_by_role("link", name="show it").click()
+    settle(page)
     row = page.locator(f".panel-calls {SELECTED}")
     row.wait_for()
     assert "first-difference" in row.get_attribute("class")
@@ -48,6 +49,7 @@ def test_the_trainings_are_drawn_over_each_other_with_the_step_at_which_they_par
     page = open_sample("run_diff")
     assert page.locator(".chart").first.locator(".line-name").all_inner_texts() == ["A", "B"]
     page.get_by_role("link", name="show it").click()
+    settle(page)
     assert fragment(page).endswith("step=4")
     row = page.locator(f".panel-steps {SELECTED}")
     row.wait_for()

@@ -16,7 +16,7 @@ from hookcli.formats.view import View
 from hookcli.report.edges import EdgeRow
 from hookcli.report.report import Report
 from tests.browser.conftest import OpenPage
-from tests.browser.watched import emulate_media, fragment
+from tests.browser.watched import emulate_media, fragment, settle
 from tests.formats.fabricate import layer, report
 
 
@@ -287,11 +287,13 @@ def test_deeply_nested_modules_stay_closed(open_page: OpenPage):
     calls += [replace(layer(at, f"m{at}", "Block", at - 1), depth=at) for at in range(1, 1200)]
     page = opened(open_page, page_of(replace(report("inspect", layers=tuple(calls)), edges=())))
     page.evaluate("location.hash = '#tab=diagram&layer=m1100'")
+    settle(page)
     expect(page.locator(".diagram-status")).to_have_text(
         "At most 100 boxes are opened within each other"
     )
     expect(page.locator(".details")).to_contain_text("m1100")
     page.evaluate("location.hash = '#tab=diagram&layer=m90'")
+    settle(page)
     expect(box(page, "m90")).to_have_attribute("aria-selected", "true")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.browser.watched import settle
 from tests.conftest import run_cli
 
 DATA = Path(__file__).parent / "data"
@@ -32,6 +33,7 @@ class Clicks:
 
     def __call__(self, role, name, **more):
         self.page.get_by_role(role, name=name, **more).first.click()
+        settle(self.page)
         self.count += 1
         assert self.count <= 3
 

@@ -8,7 +8,7 @@ import pytest
 
 from hookcli.report.report import UncalledRow
 from tests.browser.samples import html
-from tests.browser.watched import emulate_media, fragment
+from tests.browser.watched import emulate_media, fragment, settle
 from tests.formats.fabricate import layer, parameter, report, stats
 
 # In the order of the report; forward calls `late` after `early`, and never `idle`.
@@ -137,6 +137,7 @@ def test_a_click_selects_a_cell_and_a_selection_elsewhere_is_outlined(panel):
     assert at[0]["y"] - box["y"] == pytest.approx(3 * row, abs=1.5)
     assert at[1]["x"] - box["x"] == pytest.approx(column, abs=1.5)
     panel.evaluate("location.hash = '#tab=gradients&layer=early&step=0'")
+    settle(panel)
     panel.wait_for_function(
         "() => document.querySelector('.plot-mark').style.top === '40px'", timeout=3000
     )

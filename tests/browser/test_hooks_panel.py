@@ -6,6 +6,7 @@ import pytest
 
 from tests.browser.grids import Grid
 from tests.browser.samples import sample
+from tests.browser.watched import settle
 
 
 @pytest.fixture
@@ -63,6 +64,7 @@ def test_next_stays_among_the_events_of_a_filter(hooks):
 def test_a_change_is_shown_before_and_after(hooks):
     event = next(event for event in sample("trace").events if event.changes)
     hooks.evaluate("(seq) => { location.hash = `tab=hooks&event=${seq}`; }", event.seq)
+    settle(hooks)
     table = hooks.locator(".event-now table")
     norm = table.locator("thead th").all_inner_texts().index("norm")
     norms = [

@@ -12,6 +12,7 @@ import hookcli
 from tests.browser.reports import HOSTILE, LONG, MARKUP, hostile
 from tests.browser.samples import html
 from tests.browser.test_pages import overflow, tabs
+from tests.browser.watched import settle
 from tests.formats.training_reports import hostile as hostile_training
 
 FOREIGN_SCRIPTS = """() => [...document.scripts].filter((script) =>
@@ -42,6 +43,7 @@ def test_a_hostile_name_is_selected_by_the_address_and_shown_as_text(
     details = page.locator(".details")
     for shown in HOSTILE.values():
         page.evaluate("(address) => { location.hash = address; }", f"layer={quote(shown, safe='')}")
+        settle(page)
         details.get_by_role("heading", name=shown, exact=True).wait_for()
         written = page.evaluate("new URLSearchParams(location.hash.slice(1)).get('layer')")
         assert written == shown

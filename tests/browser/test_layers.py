@@ -9,7 +9,7 @@ import pytest
 from hookcli.report.report import UncalledRow
 from tests.browser.reports import large
 from tests.browser.samples import html
-from tests.browser.watched import emulate_media, fragment
+from tests.browser.watched import emulate_media, fragment, settle
 from tests.formats.checks import row as check
 from tests.formats.fabricate import layer, parameter, report, stats
 
@@ -189,6 +189,7 @@ def test_a_layer_that_is_chosen_elsewhere_is_shown_even_if_it_is_no_match(many):
     search(many, "blocks.7.mlp")
     assert many.locator("[aria-selected=true].grid-row:not([hidden])").count() == 0
     many.evaluate("() => { location.hash = '#tab=layers&layer=blocks.120.norm2'; }")
+    settle(many)
     many.locator("[aria-selected=true].grid-row:not([hidden])").wait_for()
     assert in_view(many)
     search(many, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.samples import html
-from tests.browser.watched import fragment
+from tests.browser.watched import fragment, settle
 from tests.formats.training_reports import EMPTY, GAN, exploding
 
 CHART = ".panel-run .chart"
@@ -48,6 +48,7 @@ def test_a_click_in_a_chart_selects_the_step_in_all_charts_and_in_the_table(nan_
 
 def test_the_arrow_keys_move_from_step_to_step(nan_run):
     nan_run.evaluate("() => { location.hash = 'tab=run&step=411'; }")
+    settle(nan_run)
     nan_run.locator(SELECTED).first.wait_for()
     chart = nan_run.locator(f"{CHART} [role=slider]").first
     chart.press("ArrowRight")
@@ -118,6 +119,7 @@ def test_a_check_leads_to_its_record_and_the_picker_shows_it(open_page):
 
 def test_an_update_is_that_of_the_selected_step_and_selects_its_parameter(nan_run):
     nan_run.evaluate("() => { location.hash = 'tab=run&step=100'; }")
+    settle(nan_run)
     section = nan_run.locator("section:not(.panel)", has_text="Updates of parameters")
     section.get_by_text("step 100").wait_for()
     section.locator(".grid-row", has_text="fc2.bias").click()

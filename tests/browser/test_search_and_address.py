@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.grids import Grid
 from tests.browser.samples import sample
-from tests.browser.watched import reload
+from tests.browser.watched import reload, settle
 
 
 @pytest.fixture
@@ -44,6 +44,7 @@ def test_an_address_that_names_nothing_of_the_page_is_ignored(open_sample):
 def test_a_link_of_the_header_selects_what_is_wrong(open_sample):
     page = open_sample("check")
     page.get_by_role("link", name="aux_head").click()
+    settle(page)
     assert selected(page) == ["aux_head"]
     assert page.locator(".details h3").first.text_content() == "aux_head"
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.grids import Grid
 from tests.browser.samples import sample
-from tests.browser.watched import reload
+from tests.browser.watched import reload, settle
 
 NAMES = [row.name for row in sample("grads_steps").parameters]
 
@@ -56,6 +56,7 @@ def test_a_layer_is_selected_in_all_panels_and_after_a_reload(page):
 def test_a_parameter_is_selected_in_all_panels(page):
     """One that no hook is attached to: the panel of hooks shows its layer."""
     page.evaluate("location.hash = 'tab=layers&parameter=mean.bias'")
+    settle(page)
     page.locator(".details").get_by_role("heading", name="mean.bias").wait_for()
     check_all_panels(page, "mean", "mean.bias", "mean:output")
 
@@ -65,6 +66,7 @@ def test_an_event_is_selected_with_its_layer_and_its_step(page):
         e for e in sample("grads_steps").events if e.step == 3 and e.target == "mean:output"
     )
     page.evaluate("(seq) => { location.hash = `tab=hooks&event=${seq}`; }", event.seq)
+    settle(page)
     page.locator(".details").get_by_role("heading", name=f"Event {event.seq}").wait_for()
     assert selected_row(page, "hooks").cells[0].replace(",", "") == str(event.seq)
     assert selected_row(page, "layers").text == "mean"

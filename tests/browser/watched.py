@@ -84,8 +84,20 @@ def fragment(page: Page) -> str:
     return str(page.evaluate("location.hash")).removeprefix("#")
 
 
+def settle(page: Page) -> None:
+    """Wait until the page has handled what happened, such as another address.
+
+    A click on a link, or a new `location.hash`, is over before `hashchange` is handled.
+    """
+    page.evaluate(_NEXT_FRAME)
+
+
 def reload(page: Page) -> None:
-    """Load the page again, and wait until it shows its data."""
+    """Load the page again, and wait until it shows its data.
+
+    What it stored before is on its way to the browser for a moment.
+    """
+    settle(page)
     page.reload()
     page.evaluate(_READY)
 
@@ -98,7 +110,7 @@ def emulate_media(page: Page, **media: str) -> None:
     """
     page.emulate_media(**media)
     for _ in range(3):
-        page.evaluate(_NEXT_FRAME)
+        settle(page)
 
 
 class Pages:
@@ -142,7 +154,7 @@ class Pages:
     def check(self, page: Page) -> None:
         """Raise an AssertionError if the page did something wrong; then forget it."""
         # What happened before is told before the answer to this.
-        page.evaluate(_NEXT_FRAME)
+        settle(page)
         watched = self._opened[page]
         problems, watched.problems = watched.problems, []
         assert not problems, "\n".join(problems)

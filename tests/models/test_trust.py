@@ -345,7 +345,7 @@ def test_errors_of_hookcli_pass_and_junk_is_damaged(pt2, monkeypatch):
         raise RequestError("own", place="", hint="")
 
     monkeypatch.setattr(archive, "_deserialized", refuse)
-    with pytest.raises(RequestError, match=r"^own$"), pt2.open("rb") as file:
+    with pytest.raises(RequestError, match=r"^own\b"), pt2.open("rb") as file:
         archive.open_program(file, "m.pt2")
 
 

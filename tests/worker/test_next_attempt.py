@@ -126,7 +126,7 @@ def test_a_real_run_that_is_too_large_is_refused(monkeypatch, free, most, outcom
 
 
 def test_an_outcome_becomes_a_report_or_the_commands_error():
-    with pytest.raises(ModelError, match=r"^no$"):
+    with pytest.raises(ModelError, match=r"^no\b"):
         _settle(SPEC, FAKE, failure(), 1.0)
     with pytest.raises(ModelError, match=r"it was killed, in start, in fc"):
         _settle(SPEC, FAKE, crash(phase="start"), 1.0)

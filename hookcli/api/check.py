@@ -134,17 +134,18 @@ def check(
     ... # doctest: +SKIP
     >>> assert report.passed, report.message()  # doctest: +SKIP
     """
-    arguments.read(mode=mode, seed=seed, steps=steps, fail_on=fail_on)
-    arguments.loss(loss)
+    run = arguments.read(mode=mode, seed=seed, steps=steps)
+    arguments.read(fail_on=fail_on)
+    name, function = arguments.loss(loss)
     rules = None if rules is None else arguments.strings("rules", rules)
     if isinstance(model, str):
         from hookcli.api.by_name import check_named
 
-        flags = {"loss": loss, "steps": steps, "mode": mode, "seed": seed, "rule": rules}
+        flags = {"loss": loss, **run, "rule": rules}
         report, level = check_named(model, config, inputs, flags, fail_on)
         return _checked(report, rules, level)
     configuration = _read(config)
-    spec, function = _spec(model, configuration, loss, steps=steps, mode=mode, seed=seed)
+    spec = _spec(model, configuration, {**run, "loss": name})
     if rules is not None:
         from hookcli.config.chosen_rules import only
 
@@ -167,18 +168,14 @@ def _read(config: Checks | None) -> Config | None:
     return read_text(flow(document), "checks")
 
 
-def _spec(
-    model: nn.Module, configuration: Config | None, loss: Loss, **run: Any
-) -> tuple[Spec, Callable[..., Any] | None]:
+def _spec(model: nn.Module, configuration: Config | None, run: Mapping[str, Any]) -> Spec:
     from hookcli.torch_private import check_torch
 
     check_torch()
     from hookcli.config.merge import Flags, spec_of
     from hookcli.run.loop.given_module import source_of
 
-    text, function = arguments.loss(loss)
-    flags = Flags(model=source_of(model), run={**arguments.read(**run), "loss": text})
-    return spec_of("check", configuration, flags), function
+    return spec_of("check", configuration, Flags(model=source_of(model), run=run))
 
 
 def _run(model: nn.Module, inputs: Any, spec: Spec, loss: Callable[..., Any] | None) -> Any:

@@ -1,4 +1,4 @@
-"""A model of a file, judged in this process as the command does it."""
+"""A model of a file, judged in this process as the command does it; one rule, on a given report."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hookcli.config.load import read_text
 from hookcli.config.merge import Flags, spec_of
+from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.judge import judge_report
 from hookcli.run.attempt import Session
 from hookcli.spec.request import Attempt
@@ -31,3 +32,14 @@ def failed(report):
 
 def rows(report, rule):
     return [row for row in report.checks if row.rule == rule]
+
+
+def found(rule, made, **options):
+    """The findings of a rule."""
+    rule = CATALOGUE[rule]
+    return list(rule.judge(made, rule.filled(options)))
+
+
+def only(rule, made, **options):
+    [finding] = found(rule, made, **options)
+    return finding

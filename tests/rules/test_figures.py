@@ -9,25 +9,13 @@ import pytest
 from hookcli.report.findings import Measurement
 from hookcli.rules import order_patterns
 from hookcli.rules.activations import dead_units, headroom, initialization
-from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.first_operator import explanation
 from hookcli.rules.gradients.profile import Profile
 from hookcli.rules.judge import all_rows
 from hookcli.rules.order_patterns import expand_order, prefix
 from hookcli.spec.checks import CheckSpec
 from tests.comparison.reports import call, report
-
-
-def found(rule, made, **options):
-    """The findings of a rule."""
-    rule = CATALOGUE[rule]
-    return list(rule.judge(made, rule.filled(options)))
-
-
-def only(rule, made, **options):
-    [finding] = found(rule, made, **options)
-    return finding
-
+from tests.rules.judging import found, only
 
 # Gradients over the depth
 

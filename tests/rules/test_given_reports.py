@@ -20,18 +20,7 @@ from hookcli.rules.training import causal, initial_loss, unregistered_parameters
 from hookcli.rules.verdict import Verdict, verdict_of
 from tests.comparison.reports import call, report
 from tests.comparison.trainings import record
-
-
-def found(rule, made, **options):
-    """The findings of a rule."""
-    rule = CATALOGUE[rule]
-    return list(rule.judge(made, rule.filled(options)))
-
-
-def only(rule, made, **options):
-    [finding] = found(rule, made, **options)
-    return finding
-
+from tests.rules.judging import found, only
 
 ONE = report(call("a", (1,), (2,)), parameters=[("a.weight", 1, None)])
 BACKWARD = "no backward pass ran"

@@ -210,7 +210,7 @@ def test_a_model_by_name_runs_in_a_process_of_its_own(tmp_path):
     )
     source = f"{tmp_path / 'net.py'}:Net"
     checks = [{"rule": "output_shape", "shape": ["B", 3]}]
-    report = hookcli.check(source, checks, inputs="5x4", seed=3, mode="eval")
+    report = hookcli.check(source, checks, inputs="5x4", seed=torch.tensor(3), mode="eval")
     assert rules(report) == [("output_shape", "")]
     assert (report.run.seed, report.run.mode) == (3, "eval")
     assert report.inputs.args[0]["shape"] == (5, 4)

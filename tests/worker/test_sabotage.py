@@ -125,6 +125,19 @@ def test_what_a_model_writes_to_the_pipes_is_not_taken_for_the_report(lab, name)
     assert [row["name"] for row in result.report["layers"]] == ["", "first", "bad"]
 
 
+def test_a_model_that_replaces_the_functions_of_the_collector_is_shown(lab):
+    replaced = "import gc\ngc.collect = gc.freeze = gc.disable = gc.set_threshold = None"
+    result = lab.run(model(forward=replaced), *JSON, real=True)
+    assert result.status == 0, result.err
+
+
+def test_garbage_is_collected_while_a_model_runs(lab):
+    shown = "import gc\nprint(gc.isenabled(), gc.get_threshold())"
+    result = lab.run(model(forward=shown), *JSON, real=True)
+    assert result.status == 0, result.err
+    assert "True (10000, 10, 10)" in result.err
+
+
 @pytest.mark.parametrize("text", ["'x' * 20_000_000", "'x\\n' * 5_000_000"])
 def test_a_message_of_megabytes_is_cut(lab, text):
     result = lab.run(model(forward=f"raise RuntimeError({text})"), *JSON)

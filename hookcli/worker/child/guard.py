@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import select
 import signal
 import sys
 import threading
 
-# Imported by name, because a model may replace the functions of `os`.
+# Imported by name, because a model may replace the functions of `gc` and `os`.
+from gc import collect, disable, freeze, set_threshold
 from os import _exit, fstat, getpid, read
 from typing import Any, NoReturn
 
@@ -84,13 +84,27 @@ def _wait_for_end(alive_fd: int) -> None:
 
 def collect_garbage_rarely() -> None:
     """Collect garbage rarely while a model is built: it takes a quarter of the time of imports."""
-    gc.set_threshold(100_000, 50, 1_000)
+    set_threshold(100_000, 50, 1_000)
 
 
 def collect_garbage_normally() -> None:
     """Collect garbage often again, as a model may rely on, but not what exists already."""
-    gc.freeze()
-    gc.set_threshold(10_000, 10, 10)
+    freeze()
+    set_threshold(10_000, 10, 10)
+
+
+def set_aside_records() -> None:
+    """Exempt what hookcli knows of the model from later collections, which visit all objects.
+
+    Garbage is collected first, since it would stay forever.
+    """
+    collect()
+    freeze()
+
+
+def collect_no_garbage() -> None:
+    """Collect none: the model has run, and a collection takes longer the larger its report is."""
+    disable()
 
 
 def raise_recursion_limit() -> None:

@@ -57,6 +57,7 @@ class _Progress:
         self._state = state
         self._answer_pipe = answer_pipe
         self.last = LastEvent("start", None, None, None)
+        self._has_run = self._is_probed = False
 
     def __call__(self, phase: str, note: CallNote | None, step: int | None = None) -> None:
         if self._answer_pipe.is_fork:  # the parent reads the events of the process that answers
@@ -67,6 +68,13 @@ class _Progress:
             if phase == "inputs":
                 guard.collect_garbage_normally()
                 self._state.leave_mark()
+            elif phase == "forward":
+                if not self._has_run:  # not before each step: a collection takes time
+                    self._has_run = True
+                    guard.set_aside_records()
+                    self._state.leave_mark()
+            elif phase == "report":
+                guard.collect_no_garbage()
             self.last = LastEvent(phase, None, None, None, step)
         else:
             name = f"<{note.type}>" if note.name is None else note.name
@@ -76,6 +84,10 @@ class _Progress:
     def doing(self, text: str) -> None:
         """Record the work that is done within the phase."""
         if not self._answer_pipe.is_fork:
+            if self._has_run and not self._is_probed:
+                self._is_probed = True
+                guard.set_aside_records()
+                self._state.leave_mark()
             self.last = replace(self.last, doing=text)
             self._writer.write(self.last)
 

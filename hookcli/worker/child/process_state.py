@@ -46,7 +46,7 @@ class ProcessState:
         self._modules = sys.modules
         self._saved_modules = [*sys.modules.items()]
         self._path = [*sys.path]
-        self.leave_mark()
+        self._mark: dict[str, list[int]] = {"mark": [1]}
         self._torch = tuple(  # a tuple cannot be cleared
             (label, space, tuple(vars(space).items())) for label, space in _spaces_of_torch()
         )
@@ -75,9 +75,10 @@ class ProcessState:
     def leave_mark(self) -> None:
         """Make a dictionary that a model finds if it changes what `gc.get_objects` returns.
 
-        What exists before `gc.freeze` is not returned.
+        What exists before `gc.freeze` is not returned. A mark that is changed already stays.
         """
-        self._mark: dict[str, list[int]] = {"mark": [1]}
+        if not self.is_cleared:
+            self._mark = {"mark": [1]}
 
     @property
     def is_cleared(self) -> bool:

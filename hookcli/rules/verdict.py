@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from hookcli.report.findings import CheckRow
     from hookcli.report.report import Report
-    from hookcli.report.training import TrainingReport
 
 FailOn: TypeAlias = Literal["error", "warning", "never"]
 
@@ -35,15 +34,6 @@ class Verdict(Enum):
 def is_counted(row: CheckRow, fail_on: FailOn) -> bool:
     """Return whether a row is a finding that makes a check fail."""
     return row.status == "fail" and row.severity in _COUNTED[fail_on]
-
-
-def verdict_of_training(report: TrainingReport, fail_on: FailOn) -> Verdict:
-    """Return the verdict on a training; how its script ended does not count."""
-    rows = [*report.checks, *(row for record in report.records for row in record.checks)]
-    if any(row.status == "error" for row in rows):
-        return Verdict.NOT_JUDGED
-    failed = any(is_counted(row, fail_on) for row in rows)
-    return Verdict.FINDINGS if failed else Verdict.PASSED
 
 
 def verdict_of(report: Report, fail_on: FailOn) -> Verdict:

@@ -7,10 +7,11 @@ import dataclasses
 import pytest
 
 from hookcli.diagnosis.training import with_training_verdict
+from hookcli.formats.check.merged import merged
 from hookcli.report.encode import to_json
 from hookcli.rules.catalogue import with_training_set
 from hookcli.rules.judge_training import all_checks, judge_training
-from hookcli.rules.verdict import Verdict, verdict_of_training
+from hookcli.rules.verdict import Verdict, verdict_of
 from hookcli.spec.checks import CheckSpec, Suppression
 from tests.formats import training_reports as built
 from tests.rules.steps.test_step_rules import FLAT, UP, record
@@ -33,7 +34,7 @@ def test_a_healthy_training_has_no_finding():
     assert failed(report) == []
     assert report.diagnoses == ()
     assert {"finite", "grad_exists", "loss_falls", "vanishing_gradient"} <= set(report.examined)
-    assert verdict_of_training(report, "warning") is Verdict.PASSED
+    assert verdict_of(merged(report), "warning") is Verdict.PASSED
 
 
 def test_targets_name_the_record_if_there_are_several():
@@ -78,7 +79,7 @@ def test_the_first_value_that_is_not_finite_is_the_first_sentence():
     )
     assert (first.cause, first.record, first.step, first.target) == ("finite", "Net", 412, "fc2")
     assert {"finite", "finite_steps"} <= set(first.rules)
-    assert verdict_of_training(report, "error") is Verdict.FINDINGS
+    assert verdict_of(merged(report), "error") is Verdict.FINDINGS
 
 
 @pytest.mark.parametrize(

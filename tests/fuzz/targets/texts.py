@@ -26,7 +26,8 @@ SELECTORS = [
     "{regex: 'a.*'}",
     "{type: Linear}", "{depth: 1}", "{leaf: true}", "{name: fc, part: output}", "",
 ]  # fmt: skip
-_MANY_STEPS = re.compile(rb"(steps[\"']?\s*:\s*[\"']?\d{3})[\d_]+")  # a billion are run as asked
+# A billion steps, or times that backward is called, are run as asked.
+_MANY_STEPS = re.compile(rb"((?:steps|times)[\"']?\s*:\s*[\"']?\d{3})[\d_]+")
 
 
 def configuration(rng: Random) -> Case:

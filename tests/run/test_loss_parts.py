@@ -1,4 +1,4 @@
-"""The parts of a loss, called with plain values: targets, roles of parameters, starts of backward."""
+"""The parts of a loss, with plain values: targets, roles of parameters, starts of backward."""
 
 from __future__ import annotations
 
@@ -82,13 +82,20 @@ def test_the_hint_of_a_loss_that_torch_refuses_names_no_target_if_there_are_seve
     assert "target" not in caught.value.hint.partition(", or pass")[0]
 
 
-def test_a_doubt_about_fake_tensors_is_no_error_of_the_loss():
-    with FakeTensorMode():
-        output = torch.ones(2, requires_grad=True)
-    with pytest.raises(Exception) as caught:  # noqa: PT011  # which one is torch's matter
-        named("mse").loss(output, with_target(torch.ones(2)))
+def test_what_fake_tensors_cannot_compute_is_no_error_of_the_loss():
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        output = torch.ones(12, 2, 5, requires_grad=True)
+        with pytest.raises(RuntimeError) as caught:
+            named("ctc").loss(output, with_target((LABELS, *LENGTHS)))
     assert is_inconclusive(caught.value)
     assert not isinstance(caught.value, ModelError)
+
+
+def test_a_loss_without_a_kernel_for_the_dtype_is_an_error_of_the_loss():
+    output = torch.ones(2, requires_grad=True).to(torch.float8_e4m3fn)
+    with pytest.raises(ModelError, match="NotImplementedError: .* not implemented for") as caught:
+        named("mse").loss(output, with_target(torch.ones(2).to(torch.float8_e4m3fn)))
+    assert caught.value.hint.startswith("compare the output float8_e4m3fn [2] with the target ")
 
 
 # Functions of the user's --------------------------------------------------------------------------

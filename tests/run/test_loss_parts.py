@@ -93,7 +93,7 @@ def test_what_fake_tensors_cannot_compute_is_no_error_of_the_loss():
 
 def test_a_loss_without_a_kernel_for_the_dtype_is_an_error_of_the_loss():
     output = torch.ones(2, requires_grad=True).to(torch.float8_e4m3fn)
-    with pytest.raises(ModelError, match="NotImplementedError: .* not implemented for") as caught:
+    with pytest.raises(ModelError, match=r"NotImplementedError: .* not implemented") as caught:
         named("mse").loss(output, with_target(torch.ones(2).to(torch.float8_e4m3fn)))
     assert caught.value.hint.startswith("compare the output float8_e4m3fn [2] with the target ")
 

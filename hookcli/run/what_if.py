@@ -250,8 +250,7 @@ def _check_dim(batch: Batch, what_if: WhatIf) -> None:
 def _need(base: Recording, what_if: WhatIf) -> int:
     """Return about how many bytes a real run needs: the peaks of the base grow with the batch."""
     note = base.memory
-    if note is None:
-        return 0
+    assert note is not None  # noqa: S101  # the callers check it
     factor = 1.0
     if what_if.batch is not None and note.batch:
         factor = max(1.0, what_if.batch / note.batch)

@@ -209,14 +209,8 @@ def _changed(
     dim = what_if.batch_dim
     if what_if.batch is not None:
         _check_dim(batch, what_if)
-    known: dict[int, torch.Tensor] = {}
 
     def change(tensor: torch.Tensor) -> torch.Tensor:
-        if id(tensor) not in known:
-            known[id(tensor)] = _input(tensor)
-        return known[id(tensor)]
-
-    def _input(tensor: torch.Tensor) -> torch.Tensor:
         changed = tensor.detach()
         if what_if.batch is not None and tensor.dim() > dim:
             indices = torch.arange(what_if.batch, device=tensor.device) % tensor.shape[dim]

@@ -344,6 +344,16 @@ def test_causality_replaces_inputs_of_each_sort(x):
     assert causal(lambda x: x.cumsum(1).abs().float(), x)["relative"] == 0.0
 
 
+NARROW = [torch.float8_e4m3fn, torch.float8_e5m2, torch.uint16, torch.uint32, torch.uint64]
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_causality_replaces_inputs_in_which_torch_does_not_compute(dtype):
+    x = torch.arange(1, 13).view(2, 6).float().to(dtype)
+    assert causal(lambda x: x.float().cumsum(1), x)["relative"] == 0.0
+    assert causal(lambda x: x.float().flip(1).cumsum(1), x)["relative"] > 0.1
+
+
 def test_an_output_that_loses_its_time_with_shorter_inputs_is_not_compared():
     def squeezed(x):
         return {"y": x.cumsum(1), "last": x[:, 4:].squeeze(1) if x.shape[1] == 5 else x.sum()}

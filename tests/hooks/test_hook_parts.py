@@ -213,9 +213,7 @@ def test_the_future_of_a_bucket_must_fit_it(value):
 
 @pytest.mark.parametrize("new", [None, torch.full((2,), 7.0)])
 def test_what_a_hook_returns_for_a_bucket_is_averaged(new):
-    bucket = SimpleNamespace(
-        buffer=lambda: ONE, index=lambda: 0, parameters=list, set_buffer=None
-    )
+    bucket = SimpleNamespace(buffer=lambda: ONE, index=lambda: 0, parameters=list, set_buffer=None)
     put = []
     bucket.set_buffer = put.append
     one = SimpleNamespace(fire=lambda *_, **__: new)

@@ -36,7 +36,9 @@ from hookcli.run.statistics.digest import digest, digests_of_model
 from hookcli.run.statistics.sketch import dense
 from hookcli.spec.hooks import OptimizerSpec
 from hookcli.spec.plan import plan
+from hookcli.torch_private import MEMORY
 from tests.hooks.running import spec_of
+from tests.torch_version import needs_torch
 
 
 def call_of(order, **more):
@@ -168,6 +170,7 @@ class Packed(nn.Module):
             return self.fc(x * 2).sin()
 
 
+@needs_torch("2.10", MEMORY)
 def test_what_no_call_made_counts_for_the_whole_only():
     observer, recording = memory()
     net, x = backend_of(Packed()), torch.ones(4, 64)

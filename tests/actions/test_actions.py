@@ -14,6 +14,7 @@ from torch import nn
 from transformers.utils import ModelOutput
 
 from hookcli.actions.observe import NotFiniteError
+from hookcli.errors import RequestError
 from hookcli.spec.hooks import FunctionRef
 from tests.hooks import models
 from tests.hooks.running import FUNCTIONS, call, carry_out, finished, hook
@@ -330,6 +331,101 @@ def test_replace_puts_saved_tensors_in_their_places(tmp_path):
     assert torch.equal(model[0].weight.grad, saved["b"])
     before = hand_grads(net(), models.batch(), lambda m: m.register_forward_hook(lambda *_: None))
     assert found.events[0].changed == pytest.approx((before[0] - saved["b"]).norm().item())
+
+
+def test_replace_refuses_a_file_without_the_tensor_or_with_another_shape(tmp_path):
+    path = tmp_path / "two.safetensors"
+    save_file({"weight": torch.ones(3, 4), "small": torch.ones(3)}, path)
+    torch.save(torch.ones(3, 4), tmp_path / "one.pt")
+
+    def said(name, at="0.weight", kind="tensor"):
+        with pytest.raises(RequestError) as caught:
+            finished(net(), models.batch(), [hook(kind, at, ("replace", str(tmp_path / name)))])
+        return str(caught.value), caught.value.hint
+
+    message, hint = said("two.safetensors#weigth")
+    assert message == f"tensor 'weigth' not found in {path}"
+    assert "weight" in hint
+    message, hint = said("one.pt#weight")
+    assert message.endswith("one.pt")
+    assert hint == "check the name after the #"
+    message, _ = said("two.safetensors#small")
+    assert message == "0.weight has shape [3, 4], but the file has shape [3]"
+    message, _ = said("one.pt", "0", "forward")
+    assert message == "0 has shape [2, 3], but the file has shape [3, 4]"
+    message, _ = said("one.pt#", "0.*")  # one tensor for a weight, and then for a bias
+    assert message == "0.bias has shape [3], but the file has shape [3, 4]"
+
+
+def test_a_saved_tensor_is_replaced_when_it_is_packed_only(tmp_path):
+    class Square(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.tensor([2.0, 3.0]))
+
+        def forward(self, x):
+            return self.weight.square()
+
+    torch.save(torch.tensor([5.0, 7.0]), tmp_path / "x.pt")
+    model = Square()
+    hooks = [hook("saved_tensors", None, ("replace", str(tmp_path / "x.pt")))]
+    found = finished(model, torch.ones(1), hooks)
+    assert [event.node for event in found.events] == ["pack", "unpack"]
+    assert model.weight.grad.tolist() == [10.0, 14.0]  # twice what was saved
+
+
+def test_noise_of_several_tensors_is_one_sequence():
+    class Two(nn.Module):
+        def forward(self, x):
+            return x * 1.0, x * 2.0
+
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.two, self.got = Two(), None
+
+        def forward(self, x):
+            self.got = self.two(x)
+            return self.got
+
+    model = Outer()
+    finished(model, torch.zeros(2, 3), [hook("forward", "two", ("add_noise", 1.0))], grad=False)
+    drawn = torch.Generator().manual_seed(0)
+    same(model.got, tuple(torch.randn(2, 3, generator=drawn) for _ in range(2)))
+
+
+def test_print_names_the_node_and_a_value_without_tensors(capsys):
+    class Text(nn.Module):
+        def forward(self, x):
+            return "text"
+
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.text, self.fc = Text(), nn.Linear(4, 2)
+
+        def forward(self, x):
+            self.text(x)
+            return self.fc(x).sum()
+
+    hooks = [hook("forward", "text", "print"), hook("node", "fc", "print", index=1)]
+    finished(Outer(), models.batch(), hooks)
+    first, *others = capsys.readouterr().err.splitlines()
+    assert first == "[0] forward forward text"
+    assert others[0].startswith("[1] backward node fc AddmmBackward0 ")
+    meta = torch.empty(2, 3, device="meta")
+    finished(nn.Identity(), meta, [hook("forward", "", "print")], grad=False)
+    assert capsys.readouterr().err == "[0] forward forward (root) float32[2, 3]\n"
+
+
+def test_a_value_without_tensors_is_not_saved(tmp_path):
+    class Text(nn.Module):
+        def forward(self, x):
+            return "text"
+
+    hooks = [hook("forward", "*", ("save", str(tmp_path / "taps")))]
+    carry_out(Text(), models.batch(), hooks)
+    assert list((tmp_path / "taps").iterdir()) == []
 
 
 def test_actions_run_in_order_and_each_sees_what_the_last_made():

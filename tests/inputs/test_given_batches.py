@@ -15,12 +15,21 @@ from hookcli.inputs.declared import declarations
 from hookcli.inputs.infer.state_clues import by_state, state_guesses
 from hookcli.inputs.infer.trial import Reached, Trial
 from hookcli.inputs.loaders import FirstBatch, first_batch, is_loader
-from hookcli.inputs.materialise import make_tensor
+from hookcli.inputs.materialise import given_batch, given_target, make_tensor
 from hookcli.inputs.split import split_batch
 from hookcli.models.batch import Batch, LossTarget
 from hookcli.run.batch.targets import target_fields, with_target
 from hookcli.spec.inferred import Hypothesis, InferredList, Slot
-from hookcli.spec.inputs import Fill, TensorSpec
+from hookcli.spec.inputs import (
+    DictSpec,
+    Fill,
+    FunctionSpec,
+    InputSpec,
+    ListSpec,
+    TensorSpec,
+    TupleSpec,
+    ValueSpec,
+)
 from hookcli.spec.losses import LABELS
 from hookcli.spec.request import ModelSpec, RunSpec, Spec
 
@@ -322,3 +331,43 @@ def test_labels_that_nobody_knows_are_asked_for(signature, message, hint):
     with pytest.raises(RequestError, match=message) as caught:
         with_target(Batch((X,)), spec(), net(signature), torch.float32, lambda text: None)
     assert hint in caught.value.hint
+
+
+def test_inputs_are_values_inside_each_other():
+    def load(spec, _place):
+        return FirstBatch(spec.name, loaded=True)
+
+    how = {"floating": torch.float32, "device": "cpu", "call": load}
+    function = FunctionSpec("data.py", "mask")
+    specs = (
+        InputSpec(None, ListSpec((function, ValueSpec(2))), "--input"),
+        InputSpec("pair", TupleSpec((ValueSpec(3), TensorSpec((2,)))), "--input"),
+        InputSpec("named", DictSpec((("a", ValueSpec(4)), ("b", function))), "--input"),
+    )
+    batch = given_batch(specs, **how)
+    assert batch.args == (["mask", 2],)
+    assert type(batch.kwargs["pair"]) is tuple
+    assert (batch.kwargs["pair"][0], batch.kwargs["pair"][1].shape) == (3, (2,))
+    assert batch.kwargs["named"] == {"a": 4, "b": "mask"}
+
+
+def test_the_parts_of_a_target_have_names_or_none():
+    how = {"floating": torch.float32, "device": "cpu", "call": None}
+    one, other = ValueSpec(1), ValueSpec(2)
+
+    def target(*parts):
+        return given_target(tuple(InputSpec(n, v, f"--target {n}") for n, v in parts), **how)
+
+    assert target((None, one)) == 1
+    assert target((None, one), (None, other)) == (1, 2)
+    assert target(("a", one), ("b", other)) == {"a": 1, "b": 2}
+    with pytest.raises(RequestError, match="a target cannot have parts with and without names"):
+        target(("a", one), (None, other))
+
+
+def test_a_batch_for_a_forward_of_unknown_signature_is_passed_as_it_is():
+    class Unknown(nn.Module):
+        forward = torch.add
+
+    batch = split_batch(Unknown(), FirstBatch((X, Y), loaded=False))
+    assert (batch.args, batch.target) == ((X, Y), None)

@@ -7,9 +7,13 @@ import inspect
 import pytest
 from torch import nn
 
+from hookcli.inputs.infer.clash import Clash, clash_of
 from hookcli.inputs.infer.failed_line import FailedLine
+from hookcli.inputs.infer.grow import grown
 from hookcli.inputs.infer.layer_clues import Clues
 from hookcli.inputs.infer.repair import repairs
+from hookcli.inputs.infer.repair_by_layer import by_layer
+from hookcli.inputs.infer.solve import _bracket
 from hookcli.inputs.infer.trial import Reached, Trial
 from hookcli.spec.inferred import Hypothesis, InferredDict, InferredList, Slot
 from hookcli.spec.inputs import TensorSpec, ValueSpec
@@ -42,6 +46,9 @@ def suggested(error, *layers, kind="RuntimeError", failed=None, line=None, clues
         (why, {slot.name: slot.guess for slot in changed})
         for changed, why in repairs(trial, clues or Clues(net, 2), signature)
     ]
+
+
+CLUES = Clues(Net(nn.Linear(4, 2)), 2)
 
 
 def shapes(found, name="x"):
@@ -300,3 +307,80 @@ def test_a_view_of_one_step_makes_the_batch_one_sample():
     changed, why = next(repairs(trial, Clues(net, 2), inspect.signature(net.forward)))
     assert why == "forward has a view of one step"
     assert [spec.shape for _, spec in changed.tensors()] == [(1,), (1, 1, 4), (16, 4)]
+
+
+def test_a_layer_whose_inputs_are_unknown_gets_no_repair():
+    failed = Reached(nn.Linear(8, 3), "layers.0", (), (), ())
+    assert list(by_layer(Trial(hypothesis(x=(2, 4)), False), failed, CLUES, indices=False)) == []
+
+
+def test_only_inputs_of_floats_become_indices():
+    error = "tensors used as indices must be long, int, byte or bool tensors"
+    ids = TensorSpec((2, 4), "int64")
+    found = suggested(error, nn.Embedding(5, 3), x=(2, 4), other=ids)
+    changed = [guesses for why, guesses in found if why == "indices are needed"]
+    assert [(one["x"].dtype, one["other"]) for one in changed] == [("int64", ids)]
+
+
+def test_sizes_that_do_not_broadcast_are_no_clash_beyond_their_dimensions():
+    text = "Attempting to broadcast a dimension of length 8 at -{}! Mismatching argument at index 1"
+    text += " had torch.Size([8]); but expected shape should be broadcastable to [2, 6]"
+    trial = Trial(hypothesis(x=(2, 8)), False, error=text.format(1))
+    assert clash_of(trial, 2) == Clash(8, 6, "the model")
+    trial.error = text.format(2)
+    assert clash_of(trial, 2) is None
+
+
+def test_two_states_of_a_layer_that_are_one_argument_become_a_list():
+    lstm = nn.LSTM(4, 3, batch_first=True)
+    failed = Reached(lstm, "layers.0", ((2, 5, 4), (2, 4)), ("float32",) * 2, ("x", "other"))
+    error = "Expected hidden[0] size (1, 2, 3), got [2, 4]"
+    states = InferredList((TensorSpec((1, 2, 3)),) * 2)
+    found = suggested(error, lstm, x=(2, 5, 4), other=(2, 4), failed=failed)
+    why = "the state of layers.0 for an input of [2, 5, 4]"
+    assert (why, {"x": TensorSpec((2, 5, 4)), "other": states}) in found
+
+
+def test_the_inputs_of_many_layers_are_those_of_the_first():
+    layers = [nn.Linear(size, 2) for size in range(3, 30)]
+    specs = Clues(Net(*layers), 2).generic()
+    sizes = {spec.shape[-1] for spec in specs}
+    assert {3, 4, 5} <= sizes
+    assert not {20, 25, 29} & sizes
+
+
+def test_a_trial_that_ran_has_no_key():
+    one = Trial(hypothesis(x=(2, 4)), True, kind="ValueError", error="size 3")
+    other = Trial(hypothesis(x=(2, 4)), False, kind="ValueError", error="size 3")
+    again = Trial(hypothesis(x=(2, 9)), False, kind="ValueError", error="size 77")
+    assert one.key == ""
+    assert other.key == again.key != ""
+
+
+@pytest.mark.parametrize(("budget", "sizes"), [(0, []), (2, [8, 16]), (9, [8, 16, 32])])
+def test_an_input_grows_until_it_fits_or_no_trial_is_left(budget, sizes):
+    failure = Trial(hypothesis(x=(2, 4)), False, error="too small", kind="RuntimeError")
+    tried = []
+
+    def attempt(changed, _why, _parent):
+        if len(tried) == budget:
+            return None
+        tried.append(changed.get("x").shape[1])
+        return Trial(changed, tried[-1] >= 32, error="too small", kind="RuntimeError")
+
+    found = list(grown(failure, attempt, frozenset()))
+    assert tried[: len(sizes)] == sizes
+    assert [trial.hypothesis.get("x").shape[1] for trial in found[:1]] == [32] * (budget > 2)
+
+
+@pytest.mark.parametrize(
+    ("gap", "ends"),
+    [
+        (lambda size: size * size - 100, (8, 16)),
+        (lambda size: size - 3, (3, 3)),
+        (lambda size: None if size < 3 else size**2 - 10, (2, 4)),  # too small for another layer
+        (lambda size: 9 if size > 4 else 1, None),
+    ],
+)
+def test_sizes_between_which_a_gap_changes_its_sign_are_found(gap, ends):
+    assert _bracket(gap, (4, gap(4)), (8, gap(8)), 1000) == ends

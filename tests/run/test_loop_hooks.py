@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 import torch
 from torch import nn
 
@@ -11,6 +12,7 @@ from hookcli.config.presets import preset_hooks
 from hookcli.report.sinks import Kept
 from hookcli.run.loop.hooks import LoopHooks
 from hookcli.spec.request import ModelSpec, RunSpec, Spec
+from tests.hooks.running import hook
 
 
 def test_hooks_that_are_attached_in_each_step_fire_once_per_step():
@@ -28,3 +30,26 @@ def test_hooks_that_are_attached_in_each_step_fire_once_per_step():
     fired = Counter((note.step, note.kind) for note in sink.so_far())
     # The outputs of three layers and of the whole; the inputs of two layers need gradients.
     assert fired == {(i, kind): n for i in range(3) for kind, n in (("tensor", 4), ("node", 2))}
+
+
+@pytest.mark.parametrize("with_kwargs", [False, True])
+def test_hooks_that_are_attached_during_a_call_replace_its_arguments(with_kwargs):
+    class Net(nn.Module):
+        def forward(self, x, *, y):
+            return x + y
+
+    options = {"with_kwargs": True} if with_kwargs else {}
+    hooks = (hook("forward_pre", "", ("scale", 2.0), options=options),)
+    net, x, y = Net(), torch.ones(2), torch.ones(2)
+    spec = Spec("grads", ModelSpec("train.py"), run=RunSpec(tensors="real"), hooks=hooks)
+    own = []
+    net.register_forward_pre_hook(lambda _, args: own.append(args))
+    loop = LoopHooks(net, spec, Kept())
+    loop.start_step(0)
+    loop.clock.open = True
+    kwargs = {"y": y}
+    [replaced] = loop.attach_during_call(net, (x,), kwargs)
+    loop.detach()
+    assert torch.equal(replaced, x * 2)
+    assert torch.equal(kwargs["y"], y * (2 if with_kwargs else 1))
+    assert own == []  # PyTorch calls it anyway

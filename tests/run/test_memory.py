@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import json
 import threading
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -28,7 +29,7 @@ from hookcli.report.sinks import Kept
 from hookcli.run.hook_engine.build import engine_for
 from hookcli.run.optimizers import optimizer_memory
 from hookcli.run.runner import RunOptions, run
-from hookcli.run.what_if import TrainingSteps
+from hookcli.run.what_if import TrainingSteps, _cast
 from hookcli.spec.hooks import OptimizerSpec
 from hookcli.spec.plan import plan
 from hookcli.spec.request import ModelSpec, RunSpec, Spec
@@ -398,6 +399,55 @@ def measured(make, args, *what_ifs, faker=False):
     after = {name: (id(t), t.dtype) for name, t in root.state_dict(keep_vars=True).items()}
     assert before == after
     return rows
+
+
+class Together(nn.Module):
+    """Uses a parameter as a buffer too, and reads a value of large batches."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        self.register_buffer("kept", self.fc.weight, persistent=False)
+
+    def forward(self, x, y):
+        scale = y.sum().item() if len(y) > 4 else 1.0
+        return self.fc(x) * scale + y @ self.kept
+
+
+def test_a_tensor_with_two_places_is_changed_once():
+    x = torch.ones(2, 4)
+    row = measured(Together, (x, x), "batch=3,dtype=float64")[-1]
+    assert (row.input_bytes, row.parameter_bytes) == (3 * 4 * 8, (16 + 4) * 8)
+    root = Together()
+    weight = root.fc.weight
+    with _cast(root, "float64", nullcontext()):
+        assert root.kept is root.fc.weight
+        assert root.kept.dtype == torch.float64
+    assert root.kept is root.fc.weight is weight
+
+
+def test_a_what_if_that_only_real_tensors_can_run_needs_their_memory(monkeypatch):
+    x = torch.ones(2, 4)
+    row = measured(Together, (x, x), "batch=64", faker=True)[-1]
+    assert (row.batch, row.note) == (64, None)
+    monkeypatch.setattr("hookcli.run.what_if.available", lambda: 1024)
+    row = measured(Together, (x, x), "batch=64", faker=True)[-1]
+    assert row.note == "the model requires real tensors, and memory is too small for them"
+
+
+def test_a_what_if_that_fake_tensors_cannot_run_says_so():
+    spec = dataclasses.replace(
+        SPEC, run=RunSpec(memory=True, loss="sum", what_if=(parse_what_if("batch=64"),))
+    )
+    root, recording, batch = Together(), Recording(), Batch((torch.ones(2, 4),) * 2)
+    model, options = backend_of(root), RunOptions(lambda *_: None, recording)
+    run(model, batch, plan(spec), engine_for(spec, Kept()), options)
+    faker = Faker("cpu")
+    faker.module(root)
+    [*_, row] = TrainingSteps(model, batch, spec, plan(spec), faker=faker, may_fake=True).measure(
+        recording
+    )
+    assert row.note == "fake tensors cannot run this: pass `--tensors real`"
 
 
 def bytes_in(tensors):

@@ -186,10 +186,10 @@ def _bracket(
             gap_b = value
         else:
             b, gap_b, a = a, gap_a, a // 2
-            value = at(a) if a else None
-            gap_a = -gap_b if value is None else value  # too small for a layer before it
             if not a:
-                return (0, b) if b > 1 else None
+                return None
+            value = at(a)
+            gap_a = -gap_b if value is None else value  # too small for a layer before it
     return None
 
 

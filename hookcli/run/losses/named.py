@@ -16,6 +16,7 @@ from hookcli.run.losses.criterion import Criterion, Notes, checked
 from hookcli.run.losses.made_targets import CTC_PARTS, complete_sequences, made_target
 from hookcli.run.losses.of_output import at, graded_or_refuse
 from hookcli.spec.losses import TENSOR_OPTIONS, NamedLoss
+from hookcli.torch_private import FakeTensor
 
 # The outputs that a loss is computed from, if forward returns several, by their usual names.
 _USUAL = (
@@ -47,7 +48,7 @@ class NamedCriterion(Criterion):
         try:
             loss = self._call(tensors, target)
         except _RAISED as error:
-            if is_inconclusive(error):
+            if is_inconclusive(error) and any(isinstance(t, FakeTensor) for t in tensors):
                 raise
             raise ModelError(
                 f"{type_name(error)}: {' '.join(message_of(error).split())}",

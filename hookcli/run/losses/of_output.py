@@ -61,6 +61,7 @@ def probe(output: Any, notes: Callable[[str], None], *, seed: int, values: bool)
     terms = []
     for path, tensor in graded_or_refuse(output):
         plain = _strided(tensor)
+        plain = plain.float() if plain.dtype.itemsize < 2 else plain  # float8 has few operators
         if values and plain.numel() and bool(plain.detach().amin() == -torch.inf):
             notes(f"the loss ignores the -inf entries of output{path}")
             plain = torch.where(plain == -torch.inf, torch.zeros_like(plain), plain)
@@ -77,8 +78,6 @@ def _strided(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _project(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    if tensor.dtype.itemsize < 2:
-        return tensor.float().sum()
     while tensor.dim():
         vector = torch.randn(tensor.shape[-1], generator=generator, dtype=torch.float64)
         norm = torch.linalg.vector_norm(vector)

@@ -68,13 +68,12 @@ class MemoryObserver:
         """Handle a call that ended, with those inside it whose end was not seen."""
         if call not in self._running:
             return
-        while self._running:
+        ended = None
+        while ended is not call:
             ended = self._running.pop()
             if self._running:
                 order = self._running[-1].order
                 self._peaks[order] = max(self._peaks[order], self._peaks[ended.order])
-            if ended is call:
-                return
 
     def _elsewhere(self) -> bool:
         """Whether forward runs on a thread on which no operators are seen.

@@ -129,10 +129,18 @@ def _replaced(batch: Batch, time: _Time, last: int) -> Batch:
         if path not in time.inputs:
             return tensor
         later = tensor.narrow(time.dim, last + 1, time.size - last - 1)
-        fresh = _different(later, tensor)
+        wide = _computed_in(tensor.dtype)
+        fresh = _different(later.to(wide), tensor.to(wide)).to(tensor.dtype)
         return torch.cat((tensor.narrow(time.dim, 0, last + 1), fresh), time.dim).detach()
 
     return _changed_at(batch, other)
+
+
+def _computed_in(dtype: torch.dtype) -> torch.dtype:
+    """Return a dtype with the values of this one in which torch can compute."""
+    if dtype.is_floating_point and dtype.itemsize < 2:
+        return torch.float32
+    return torch.int64 if dtype in {torch.uint16, torch.uint32, torch.uint64} else dtype
 
 
 def _different(later: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:

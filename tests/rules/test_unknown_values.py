@@ -107,8 +107,9 @@ def test_a_share_of_norms_that_are_not_finite_or_zero_is_not_judged(norms):
     assert (status, message) == ("skip", "the gradients have no finite norm, or all are zero")
 
 
-def test_a_share_is_that_of_the_squares():
-    made = with_gradients(3.0, 4.0)  # of 5
+@pytest.mark.parametrize("scale", [1.0, 1e200, 1e-200])
+def test_a_share_is_that_of_the_squares(scale):
+    made = with_gradients(3.0 * scale, 4.0 * scale)  # of 5
     finding = only("grad_share", made, at=("a.x",), share=0.6)
     assert (finding.status, finding.value) == ("pass", pytest.approx(0.6))
 
@@ -314,7 +315,8 @@ def test_a_new_gradient_and_a_new_call_are_told():
     before = replace(with_gradients(None), totals=NET.totals)
     finding = same(with_gradients(0.5), before)
     assert finding.message == (
-        "in backward, gradients first differ at a (Linear): a.x gets a gradient of norm 0.5, it got none"
+        "in backward, gradients first differ at a (Linear): a.x gets a gradient of norm 0.5, "
+        "it got none"
     )
     calls = call("a", (1,), (2,)), call("b", (1,), (2,))
     longer = report(*calls, parameters=[("a.weight", 1, None)])

@@ -36,7 +36,7 @@ def test_a_what_if_has_its_options():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cross_entropy(", "the arguments of cross_entropy are not valid Python"),
+        ("cross_entropy(output=)", "the arguments of cross_entropy are not valid Python"),
         ("cross_entropy(1)", "the arguments of cross_entropy must have names"),
         ("cross_entropy().x()", "the arguments of cross_entropy must have names"),
         ("cross_entropy(output='a', output='b')", "'output' is given twice"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from hookcli.comparison.compare import compare
 from hookcli.comparison.diff import CallDiff, CallRef, OrderDiff
 from hookcli.comparison.trainings.compare_trainings import compare_trainings
 from hookcli.comparison.trainings.training_diff import GradientDiff
+from hookcli.errors import RequestError
 from hookcli.formats.check.merged import merged
 from hookcli.formats.check.table import performed
 from hookcli.formats.diff.rows import CALLS, verdict
@@ -27,7 +29,10 @@ from hookcli.formats.run.markdown import brief
 from hookcli.formats.run.steps import select_steps
 from hookcli.formats.rundiff import lines
 from hookcli.formats.rundiff.steps import GRADIENTS, GradientDiffLine, ratio, select
-from hookcli.formats.tensorboard.scalars import training_scalars
+from hookcli.formats.svg.drawing import Drawing
+from hookcli.formats.svg.marks import legend
+from hookcli.formats.tensorboard.scalars import scalars, training_scalars
+from hookcli.formats.trace.tree import Glyphs, guides
 from hookcli.formats.view import View
 from hookcli.report.distributed import DifferenceRow, Distributed
 from hookcli.report.events import Streamed
@@ -405,3 +410,51 @@ def test_calls_in_another_order_are_told():
     diff = replace(compare(TRACE, TRACE), order=OrderDiff(one, other))
     text = FORMATS["table"].render_diff(diff, View(width=200))
     assert "the order of calls differs: A calls fc and B calls Made" in text
+
+
+def test_a_training_of_many_records_is_drawn_in_part():
+    records = tuple(record(f"net{i}", total=3) for i in range(10))
+    assert "2 more records in the report" in draw_training(training(*records), "svg")
+    assert "more record" not in draw_training(training(*records[:8]), "svg")
+
+
+def test_the_legend_of_many_marks_has_several_lines():
+    kinds = ("nan", "inf", "zero", "none", "frozen", "unknown")
+    narrow, wide = (legend(Drawing(), 0.0, 0.0, kinds, room) for room in (150.0, 10_000.0))
+    assert narrow > wide
+
+
+def test_a_parameter_of_zeros_has_no_bar_of_its_weight():
+    def bars(weight):
+        row = parameter("fc.weight", (4, 3), grad=stats(0.5), weight=weight)
+        return draw(replace(GRADS, parameters=(row,)), "svg").count('class="weight"')
+
+    assert bars(2.0) > bars(0.0)
+
+
+def test_calls_that_end_in_another_order_close_the_levels_within():
+    begun = [event(i, "forward", "forward_pre", name, 0) for i, name in enumerate("ab")]
+    ended = [event(i, "forward", "forward", name, 0) for i, name in enumerate("ab", 2)]
+    glyphs = Glyphs("|", "/", "\\")
+    assert [drawn for _, drawn in guides([*begun, *ended], glyphs)] == ["/", "|/", "\\", ""]
+
+
+@pytest.mark.parametrize("timings", [{"phases": 3}, {"calls": {"a": 1}}, {"nodes": "x"}])
+def test_times_that_are_no_list_are_refused(timings):
+    with pytest.raises(RequestError):
+        draw(replace(TRACE, timings={"unit": "us", **timings}), "perfetto")
+
+
+def test_events_in_a_file_and_outputs_of_nothing_are_not_in_tensorboard():
+    streamed = replace(TRACE, events=Streamed("e.jsonl", 8, 0))
+    tags = {tag for tag, *_ in scalars(replace(TRACE, events=EVENTS))}
+    assert {tag for tag, *_ in scalars(streamed)} <= tags
+
+
+def test_steps_without_a_time_are_not_on_the_timeline():
+    seen = tuple(
+        event(seq, "forward", "forward", "conv1", 0, step=step) for seq, step in enumerate((1, 9))
+    )
+    timeline = draw_training(training(record(total=3, events=seen)), "perfetto")
+    instants = [row for row in json.loads(timeline)["traceEvents"] if row["ph"] == "i"]
+    assert [row["args"]["seq"] for row in instants] == [0]

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from hookcli.config.load import read_text
+from hookcli.config.merge import Flags, spec_of
 from hookcli.errors import RequestError
+from hookcli.spec.inferred import text_of
+from hookcli.spec.inputs import TensorSpec, parse_inputs
 from hookcli.spec.losses import is_function, parse_named_loss
+from hookcli.spec.ranks import of_rank
+from hookcli.spec.request import Rank
 from hookcli.spec.training import parse_steps
 from hookcli.spec.what_if import WhatIf, parse_what_if
+from hookcli.spec.working_folder import may_show
 
 
 @pytest.mark.parametrize(
@@ -73,3 +82,43 @@ def test_a_selection_that_is_refused_says_why(text, message):
     with pytest.raises(RequestError) as error:
         parse_steps(text, "--detail")
     assert message in error.value.message
+
+
+@pytest.mark.parametrize("text", ["float32[2,,3]", "float32[,]", "float32[2 3]"])
+def test_sizes_in_brackets_must_be_digits(text):
+    with pytest.raises(RequestError) as error:
+        parse_inputs((text,))
+    assert error.value.hint == "write sizes separated by commas, as in `float32[2,3]`"
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "text"),
+    [((2, 3), None, "2x3"), ((2,), "int64", "2:int64"), ((), None, "float32[]"),
+     ((), "int64", "int64[]")],
+)  # fmt: skip
+def test_a_guess_is_written_as_an_input_that_can_be_passed(shape, dtype, text):
+    assert text_of(TensorSpec(shape, dtype)) == text
+    (given,) = parse_inputs((text,))
+    assert (given.spec.shape, given.spec.dtype) == (
+        shape,
+        dtype if shape == (2, 3) else dtype or "float32",
+    )
+
+
+@pytest.mark.parametrize(("device", "own"), [("cuda", "cuda:1"), ("cpu", "cpu"), (None, None)])
+def test_each_rank_has_its_own_device(device, own):
+    asked = spec_of("grads", read_text("{preset: none}", "c.yaml"), Flags(model="net.py"))
+    asked = replace(asked, run=replace(asked.run, device=device))
+    assert of_rank(asked, Rank(3, 4, 1, 2, None, 60.0)).run.device == own
+
+
+def test_files_beside_a_configuration_elsewhere_may_be_shown(tmp_path, monkeypatch):
+    here, other = tmp_path / "here", tmp_path / "other"
+    for folder in (here, other):
+        folder.mkdir()
+        (folder / "base.yaml").touch()
+    monkeypatch.chdir(here)
+    named = str(other / "own.yaml")
+    assert may_show(str(other / "base.yaml"), named)
+    assert not may_show(str(here / "base.yaml"), named)
+    assert may_show(str(here / "base.yaml"), "own.yaml")

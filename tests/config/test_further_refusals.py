@@ -55,3 +55,11 @@ def test_a_configuration_of_python_may_contain_none():
     assert as_document(given) == {
         "model": "net.py", "run": {"seed": None, "steps": 2}, "checks": [{"rule": "finite"}],
     }  # fmt: skip
+
+
+def test_a_number_beyond_the_range_of_a_float_is_refused(problem):
+    message, _, _, hint = problem(
+        f"model: model.py\nchecks: [{{rule: grad_share, at: fc, share: 1{'0' * 400}}}]"
+    )
+    assert "a number" in message
+    assert hint

@@ -31,6 +31,7 @@ from hookcli.formats.rundiff import lines
 from hookcli.formats.rundiff.steps import GRADIENTS, GradientDiffLine, ratio, select
 from hookcli.formats.svg.drawing import Drawing
 from hookcli.formats.svg.marks import legend
+from hookcli.formats.tensorboard.module_graph import module_graph
 from hookcli.formats.tensorboard.scalars import scalars, training_scalars
 from hookcli.formats.trace.tree import Glyphs, guides
 from hookcli.formats.view import View
@@ -458,3 +459,13 @@ def test_steps_without_a_time_are_not_on_the_timeline():
     timeline = draw_training(training(record(total=3, events=seen)), "perfetto")
     instants = [row for row in json.loads(timeline)["traceEvents"] if row["ph"] == "i"]
     assert [row["args"]["seq"] for row in instants] == [0]
+
+
+def test_a_call_without_outputs_has_no_shapes_in_a_graph():
+    def shapes(**more):
+        row = layer(0, "", "Net", None, **more)
+        (*_, node) = module_graph(replace(TRACE, layers=(row,))).node
+        return "_output_shapes" in node.attr
+
+    assert shapes()
+    assert not shapes(outputs=())

@@ -139,13 +139,13 @@ class _Comparison:
             ours, theirs = ({x.path: x for x in getattr(row, part)} for row in (now, then))
             for path in dict.fromkeys((*theirs, *ours)):
                 leaf, other = ours.get(path), theirs.get(path)
-                a, b = (_shape(x) if x is not None else "nothing" for x in (leaf, other))
-                if a != b:
+                if leaf is None or other is None or _shape(leaf) != _shape(other):
+                    a, b = ("nothing" if x is None else _shape(x) for x in (leaf, other))
                     message = f"{part[:-1]}{path} of {layer(now)} is {a}, was {b}"
                     yield RuleFinding(
                         "fail", now.name or "", f"{part}{path}", message, a, b, now.place
                     )
-                elif leaf is not None and other is not None:
+                else:
                     what = f"norm of {part[:-1]}{path}"
                     yield from self._norm(now.name or "", what, leaf.stats, other.stats, now.place)
         yield from self._norm(

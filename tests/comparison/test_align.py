@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hookcli.comparison.align import align
+from hookcli.comparison.state import casts_of
+from tests.formats.fabricate import GRADS, parameter
 
 NAMES = ["fc", "fc.weight", "fc.bias", "body.0", "body.0.weight"]
 
@@ -73,3 +77,23 @@ def test_of_two_names_without_the_prefix_the_first_is_paired():
     assert found.canonical_b("a.fc") == found.canonical_a("fc") == "fc"
     assert found.pairs(["fc", "a.fc"], ["a.fc", "b"]) == {"fc": "a.fc"}
     assert found.pairs(["a.fc", "b"], ["b", "a.fc"]) == {"a.fc": "a.fc", "b": "b"}
+
+
+@pytest.mark.parametrize(
+    ("theirs", "casts"),
+    [
+        (("float32", "float32"), {}),
+        (("float16", "float16"), {"float32": "float16"}),
+        (("float16", "float32"), {}),
+    ],
+)
+def test_a_model_was_cast_if_all_parameters_of_a_dtype_were(theirs, casts):
+    def net(*dtypes):
+        rows = [
+            replace(parameter(f"fc{i}.weight", (2,)), dtype=one) for i, one in enumerate(dtypes)
+        ]
+        return replace(GRADS, parameters=tuple(rows))
+
+    ours, other = net("float32", "float32"), net(*theirs)
+    names = [row.name for row in ours.parameters]
+    assert casts_of(ours, other, align(names, names)) == casts

@@ -176,3 +176,9 @@ def test_a_tensor_of_zeros_has_one_bucket():
     assert rebuild(figures(-1.0, 1.0, 0.0, 1.0, numel=0)) is None
     assert rebuild(figures(-1.0, 1.0, 2.0, 1.0)) is None
     assert rebuild(figures(-1.0, 1.0, 0.0, None)) is None
+
+
+@pytest.mark.parametrize("scale", [1e100, 1e200, 1e308])
+def test_values_whose_squares_are_no_floats_have_no_histogram(scale):
+    given = figures(-scale, scale, 0.5 * scale, 0.25 * scale, numel=4)
+    assert (rebuild(given) is None) == (scale > 1e154)

@@ -9,6 +9,8 @@ from torch import nn
 
 import hookcli
 from hookcli.rules.gradients.profile import Profile, profiles
+from tests.formats.fabricate import layer as call, parameter, report, stats
+from tests.rules.judging import only
 
 SIZE = 8
 
@@ -145,3 +147,21 @@ def test_the_ratio_of_gradient_and_weight():
     found = {row.target: row.value for row in report.checks if row.status == "fail"}
     assert found == pytest.approx(wanted, rel=1e-4)
     assert found
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rule"),
+    [((1e300, 1e200, 1e100, 1e-40), "exploding_gradient"),
+     ((1e-40, 1e100, 1e200, 1e300), "vanishing_gradient")],
+)  # fmt: skip
+def test_gradients_of_float64_may_change_by_more_decades_than_a_float_has(sizes, rule):
+    rows = tuple(
+        parameter(f"l{i}.weight", (1, 1), grad=stats(size)) for i, size in enumerate(sizes)
+    )
+    layers = (call(0, "", "Net", None),
+              *(call(i + 1, f"l{i}", "Linear", 0) for i in range(len(sizes))))  # fmt: skip
+    found = only(rule, report("grads", layers=layers, parameters=rows))
+    assert (found.status, found.target) == ("fail", "l0")
+    assert found.value == (1e307 if rule == "exploding_gradient" else 1e-307)
+    other = {"exploding_gradient", "vanishing_gradient"} - {rule}
+    assert only(*other, report("grads", layers=layers, parameters=rows)).status == "pass"

@@ -61,9 +61,9 @@ def _bytes(named: Node, path: str) -> bytes:
 
 
 def _merged(base: Node, own: Node) -> Node:
-    """Return the file's own document merged over that of its base."""
-    if not (isinstance(base.value, dict) and isinstance(own.value, dict)):
-        return own
+    """Return the file's own document merged over its base; a base that is wrong, to report it."""
+    if not isinstance(base.value, dict):
+        return base
     base = with_value(base, {**base.value, **_model_as_mapping(base, own)})
     joined = {
         key: _joined(base.value[key], own.value[key])

@@ -75,7 +75,7 @@ _ARGV = ByType(
 
 
 def _script_arguments(item: Node, value: Any) -> tuple[str, ...]:
-    if isinstance(value, list):
+    if not isinstance(value, str):
         return tuple(value)
     try:
         return parse_argv(value, item.place)

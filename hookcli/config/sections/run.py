@@ -203,8 +203,6 @@ PACKAGE = Fields(
 
 def _python(item: Node, text: str) -> Interpreter:
     """Return an interpreter; a name without a separator is a command unless it exists here."""
-    if not text:
-        raise NodeError(item, "expected a path, got ''", "write `python: .venv/bin/python`")
     path = Path(paths.absolute(item, os.fspath(Path(text).expanduser())))
     here = os.sep in text or path.is_dir()
     code = Code(str(path) if here else text, item, "a program")

@@ -36,9 +36,7 @@ class LayerLine:
     memory: CallMemory | None
 
     def cell(self, column: str, width: int) -> str:
-        """Return the text of a column."""
-        if column == "layer":
-            return fit(self, width)
+        """Return the text of a column other than that of the layer."""
         if column in {"macs", "flops"}:
             return cost(self.macs if column == "macs" else self.flops)
         if column in MEMORY_COLUMNS:

@@ -82,7 +82,7 @@ def rebuild(figures: Mapping[str, Any]) -> Histogram | None:
     deviation = 0.0 if count == 1 else _number(finite.get("std"))
     if count < 1 or deviation is None or not low <= mean <= high:
         return None
-    squares = deviation**2 * (count - 1) + count * mean**2
+    squares = deviation * deviation * (count - 1) + count * mean * mean
     if not math.isfinite(squares):
         return None
     zeros = min(figures.get("zeros") or 0, count) if low <= 0 <= high else 0
@@ -127,7 +127,8 @@ def _shares(edges: Sequence[float], mean: float, variance: float) -> list[float]
     low, high = edges[0], edges[-1]
     at = min(bisect_right(edges, mean), len(edges) - 1) - 1
     one_value = [float(i == at) for i in range(len(edges) - 1)]
-    if variance <= ((high - low) * _NARROW) ** 2:
+    narrow = (high - low) * _NARROW
+    if variance <= narrow * narrow:
         return one_value
     scale = math.sqrt(variance)
     shares = _maximum_entropy([(edge - mean) / scale for edge in edges])

@@ -87,12 +87,10 @@ def _pooled(parts: list[dict[str, Any]]) -> dict[str, Any]:
     mean = deviation = None
     if all(p["mean"] is not None for p in parts):
         mean = sum(p["mean"] * (p["numel"] / count) for p in parts)
-        squares = sum(
-            (p["std"] or 0.0) ** 2 * (p["numel"] - 1) + p["numel"] * (p["mean"] - mean) ** 2
-            for p in parts
-        )
-        deviation = math.sqrt(squares / (count - 1)) if count > 1 and squares >= 0 else None
-        deviation = math.nan if math.isnan(squares) else deviation
+        spreads = [(p["std"] or 0.0) * math.sqrt(p["numel"] - 1) for p in parts]
+        spreads += [(p["mean"] - mean) * math.sqrt(p["numel"]) for p in parts]
+        deviation = math.hypot(*spreads) / math.sqrt(count - 1) if count > 1 else None
+        deviation = math.nan if any(map(math.isnan, spreads)) else deviation
     return {
         "numel": count,
         "norm": math.hypot(*(p["norm"] for p in parts)),

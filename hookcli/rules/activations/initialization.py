@@ -8,7 +8,7 @@ from statistics import median
 
 from hookcli.report.report import Report
 from hookcli.rules.activations.measured import SPREAD, UNREAD
-from hookcli.rules.gradients.profile import Profile
+from hookcli.rules.gradients.profile import Profile, power_of_ten
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import matches, places
 from hookcli.text import counted
@@ -33,7 +33,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     profile = Profile(
         "outputs", tuple(row.target for row in rows), tuple(row.value["std"] for row in rows)
     )
-    ratio = 10.0**profile.fall
+    ratio = power_of_ten(profile.fall)
     if max(ratio, 1 / ratio) <= options["ratio"] or abs(profile.trend) < options["trend"]:
         yield passed(
             f"the outputs of {counted(len(rows), 'layer')} have a similar spread",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hookcli.report.report import Report
-from hookcli.rules.gradients.profile import Profile, profiles
+from hookcli.rules.gradients.profile import Profile, power_of_ten, profiles
 from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.select import places
 from hookcli.text import counted
@@ -56,7 +56,7 @@ def _judge(report: Report, options: Options, *, falls: bool) -> Iterator[RuleFin
     ratio = min(profile.fall * (1 if falls else -1) for profile in long)
     yield passed(
         f"{counted(len(long[0].sizes), 'layer')} have gradients of similar size",
-        value=float(f"{10**-ratio if falls else 10**ratio:.3g}"),
+        value=float(f"{power_of_ten(-ratio if falls else ratio):.3g}"),
         limit=options["ratio"],
     )
 
@@ -65,7 +65,7 @@ def _finding(
     report: Report, profile: Profile, options: Options, *, falls: bool
 ) -> RuleFinding | None:
     sign = 1 if falls else -1
-    ratio = 10.0**-profile.fall
+    ratio = power_of_ten(-profile.fall)
     beyond = ratio < options["ratio"] if falls else ratio > options["ratio"]
     if not beyond or sign * profile.trend < options["trend"]:
         return None

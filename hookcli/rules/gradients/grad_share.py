@@ -23,13 +23,14 @@ FACTOR = 10.0
 
 def norm_of(rows: Iterable[ParameterRow]) -> float | None:
     """Return the 2-norm of the gradients of parameters; None if one is not a finite number."""
-    squares = 0.0
+    norms = []
     for row in rows:
         norm = None if row.grad is None else row.grad.get("norm")
         if isinstance(norm, str):
             return None
-        squares += float(norm or 0.0) ** 2
-    return math.sqrt(squares) if math.isfinite(squares) else None
+        norms.append(float(norm or 0.0))
+    whole = math.hypot(*norms)
+    return whole if math.isfinite(whole) else None
 
 
 def share_of(report: Report, globs: Iterable[str]) -> float | None:

@@ -32,6 +32,11 @@ _LOOKUP = ("Embedding", "EmbeddingBag")  # the gradient of a table is zero where
 Line: TypeAlias = tuple[float, ...]
 
 
+def power_of_ten(decades: float) -> float:
+    """Return 10**decades, at least 1e-307 and at most 1e307, which floats and inverses can hold."""
+    return float(10.0 ** max(-307.0, min(decades, 307.0)))
+
+
 @dataclass(frozen=True)
 class Profile:
     """The sizes of gradients, from the first layer of the forward pass to the last.
@@ -74,7 +79,7 @@ class Profile:
     def per_layer(self, first: int, last: int) -> float:
         """Return the mean factor from one layer to the one before it, between two layers."""
         logs = self.logs
-        return float(10 ** ((logs[first] - logs[last]) / max(1, last - first)))
+        return power_of_ten((logs[first] - logs[last]) / max(1, last - first))
 
     def start(self, *, falls: bool) -> int:
         """Return the layer before which all are more than tenfold smaller, or larger."""

@@ -209,3 +209,15 @@ def test_equal_trainings_have_no_first_difference():
     (made,) = data_of(html)["records"]
     assert made["pair"]["first"] is None
     assert set(texts(made["pair"]["steps"]["status"])) == {"same"}
+
+
+def test_what_has_no_row_leads_nowhere():
+    assert call_row(DIFF, FC, OTHER) == 2
+    assert call_row(DIFF, None, FREE) == 4
+    assert call_row(DIFF, dataclasses.replace(FC, order=9), None) == -1
+    same = dataclasses.replace(STATE[0], value=tensor())
+    first = First("parameter", None, None, None, None, "it differs")
+    html = page(dataclasses.replace(DIFF, first=first, state=(same,)))
+    assert links(html) == []
+    alone = comparison(dataclasses.replace(DIFF, rows=(), state=STATE))
+    assert alone["parameters"]["layer"] == [-1, -1, -1]

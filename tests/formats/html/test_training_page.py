@@ -7,7 +7,9 @@ import re
 
 import pytest
 
+from hookcli.formats.check.merged import merged
 from hookcli.formats.html.data.references import References
+from hookcli.formats.html.data.run import run
 from hookcli.formats.html.data.steps import training as steps_of
 from hookcli.formats.registry import FORMATS
 from hookcli.formats.view import View
@@ -170,3 +172,54 @@ def test_modules_that_no_optimizer_trains_are_listed():
         {"name": "inception", "type": "Inception3", "calls": 30, "parameters": 27161264,
          "place": "eval.py:9"},
     ]  # fmt: skip
+
+
+def facts_of_run(report):
+    return run(report, merged(report), [References(record) for record in report.records])
+
+
+def test_how_a_training_was_observed_is_a_fact_if_it_was_chosen():
+    plain = dict(facts_of_run(CNN)["facts"])
+    assert set(plain) == {"preset", "steps in detail"}
+    tracking = dataclasses.replace(
+        CNN.tracking, max_steps=1000, stop_on="nonfinite", rank=1, world_size=2, eager=True,
+        detached="an error\n of its own",
+    )  # fmt: skip
+    chosen = dict(facts_of_run(dataclasses.replace(CNN, tracking=tracking))["facts"])
+    assert {name: chosen[name] for name in chosen if name not in plain} == {
+        "--max-steps": "1,000", "--stop-on": "nonfinite", "rank": "1 of 2", "compiler": "off",
+        "stopped observing": "an error of its own",
+    }  # fmt: skip
+
+
+def test_the_first_value_that_is_not_finite_has_the_facts_that_are_known():
+    known = exploding(20)
+    assert [name for name, _ in facts_of_run(known)["first_non_finite"]["facts"]] == [
+        "where", "input", "reason", "batch",
+    ]  # fmt: skip
+    bare = dataclasses.replace(known.first_non_finite, inputs=(), reason=None, batch=None)
+    unknown = facts_of_run(dataclasses.replace(known, first_non_finite=bare))
+    assert [name for name, _ in unknown["first_non_finite"]["facts"]] == ["where"]
+
+
+def test_an_optimizer_without_options_that_holds_other_parameters():
+    made = record(total=10, every=5, optimizer=dataclasses.replace(
+        CNN.records[0].training.optimizer, elsewhere=3, options={}))  # fmt: skip
+    known = dict(steps(made)["facts"])
+    assert known["held, of other modules"] == "3"
+    assert known["steps in this page"] == "one in 5, and those in detail"
+    assert "options" not in known
+    usual = dict(steps(CNN.records[0])["facts"])
+    assert "options" in usual
+    assert {"held, of other modules", "steps in this page"}.isdisjoint(usual)
+
+
+def test_a_target_is_found_by_its_parameter_also_with_a_part():
+    made = CNN.records[0]
+    references = References(made)
+    assert references.of("fc2.weight").parameter == 6
+    assert references.of("Net: fc2.weight").parameter == 6
+    assert references.of("fc2.weight:gradient").parameter == 6
+    assert references.of("elsewhere:output") == references.of("elsewhere")
+    bare = References(dataclasses.replace(made, layers=()))
+    assert (bare.owner("fc2.weight"), bare.of("fc2.weight").parameter) == (-1, 6)

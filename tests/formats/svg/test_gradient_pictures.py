@@ -8,6 +8,7 @@ import math
 import pytest
 
 from hookcli.formats.parts.color_scale import PALETTE
+from hookcli.formats.svg.gradient_rows import MOST_ROWS, forward_order
 from hookcli.report.report import ErrorInfo
 from tests.formats import training_reports
 from tests.formats.fabricate import GRADS, LAYERS, layer, parameter, report, stats
@@ -259,3 +260,19 @@ def test_gradients_that_were_not_measured_are_not_drawn():
     drawn = picture(grads([parameter("a", (4,), None), parameter("b", (4,), "frozen")]))
     assert "no gradient of 2 parameters was measured" in drawn.words()
     assert not drawn.rects("bar")
+
+
+def test_a_module_that_is_not_registered_has_no_place_among_parameters():
+    free = layer(1, None, "Made", 0)
+    named = (layer(2, "b", "Linear", 0), layer(3, "a", "Linear", 0))
+    calls = (layer(0, "", "Net", None), free, *named)
+    rows = [parameter("a.weight", (4,)), parameter("b.weight", (4,))]
+    assert [row.name for row in forward_order(grads(rows, layers=calls), rows)] == [
+        "b.weight", "a.weight",
+    ]  # fmt: skip
+
+
+def test_parameters_of_few_large_modules_are_folded_by_their_neighbours():
+    rows = [parameter(f"m{i % 2}.p{i}", (4,), grad=stats(0.5)) for i in range(MOST_ROWS + 1)]
+    names = {e.tip.partition(":")[0] for e in picture(grads(rows)).rects("bar")}
+    assert 2 < len(names) <= MOST_ROWS

@@ -85,3 +85,11 @@ def test_places_are_the_best_that_are_apart():
         for _ in range(200):
             other = [x + generator.gauss(0, 3) for x in best]
             assert not fits(other) or cost(other) >= cost(best) - 1e-9
+
+
+def test_a_box_that_nothing_leads_to_has_a_place():
+    alone = layout([LayoutNode(50.0, 20.0, 25.0, 25.0)], [], gap=10)
+    assert (alone.corners, alone.width, alone.height) == ([(0.0, 0)], 50.0, 20.0)
+    # 3 and 4 have no line to the layer above or below; lines of the others cross at first
+    placed = layout(nodes(8), [(0, 1), (0, 2), (1, 6), (2, 5), (5, 7), (6, 7)], gap=10)
+    assert len(set(placed.corners[1:7])) == 6

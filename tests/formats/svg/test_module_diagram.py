@@ -9,6 +9,7 @@ import pytest
 
 from hookcli.formats.svg.call_tree import INPUT, MADE, OUTPUT
 from hookcli.formats.svg.module_boxes import module_boxes
+from hookcli.formats.svg.module_diagram import compact
 from hookcli.formats.view import View
 from hookcli.report.edges import EdgeRow
 from hookcli.report.findings import CheckRow, Diagnosis
@@ -343,3 +344,34 @@ def test_lines_to_modules_that_a_view_hides_end_at_the_boxes_that_are_shown():
     }  # fmt: skip
     # a box that is closed because none of its modules match has the lines of what is in it
     assert links(NET, 0, only="[bf]*[ck12]") == links(NET, 0, depth=1)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (999, "999"),
+        (9408, "9,408"),
+        (94_080, "94.1k"),
+        (23_508_032, "23.5M"),
+        (1_100_000_000, "1.1B"),
+    ],
+)
+def test_a_number_of_parameters_has_few_digits(count, text):
+    assert compact(count) == text
+
+
+def test_a_module_that_is_not_registered_has_its_type_as_name():
+    rows = (*NET.layers, call(6, None, "Made", 0, outputs=leaf(2, 1)))
+    through = (*NET.edges, edge(5, 6), edge(6, 0, end="output"))
+    drawn = picture(dataclasses.replace(NET, layers=rows, edges=through))
+    assert "(Made)" in [text.text for text in drawn.texts("")]
+
+
+def test_a_model_without_inputs_has_no_line_to_them():
+    def shapes(**more):
+        root = dataclasses.replace(NET.layers[0], **more)
+        made = dataclasses.replace(NET, layers=(root, *NET.layers[1:]))
+        return picture(made).words().count("[2, 3]")
+
+    assert shapes() == 1
+    assert shapes(inputs=()) == 0

@@ -1,0 +1,35 @@
+"""What the console writes to streams of other kinds than a file or a terminal."""
+
+from __future__ import annotations
+
+import io
+import select
+import sys
+
+import pytest
+
+from hookcli.console import Console, settle_with, stdout_is_closed
+
+
+@pytest.mark.parametrize(("write", "stream"), [("out", "stdout"), ("err", "stderr")])
+def test_a_line_of_progress_is_erased_before_anything_is_written(monkeypatch, write, stream):
+    written = io.StringIO()  # has no buffer of bytes, as a stream of a notebook
+    monkeypatch.setattr(sys, stream, written)
+    settle_with(lambda: written.write("erased\n"))
+    try:
+        getattr(Console(), write)("é\ud800")
+    finally:
+        settle_with(None)
+    getattr(Console(), write)("more")
+    end = "\n" if write == "err" else ""
+    assert written.getvalue() == f"erased\né\\ud800{end}more{end}"
+
+
+def test_without_poll_or_a_descriptor_stdout_is_not_known_to_be_closed(monkeypatch):
+    with monkeypatch.context() as change:
+        change.setattr(sys, "stdout", io.StringIO())
+        assert not stdout_is_closed()
+    with monkeypatch.context() as change:
+        change.setattr(sys, "stdout", sys.__stdout__)
+        change.delattr(select, "poll", raising=False)
+        assert not stdout_is_closed()

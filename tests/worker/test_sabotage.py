@@ -135,7 +135,7 @@ def test_garbage_is_collected_while_a_model_runs(lab):
     shown = "import gc\nprint(gc.isenabled(), gc.get_threshold())"
     result = lab.run(model(forward=shown), *JSON, real=True)
     assert result.status == 0, result.err
-    assert "True (10000, 10, 10)" in result.err
+    assert "True (10000, 10, 20)" in result.err
 
 
 @pytest.mark.parametrize("text", ["'x' * 20_000_000", "'x\\n' * 5_000_000"])

@@ -90,7 +90,7 @@ def collect_garbage_rarely() -> None:
 def collect_garbage_normally() -> None:
     """Collect garbage often again, as a model may rely on, but not what exists already."""
     freeze()
-    set_threshold(10_000, 10, 10)
+    set_threshold(10_000, 10, 20)
 
 
 def set_aside_records() -> None:

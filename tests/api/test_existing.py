@@ -22,6 +22,17 @@ from tests.models.test_existing_hooks import REGISTER, log
 X = torch.linspace(-1, 1, 12).view(4, 3)
 
 
+@pytest.fixture(autouse=True)
+def no_leftovers():
+    """torch keeps the options of global hooks that other tests have removed."""
+    for table in (
+        torch_module._global_forward_hooks_with_kwargs,
+        torch_module._global_forward_hooks_always_called,
+    ):
+        for number in set(table) - set(torch_module._global_forward_hooks):
+            del table[number]
+
+
 def other(*args):
     return None
 

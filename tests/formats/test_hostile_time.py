@@ -28,7 +28,7 @@ from tests.formats.fabricate import Leaf, event, layer, parameter, report, stats
 
 COMMANDS = ("inspect", "grads", "trace", "check")
 TIMES = {"unit": "us", "phases": [], "calls": [], "nodes": [], "events": []}
-LENGTH = 10_000
+LENGTH = 5_000
 NAMES = {
     "one word": "a",
     "dots": ".",

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("transformers")
 from benchmarks.proof.gradients import compare
 
-SLOW = ("bert", "t5", "mamba", "modernbert")
+SLOW = ("t5", "mamba", "modernbert")
 
 
 @pytest.mark.parametrize(

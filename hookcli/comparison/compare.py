@@ -22,7 +22,7 @@ from hookcli.comparison.diff import (
 )
 from hookcli.comparison.first_difference import Finder, by_how_much
 from hookcli.comparison.first_gradient import first_gradient
-from hookcli.comparison.matching import Sketched, alignment, leaves, paired_calls, sketched
+from hookcli.comparison.matching import Sketched, alignment, paired_calls, sketched
 from hookcli.comparison.state import casts_of, states
 from hookcli.comparison.tolerance import Tolerances, agrees, worst
 from hookcli.comparison.walk import Exact, Walk, moments, ref
@@ -53,7 +53,7 @@ def compare(a: Report, b: Report, settings: Settings | None = None) -> Diff:
     walk.go(order, {row.parent for row in a.layers if row.parent is not None})
     rows = walk.rows(a.layers, b.layers)
     state = states(a, b, names, values, settings.tolerances, walk=walk, cast=cast)
-    output = _output(a, b, values, walk)
+    output = _output(a, b, walk)
     finder = Finder(walk, order, pairs, b.layers, settings.exact)
     order_diff = _order(a.layers, pairs)
     reasons = _reasons(a, b, rows, state, output, order_diff)
@@ -115,16 +115,12 @@ def _root(report: Report) -> LayerRow | None:
     return next((row for row in report.layers if row.parent is None), None)
 
 
-def _output(
-    a: Report, b: Report, values: tuple[Sketched, Sketched], walk: Walk
-) -> tuple[TensorDiff, ...]:
+def _output(a: Report, b: Report, walk: Walk) -> tuple[TensorDiff, ...]:
     """Compare what the two models return, regardless of the names of modules."""
     ours, theirs = _root(a), _root(b)
     if ours is None or theirs is None:
         return ()
-    return walk.compare(
-        leaves(ours, "outputs", values[0]), leaves(theirs, "outputs", values[1]), ours.name
-    )
+    return walk.compare_outputs(ours, theirs)
 
 
 def _order(rows: Iterable[LayerRow], pairs: Mapping[int, LayerRow]) -> OrderDiff | None:

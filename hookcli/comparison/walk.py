@@ -112,6 +112,16 @@ class Walk:
             for item, other in pair_tensors(ours, theirs)
         )
 
+    def compare_outputs(self, ours: LayerRow, theirs: LayerRow) -> tuple[TensorDiff, ...]:
+        """Return a verdict on what two calls return, which need not be counterparts."""
+        paired = self._pairs.get(ours.order) is theirs
+        return self.compare(
+            leaves(ours, "outputs", self._values[0]),
+            leaves(theirs, "outputs", self._values[1]),
+            ours.name,
+            self._exact.get((ours.order, "outputs"), ()) if paired else (),
+        )
+
     def _part(self, row: LayerRow, part: str) -> tuple[TensorDiff, ...]:
         partner = self._pairs.get(row.order)
         ours = leaves(row, part, self._values[0])

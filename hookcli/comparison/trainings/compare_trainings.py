@@ -26,8 +26,6 @@ from hookcli.report.training import TrainingReport
 from hookcli.report.values import Number
 from hookcli.text import counted
 
-_GRADIENTS = ("gradient", "output_gradient", "event")
-
 
 def compare_trainings(
     a: TrainingReport,

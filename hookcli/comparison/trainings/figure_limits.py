@@ -62,11 +62,12 @@ def compare_figures(
 ) -> FigureDiff:
     """Return the difference of a figure. A difference of at most `least` is rounding.
 
-    That does not count if the user gave the limit.
+    That does not count if the user gave the limit, or for learning rates, scales and counts, which
+    are computed without tensors.
     """
     a, b = pair
     rtol, given = limit
-    relative, status = _compared(a, b, rtol, 0.0 if given else least)
+    relative, status = _compared(a, b, rtol, 0.0 if given or kind in _LIMITS else least)
     return FigureDiff(step, phase, kind, name, a, b, relative, rtol, status)
 
 

@@ -128,7 +128,7 @@ class BackwardRanks:
 
     def parameter(self, name: str) -> Rank:
         """Return the rank of a parameter's gradient."""
-        return self._parameters.get(name, (1, 1, 0))
+        return self._parameters[name]
 
     def layer(self, name: str) -> Rank:
         """Return the rank of the gradient of a layer's output: before those of its parameters."""

@@ -11,8 +11,10 @@ from hookcli.comparison.tolerance import Tolerances
 from hookcli.comparison.trainings.compare_trainings import compare_trainings, largest
 from hookcli.comparison.trainings.figure_limits import compare_figures, is_number, limit_of
 from hookcli.comparison.trainings.observed import BackwardRanks, gradient_of, norm_of, weight_of
-from hookcli.comparison.trainings.parting import SideNames, value
+from hookcli.comparison.trainings.parting import SideNames, summary_of, value
 from hookcli.comparison.trainings.training_diff import FigureDiff, StepDiff, TrainingSide
+from hookcli.report.events import EventRow
+from hookcli.report.values import Leaf
 from tests.comparison.trainings import record, training, with_rows
 
 LOSSES = [2.0, 1.5, 1.2, 1.0]
@@ -231,3 +233,78 @@ def test_parameters_without_a_call_are_behind_all_others_in_backward():
 def test_a_figure_keeps_what_was_compared():
     figure = compare_figures(3, "backward", "gradient", "w", (0.5, 0.75), (0.25, True), 9.0)
     assert figure == FigureDiff(3, "backward", "gradient", "w", 0.5, 0.75, 0.5, 0.25, "different")
+
+
+# What is told
+
+
+def test_a_loss_that_no_gradient_follows_ends_the_sentence():
+    first = compared(record(LOSSES, SAME), record([2.0, 1.8, 1.2, 1.0], SAME)).first
+    assert first.sentence == (
+        "the trainings part at step 1: the loss differs first (1.5 in A and 1.8 in B, 20 % > 1 %)"
+    )
+    assert (first.record, first.layer, first.place, first.other_place) == (
+        "Net (SGD)", None, None, None,
+    )  # fmt: skip
+
+
+def event_at(target, norm, phase):
+    leaf = Leaf("[0]", (2,), "float32", stats={"norm": norm})
+    return EventRow(0, 1, phase, "tensor", target, 0, None, 0, (leaf,))
+
+
+@pytest.mark.parametrize(
+    ("target", "phase", "layer", "place"),
+    [
+        ("stem", "forward", "stem", "train.py:12"),
+        ("stem.inner", "forward", "stem", "train.py:12"),
+        ("stem.weight", "backward", "stem", "train.py:12"),
+        (":output", "forward", "", "train.py:10"),
+        ("stem:output", "backward", "stem", "train.py:12"),
+        ("other:input", "forward", None, None),
+    ],
+)
+def test_the_layer_of_an_event_is_that_of_its_hook_or_the_next_above(target, phase, layer, place):
+    a, b = (
+        replace(record(LOSSES, SAME), events=(event_at(target, norm, phase),))
+        for norm in (1.0, 2.0)
+    )
+    first = compared(a, b).first
+    what = "gradient" if phase == "backward" else "value"
+    assert f"step 1: the {what} at {target}[0] (tensor) differs first" in first.sentence
+    assert (first.layer, first.place, first.other_place) == (layer, place, place)
+
+
+def test_the_line_in_b_is_that_of_the_first_call_that_has_one():
+    a = record(LOSSES, SAME)
+    b = record(LOSSES, {**SAME, "stem.weight": 0.9})
+    lines = {1: "b.py:1", 2: None, 3: "b.py:3", 4: "b.py:4"}
+    again = [replace(b.layers[2], order=order, call=order - 2) for order in (3, 4)]
+    rows = [replace(row, place=lines.get(row.order)) for row in (*b.layers, *again)]
+    first = compared(a, replace(b, layers=tuple(rows))).first
+    assert (first.layer, first.place, first.other_place) == ("stem", "train.py:12", "b.py:3")
+
+
+def test_the_type_of_the_root_is_told_once():
+    a, b = record(LOSSES, SAME, name="x"), record(LOSSES, SAME, name="x", root="Other")
+    told = [(row.name, row.record, row.a, row.b) for row in compared(a, b).settings]
+    assert told == [("root", "x", "Net", "Other")]
+
+
+def test_a_summary_counts_steps_and_figures():
+    a = record(LOSSES, SAME, sampled=(0,))
+    (row,) = compared(a, record([2.0, 1.8, 1.2, 1.0], SAME)).records
+    assert summary_of(row) == ("4 steps compared, 1 of them in detail: 1 of 22 figures differ")
+    many = record([1.0] * 1200, {})
+    (row,) = compared(many, many).records
+    assert summary_of(row) == (
+        "1,200 steps compared, 1,200 of them in detail: 0 of 6,000 figures differ"
+    )
+
+
+@pytest.mark.parametrize(("step", "advice"), [(1, "0-1"), (3, "2-3")])
+def test_the_step_before_is_observed_too(step, advice):
+    a = record(LOSSES, SAME, sampled=(0,))
+    losses = [9.0 if i == step else loss for i, loss in enumerate(LOSSES)]
+    first = compared(a, record(losses, SAME, sampled=(0,))).first
+    assert f"`hookcli run --steps {advice}`" in first.advice

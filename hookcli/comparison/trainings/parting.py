@@ -109,15 +109,19 @@ def percent(ratio: Number) -> str:
 
 
 def _call(figure: FigureDiff, steps: StepPairs) -> LayerRow | None:
-    """Return the call in A of the layer that a figure belongs to."""
+    """Return the first call in A of the layer that a figure belongs to, or the next above it."""
     if figure.name is None:
         return None
     call = steps.ranks.call(figure.name)
     if call is not None:
         return call
     name = figure.name.partition(" (")[0].partition(":")[0]
-    rows = (row for row in steps.a.report.layers if row.name == name)
-    return next(rows, None)
+    calls = {row.name: row for row in reversed(steps.a.report.layers)}
+    while name not in calls:
+        name = name[: max(name.rfind("."), name.rfind("["), 0)]  # "fc.weight", "fc[0]"
+        if not name:
+            return None
+    return calls[name]
 
 
 def _followed(row: RecordDiff, figure: FigureDiff) -> str:

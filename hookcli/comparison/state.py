@@ -51,8 +51,8 @@ def states(
     cast: dict[str, str],
 ) -> tuple[StateDiff, ...]:
     """Return a row for each parameter and buffer in A or B, those in A first."""
-    make = _Maker(values, tolerances, walk, cast=bool(cast))
-    make.scale_by(gradient(row, values[0]) for row in a.parameters)
+    least = _least_norm(gradient(row, values[0]) for row in a.parameters)
+    make = _Maker(values, tolerances, walk, least, cast=bool(cast))
     parameters = make.rows("parameter", a.parameters, b.parameters, names)
     return (*parameters, *make.rows("buffer", a.buffers, b.buffers, names))
 
@@ -63,17 +63,12 @@ class _Maker:
         values: tuple[Sketched, Sketched],
         tolerances: Tolerances,
         walk: Walk,
+        least: float,
         *,
         cast: bool,
     ) -> None:
         self._values, self._tolerances = values, tolerances
-        self._walk, self._cast = walk, cast
-        self._least = 0.0
-
-    def scale_by(self, gradients: Iterable[TensorSummary | None]) -> None:
-        """Set the least norm of gradients, from the largest one."""
-        norms = [_norm(summary) for summary in gradients if summary is not None]
-        self._least = _LEAST * max((n for n in norms if n < float("inf")), default=0.0)
+        self._walk, self._least, self._cast = walk, least, cast
 
     def rows(
         self,
@@ -116,6 +111,12 @@ class _Maker:
         dtype = None if rounds is None else coarser(self._walk.coarsest, rounds)
         limit = self._tolerances.limit(row.name, dtype, 2 * self._walk.inexact)
         return judge_tensors(first, two, limit, cast=self._cast, least=self._least)
+
+
+def _least_norm(gradients: Iterable[TensorSummary | None]) -> float:
+    """Return the least norm that an error of a gradient is divided by."""
+    norms = [_norm(summary) for summary in gradients if summary is not None]
+    return _LEAST * max((n for n in norms if n < float("inf")), default=0.0)
 
 
 def _norm(summary: TensorSummary) -> float:

@@ -59,6 +59,7 @@ def test_no_name_of_b_s_is_given_twice():
         (["fc"], ["fc", "model.fc"], ("", "")),  # as many without a prefix
         (["fc"], ["a.fc", "b.c.fc"], ("", "a")),  # the shortest
         (["b.fc", "a.fc"], ["fc"], ("a", "")),
+        ([f"{name}.fc" for name in "tsrqponmlkjihgfedcba"], ["fc"], ("a", "")),
         (["fc", "x.fc"], ["x.fc", "x.x.fc"], ("", "x")),  # of B, if one of A pairs as many
         (["a.b.c.d.e"], ["e"], ("a.b.c.d", "")),
         (["a.b.c.d.e.f"], ["f"], ("", "")),  # more than four names

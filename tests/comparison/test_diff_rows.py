@@ -187,6 +187,12 @@ def test_a_gradient_may_differ_by_rounding_of_a_tenth_of_the_largest(
     assert compare(a, b).verdict == verdict
 
 
+def test_the_size_of_gradients_is_that_of_a():
+    a, b = (report(parameters=[("w", 1, w), ("v", 1, v)]) for w, v in ((1.0, 0.0), (1e3, 1e-5)))
+    assert [row.gradient.status for row in compare(a, b).state] == ["different", "different"]
+    assert [row.gradient.status for row in compare(b, a).state] == ["different", "close"]
+
+
 def test_a_gradient_whose_norm_is_not_known_says_nothing_about_the_size_of_others():
     def of(grad):
         made = report(parameters=[("w", 1, 1), ("v", 1, grad)], sketches=False)
@@ -268,11 +274,14 @@ def graded(*gradients, root=((1,), (1,))):
                        "gradients differ"),
         ((2, 2, 2, 2), " at b (Linear): the gradient of b.weight differs by 1 of its norm; 4 of 4 "
                        "gradients differ"),
+        ((2, 3, None, 1), " at a (Linear): the gradient of a.bias differs by 2 of its norm; 2 of 3 "
+                          "gradients differ"),
         ((1, 1, 1, 2), " at the model (Net): the gradient of c differs by 1 of its norm"),
     ],
 )  # fmt: skip
 def test_the_gradient_that_backward_computes_first_is_told(gradients, told):
-    found = compare(graded(1, 1, 1, 1), graded(*gradients)).first
+    known = [grad and 1 for grad in gradients]
+    found = compare(graded(*known), graded(*gradients)).first
     assert found.sentence == f"all calls agree, but in backward, gradients first differ{told}"
     assert (found.fault, found.a, found.b) == ("gradient", None, None)
     assert (found.relative, found.limit) == (2.0 if "by 2" in told else 1.0, F32)
@@ -337,8 +346,8 @@ def test_a_call_without_a_counterpart_is_not_the_one_whose_code_is_the_cause():
         "all earlier calls agree, but the input of fc (Linear) differs by 4 of its norm: the cause "
         "is in the code of the model (Net)"
     )
-    before = call("z", (1,), (2,))
-    found = first([before, call("fc", (1,), (2,))], [before, *b])
+    before = [call("z", (1,), (2,)), call("z.in", (1,), (2,), parent=1)]
+    found = first([*before, call("fc", (1,), (2,))], [*before, *b])
     assert (found.within, found.after) == (ref(0, ""), ref(1, "z"))
 
 

@@ -129,6 +129,8 @@ def test_shared_modules_are_paired_by_any_of_their_names():
     for ours, theirs in ((a, b), (b, a)):
         found = compare(ours, theirs)
         assert counts(found.calls) == {"same": 2, "different": 1}
+    apart = report(call("b", (1,), (2,)), call("c", (1,), (9,)), call("x", (1,), (2,)))
+    assert compare(a, apart).rows[1].b.name == "b"  # the first of its names
     # A name that is paired already is not taken again.
     both = report(call("c", (1,), (3,), aliases=("d",)), call("d", (1,), (2,)))
     other = report(call("c", (1,), (3,)), call("e", (1,), (9,), aliases=("c",)))
@@ -202,6 +204,8 @@ def test_calls_without_a_counterpart_between_two_are_named_in_their_order():
     assert skipped([end, x], [other, y]) == ()
     within = call("x.in", (2,), (3,), parent=2)  # it ends before `x`
     assert skipped([start, x, within, end], [start, other]) == ("x.in (Linear) in A", in_a[0])
+    y_in = call("y.in", (2,), (3,), parent=2)
+    assert skipped([start, end], [start, y, y_in, other]) == (in_b[1], "y.in (Linear) in B")
     # What `a` calls is not in between, and what comes after `z` is not either.
     inner, after = call("a.x", (2,), (3,), parent=1), call("y", (2,), (3,))
     assert skipped([start, end], [start, inner, other, after]) == ()

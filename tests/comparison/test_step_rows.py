@@ -190,6 +190,29 @@ def test_what_could_not_be_compared_is_told(first, second, text):
     assert diff.warnings == (() if text is None else (text,))
 
 
+def test_a_record_of_one_side_does_not_hide_what_is_told_of_the_next():
+    x, y = (record(LOSSES, SAME, name=name, root=name) for name in "xy")
+    shorter = record(LOSSES[:2], SAME, name="y", root="y")
+    diff = compare_trainings(training(x, y), training(shorter))
+    assert diff.warnings == ("y has 4 steps in A and 2 in B: only steps of both are compared",)
+
+
+def test_only_the_gradients_of_a_parameter_are_counted_with_it():
+    def of(norm):
+        made = record(LOSSES, SAME)
+        rows = [
+            replace(row, steps=tuple({**note, "weight": {"norm": norm}} for note in row.steps))
+            for row in made.parameters
+        ]
+        return replace(made, parameters=tuple(rows))
+
+    (row,) = compared(of(1.0), of(2.0)).records
+    assert row.first.kind == "weight"
+    assert [(p.status, p.steps, p.different, p.largest) for p in row.parameters] == [
+        ("same", 4, 0, 0.0), ("same", 4, 0, 0.0),
+    ]  # fmt: skip
+
+
 def test_numbers_of_steps_are_told_with_the_names_of_the_sides():
     long, short = record([1.0] * 1200, {}, sampled=(0,)), record([1.0], {})
     end = "only steps of both are compared"

@@ -106,6 +106,7 @@ def test_the_relative_difference_is_the_root_mean_square_of_the_projections(limi
 def test_the_difference_is_relative_to_the_norm_of_a_or_to_a_least_norm():
     first, other = summary(1.0, norm=4.0), summary(2.0, digest="b", norm=1e9)
     assert judged(first, other)[2] == 0.25
+    assert judged(summary(1.0, norm=0.5), other)[2] == 2.0
     assert judged(first, other, least=8.0)[2] == 0.125
     assert judged(first, other, least=2.0)[2] == 0.25
     assert judged(summary(1.0, norm=0.0), other) == ("different", "sketch", "inf")
@@ -213,6 +214,7 @@ def test_tensors_pair_by_path_else_by_content_else_by_position(ours, theirs, exp
         ("abd", "abc", ("abd", "abc")),  # each has one that the other lacks
         ("a", "b", ("a", "b")),
         ("", "a", ("", "a")),
+        ("a", "aaa", ("a", "a")),  # each at most once
     ],
 )
 def test_of_a_trace_the_tensors_that_both_have_are_compared(ours, theirs, expected):

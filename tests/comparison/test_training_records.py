@@ -137,7 +137,7 @@ def with_parameters(report, *names, **shapes):
 def test_parameters_have_a_status_of_their_own():
     names = ("a.weight", "b.weight", "c.weight", "d.weight", "e.weight")
     norms = dict.fromkeys(names, 0.5)
-    other = {**norms, "b.weight": 0.501, "c.weight": [0.5, 0.9, 0.5]}
+    other = {**norms, "b.weight": [0.5, 0.501, 0.5], "c.weight": [0.5, 0.9, 0.5]}
     a = with_parameters(record(LOSSES, norms, sampled=(0, 1, 2)), *names[:4])
     b = with_parameters(record(LOSSES, other), "a.weight", "b.weight", "c.weight", "e.weight")
     (row,) = compared([a], [b]).records

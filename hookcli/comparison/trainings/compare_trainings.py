@@ -216,13 +216,13 @@ def _parameter(ours: ParameterRow, theirs: ParameterRow, figures: list[FigureDif
 def _first(compared: list[tuple[RecordDiff, StepPairs | None]], names: SideNames) -> Parting | None:
     """Return where the trainings part: the record with the earliest step, A's order in a tie."""
     apart = [
-        (row.first.step, i, row, steps)
-        for i, (row, steps) in enumerate(compared)
+        (row.first.step, row, steps)
+        for row, steps in compared
         if row.first is not None and steps is not None
     ]
     if not apart:
         return None
-    _, _, row, steps = min(apart, key=lambda item: item[:2])
+    _, row, steps = min(apart, key=lambda item: item[0])  # the first of several
     several = sum(row.a is not None for row, _ in compared) > 1
     return parting(row, steps, names, several=several)
 

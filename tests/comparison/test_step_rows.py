@@ -195,6 +195,9 @@ def test_a_record_of_one_side_does_not_hide_what_is_told_of_the_next():
     shorter = record(LOSSES[:2], SAME, name="y", root="y")
     diff = compare_trainings(training(x, y), training(shorter))
     assert diff.warnings == ("y has 4 steps in A and 2 in B: only steps of both are compared",)
+    assert [(row.record, row.name, row.a, row.b) for row in diff.settings] == [
+        ("y", "steps", "4", "2")
+    ]
 
 
 def test_only_the_gradients_of_a_parameter_are_counted_with_it():
@@ -251,6 +254,7 @@ def test_parameters_without_a_call_are_behind_all_others_in_backward():
     assert [ranks.call(name) and ranks.call(name).name for name in names] == ["a", "b", "b", None]
     assert ranks.layer("b") < ranks.parameter("b.bias")
     assert ranks.layer("b.inner") == ranks.layer("b")
+    assert ranks.target("gone:output", 0) > ranks.parameter("a.weight")
 
 
 def test_a_figure_keeps_what_was_compared():

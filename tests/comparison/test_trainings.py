@@ -242,6 +242,7 @@ def test_rounding_is_relative_to_the_largest_figure(dtypes, size, least):
     ("pair", "text"),
     [
         ((0.41, 0.57), "0.41 in A and 0.57 in B"),
+        ((0.123456, 0.2), "0.1235 in A and 0.2 in B"),
         ((1.0000134, 1.0000276), "1.00001 in A and 1.00003 in B"),
         ((1.00000001234, 1.00000004321), "1.00000001 in A and 1.00000004 in B"),
         ((1.0, math.nextafter(1.0, 2.0)), "1 in A and 1.0000000000000002 in B"),
@@ -261,7 +262,7 @@ def test_values_are_told_with_as_many_digits_as_tell_them_apart(pair, text):
 @pytest.mark.parametrize(
     ("ratio", "text"),
     [
-        (0.00013, "0.013 %"), (0.0999, "10 %"), (0.39, "39 %"), (0.994, "99 %"), (0.996, "100 %"),
+        (0.00013, "0.013 %"), (0.094, "9.4 %"), (0.0999, "10 %"), (0.39, "39 %"), (0.994, "99 %"), (0.996, "100 %"),
         (1.0, "100 %"), (1.996, "200 %"), (12.345, "1234 %"), ("inf", "inf %"),
     ],
 )  # fmt: skip
@@ -314,6 +315,23 @@ def test_differences_that_came_near_the_limit_have_grown():
         b = record(LOSSES, norms(head={1: 0.625, 4: at4}))
         told = meaning(record(LOSSES, norms()), b, **{"head.*": 0.5, "grad_norm": 0.5})
         assert ("and grow slowly" in told) is grown
+
+
+def test_a_difference_of_a_tenth_of_the_limit_is_not_near_it():
+    for at1, grown in ((1.0625, False), (1.0626, True)):
+        a, b = norms(head={1: 1.0}), norms(head={1: at1, 4: 0.9})
+        given = {"head.*": 0.625, "grad_norm": 0.9}
+        told = meaning(record(LOSSES, a), record(LOSSES, b), **given)
+        assert ("and grow slowly" in told) is grown
+
+
+def test_rounding_of_a_zero_has_no_size_that_is_told():
+    a, b = norms(stem={1: 0.0}), norms(stem={1: 1e-9}, head={4: 0.9})
+    diff = compared(record(LOSSES, a), record(LOSSES, b))
+    assert diff.records[0].largest_before == "inf"
+    assert diff.first.meaning.startswith(
+        "smaller differences begin at step 1 with the gradient of stem.weight; the loss is equal"
+    )
 
 
 def test_a_difference_that_begins_in_its_own_step_has_not_grown():
@@ -387,7 +405,11 @@ def test_a_loss_that_may_hide_a_tiny_difference_is_not_said_to_be_equal():
     [(0, "the weights, the batch, random numbers"), (1, "the last update, the batch, random")],
 )
 def test_weights_that_nobody_measured_may_be_what_differs(at, text):
-    assert text in meaning(*changed("loss", at, 9.0))
+    a, b = changed("loss", at, 9.0)
+    known = {"weight_norm": {at: 1.0}}
+    for ours, theirs in ((a, b), (with_rows(a, **known), b), (a, with_rows(b, **known))):
+        assert text in meaning(ours, theirs)
+    assert text not in meaning(with_rows(a, **known), with_rows(b, **known))
 
 
 def test_a_loss_that_nobody_knows_is_not_said_to_follow_or_not():
@@ -395,8 +417,9 @@ def test_a_loss_that_nobody_knows_is_not_said_to_follow_or_not():
     diff = compared(record(unknown, norms()), record(unknown, norms(head={5: 0.9})))
     assert diff.first.sentence.endswith("(0.5 in A and 0.9 in B, 80 % > 1 %)")
     last = [None] * 5 + [1.0]
-    diff = compared(record(last, norms()), record(last, norms(head={5: 0.9})))
-    assert diff.first.sentence.endswith("; the loss does not follow")
+    for at in (5, 3):
+        diff = compared(record(last, norms()), record(last, norms(head={at: 0.9})))
+        assert diff.first.sentence.endswith("; the loss does not follow")
 
 
 def test_a_step_that_was_not_observed_in_detail_has_an_advice():

@@ -8,6 +8,8 @@ import jsonschema
 import pytest
 
 from hookcli.comparison.schema import run_diff_schema
+from hookcli.comparison.trainings.compare_trainings import compare_trainings
+from hookcli.formats.rundiff.lines import last_line
 from hookcli.report.encode import to_json, training_to_json
 from tests.comparison.trainings import record, training
 
@@ -72,3 +74,18 @@ def test_a_training_and_the_report_of_a_model_cannot_be_compared(cli, pair):
         "  --> b.json",
         "hint: give two files that `hookcli run -f json=FILE` wrote",
     ]
+
+
+def test_the_verdict_has_the_largest_difference_that_is_known():
+    for gradient, told in (
+        ([0.5, 0.501, 0.5, 0.5], "0.2 %"), ([0.0, 1e-9, 0.5, 0.5], "0 %, besides rounding of zeros"),
+        ([0.0, 1e-9, 0.501, 0.5], "0.2 %, besides rounding of zeros"),
+    ):  # fmt: skip
+        zero = [0.0 if norm < 0.1 else 0.5 for norm in gradient]
+        a, b = (
+            training(record(LOSSES, {"a.weight": norms, "b.weight": 0.5}))
+            for norms in (zero, gradient)
+        )
+        assert last_line(compare_trainings(a, b)) == (
+            f"SAME within tolerance: differences of at most {told}"
+        )

@@ -149,7 +149,8 @@ def _meaning(row: RecordDiff, figure: FigureDiff, steps: StepPairs) -> str | Non
     cause = _cause(start, row, steps)
     if start is figure:
         return cause
-    size = "" if row.largest_before is None else f" of at most {percent(row.largest_before)}"
+    largest = row.largest_before  # "inf" beside a zero
+    size = f" of at most {percent(largest)}" if isinstance(largest, float) else ""
     begin = f"smaller differences{size} begin at step {start.step:,} with {subject(start)}"
     grown = "" if start.step == figure.step or not _has_grown(row, figure) else ", and grow slowly"
     return f"{begin}{grown}" + ("" if cause is None else f"; {cause}")

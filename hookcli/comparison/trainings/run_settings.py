@@ -24,13 +24,12 @@ def settings_of(
     """Yield each property of the runs, records and layers that differs."""
     yield from _differing(None, _of_run(a), _of_run(b))
     for pair in pairs:
-        if pair.a is None or pair.b is None:
+        here, there = pair.a, pair.b
+        if here is None or there is None or here.training is None or there.training is None:
             continue
-        ours, theirs = pair.a.training, pair.b.training
-        if ours is None or theirs is None:
-            continue
+        ours, theirs = here.training, there.training
         yield from _differing(ours.record, _of_record(ours), _of_record(theirs))
-        layers = dict.fromkeys(_layers(pair.a, pair.b))  # a layer may have several calls
+        layers = dict.fromkeys(_layers(here, there))  # a layer may have several calls
         for name, first, second in itertools.islice(layers, _MOST):
             yield SettingDiff(name, ours.record, first, second)
 

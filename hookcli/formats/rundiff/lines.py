@@ -11,7 +11,6 @@ from hookcli.formats.parts.text import place
 from hookcli.formats.parts.verdict import TRY
 from hookcli.formats.rundiff.steps import Selected
 from hookcli.formats.view import View
-from hookcli.report.values import Number
 from hookcli.text import counted, join_names
 
 
@@ -91,14 +90,8 @@ def last_line(diff: TrainingDiff) -> str:
     if not figures:
         return "SAME as far as the reports show: no figure was compared"
     if any(row.status == "close" for row in both):
-        return f"SAME within tolerance: differences of at most {_percent(_largest(diff))}"
+        known = [row.largest for record in diff.records for row in record.rows]
+        most = percent(max((size for size in known if isinstance(size, float)), default=0.0))
+        zeros = ", besides rounding of zeros" if "inf" in known else ""
+        return f"SAME within tolerance: differences of at most {most}{zeros}"
     return f"SAME: all {counted(figures, 'figure')} of both are equal"
-
-
-def _percent(value: Number) -> str:
-    return value if isinstance(value, str) else percent(value)
-
-
-def _largest(diff: TrainingDiff) -> Number:
-    known = [row.largest for record in diff.records for row in record.rows]
-    return max((value for value in known if value is not None), key=float, default=0.0)

@@ -67,7 +67,7 @@ class Walk:
         exact: Exact,
         *,
         cast: bool,
-        traced: bool = False,
+        traced: bool,
     ) -> None:
         self._traced = traced
         self._pairs, self._values, self._exact = pairs, values, exact

@@ -223,9 +223,11 @@ class Campaign:
         return chosen
 
     def _numbers_of(self, source: Source, mutant: Mutant) -> list[int]:
-        """Return the statements that are changed, or that use what is changed."""
+        """Return the statements that are changed, or that use or contain what is changed."""
         numbers = source.numbers if mutant.statement is None else [mutant.statement]
         users = [number for one in mutant.names for number in self._users.get(one, ())]
+        if mutant.function and mutant.on_import:  # a default of the function's
+            users += source.statements_of(mutant.function)
         return [*filter(self._tests.get, users)] or [*numbers]
 
     def _judge(self, source: Source, mutant: Mutant, tests: list[str]) -> None:

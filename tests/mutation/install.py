@@ -34,6 +34,11 @@ class Source:
             by_code[one.__code__].append(one)
         self._functions = dict(by_code)
 
+    def statements_of(self, function: str) -> list[int]:
+        """Return the numbers of the statements of a function that have mutants."""
+        found = {one.statement for one in self.mutants if one.function == function}
+        return sorted(found - {None})
+
     def _compile(self, tree: ast.Module) -> CodeType:
         return compile(ast.fix_missing_locations(tree), self.path, "exec", dont_inherit=True)
 

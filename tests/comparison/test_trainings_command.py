@@ -78,7 +78,8 @@ def test_a_training_and_the_report_of_a_model_cannot_be_compared(cli, pair):
 
 def test_the_verdict_has_the_largest_difference_that_is_known():
     for gradient, told in (
-        ([0.5, 0.501, 0.5, 0.5], "0.2 %"), ([0.0, 1e-9, 0.5, 0.5], "0 %, besides rounding of zeros"),
+        ([0.5, 0.501, 0.5, 0.5], "0.2 %"),
+        ([0.0, 1e-9, 0.5, 0.5], "0 %, besides rounding of zeros"),
         ([0.0, 1e-9, 0.501, 0.5], "0.2 %, besides rounding of zeros"),
     ):  # fmt: skip
         zero = [0.0 if norm < 0.1 else 0.5 for norm in gradient]

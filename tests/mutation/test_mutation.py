@@ -158,6 +158,17 @@ def test_a_marked_statement_says_that_it_was_reached(modules):
     assert functions(lambda: user.Things.inner(1)) == {"Things.inner", "Things.inner.one"}
 
 
+def test_the_statements_of_a_function_are_those_of_its_own_body(modules):
+    """A default is used by whoever calls the function, also from elsewhere."""
+    folder, made, _ = modules
+    [source] = sources([made], folder)
+    lines = {one.statement: one.line for one in source.mutants}
+    code = CODE.splitlines()
+    for name, text in (("with_default", "return value + other"), ("Things.first", "return 11")):
+        assert [code[lines[n] - 1].strip() for n in source.statements_of(name)] == [text]
+    assert source.statements_of("Row") == []
+
+
 RUNNER = """
 calls = []
 

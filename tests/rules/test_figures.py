@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -146,6 +147,8 @@ def test_nine_of_ten_steps_are_steady():
 def test_the_layer_named_is_the_first_that_changes_the_spread():
     assert initialization._start(profile(1, 1, 10, 100, 1000), grows=True) == 2
     assert initialization._start(profile(1, 0.8, 0.1, 0.01), grows=False) == 2
+    for logs, start in (((0, 0.5, 1.5, 2.5), 1), ((0, 0.49, 1.5, 2.5), 2)):
+        assert initialization._start(SimpleNamespace(logs=logs), grows=True) == start
 
 
 def test_what_cannot_be_judged_is_skipped():
@@ -208,8 +211,8 @@ def test_a_quarter_of_a_series_may_be_frozen_by_mistake(frozen, count, odd):
 @pytest.mark.parametrize(
     ("successes", "trials", "chance", "bound"),
     [
-        (0, 0, 0.5, 1.0), (5, 10, 0.5, 1.0), (4, 10, 0.5, 1.0), (10, 10, 0.5, 2.0**-10),
-        (1, 10, 0.0, 0.0), (8, 10, 0.5, (0.625**0.8 * 2.5**0.2) ** 10),
+        (0, 0, 0.5, 1.0), (0, 10, 0.0, 1.0), (5, 10, 0.5, 1.0), (4, 10, 0.5, 1.0),
+        (10, 10, 0.5, 2.0**-10), (1, 10, 0.0, 0.0), (8, 10, 0.5, (0.625**0.8 * 2.5**0.2) ** 10),
         (3, 4, 0.25, ((1 / 3) ** 0.75 * 3**0.25) ** 4),
     ],
 )  # fmt: skip
@@ -260,6 +263,7 @@ def ranged(*rows, **run):
         (100.0, None),
         (101.0, "has little room in float16: it reaches 101: 10% of the largest float16"),
         (1000.0, "has little room in float16: it reaches 1e+03: 100% of the largest float16"),
+        (1500.0, "overflows: it reaches 1.5e+03: 1.5 times the largest float16"),
         (2500.0, "overflows: it reaches 2.5e+03: 2.5 times the largest float16"),
     ],
 )
@@ -281,16 +285,19 @@ def test_a_tenth_of_the_values_may_underflow():
         assert finding.status == status
     assert (finding.value, finding.limit) == (0.125, 0.1)
     assert only("range_headroom", ranged(("a", "output", 1.0, 4)), underflow=0.125).status == "pass"
-    assert finding.message.startswith("the parameter 'a.weight' underflows: 4 of 32 values (12%)")
+    assert finding.message == (
+        "the parameter 'a.weight' underflows: 4 of 32 values (12%) are below 0.0001, the smallest "
+        "normal float16"
+    )
     assert finding.place == "train.py:11"
     shares = ranged(("a", "output", 1.0, 11), ("", "output", 1.0, 12))
     finding = only("range_headroom", shares)
     assert finding.message.startswith("the output of the model underflows: 12 of 32")
     assert finding.message.endswith("; also 1 tensor")
     many = ranged(("a", "output", 1.0, 1234))
-    many.measurements[1].value["values"] = 10_000
+    many.measurements[1].value["values"] = 9999
     assert only("range_headroom", many).value == 0.1234
-    assert only("range_headroom", ranged(("a", "output", 123.4, 0))).value == 0.1234
+    assert only("range_headroom", ranged(("a", "output", 123.44, 0))).value == 0.1234
     few = ranged(("a", "output", 1.0, 4))
     few.measurements[1].value["values"] = 31
     assert only("range_headroom", few).status == "pass"

@@ -29,8 +29,10 @@ def _problem(
         if share <= 1:
             words = f"reaches {row['abs_max']:.3g}: {share:.0%} of the largest {dtype}"
         return "overflow", round(share, 4), options["headroom"], f"{over}: it {words}"
-    share = row["tiny"] / row["values"] if row["values"] else 0.0
-    if row["values"] >= _VALUES and share > options["underflow"]:
+    if row["values"] < _VALUES:
+        return None
+    share = row["tiny"] / row["values"]
+    if share > options["underflow"]:
         words = f"underflows: {row['tiny']:,} of {counted(row['values'], 'value')} ({share:.0%}) "
         words += f"are below {limits['tiny']:.2g}, the smallest normal {dtype}"
         return "underflow", round(share, 4), options["underflow"], words

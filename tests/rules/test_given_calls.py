@@ -240,9 +240,9 @@ def test_parameters_that_differ_from_a_saved_report_are_whole_findings():
     rows = [("a.w", 1.0, None), ("a.x", 1.0, None), ("a.y", 1.0, None)]
     now = report(call("a", (1,), (1,)), parameters=[*rows, ("a.new", 1, None)])
     then = report(call("a", (1,), (1,)), parameters=[*rows, ("a.old", 1, None)])
-    changed = [replace(then.parameters[0], shape=(3,)), replace(then.parameters[1], dtype="float16"),
-               replace(then.parameters[2], stats={"norm": 1.5}), then.parameters[3]]  # fmt: skip
-    then = replace(then, parameters=tuple(changed))
+    changes = {"shape": (3,)}, {"dtype": "float16"}, {"stats": {"norm": 1.5}}, {}
+    pairs = zip(then.parameters, changes, strict=True)
+    then = replace(then, parameters=tuple(replace(row, **change) for row, change in pairs))
     place, shape = "train.py:11", "parameter shape"
     assert same(now, then) == [
         differs("a.w", shape, "parameter a.w is [2] float32, was [3] float32", "[2] float32",

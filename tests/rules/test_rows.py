@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
+
 import pytest
 
-from hookcli.report.findings import PassedOver
+from hookcli.report.findings import CheckRow, PassedOver
 from hookcli.report.schema import from_json
-from hookcli.rules.judge import judge_report
+from hookcli.rules.catalogue import CATALOGUE
+from hookcli.rules.judge import UNUSED, judge_report, row_of
+from hookcli.rules.rule import RuleFinding
 from hookcli.spec.checks import CheckSpec, Suppression
 from tests.formats.fabricate import LAYERS, parameter, report
 
@@ -52,3 +57,49 @@ def test_a_finding_that_does_not_count_says_by_what_and_its_json_comes_back():
     for one in (over, known):
         assert from_json(to_json(one)).checks == one.checks
     assert "passed_over" not in to_json(judge_report(NET, (shape(5),)))
+
+
+def test_a_row_has_everything_that_a_finding_has():
+    mark = hashlib.sha256(b"grad_exists|fc|none").hexdigest()[:16]
+    finding = RuleFinding("fail", "fc", "none", "m", 1, 2, "n.py:3", cause="cut_off", advice="try",
+                          step=4)  # fmt: skip
+    row = CheckRow("grad_exists", "fc", "fail", "warning", 1, 2, "m", "n.py:3", mark,
+                   cause="cut_off", advice="try", step=4)  # fmt: skip
+    rule, check = CATALOGUE["grad_exists"], CheckSpec("grad_exists", place="c.yaml:1")
+    assert row_of(rule, check, finding) == row
+    own = row_of(rule, check, replace(finding, severity="error", fingerprint="own", cause=""))
+    assert own == replace(row, severity="error", fingerprint="own", cause=None)
+    severe = replace(check, severity="error")
+    assert row_of(rule, severe, replace(finding, severity="warning")).severity == "error"
+    for status, place in (("error", "c.yaml:1"), ("fail", None), ("skip", None), ("pass", None)):
+        assert row_of(rule, check, replace(finding, status=status, place=None)).place == place
+    assert row_of(rule, CheckSpec("grad_exists"), replace(finding, place=None)).place is None
+
+
+@pytest.mark.parametrize(
+    ("status", "target"), [("pass", "fc.*"), ("skip", "fc.*"), ("fail", ""), ("error", "")]
+)
+def test_only_what_passed_or_was_skipped_has_the_globs_of_the_check_as_its_target(status, target):
+    finding = RuleFinding(status, "", "", "m")
+    check = CheckSpec("grad_exists", {"at": ("fc.*",)})
+    assert row_of(CATALOGUE["grad_exists"], check, finding).target == target
+    named = replace(finding, target="fc")
+    assert row_of(CATALOGUE["grad_exists"], check, named).target == "fc"
+
+
+def test_an_unused_suppression_is_a_whole_row():
+    why = Suppression("output_shape", "f*", "until v2", "c.yaml:3")
+    _, row = judge_report(NET, (shape(4),), (why,)).checks
+    mark = hashlib.sha256(b"unused_suppression|f*|output_shape").hexdigest()[:16]
+    message = "unused suppression of output_shape at 'f*': remove it"
+    assert row == CheckRow(UNUSED, "f*", "fail", "warning", 0, 1, message, "c.yaml:3", mark)
+
+
+def test_rows_that_the_run_made_stay_unless_a_check_judges_them_again():
+    made = CheckRow("neutral", "", "pass", "error", None, None, "m", None, "f")
+    rows = made, replace(made, rule="hooks_fired"), replace(made, rule="output_shape")
+    judged = judge_report(replace(NET, checks=rows), (shape(4), CheckSpec("hooks_fired")))
+    assert [(row.rule, row.message) for row in judged.checks] == [
+        ("neutral", "m"), ("output_shape", "the output of 1 call has shape [2, 4]"),
+        ("hooks_fired", "every configured hook fired"),
+    ]  # fmt: skip

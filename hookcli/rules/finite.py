@@ -44,7 +44,7 @@ def is_mask(measurement: Measurement) -> bool:
 
 
 class _Judge:
-    def __init__(self, report: Report, *, checked: bool = True) -> None:
+    def __init__(self, report: Report, *, checked: bool) -> None:
         self.report = report
         self.checked = checked  # every value was; else only the loss and the gradients are known
         self.rows: dict[int, LayerRow] = {row.order: row for row in report.layers}
@@ -202,7 +202,7 @@ def _with_operator(
             None,
         )
         if kept is not None:
-            return _Judge(report).of(kept)
+            return _Judge(report, checked=checked).of(kept)
     if finding is not None and value["reason"] == "input":
         return finding
     target, kind = row.target, value["at"]

@@ -56,10 +56,8 @@ def callees(report: Report, of: Collection[int] | None = None) -> dict[int, list
     for row in report.layers:
         above = row.parent
         while above is not None and above not in by_caller:
-            if above not in rows or rows[above].name is not None:
-                above = None
-                break
-            above = rows[above].parent
+            caller = rows.get(above)
+            above = caller.parent if caller is not None and caller.name is None else None
         if above is not None and row.name is not None and not row.recomputed:
             by_caller[above].append(_relative(row, rows[above]))
     return by_caller

@@ -61,16 +61,16 @@ def _judged(report: Report, options: Options, *, frozen: bool) -> Iterator[RuleF
         message = f"the optimizer step failed: {step['']['error']}"
         yield RuleFinding("error", "", "no step", message, place=step[""]["place"])
         return
-    where, bad = places(report), 0
+    where, healthy = places(report), True
     for row in rows:
         problem = (_frozen if frozen else _trainable)(row, step.get(row.name))
         if problem is not None:
-            bad += 1
+            healthy = False
             place = where.get(owner(row.name))
             yield RuleFinding(
                 "fail", row.name, problem[0], f"{row.name} {problem[1]}", None, None, place
             )
-    if not bad:
+    if healthy:
         word = "did not learn" if frozen else "learned"
         yield passed(f"{counted(len(rows), 'parameter')} {word}")
 

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from hookcli.rules.catalogue import CATALOGUE
+from hookcli.rules.catalogue import (
+    CATALOGUE,
+    looked_at,
+    probes_of,
+    watched,
+    with_safe_set,
+    with_training_set,
+)
+from hookcli.spec.checks import CheckSpec
 
 REQUIRED = "required"
 ALL = {"at": ("*",)}
@@ -126,3 +136,52 @@ def test_severity_and_defaults(name, severity, judged, options):
         "other": 1,
         **{one.name: one.default for one in rule.options},
     }
+
+
+def rules_with(flag, *others):
+    """The rules of the table with a flag and none of the others."""
+    flags = {name: judged.split() for name, _, judged, _ in RULES}
+    return [
+        name for name, own in flags.items() if flag in own and not any(one in own for one in others)
+    ]
+
+
+def test_the_sets_of_rules_that_nobody_has_to_ask_for():
+    diagnosing = rules_with("diagnoses", "safe")
+    ranks = rules_with("ranks")
+    training = rules_with("of_training")
+    asked = CheckSpec("finite", severity="warning"), CheckSpec("dead_units")
+    for made, expected in (
+        (with_safe_set(()), [*rules_with("safe"), *diagnosing]),
+        (with_safe_set((), together=True), [*rules_with("safe"), *ranks, *diagnosing]),
+        (with_training_set(()), [*training, *rules_with("diagnoses", "safe", "of_training")]),
+    ):
+        assert [check.rule for check in made] == expected
+        for check in made:
+            diagnoses = check.rule in diagnosing and check.rule not in (
+                training if "loss_falls" in expected else ()
+            )
+            assert (check.severity, check.only_failures) == (
+                ("warning", True) if diagnoses else (None, False)
+            )
+    for complete in (with_safe_set, with_training_set):
+        others = [check for check in complete(()) if check.rule not in {"finite", "dead_units"}]
+        assert complete(asked) == (*others, *asked)
+
+
+def test_checks_need_their_probes_once_and_nobody_s_only_those_of_any_run():
+    finite = CheckSpec("finite")
+    assert probes_of((finite, CheckSpec("grad_exists"), finite)) == (
+        "values", "backward", "first_non_finite",
+    )  # fmt: skip
+    assert probes_of((replace(finite, only_failures=True),)) == ("first_non_finite",)
+    assert probes_of((CheckSpec("dead_units", {"share": 0.1}),)) == ("activations:exact",)
+    assert watched() == (
+        "first_non_finite", "unreached", "activations", "loss_inputs", "shared_memory",
+        "unregistered",
+    )  # fmt: skip
+
+
+def test_what_rules_look_at_is_named_once():
+    names = ["finite", "dtype", "grad_exists", "zz", "grad_path"]
+    assert looked_at(names) == ["values", "`dtype`", "gradients"]

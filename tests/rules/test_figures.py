@@ -11,9 +11,10 @@ from hookcli.report.findings import Measurement
 from hookcli.rules import order_patterns
 from hookcli.rules.activations import dead_units, headroom, initialization
 from hookcli.rules.first_operator import explanation
-from hookcli.rules.gradients.profile import Profile
+from hookcli.rules.gradients.profile import Profile, power_of_ten, profiles
 from hookcli.rules.judge import all_rows
 from hookcli.rules.order_patterns import expand_order, prefix
+from hookcli.rules.rule import RuleFinding
 from hookcli.spec.checks import CheckSpec
 from tests.comparison.reports import call, report
 from tests.rules.judging import found, only
@@ -51,11 +52,65 @@ def test_the_fall_is_that_of_the_medians_of_the_quarters(logs, fall):
     ("sizes", "steady"),
     [
         ((1, 2, 3, 4), 1.0), ((4, 3, 2, 1), 1.0), ((1, 3, 2, 4), 2 / 3), ((4, 2, 3, 1), 2 / 3),
-        ((1, 2, 3, 1), 1 / 3), ((1,), 1.0), ((1, 1.5), 1.0),
+        ((1, 2, 3, 1), 1 / 3), ((1,), 1.0), ((1, 1.5), 1.0), ((1, 1, 2), 0.5),
     ],
 )  # fmt: skip
 def test_the_share_of_steps_in_the_direction_of_the_fall(sizes, steady):
     assert profile(*sizes).steady == pytest.approx(steady)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "trend"),
+    [
+        ((1, 2, 3, 4), 1.0), ((4, 3, 2, 1), -1.0), ((1, 3, 2, 4), 0.8), ((1, 1, 1, 1), 0.0),
+        ((1, 1, 2, 3), 4.5 / 22.5**0.5), ((1, 2, 3, 3), 4.5 / 22.5**0.5),
+    ],
+)  # fmt: skip
+def test_the_trend_is_spearmans_correlation_and_equal_sizes_share_their_ranks(sizes, trend):
+    assert profile(*sizes).trend == pytest.approx(trend)
+
+
+@pytest.mark.parametrize(
+    ("logs", "start"),
+    [((0, 1.5, 2, 9, 0, 0, 0, 0, 5, 3, 2, 2.5), 2), ((0, 1, 4, 2), 1), ((0, 0.9, 4, 2), 2)],
+)
+def test_the_usual_sizes_begin_within_a_decade_of_the_last_quarter(logs, start):
+    assert profile(*(10.0**log for log in logs)).start(falls=True) == start
+    assert profile(*(10.0**-log for log in logs)).start(falls=False) == start
+
+
+@pytest.mark.parametrize(("decades", "power"), [(2, 100.0), (-400, 1e-307), (400, 1e307)])
+def test_a_power_of_ten_and_its_inverse_are_numbers(decades, power):
+    assert power_of_ten(decades) == pytest.approx(power)
+
+
+def test_profiles_are_those_of_weights_and_their_biases():
+    made = deep((3.0, 2.0, 1.0), biases=(6.0, 5.0, 4.0))
+    rows = [
+        replace(row, name=f"act0.{row.name[3:]}") for row in made.parameters if row.name[1] == "0"
+    ]
+    table = replace(made.parameters[0], name="act1.weight", module_type="Embedding")
+    lost = replace(made.parameters[0], name="zz.weight")
+    norm = replace(rows[1], name="act2.weight")
+    made = replace(made, parameters=(table, lost, norm, rows[1], *made.parameters[::-1]))
+    weights, biases = profiles(made)
+    assert (weights.what, weights.names, weights.sizes) == (
+        "weights", ("l0", "l1", "l2"), (3.0, 2.0, 1.0)
+    )  # fmt: skip
+    assert (biases.what, biases.names, biases.sizes) == (
+        "biases", ("l0", "l1", "l2"), (6.0, 5.0, 4.0)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kept"),
+    [
+        ((0.0, 1e-30, 1.0), 2), ((0.0, 0.99e-30, 1.0), 3), ((0.0, 1.5e-30, 1.0), 2),
+        ((0.0, 0.0, 0.0), 0),
+    ],
+)  # fmt: skip
+def test_a_gradient_of_zero_counts_only_beside_one_that_nearly_underflows(sizes, kept):
+    assert len(profiles(deep(sizes))[0].sizes) == kept
 
 
 def test_the_factor_per_layer_is_the_mean_one():
@@ -125,12 +180,75 @@ def test_gradients_of_biases_tell_of_the_outputs_and_need_steady_steps():
     [
         ("float32", 1.1e-38, True), ("float32", 1.2e-38, False), ("bfloat16", 1.1e-38, True),
         ("bfloat16", 1.2e-38, False), ("float64", 1.2e-38, False), ("float64", 2.2e-308, True),
-        ("float64", 2.3e-308, False),
+        ("float64", 2.3e-308, False), ("float32", 2.0**-126, False), ("float16", 1e-7, False),
     ],
 )  # fmt: skip
 def test_sizes_below_the_normal_numbers_of_the_dtype_lose_precision(dtype, least, loses):
     finding = only("vanishing_gradient", deep([least, *DECADES[::-1]], dtype=dtype))
     assert ("lose precision" in finding.message) is loses
+
+
+def test_the_dtype_is_that_of_the_layer_with_the_smallest_gradient():
+    made = deep([1e-39, *DECADES[::-1]])
+    rows = tuple(
+        replace(row, dtype="float32" if row.name == "l0.weight" else "float64")
+        for row in made.parameters
+    )
+    finding = only("vanishing_gradient", replace(made, parameters=rows))
+    assert finding.message.endswith("; numbers below 1.2e-38 lose precision")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "through"),
+    [
+        ("TTTRRRR", " through 3 Tanh layers"), ("STTSTRR", " through 3 Tanh layers"),
+        ("TTTRRRRT", " through 3 Tanh layers"), ("TTRRRRR", ""), ("SSTTRRR", ""),
+    ],
+)  # fmt: skip
+def test_activations_are_told_if_half_of_the_layers_have_them(kinds, through):
+    made = deep(DECADES[::-1])
+    names = {"S": "Sigmoid", "T": "Tanh", "R": "ReLU"}
+    of = {f"act{i}": names[kind] for i, kind in enumerate(kinds)}
+    rows = tuple(replace(row, type=of.get(row.name, row.type)) for row in made.layers)
+    finding = only("vanishing_gradient", replace(made, layers=rows))
+    assert finding.message.endswith(f"by a factor of 0.1 per layer{through}")
+
+
+@pytest.mark.parametrize(
+    ("rule", "sizes", "ratio"),
+    [("vanishing_gradient", DECADES[3::-1], 1e-3), ("exploding_gradient", DECADES[:5], 1e4)],
+)
+def test_a_gradient_changes_by_more_than_the_ratio_and_with_the_trend(rule, sizes, ratio):
+    message = f"{len(sizes)} layers have gradients of similar size"
+    expected = RuleFinding("pass", "", "", message, ratio, ratio)
+    assert found(rule, deep(sizes)) == [expected]
+    beyond = 1.01 if rule == "vanishing_gradient" else 0.99
+    finding = only(rule, deep(sizes), ratio=beyond * ratio)
+    assert (finding.status, finding.kind, finding.value) == ("fail", rule, ratio)
+    assert (finding.limit, finding.target) == (beyond * ratio, "l0")
+    turned = (sizes[0], sizes[2], sizes[1], *sizes[3:])  # of 4 ranks the correlation is 0.8
+    least = 0.8 if len(sizes) == 4 else 0.9
+    for trend, status in ((least, "fail"), (least + 0.01, "pass")):
+        assert only(rule, deep(turned), ratio=beyond * ratio, trend=trend).status == status
+
+
+def test_the_ratio_of_what_passed_is_that_of_the_layers_that_are_counted():
+    made = deep((1.0, 2.0, 3.0, 4.0), biases=(5.0, 3.0, 2.0, 1.0))
+    for rule in ("vanishing_gradient", "exploding_gradient"):
+        assert only(rule, made).value == 0.25
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name", "end"),
+    [
+        ((2e-5, 1e-5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0), "l1", "l2"),
+        ((3e-5, 4e-5, 1.0, 1e-5, 2.0, 3.0, 4.0, 5.0), "l0", "l2"),
+    ],
+)
+def test_the_layer_named_has_the_smallest_gradient_before_the_usual_ones(sizes, name, end):
+    finding = only("vanishing_gradient", deep(sizes))
+    assert finding.target == name
+    assert f"its size falls from 1 at '{end}' to" in finding.message
 
 
 def test_a_gradient_that_became_zero_is_too_small_for_its_dtype():
@@ -197,11 +315,16 @@ def test_a_quarter_of_a_series_may_be_frozen_by_mistake(frozen, count, odd):
         for i, row in enumerate(made.parameters)
     ]
     findings = found("frozen_by_mistake", replace(made, parameters=tuple(rows)))
-    failed = [finding for finding in findings if finding.status == "fail"]
+    message = f"requires_grad of {count} parameters fit its neighbours"
+    if not odd:
+        assert findings == [RuleFinding("pass", "", "", message)]
+    failed = [finding for finding in findings if finding.kind]
+    assert len(failed) == len(findings) - (not odd)
     assert [finding.target.replace(".", "") for finding in failed] == odd
     for finding in failed:
         number = int(finding.target.rpartition(".")[2])
         assert finding.place == f"train.py:{11 + number}"
+        assert (finding.kind, finding.value, finding.limit) == ("frozen", 1, 0)
         assert f"the {count - 1} layers like it are trained" in finding.message
 
 

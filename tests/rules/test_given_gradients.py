@@ -8,8 +8,11 @@ import pytest
 
 from hookcli.report.findings import CheckRow, Measurement
 from hookcli.report.path_ends.end_rows import CUT, LAYER
+from hookcli.report.steps import UpdateRow
+from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import RuleFinding
 from tests.comparison.reports import call, report
+from tests.comparison.trainings import record
 from tests.rules.judging import found, only
 from tests.rules.test_given_reports import cut, net, reached, with_gradients
 
@@ -77,6 +80,9 @@ def test_a_measured_reason_gives_a_missing_gradient_its_cause():
     assert causes == {
         "a": ("cut_off", paths["cut_off"]), "b": ("unused", paths["unused"]),
     }  # fmt: skip
+    both = reached(cut("cut", "b"), cut("unused", "a"), a="none", b="none")
+    first = only("grad_exists", both)  # one finding about both
+    assert (first.cause, first.advice) == ("cut_off", paths["cut_off"])
     others = reached(cut("cut", "c"), a="none")
     assert only("grad_exists", others).cause == ""
 
@@ -162,6 +168,11 @@ def test_cuts_that_are_not_allowed_are_told():
     allowed = found("grad_cuts", made, allow=("*:detach", ":*"), exact=True)
     assert allowed == passes(f"{message} (3 cuts allowed)", limit=0)
     assert found("grad_cuts", cuts()) == passes(message, limit=0)
+
+
+def test_cuts_that_could_not_be_measured_say_why():
+    made = replace(net("a"), measurements=(Measurement(CUT, "", None, {"why": "fake"}, None),))
+    assert found("grad_cuts", made) == skips("fake")
 
 
 def test_an_allowed_cut_that_is_gone_is_told_if_it_must_exist():
@@ -304,6 +315,35 @@ def test_a_parameter_learns_or_not(rule, more, kind, words):
             RuleFinding("fail", "b.weight", kind, f"b.weight {words}", None, None, "train.py:12")
         ]
     assert found(rule, made, at=("*",)) == expected
+
+
+def test_whether_a_parameter_changes_is_known_from_a_training():
+    made = record([1.0], {"a.weight": 0.5, "b.weight": 0.5})
+    rows = tuple(replace(row, status="ok") for row in made.parameters)
+    updates = tuple(
+        UpdateRow(row.name, (1.0,), changed)
+        for row, changed in zip(rows, (True, False), strict=True)
+    )
+    made = replace(made, parameters=rows, training=replace(made.training, updates=updates))
+    still = only("trainable", made, at=("*",))
+    assert (still.target, still.kind) == ("b.weight", "unchanged")
+
+
+@pytest.mark.parametrize(
+    ("rule", "options"),
+    [("grad_exists", {}), ("grad_path", {}), ("frozen_by_mistake", {}), ("grad_norm", {}),
+     ("grad_to_weight", {}), ("trainable", {}), ("frozen", {}), ("vanishing_gradient", {}),
+     ("grad_share", {"share": 1.0})],
+)  # fmt: skip
+def test_a_backward_pass_ran_if_the_state_of_one_gradient_is_known(rule, options):
+    rows = [("a.weight", 1.0, 1.0), ("b.weight", 1.0, None)]
+    made = report(call("a", (1,), (1,)), call("b", (1,), (1,)), parameters=rows)
+    backward = "no backward pass ran"
+    if "at" in CATALOGUE[rule].filled({}):
+        options = {"at": ("a.*",), **options}
+    assert found(rule, made, **options) == skips(backward)
+    states = replace(made.parameters[0], status="ok"), made.parameters[1]
+    assert found(rule, replace(made, parameters=states), **options) != skips(backward)
 
 
 def test_a_parameter_that_changes_or_does_not_change_in_a_step_is_told():

@@ -11,6 +11,7 @@ from hookcli.report.events import EventRow
 from hookcli.report.findings import Measurement
 from hookcli.report.training import FirstNonFinite
 from hookcli.rules.finite import OPERATOR, SEEN, judge_run
+from hookcli.rules.firing_order import callees
 from hookcli.rules.first_operator import advice_for, explanation, sentence
 from hookcli.rules.rule import RuleFinding
 from tests.comparison.reports import call, report
@@ -156,10 +157,10 @@ def test_what_was_looked_at_is_counted():
     message = "no NaN and no Inf in the loss or a gradient"
     assert found("finite", run(read=False, losses=(1.0,))) == passes(message, 0, 0)
     assert found("finite", run()) == passes("no NaN and no Inf in 9 tensors", 0, 0)
-    trained = record([1.0], {"a.weight": 0.5})
+    trained = record([1.0], {"a.weight": 0.5, "b.weight": 0.5})
     skip = RuleFinding("skip", "", "", "this run did not check any values")
     assert found("finite", trained) == [skip]
-    rows = tuple(replace(row, status="ok") for row in trained.parameters)
+    rows = (trained.parameters[0], replace(trained.parameters[1], status="ok"))
     assert found("finite", replace(trained, parameters=rows)) == passes(message, 0, 0)
     assert found("finite", replace(trained, parameters=rows, training=None)) == [skip]
 
@@ -270,6 +271,10 @@ TOLD = "`x / y` returned it for values from 0.5 to 9"
         ({"reason": "domain", "facts": {"low": -2.5, "high": 2e6}, "node": "F"}, 1,
          "NaN first appears in the backward of 'a' at net.py:5: `x / y` got values from -2.5 to "
          "2e+06, outside of its domain (F)"),
+        ({"reason": "cast_overflow",
+          "facts": {"low": 7e4, "high": 7e4, "dtype": "float16", "limit": 65504.0}}, 1,
+         "NaN first appears in 'a' at net.py:5: `x / y` casts values of 70,000 to float16, whose "
+         "largest value is 65,504 (finite inputs)"),
         ({"written": ""}, 1,
          "NaN first appears in 'a' at net.py:5: outside of torch returned it (finite inputs)"),
     ],
@@ -357,6 +362,32 @@ def test_twenty_names_of_an_order_are_shown():
     finding = only("firing_order", ordered(*names), order=(*names[:25], "x"))
     assert (finding.value, finding.limit) == (names[:20], names[:20])
     assert finding.kind == "order of l0, l1, l2 and 23 more"
+
+
+def test_twenty_names_of_an_order_within_a_module_are_shown():
+    names = [f"l{i}" for i in range(30)]
+    rows = [call("h", (1,), (1,)), *(call(f"h.{name}", (1,), (1,), parent=1) for name in names)]
+    finding = only("firing_order", report(*rows), order=(*names[:25], "x"), within="h")
+    assert (finding.value, finding.limit) == (names[:20], names[:20])
+
+
+def test_an_order_with_too_many_names_is_not_judged():
+    order = ({"of": ["h.{0..999}"], "times": 1001},)
+    message = "the order has more than 1,000,000 names"
+    expected = RuleFinding("error", "", "too long", message)
+    assert found("firing_order", ordered("a"), order=order) == [expected]
+
+
+def test_calls_inside_of_another_named_module_are_not_its_caller_s():
+    rows = [
+        call("a", (1,), (1,)), call("a.x", (1,), (1,), parent=1),
+        call("a.x.y", (1,), (1,), parent=2), call(None, (1,), (1,), parent=1),
+        call("a.z", (1,), (1,), parent=4), call("a.lost", (1,), (1,), parent=1),
+    ]  # fmt: skip
+    made = report(*rows)
+    assert callees(made, {1}) == {1: ["x", "z", "lost"]}
+    cut_off = replace(made.layers[6], parent=99)
+    assert callees(replace(made, layers=(*made.layers[:6], cut_off)), {1}) == {1: ["x", "z"]}
 
 
 def test_calls_that_are_made_again_for_backward_and_modules_without_a_name_have_no_order():

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from hookcli.report.findings import CheckRow, PassedOver
+from hookcli.report.findings import CheckRow, Measurement, PassedOver
 from hookcli.report.schema import from_json
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.judge import UNUSED, judge_report, row_of
@@ -93,6 +93,15 @@ def test_an_unused_suppression_is_a_whole_row():
     mark = hashlib.sha256(b"unused_suppression|f*|output_shape").hexdigest()[:16]
     message = "unused suppression of output_shape at 'f*': remove it"
     assert row == CheckRow(UNUSED, "f*", "fail", "warning", 0, 1, message, "c.yaml:3", mark)
+
+
+def test_all_findings_of_a_run_that_did_not_finish_are_told_if_one_failed():
+    differ = {"compared": 1, "differ": ["output"], "largest": 0.5}
+    rows = (Measurement("repeat_eval", "", None, differ, None),
+            Measurement("repeat_train", "", None, {"why": "fake"}, None))  # fmt: skip
+    made = replace(NET, measurements=rows, error="any")
+    check = CheckSpec("deterministic", {"modes": ("eval", "train")})
+    assert [row.status for row in judge_report(made, (check,)).checks] == ["fail", "skip"]
 
 
 def test_rows_that_the_run_made_stay_unless_a_check_judges_them_again():

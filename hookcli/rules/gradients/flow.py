@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hookcli.report.report import Report
 from hookcli.rules.gradients.profile import Profile, power_of_ten, profiles
 from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, RuleOption, passed, skipped
-from hookcli.rules.select import places
+from hookcli.rules.select import owner, places
 from hookcli.text import counted
 
 _LEAST = 4  # layers: a trend over fewer means nothing
@@ -34,7 +34,7 @@ def _between(report: Report, names: tuple[str, ...]) -> str:
     )
     if not kinds:
         return ""
-    kind, count = kinds.most_common(1)[0]
+    [(kind, count)] = kinds.most_common(1)
     return f"{count:,} {kind}" if count >= len(names) // 2 else ""
 
 
@@ -53,10 +53,9 @@ def _judge(report: Report, options: Options, *, falls: bool) -> Iterator[RuleFin
         if (finding := _finding(report, profile, options, falls=falls)) is not None:
             yield finding
             return
-    ratio = min(profile.fall * (1 if falls else -1) for profile in long)
     yield passed(
         f"{counted(len(long[0].sizes), 'layer')} have gradients of similar size",
-        value=float(f"{power_of_ten(-ratio if falls else ratio):.3g}"),
+        value=float(f"{power_of_ten(-long[0].fall):.3g}"),
         limit=options["ratio"],
     )
 
@@ -107,10 +106,8 @@ def _finding(
 
 def _smallest(report: Report, module: str) -> float:
     """Return the smallest normal number of the dtype of a module's parameters."""
-    for row in report.parameters:
-        if row.name.rpartition(".")[0] == module:
-            return _SMALLEST.get(row.dtype, 0.0)
-    return 0.0
+    dtype = next(row.dtype for row in report.parameters if owner(row.name) == module)
+    return _SMALLEST.get(dtype, 0.0)
 
 
 def _advice(kinds: str, *, falls: bool) -> str:

@@ -11,8 +11,7 @@ from hookcli.rules.select import parameters_at, places
 from hookcli.text import counted, join_names, pluralize
 
 _NUMBER = re.compile(r"(?<![^.])(?:0|[1-9][0-9]*)(?![^.])")  # a part of a name between dots
-_FEWEST = 4  # layers of a series
-_MOST = 0.25  # of the layers of a series; more are frozen on purpose
+_MOST = 0.25  # of the layers of a series, so of four or more; more are frozen on purpose
 
 
 def _series(rows: list[ParameterRow]) -> dict[tuple[str, str, str], dict[int, ParameterRow]]:
@@ -29,7 +28,7 @@ def _odd_ones(numbers: dict[int, ParameterRow]) -> list[int]:
     """Return the numbers of the few frozen parameters that are between trained ones."""
     frozen = [number for number, row in numbers.items() if not row.requires_grad]
     trained = [number for number, row in numbers.items() if row.requires_grad]
-    if not frozen or len(numbers) < _FEWEST or len(frozen) > _MOST * len(numbers):
+    if not frozen or len(frozen) > _MOST * len(numbers):
         return []
     inside = all(min(trained) < number < max(trained) for number in frozen)
     return sorted(frozen) if inside else []

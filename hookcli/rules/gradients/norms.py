@@ -71,15 +71,14 @@ def _each(report: Report, options: Options, rule: str) -> Iterator[RuleFinding]:
         yield no_match("parameter", options["at"])
         return
     judged = [row for row in rows if row.status == "ok"]
-    where, count = places(report), 0
+    where = places(report)
+    findings = []
     for row in judged:
         what, value = _MEASURES[rule](row)
         place = where.get(owner(row.name))
-        found = _finding(what, row.name, value, options, place)
-        if found is not None:
-            count += 1
-            yield found
-    if not count:
+        findings.append(_finding(what, row.name, value, options, place))
+    yield from filter(None, findings)
+    if not any(findings):
         yield passed(f"{counted(len(judged), 'parameter')} within the limits")
 
 

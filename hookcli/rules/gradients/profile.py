@@ -118,7 +118,7 @@ def profiles(report: Report) -> tuple[Profile, ...]:
 
 
 def _profile(what: str, rows: Sequence[tuple[int, str, float]]) -> Profile:
-    least = min((size for *_, size in rows if size), default=0.0)
+    least = min((size for *_, size in rows if size), default=math.inf)
     kept = (row for row in rows if row[2] or least < _UNDERFLOW)
     ordered = sorted(kept, key=lambda row: row[0])
     return Profile(

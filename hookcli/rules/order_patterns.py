@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hookcli.rules.select import matches
@@ -24,23 +24,30 @@ def expand_order(order: Sequence[Any]) -> list[str]:
     names: list[str] = []
     for item in order:
         rounds = isinstance(item, Mapping)
-        some = expand_order(item["of"]) if rounds else list(_numbered(item))
+        some = expand_order(item["of"]) if rounds else _numbered(item)
         times = item["times"] if rounds else 1
         if len(names) + len(some) * times > MOST:
-            raise ValueError(f"the order has more than {MOST:,} names")
+            raise _too_long()
         names += some * times
     return names
 
 
-def _numbered(text: str) -> Iterator[str]:
+def _numbered(text: str) -> list[str]:
     """Expand the first range in a string; a range that counts down is taken literally."""
     match = _RANGE.search(text)
-    low, high = (int(match[1]), int(match[2])) if match else (1, 0)
-    if match is None or low > high or high - low > MOST:
-        yield text
-        return
-    for number in range(low, high + 1):
-        yield f"{text[: match.start()]}{number}{text[match.end() :]}"
+    if match is None:
+        return [text]
+    low, high = int(match[1]), int(match[2])
+    if low > high:
+        return [text]
+    if high - low >= MOST:
+        raise _too_long()
+    before, after = text[: match.start()], text[match.end() :]
+    return [f"{before}{number}{after}" for number in range(low, high + 1)]
+
+
+def _too_long() -> ValueError:
+    return ValueError(f"the order has more than {MOST:,} names")
 
 
 def _named(name: str) -> str:
@@ -59,7 +66,7 @@ def prefix(seen: Sequence[str], order: Sequence[str], *, whole: bool) -> tuple[s
         if not matches(expected, seen[i]):
             later = next((j for j in range(i, len(seen)) if matches(expected, seen[j])), None)
             aside = "is missing" if later is None else f"is at position {later:,}"
-            if later is None and any(matches(expected, name) for name in seen[:i]):
+            if later is None and any(matches(expected, name) for name in seen):
                 aside = "is not repeated"
             message = f"position {i:,} is {_named(seen[i])}, expected {_named(expected)}"
             return f"{message}, which {aside}", seen[i]
@@ -77,7 +84,7 @@ def subsequence(seen: Sequence[str], order: Sequence[str]) -> tuple[str, str]:
         if at is not None:
             start = at + 1
             continue
-        if i and any(matches(expected, name) for name in seen[:start]):
+        if any(matches(expected, name) for name in seen):
             before = _named(order[i - 1])
             return f"{_named(expected)} is before {before}, expected after it", expected
         after = f" after {_named(order[i - 1])}" if i else ""

@@ -55,7 +55,7 @@ def parameters_at(report: Report, globs: Iterable[str]) -> Iterator[ParameterRow
             yield row
 
 
-def called(name: str | None, kind: str, call: int | None = 0) -> str:
+def called(name: str | None, kind: str, call: int | None) -> str:
     """Return the name of a call in messages: "fc (Linear), call 1", "the model (Net)"."""
     label = f"an unregistered {kind}" if name is None else f"{name} ({kind})"
     label = f"the model ({kind})" if name == "" else label

@@ -61,12 +61,12 @@ def _judged(report: Report, options: Options, part: str) -> Iterator[RuleFinding
     if not rows:
         yield _nothing(report, options["at"])
         return
-    bad = 0
+    healthy = True
     reported: set[tuple[str | None, str]] = set()
     for row in rows:
         leaves = _leaves(leaves_of(row, part), path)
         if not leaves:
-            bad += 1
+            healthy = False
             message = f"{layer(row)} has no {part}{path or ''}"
             yield RuleFinding(
                 "fail", row.name or "", f"no {part}", message, None, _text(wanted), row.place
@@ -75,7 +75,7 @@ def _judged(report: Report, options: Options, part: str) -> Iterator[RuleFinding
             why = why_not(leaf.shape, wanted, names)
             if not why:
                 continue
-            bad += 1
+            healthy = False
             if (row.name, leaf.path) in reported:  # for another call
                 continue
             reported.add((row.name, leaf.path))
@@ -84,7 +84,7 @@ def _judged(report: Report, options: Options, part: str) -> Iterator[RuleFinding
                 "fail", row.name or "", f"{part}{leaf.path}", message, _text(leaf.shape),
                 _text(wanted), row.place,
             )  # fmt: skip
-    if not bad:
+    if healthy:
         known = ", ".join(f"{name} = {size}" for name, size in names.items())
         aside = f" ({known})" if known else ""
         message = f"the {part} of {counted(len(rows), 'call')} has shape {_text(wanted)}{aside}"

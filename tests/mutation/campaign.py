@@ -196,19 +196,23 @@ class Campaign:
         """
         users = [number for one in mutant.names for number in self._users.get(one, ())]
         numbers = self._numbers_of(source, mutant)
-        names = {name for number in numbers for name in self._tests.get(number, ())}
-        if mutant.names and not users:
-            names = set(self._items)  # other files may use it
+        names = reached = {name for number in numbers for name in self._tests.get(number, ())}
+        if mutant.names and (mutant.on_import or not users):
+            names = set(self._items)  # other files, or other lines of the module, may use it
         killers = self._killers[f"{source.path} {mutant.function}"]
         ranks: Counter[str] = Counter()
         ordered = []
         for name in sorted(names, key=lambda name: (self._seconds[name], name)):
             function = name.partition("[")[0]
-            ordered.append((-killers[name], ranks[function], len(ordered), name))
+            aside = name not in reached
+            ordered.append((-killers[name], aside, ranks[function], len(ordered), name))
             ranks[function] += 1
         if self._options.seconds is not None:
             return self._cheap(
-                sorted(names, key=lambda name: (-killers[name], self._seconds[name]))
+                sorted(
+                    names,
+                    key=lambda name: (-killers[name], name not in reached, self._seconds[name]),
+                )
             )
         return [name for *_, name in sorted(ordered)][: self._options.tests]
 

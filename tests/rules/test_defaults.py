@@ -14,6 +14,7 @@ from hookcli.rules.catalogue import (
     with_safe_set,
     with_training_set,
 )
+from hookcli.rules.rule import Rule, RuleOption
 from hookcli.spec.checks import CheckSpec
 
 REQUIRED = "required"
@@ -136,6 +137,15 @@ def test_severity_and_defaults(name, severity, judged, options):
         "other": 1,
         **{one.name: one.default for one in rule.options},
     }
+
+
+def test_a_rule_is_judged_only_if_it_is_asked_for_unless_it_says_so():
+    assert RuleOption("at", "globs", "globs") == RuleOption("at", "globs", "globs", None, False)
+    texts = dict.fromkeys(("computes", "formula", "source", "fails", "mend", "example"), "")
+    rule = Rule("x", "error", "", **texts, needs=tuple, judge=tuple)
+    flags = rule.safe, rule.ranks, rule.diagnoses, rule.of_training
+    assert (flags, rule.looks_at, rule.judge_run, rule.options) == ((False,) * 4, "", None, ())
+    assert rule.watches({}) == ()
 
 
 def rules_with(flag, *others):

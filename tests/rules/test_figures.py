@@ -13,7 +13,7 @@ from hookcli.rules.activations import dead_units, headroom, initialization
 from hookcli.rules.first_operator import explanation
 from hookcli.rules.gradients.profile import Profile, power_of_ten, profiles
 from hookcli.rules.judge import all_rows
-from hookcli.rules.order_patterns import expand_order, prefix
+from hookcli.rules.order_patterns import expand_order, prefix, subsequence
 from hookcli.rules.rule import RuleFinding
 from hookcli.spec.checks import CheckSpec
 from tests.comparison.reports import call, report
@@ -448,6 +448,30 @@ def test_an_order_has_at_most_so_many_names(monkeypatch):
         with pytest.raises(ValueError, match="more than 6 names"):
             expand_order(order)
     assert expand_order(["h.{2..1}", "h.{3..3}"]) == ["h.{2..1}", "h.3"]
+    assert expand_order(["h.{5..9}.x"]) == [f"h.{i}.x" for i in range(5, 10)]
+    assert len(expand_order(["{0..5}"])) == 6
+    for pattern in ("{0..6}", "{0..9}", "{0..9999999}"):
+        with pytest.raises(ValueError, match="more than 6 names"):
+            expand_order([pattern])
+
+
+def test_an_order_has_at_most_a_million_names():
+    rounds = {"of": ["h.{0..999}"], "times": 1000}
+    assert len(expand_order([rounds])) == 1_000_000
+    with pytest.raises(ValueError, match="more than 1,000,000 names"):
+        expand_order([rounds, "x"])
+
+
+@pytest.mark.parametrize(
+    ("seen", "order", "message", "name"),
+    [
+        ("xayb", "ab", "", ""), ("ab", "abb", "b is before b, expected after it", "b"),
+        ("ba", "ab", "b is before a, expected after it", "b"),
+        ("ba", "ac", "c is missing after a", "c"), ("ba", "ca", "c is missing", "c"),
+    ],
+)  # fmt: skip
+def test_why_an_order_is_not_a_subsequence(seen, order, message, name):
+    assert subsequence([*seen], [*order]) == (message, name)
 
 
 @pytest.mark.parametrize(

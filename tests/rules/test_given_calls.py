@@ -7,9 +7,12 @@ from dataclasses import replace
 import pytest
 
 from hookcli.report.distributed import DifferenceRow, Distributed, RankRow, UnreachedRow
+from hookcli.report.findings import Measurement
 from hookcli.report.report import UncalledRow
 from hookcli.report.values import Leaf
+from hookcli.rules import shapes
 from hookcli.rules.rule import RuleFinding
+from hookcli.rules.select import matches
 from hookcli.rules.shapes import why_not
 from tests.comparison.reports import call, report
 from tests.comparison.trainings import record
@@ -79,6 +82,10 @@ def test_a_wrong_shape_is_told_for_each_tensor_of_a_module():
         RuleFinding("fail", "a", "no output", "a (Linear) has no output[1]", None, "[*, 4]",
                     "train.py:13")
     ]  # fmt: skip
+    twice = shaped(("a", [("[0]", (2, 9))]), ("a", [("[0]", (2, 9)), ("[1]", (2, 4))]))
+    assert [one.kind for one in found("output_shape", twice, at="a", **options)] == [
+        "output[0]", "output[1]",
+    ]  # fmt: skip
     several = shaped(("a", [("", (2, 3))]), ("b", [("", (2, 3))]))
     assert found("output_shape", several, at="*[ab]", shape=("B", "C")) == passes(
         "the output of 2 calls has shape [B, C] (B = 2, C = 3)", limit="[B, C]"
@@ -97,6 +104,20 @@ def test_a_module_that_never_ran_has_no_shape():
     assert found("input_shape", made, at="zz", shape=(1,)) == [missing]
     skip = RuleFinding("skip", "", "", "the run did not finish")
     assert found("input_shape", replace(made, error="any"), at="b", shape=(1,)) == [skip]
+
+
+def test_both_rules_about_shapes_require_a_shape():
+    for rule, name in ((shapes.OUTPUT, "output_shape"), (shapes.INPUT, "input_shape")):
+        assert (rule.name, [one.name for one in rule.options if one.required]) == (name, ["shape"])
+
+
+@pytest.mark.parametrize(
+    ("glob", "name", "does"),
+    [("a*[xy]?", "abxc", True), ("a*[xy]?", "a*[xy]?", False), ("a.b", "a.b", True),
+     ("a.b", "axb", False), ("*", "", True), ("a*", "a.b.c", True)],
+)  # fmt: skip
+def test_globs_match_names(glob, name, does):
+    assert matches(glob, name) is does
 
 
 # Modules that never ran
@@ -217,9 +238,9 @@ def test_ranks_of_a_training_are_compared_after_each_sampled_step():
     assert replace(warning, advice=None) == replace(expected, message=message)
     assert warning.advice == "wrap the model in `DistributedDataParallel`"
     message = "the parameters of 3 ranks are the same after 2 steps"
-    assert found("ranks_agree", trained(s1=same, s2=("x", None, "x"), s3=("x", None))) == passes(
-        message
-    )
+    assert found(
+        "ranks_agree", trained(s1=("x", "x"), s2=("x", None, "x"), s3=("x", None))
+    ) == passes(message)
     skip = RuleFinding("skip", "", "", "the parameters of several ranks were not compared")
     for made in (trained(), trained(s1=("x",)), trained(s1=(None, "x", None))):
         assert found("ranks_agree", made) == [skip]
@@ -254,6 +275,9 @@ def test_parameters_that_differ_from_a_saved_report_are_whole_findings():
         differs("a.old", "parameter", "parameter a.old is missing", place=place),
         differs("a.new", "parameter", "parameter a.new is new", place=place),
     ]  # fmt: skip
+    none = replace(now, parameters=tuple(replace(row, stats=None) for row in now.parameters))
+    for one, other in ((now, none), (none, now)):
+        assert only("same_as", one, report="then.json", saved=other).status == "pass"
     assert same(now, then, at="a.y", rtol=0.34) == passes(
         "1 parameters and calls match then.json", limit=0.34
     )
@@ -273,7 +297,9 @@ def test_norms_may_differ_by_the_tolerance(then, rtol, status):
 
 def test_calls_that_differ_from_a_saved_report_are_whole_findings():
     now = report(call("a", (1,), (2,)), call("b", (1,), (2,)), place="net.py:1")
-    swapped = report(call("a", (1,), (2,)), call("c", (1,), (2,)))
+    swapped = report(call("a", (1,), (2,)), call("c", (1,), (2,)), call("d", (1,), (2,)))
+    now_longer = report(*(call(name, (1,), (2,)) for name in "abx"))
+    assert [one.target for one in same(now_longer, swapped)] == ["b"]
     place = "train.py:12"
     order = differs("b", "order", "b (Linear) runs instead of c (Linear)", 2, 2, place)
     assert same(now, swapped) == [order]
@@ -315,6 +341,19 @@ def test_only_the_gradient_that_backward_computes_first_is_told():
     assert same(now, then) == [expected]
     alone = replace(expected, message=message.format(what, ""))
     assert same(now, then, at="b*") == [alone]
+    unknown = made(a=None, b=None, c=None)
+    rows = tuple(replace(row, status=None) for row in unknown.parameters)
+    unknown = replace(unknown, parameters=rows)  # no backward pass ran
+    assert [*same(now, unknown), *same(unknown, now)] == passes(
+        "7 parameters and calls match then.json", limit=1e-4
+    ) * 2
+    detach = {"operator": "detach", "kind": "detach", "layer": "c", "module": "Linear",
+              "place": "m.py:5", "behind": ["b"]}  # fmt: skip
+    cut = replace(now, measurements=(Measurement("cuts", "", None, detach, None),))
+    end = ": `detach` at m.py:5 in 'c' (Linear) ends the gradient's path"
+    told = replace(expected, message=f"{expected.message}{end}")
+    assert same(cut, then) == [told]
+    assert same(cut, replace(then, measurements=cut.measurements)) == [expected]
     none = made(a=1.0, b=None, c=3.0)
     message = "in backward, gradients first differ at b (Linear): b.weight {}"
     assert same(none, now) == [

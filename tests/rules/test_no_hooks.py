@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from hookcli.report.report import UncalledRow
 from hookcli.rules.catalogue import SAFE
 from hookcli.rules.judge import judge_report
 from hookcli.spec.checks import CheckSpec
@@ -77,6 +78,15 @@ def test_a_finding_names_the_function_the_hook_and_the_place():
 def test_hooks_on_one_module_have_fingerprints_of_their_own():
     prints = [row.fingerprint for row in judge_report(NET, (CheckSpec("no_hooks"),)).checks]
     assert len({*prints}) == 3
+
+
+@pytest.mark.parametrize("at", ["head", "fc.weight", "spare", "deep.er", "deep", "very.deep", "fc"])
+def test_a_glob_may_name_any_module_or_parameter(at):
+    uncalled = UncalledRow("spare", "ReLU", None), UncalledRow("very.deep.one", "ReLU", None)
+    hooks = hook("deep.er", function="debug.show"), hook(None, "global_forward", type=None)
+    made = dataclasses.replace(NET, uncalled=uncalled, existing_hooks=hooks)
+    check = CheckSpec("no_hooks", {"at": (at,), "allow": ("*",)})
+    assert [row.status for row in judge_report(made, (check,)).checks] == ["pass"]
 
 
 def test_a_glob_that_names_nothing_is_not_judged():

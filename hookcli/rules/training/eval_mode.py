@@ -58,7 +58,7 @@ def _dropout(report: Report, options: Options) -> Iterator[RuleFinding]:
         return
     for entry in value["dropout"]:
         name, kind = entry["name"], entry["module"]
-        where = called(name, kind) if kind is not None else "the model"
+        where = called(name, kind, 0) if kind is not None else "the model"
         message = f"{entry['function']} with p={entry['p']:g} is active in eval mode, in {where}"
         place = entry["place"] or places(report).get(name or "")
         target = name or ""

@@ -59,7 +59,7 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     if report.error is not None:
         return
     states = _own(report) if report.uncalled else {}
-    aside, count = 0, 0
+    aside, healthy = 0, True
     for row in _top(report.uncalled):
         if not matches(options["at"], row.name):
             continue
@@ -69,14 +69,14 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
             continue
         if statuses is not None and statuses & _USED:
             continue
-        count += 1
+        healthy = False
         text = never_ran(row.type)
         if statuses is not None:
             text += ", but has parameters"
         yield RuleFinding("fail", row.name, "never ran", text, 0, 1, row.place)
     again = list(_again(report))
     yield from again
-    if not count and not again:
+    if healthy and not again:
         text = f" ({counted(aside, 'module')} without parameters did not)" if aside else ""
         yield passed(f"{counted(report.totals.layers, 'module')} ran{text}")
 

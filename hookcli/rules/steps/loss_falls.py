@@ -90,7 +90,7 @@ def _is_clear(early: Series, late: Series) -> bool:
 
 def _fell(losses: Series, early: Series, late: Series) -> bool:
     """Return whether the last losses are below the first ones, by more than chance."""
-    if below(late, losses[:_START]) >= _CLEARLY and len(losses) > _START:
+    if below(late, losses[:_START]) >= _CLEARLY:
         return True
     if middle(late) < _FALL * middle(early):
         return True

@@ -25,10 +25,9 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     else:
         norms = series(training, "grad_norm")
         growth = ""
-        if len(norms) > 1:
+        if norms and norms[-1][1] > norms[0][1]:
             (first, low), (last, high) = norms[0], norms[-1]
-            if high > low:
-                growth = f"; their norm is {low:.3g} at step {first:,} and {high:.3g} at {last:,}"
+            growth = f"; their norm is {low:.3g} at step {first:,} and {high:.3g} at {last:,}"
         message = (
             "zero_grad is never called: each backward adds to the gradients of all steps before"
         )

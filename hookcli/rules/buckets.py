@@ -17,7 +17,7 @@ from hookcli.rules.rule import (
     passed,
     skipped,
 )
-from hookcli.text import counted, join_names
+from hookcli.text import counted, join_names, pluralize
 
 
 def _last_step(rows: Sequence[BucketRow]) -> list[BucketRow]:
@@ -76,7 +76,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
     yield from findings
     if not findings:
         size = sum(row.bytes for row in rows)
-        yield passed(f"{counted(len(rows), 'bucket')} of {size:,} bytes contain every gradient")
+        contain = pluralize(len(rows), "contains", "contain")
+        yield passed(f"{counted(len(rows), 'bucket')} of {size:,} bytes {contain} every gradient")
 
 
 RULE = Rule(

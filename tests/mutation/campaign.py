@@ -197,7 +197,7 @@ class Campaign:
         users = [number for one in mutant.names for number in self._users.get(one, ())]
         numbers = self._numbers_of(source, mutant)
         names = reached = {name for number in numbers for name in self._tests.get(number, ())}
-        if mutant.names and (mutant.on_import or not users):
+        if mutant.on_import or (mutant.names and not users):
             names = set(self._items)  # other files, or other lines of the module, may use it
         killers = self._killers[f"{source.path} {mutant.function}"]
         ranks: Counter[str] = Counter()

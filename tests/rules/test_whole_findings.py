@@ -124,7 +124,7 @@ def test_buckets_stay_within_their_limits():
         )
     ]
     assert buckets(bucket(plain_bytes=0), sent=0) == passes(
-        "1 bucket of 64 bytes contain every gradient"
+        "1 bucket of 64 bytes contains every gradient"
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from hookcli.report.report import Report
 from hookcli.rules.rule import Options, Rule, RuleFinding, RuleOption, passed, skipped
 from hookcli.rules.training.losses import without_loss
+from hookcli.text import counted
 
 PROBE = "overfit"
 _ADVICE = "check the loss, the targets and the learning rate before training on all data"
@@ -50,12 +51,12 @@ def _verdict(report: Report, value: dict[str, Any]) -> RuleFinding:
     losses = [float(loss) for loss in value["losses"]]
     rate = "" if value["lr"] is None else f" (lr {value['lr']:g})"
     using = f"{value['optimizer']}{rate}"
-    start, steps = losses[0], len(losses) - 1
+    start, steps = losses[0], counted(len(losses) - 1, "step")
     goal = (1 - value["drop"]) * start
     bad = next((i for i, loss in enumerate(losses) if not math.isfinite(loss)), None)
     if bad is not None:
         message = (
-            f"the loss is {losses[bad]} after {bad} steps of {using} on one batch; it starts at "
+            f"the loss is {losses[bad]} after {counted(bad, 'step')} of {using} on one batch; it starts at "
             f"{start:.4g}"
         )
         advice = "run `check` with the rule finite, or lower the learning rate"
@@ -65,14 +66,14 @@ def _verdict(report: Report, value: dict[str, Any]) -> RuleFinding:
     lowest = min(losses)
     if lowest <= goal:
         return passed(
-            f"{steps} steps of {using} bring the loss from {start:.4g} to {losses[-1]:.4g}",
+            f"{steps} of {using} bring the loss from {start:.4g} to {losses[-1]:.4g}",
             value=lowest,
             limit=goal,
         )
     since = losses.index(lowest)
     last = "it never falls" if since == 0 else f"it is lowest, {lowest:.4g}, after step {since}"
     message = (
-        f"{steps} steps of {using} on one batch bring the loss from {start:.4g} to "
+        f"{steps} of {using} on one batch bring the loss from {start:.4g} to "
         f"{losses[-1]:.4g}; {last}"
     )
     return _failed(report, "no drop", message, lowest, goal, _ADVICE)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hookcli.report.report import Report
 from hookcli.rules.rule import NO_BACKWARD, Options, Rule, RuleFinding, passed, skipped
 from hookcli.rules.select import owner, places
-from hookcli.text import counted
+from hookcli.text import counted, pluralize
 
 PROBE = "unregistered"
 _CONTAINERS = {"list": "nn.ModuleList", "tuple": "nn.ModuleList", "dict": "nn.ModuleDict"}
@@ -36,7 +36,8 @@ def judge(report: Report, options: Options) -> Iterator[RuleFinding]:
 
 def _said(origin: str, name: str, count: int) -> tuple[str, str]:
     """Return the message and the advice."""
-    many, them = counted(count, "parameter"), "it" if count == 1 else "them"
+    many, are = counted(count, "parameter"), pluralize(count, "is", "are")
+    them = pluralize(count, "it", "them")
     if origin == "tensor":
         return (
             f"'{name}' is a tensor that requires grad, but not an nn.Parameter: {_TRAINED} it",
@@ -60,18 +61,16 @@ def _said(origin: str, name: str, count: int) -> tuple[str, str]:
         )
     if origin in _CONTAINERS:
         return (
-            f"'{name}' is a plain {origin}, so its {many} are not registered: {_TRAINED} {them}",
+            f"'{name}' is a plain {origin}, so its {many} {are} not registered: {_TRAINED} {them}",
             f"make '{name}' an `{_CONTAINERS[origin]}`",
         )
     if origin in {"made", "made in forward"}:
         return (
-            f"{many} of '{name}' {'is' if count == 1 else 'are'} made in forward and not "
-            f"registered: {_TRAINED} {them}",
+            f"{many} of '{name}' {are} made in forward and not registered: {_TRAINED} {them}",
             _REGISTER,
         )
     return (
-        f"'{name}' ({origin}) has {many} that {'is' if count == 1 else 'are'} not registered: "
-        f"{_TRAINED} {them}",
+        f"'{name}' ({origin}) has {many} that {are} not registered: {_TRAINED} {them}",
         _REGISTER,
     )
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hookcli.report.findings import Measurement
-from hookcli.report.report import Inputs
+from hookcli.report.report import Inputs, UncalledRow
 from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import RuleFinding
 from tests.comparison.reports import call, report
@@ -322,6 +322,30 @@ def test_the_place_of_a_part_is_that_of_its_call_or_of_the_first_call_inside():
     assert [one.place for one in found("budget", without, at="h", parameters=1)] == [None]
     expected = RuleFinding("error", "zz", "no match", "no module matches 'zz'")
     assert found("budget", made, at="zz", parameters=1) == [expected]
+
+
+def test_the_cost_of_a_module_is_that_of_its_calls_with_their_callees():
+    calls = [call("a", (1,), (2,)), call("a.x", (1,), (2,), parent=1), call("b", (1,), (2,))]
+    made = report(*calls, parameters=[("a.x.weight", 1, None), ("a.y.weight", 1, None)])
+    costs = ((0, 0), (1, 2), (10, 20), (100, 200))
+    rows = [
+        replace(row, macs=macs, flops=flops)
+        for row, (macs, flops) in zip(made.layers, costs, strict=True)
+    ]
+    again = replace(rows[2], order=9, parent=3, call=1)
+    frozen = replace(made.parameters[1], requires_grad=False)
+    uncalled = UncalledRow("a.y", "Linear", None), UncalledRow("c", "ReLU", None)
+    made = replace(made, layers=(*rows, again), parameters=(made.parameters[0], frozen),
+                   uncalled=uncalled)  # fmt: skip
+    for at, figures in (
+        ("a", {"macs": 11, "flops": 22, "calls": 1, "parameters": 4, "trainable_parameters": 2}),
+        ("b", {"macs": 110, "flops": 220, "calls": 1, "parameters": 0}),
+        ("a.x", {"macs": 20, "flops": 40, "calls": 2, "parameters": 2}),
+        ("a.y", {"calls": 0, "parameters": 2, "trainable_parameters": 0}),
+        ("c", {"calls": 0, "parameters": 0}), ("", {"macs": 121, "calls": 1, "parameters": 4}),
+    ):  # fmt: skip
+        [finding] = found("budget", made, at=at, exact=True, **figures)
+        assert finding.status == "pass", finding.message
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ def _verdict(report: Report, value: dict[str, Any]) -> RuleFinding:
     bad = next((i for i, loss in enumerate(losses) if not math.isfinite(loss)), None)
     if bad is not None:
         message = (
-            f"the loss is {losses[bad]} after {counted(bad, 'step')} of {using} on one batch; it starts at "
-            f"{start:.4g}"
+            f"the loss is {losses[bad]} after {counted(bad, 'step')} of {using} on one batch; "
+            f"it starts at {start:.4g}"
         )
         advice = "run `check` with the rule finite, or lower the learning rate"
         return _failed(report, "not finite", message, value["losses"][bad], goal, advice)

@@ -7,9 +7,12 @@ from dataclasses import replace
 import pytest
 
 from hookcli.report.steps import OptimizerInfo, UpdateRow
+from hookcli.report.training import FirstNonFinite
+from hookcli.rules.judge_training import judge_training
 from hookcli.rules.rule import RuleFinding
 from hookcli.rules.steps.reading import reading
 from hookcli.rules.steps.series import cancelled, thirds
+from hookcli.spec.checks import CheckSpec, Suppression
 from tests.comparison.trainings import record, training
 from tests.rules.judging import found, only
 from tests.rules.steps.test_limits import judged, loss_falls, norms, spikes, step, steps_of
@@ -130,6 +133,47 @@ def test_the_status_of_a_parameter_over_its_steps(entries, skipped, losses, stat
     steps = tuple(replace(row, skipped=row.step in skipped) for row in made.training.steps)
     made = replace(made, training=replace(made.training, steps=steps))
     assert read(made)["a.weight"][0] == status
+
+
+@pytest.mark.parametrize(("norms_", "most"), [((1.0, 3.0, 2.0), 3.0), ((None, None), 7.0)])
+def test_the_norm_of_all_gradients_is_the_largest(norms_, most):
+    made = record([1.0] * len(norms_), {})
+    steps = tuple(
+        replace(row, grad_norm=norm) for row, norm in zip(made.training.steps, norms_, strict=True)
+    )
+    made = replace(made, training=replace(made.training, steps=steps))
+    made = replace(made, totals=replace(made.totals, grad_norm=7.0))
+    assert reading(made, training(made)).totals.grad_norm == most
+
+
+def test_records_that_are_trained_too_are_those_of_the_run():
+    one, other = (record([1.0], {}, name=name) for name in ("netG", "netD"))
+    run = training(one, other, replace(other, training=None))
+    assert reading(one, run).training.together == ("netD",)
+    known = replace(one, training=replace(one.training, together=()))
+    assert reading(known, run).training.together == ()
+
+
+def test_a_suppression_names_the_record_only_if_there_are_several():
+    made = record([1.0] * 2, {"a.weight": "none", "b.weight": 1.0})
+    check = CheckSpec("grad_exists")
+    for at, records, status in (
+        ("a", [made], "skip"), ("Net (SGD): a", [made], "fail"),
+        ("Net (SGD): a", [made, record([1.0], {}, name="x")], "skip"),
+    ):  # fmt: skip
+        why = Suppression("grad_exists", at, "old", "c.yaml:1")
+        judged_ = judge_training(training(*records), (check,), (why,))
+        assert judged_.records[0].checks[0].status == status
+
+
+def test_each_rule_that_judges_a_run_as_a_whole_is_asked():
+    first = FirstNonFinite(
+        record="Net", step=7, what="loss", phase="forward", place=None, layer=None, operator=None,
+        found_by=None, inputs=(), reason=None,
+    )  # fmt: skip
+    run = replace(training(record([1.0], {})), first_non_finite=first)
+    checks = CheckSpec("loss_falls"), CheckSpec("finite")
+    assert [row.rule for row in judge_training(run, checks).checks] == ["finite"]
 
 
 def test_only_calls_of_the_first_micro_step_are_read():

@@ -434,6 +434,8 @@ def test_a_module_in_eval_mode_while_others_train():
     assert evaluated(train=("a",)).status == "pass"
     assert evaluated(("a",), ("b",)).status == "pass"  # a part is in eval mode on purpose
     assert evaluated(("a",), ("b",), {"at": ("b",)}).status == "pass"
+    assert evaluated(("a",), ("b",), {"at": ("x", "a")}).status == "pass"
+    assert evaluated(("a", "b"), options={"at": ("x", "b")}).target == "b"
     alone = evaluated(("a",), layers=[layer("a", "Dropout", place="net.py:5")])
     assert alone == RuleFinding(
         "fail", "a", "eval",

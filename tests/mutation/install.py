@@ -119,7 +119,7 @@ def _transplant(name: str, old: object, new: object, module: str) -> None:
         old.update(new)
     elif isinstance(old, list) and isinstance(new, list):
         old[:] = new
-    elif type(old) is type(new):
+    elif type(old) is type(new) or new is None:
         for path, holder in list(sys.modules.items()):
             if path.startswith("hookcli") and vars(holder).get(name) is old:
                 setattr(holder, name, new)

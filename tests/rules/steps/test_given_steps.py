@@ -157,7 +157,9 @@ def test_records_that_are_trained_too_are_those_of_the_run():
 def test_a_suppression_names_the_record_only_if_there_are_several():
     made = record([1.0] * 2, {"a.weight": "none", "b.weight": 1.0})
     check = CheckSpec("grad_exists")
+    same_name = replace(made, training=replace(made.training, record="a"))
     for at, records, status in (
+        ("", [same_name], "fail"),
         ("a", [made], "skip"), ("Net (SGD): a", [made], "fail"),
         ("Net (SGD): a", [made, record([1.0], {}, name="x")], "skip"),
     ):  # fmt: skip

@@ -14,6 +14,7 @@ from hookcli.rules.catalogue import CATALOGUE
 from hookcli.rules.rule import RuleFinding
 from tests.comparison.reports import call, report
 from tests.comparison.trainings import record
+from tests.formats.fabricate import event
 from tests.rules.judging import found, only
 
 ROWS = [("a.weight", 1.0, 1.0), ("b.weight", 1.0, 1.0), ("c.weight", 1.0, 1.0)]
@@ -59,7 +60,7 @@ def fails(target, kind, message, value=None, limit=None, place="net.py:1", **mor
         ((2, 1, 4), {"values": 8}, None), ((2, 1, 4), {"values": 9}, (2, 8, "values", 8, 9)),
         ((2, 3, 4, 5), {"values": 40}, None),
         ((2, 3, 4, 5), {"values": 41}, (2, 40, "values", 40, 41)),
-        ((3,), {}, None), ((1, None, 4), {}, None),
+        ((1,), {}, None), ((1, None, 4), {}, None),
     ],
 )  # fmt: skip
 def test_a_batch_norm_sees_enough_samples_and_values(shape, options, counts):
@@ -226,6 +227,8 @@ def test_norms_above_the_limit_in_each_step_are_told():
     [
         ((2.0, 1.999, 2.0), {}, "the norm of all gradients is 2 at each of 3 steps: every step is "
          "clipped", True),
+        ((2.0, 1.998, 2.0), {}, "the norm of all gradients is 2 at each of 3 steps: every step is "
+         "clipped", True),
         ((2.0, 1.997, 2.0), {}, "2 of 3 steps are clipped", False),
         ((2.0, 1.0, 2.0), {"limit": 1}, "the norm of all gradients is 1 at each of 3 steps: every "
          "step is clipped", True),
@@ -240,6 +243,20 @@ def test_norms_of_a_training_at_the_limit_in_each_step_are_told(norms, options, 
     if fail:
         expected = [fails("", "limit", message, min(norms), limit)]
     assert told(found("gradient_clipping", made, **options)) == expected
+
+
+def test_each_target_that_a_hook_always_clips_is_told():
+    value = {"hook": 1, "action": "clip", "limit": 0.5, "place": "c.yaml:3"}
+    firings = [("a", 0.0), ("b", 2.0), ("c", 1.0), ("b", 2.0), ("a", 2.0), ("c", 1.0)]
+    events = tuple(
+        event(seq, "backward", "tensor", target, 0, hook=1, changed=changed)
+        for seq, (target, changed) in enumerate(firings)
+    )
+    made = replace(measured(("clipping", "", value)), events=events)
+    assert told(found("gradient_clipping", made, least=2)) == [
+        fails(target, "hook", f"clip 0.5 clips '{target}' in all 2 firings", 2, 2, "c.yaml:3")
+        for target in "bc"
+    ]
 
 
 def test_hooks_that_clip_are_read_only_without_a_limit():
@@ -268,6 +285,11 @@ def test_a_loss_starts_near_the_expected_one(loss, status):
     else:
         message = f"the loss starts at {loss}; a guess has 2"
         assert [finding] == passes(message, loss, 2.0)
+
+
+def test_a_loss_may_differ_by_just_the_tolerance():
+    made = replace(NET, run=replace(NET.run, losses=(2.5,)))
+    assert only("initial_loss", made, expected=2.0, tolerance=0.25).status == "pass"
 
 
 def term(**more):

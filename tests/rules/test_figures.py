@@ -81,7 +81,7 @@ def test_the_usual_sizes_begin_within_a_decade_of_the_last_quarter(logs, start):
 
 @pytest.mark.parametrize(("decades", "power"), [(2, 100.0), (-400, 1e-307), (400, 1e307)])
 def test_a_power_of_ten_and_its_inverse_are_numbers(decades, power):
-    assert power_of_ten(decades) == pytest.approx(power)
+    assert power_of_ten(decades) == pytest.approx(power, rel=1e-9, abs=0)
 
 
 def test_profiles_are_those_of_weights_and_their_biases():

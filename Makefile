@@ -8,7 +8,9 @@ BROWSER := $(VENV)/.browser
 BENCH := $(VENV)/.bench
 
 # constraints.txt pins all versions: without it, pip would download torch with gigabytes of CUDA.
-PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt
+# Compile with all processors, which pip does with one. A package may contain files for another Python.
+COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 # Show pip's progress only on a terminal, not in a log.
 QUIET := $$(test -t 2 || echo --quiet)
 
@@ -105,12 +107,14 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@$(PIP) $(QUIET) torch
 	@echo '3/3 Installing hookcli and its dependencies'
 	@$(PIP) $(QUIET) -e .
+	@$(COMPILE)
 	@touch $@
 
 # hookcli with the tools for its development.
 $(READY): $(INSTALLED)
 	@echo 'Installing the tools for tests, types and documentation'
 	@$(PIP) $(QUIET) -e '.[dev]'
+	@$(COMPILE)
 	@touch $@
 
 # A Chromium for tests/browser: the system's, else playwright's, else the package of Debian.

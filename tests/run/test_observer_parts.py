@@ -1,4 +1,4 @@
-"""What observes a run, called with plain values: memory, times, gradients, digests, sketches."""
+"""What observes a run, called with plain values: memory, times, gradients, sketches."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ from hookcli.run.optimizers import make_optimizer, optimizer_memory
 from hookcli.run.phases import _gradient
 from hookcli.run.prepare import _accepts_one, _check_device
 from hookcli.run.statistics.cpu import quick_norm_of_sum
-from hookcli.run.statistics.digest import digest, digests_of_model
 from hookcli.run.statistics.sketch import dense
 from hookcli.spec.hooks import OptimizerSpec
 from hookcli.spec.plan import plan
@@ -183,7 +182,7 @@ def test_what_no_call_made_counts_for_the_whole_only():
     assert recording.training.saved_bytes == 2 * 4 * 64 * 4  # the product, and the input of sin
 
 
-# Times, gradients, digests ------------------------------------------------------------------------
+# Times, gradients ---------------------------------------------------------------------------------
 
 
 def test_the_ends_of_calls_and_nodes_that_did_not_start_have_no_time():
@@ -213,18 +212,6 @@ def test_a_gradient_that_cannot_be_read_has_no_status():
 def test_the_gradient_of_a_rank_without_elements_is_not_zero(numel, norm, status):
     figures = {"nans": 0, "infs": 0, "norm": norm, "numel": numel}
     assert _status(torch.ones(4, requires_grad=True), torch.ones(4), figures) == status
-
-
-def test_digests_are_those_of_gradients_that_exist_parameters_and_buffers():
-    net = nn.BatchNorm1d(2)
-    net.weight.grad = torch.ones(2)
-    found = digests_of_model(backend_of(net), 3)
-    same = {"step 3 gradient of weight", "step 3 parameter weight", "step 3 buffer running_var"}
-    zero = {"step 3 parameter bias", "step 3 buffer running_mean"}
-    counter = {"step 3 buffer num_batches_tracked"}
-    assert found.keys() == same | zero | counter
-    assert {found[name] for name in same} == {digest(torch.ones(2))}
-    assert {found[name] for name in zero} == {digest(torch.zeros(2))}
 
 
 @pytest.mark.filterwarnings("ignore:Lazy modules")

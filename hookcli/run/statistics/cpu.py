@@ -115,7 +115,7 @@ def _quick(view: Tensor, dtype: torch.dtype) -> Moments | None:
     for piece in pieces(view, dtype) if own else chunks(view, _BLOCK):
         low, high = _ends(piece)
         top = max(-low, high)
-        if not (least < top < most or top == 0) or low != low:
+        if not (least < top < most or top == 0):  # or NaN
             return None
         moments.low, moments.high = min(moments.low, low), max(moments.high, high)
         if low == high:

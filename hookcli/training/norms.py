@@ -72,7 +72,7 @@ def total_norm(tensors: list[torch.Tensor]) -> float | torch.Tensor:
 def change_norms(before: list[torch.Tensor], after: list[torch.Tensor]) -> list[float | None]:
     """Return the 2-norm of each change; None if it is not known. `before` is overwritten."""
     with torch.no_grad(), outside_modes():
-        if not before or not _are_plain([*before, *after]):
+        if not _are_plain([*before, *after]):
             return [norm_of_change(*pair) for pair in zip(before, after, strict=True)]
         foreach_sub_(before, after)
         norms = torch.stack(foreach_norm(before, 2)).tolist()
@@ -83,7 +83,7 @@ def change_norms(before: list[torch.Tensor], after: list[torch.Tensor]) -> list[
 
 
 def _are_plain(tensors: list[torch.Tensor]) -> bool:
-    """Return whether all are dense tensors of one common dtype, on one device."""
+    """Return whether there are tensors, all dense, of one common dtype and on one device."""
     dtypes = {tensor.dtype for tensor in tensors}
     return (
         len(dtypes) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -33,6 +34,8 @@ SHAPES = [
     figures(-100.0, 3.0, 0.5, 2.0),  # a long tail
     figures(-1.0, 1.0, 0.0, 0.9),  # most at the ends
     figures(1e3, 1e3 + 5, 1e3 + 4, 1.0),
+    figures(0.0, 1.0, 0.001528, 0.001523),  # nearly all close to the minimum
+    figures(-3.0, 5.0, 4.9952, 0.005),  # and to the maximum
 ]
 
 
@@ -77,7 +80,9 @@ def test_edges_are_narrow_around_the_mean():
     assert module._edges(-1.0, 3.0, 0.0, 1.0) == pytest.approx(
         [-1 + 4 * i / 24 for i in range(24)] + [3.0]
     )
-    # A deviation of 0 gets a core of a millionth of the range.
+    # A deviation of 0 gets a core of a millionth of the range, wherever that is.
+    edges = module._edges(100.0, 200.0, 150.0, 0.0)
+    assert (edges[4], edges[28]) == pytest.approx((150 - 5e-5, 150 + 5e-5), abs=1e-9)
     edges = module._edges(0.0, 100.0, 50.0, 0.0)
     assert (edges[4], edges[28]) == pytest.approx((50 - 5e-5, 50 + 5e-5), abs=1e-9)
 
@@ -89,6 +94,42 @@ def test_one_value_is_in_one_bucket():
     assert module._shares([0.0, 1.0, 3.0, 7.0], 2.0, 1.0).count(0.0) == 0
     shares = module._shares([-8.0, -7.0, -5.0, -1.0], -6.0, (7 * 5.1e-7) ** 2)
     assert shares != [0.0, 1.0, 0.0]
+
+
+def test_a_deviation_of_just_the_width_of_one_value_is_none():
+    narrow = 7.0 * 5e-7
+    for variance, one in ((narrow * narrow, True), (narrow * narrow * 1.1, False)):
+        shares = module._shares([-8.0, -7.0, -5.0, -1.0], -6.0, variance)
+        assert (shares == [0.0, 1.0, 0.0]) == one
+
+
+def test_a_small_deviation_gets_narrow_buckets():
+    rebuilt = rebuild(figures(-1.0, 1.0, 0.0, 0.01))
+    assert sum(abs(limit) <= 0.04 for limit in rebuilt.limits) == 25
+
+
+def test_each_figure_of_a_report_has_its_tag_and_its_step():
+    one, none = figures(-1.0, 1.0, 0.0, 0.5), {"numel": 3, "norm": 2.0}
+    output = SimpleNamespace(path="[0]", stats=one, grad=one)
+    unknown = SimpleNamespace(path="[1]", stats=None, grad=none)
+    leaves = [output, unknown]
+    parameters = [
+        SimpleNamespace(name="a", steps=({"grad": one, "step": 4}, {"grad": one}), stats=one),
+        SimpleNamespace(name="b", steps=(), grad=one, stats=None),
+    ]
+    layers = [
+        SimpleNamespace(name="net", type="Net", call=0, outputs=leaves),
+        SimpleNamespace(name=None, type="Relu", call=2, outputs=leaves[:1]),
+    ]
+    for training, first in ((None, 0), (SimpleNamespace(sampled=[3, 5]), 3)):
+        report = SimpleNamespace(parameters=parameters, layers=layers, training=training)
+        found = [*module.histograms(report)]
+        assert [(tag, step) for tag, step, _ in found] == [
+            ("gradients/a", 4), ("gradients/a", 1), ("weights/a", 1), ("gradients/b", 0),
+            ("outputs/net[0]", first), ("output gradients/net[0]", first),
+            ("outputs/(Relu)[0] call 2", first), ("output gradients/(Relu)[0] call 2", first),
+        ]  # fmt: skip
+        assert all(histogram == rebuild(one) for *_, histogram in found)
 
 
 def test_a_deviation_that_no_distribution_has_leaves_the_mean():

@@ -27,7 +27,7 @@ PARTS = {
          "hookcli/formats/parts/color_scale.py", "hookcli/formats/tensorboard/histograms.py"),
         ("tests/run/test_chunks.py", "tests/run/test_statistics.py",
          "tests/run/test_statistics_cache.py", "tests/run/test_exact_statistics.py",
-         "tests/run/test_digest.py",
+         "tests/run/test_digest.py", "tests/run/test_readable.py",
          "tests/run/test_sketch.py", "tests/run/test_without_numpy.py",
          "tests/formats/svg/test_color_scale.py", "tests/formats/test_tensorboard.py",
          "tests/formats/test_rebuilt_histograms.py",

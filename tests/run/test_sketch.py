@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from hookcli.run.statistics.sketch import CHUNK, SPAN, WIDTH, Projector
+from hookcli.run.statistics import sketch as module
+from hookcli.run.statistics.sketch import CHUNK, SPAN, WIDTH, Projector, dense
 
 
 @pytest.fixture(scope="module")
@@ -165,3 +166,104 @@ def test_a_sketch_as_it_is_written(projector):
 def test_other_layouts_are_read(projector):
     plain = torch.tensor([[0.0, 2.0], [3.0, 0.0]])
     assert projector.sketch(plain.to_sparse()) == projector.sketch(plain)
+
+
+def test_vectors_and_signs_are_drawn_as_they_always_were():
+    """Reports of other versions hold sketches that are compared with these."""
+    drawn = Projector()
+    for index in (0, 1, 3):
+        generator = torch.Generator().manual_seed(0x5CE7C4 + index)
+        expected = torch.randn(CHUNK, WIDTH, dtype=torch.float64, generator=generator)
+        assert drawn._block(index).equal(expected)
+        assert drawn._block(index) is drawn._block(index)
+    generator = torch.Generator().manual_seed(0x5CE7C4 - 1)
+    bits = torch.randint(0, 2, (SPAN,), generator=generator)
+    signs = drawn._all_signs()
+    assert signs[:SPAN].equal(torch.where(bits == 1, 1.0, -1.0).double())
+    assert signs[SPAN : 2 * SPAN].equal(signs[:SPAN])
+    assert drawn._all_signs() is signs
+
+
+SMALL_CHUNK, SMALL_SPAN = 8, 32
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """A projector with vectors for 32 elements, which are read in pieces of 8."""
+    monkeypatch.setattr(module, "CHUNK", SMALL_CHUNK)
+    monkeypatch.setattr(module, "SPAN", SMALL_SPAN)
+    return Projector()
+
+
+@pytest.mark.parametrize("numel", [1, 8, 9, 31, 32, 33, 40, 41, 64, 65, 96, 97, 300])
+def test_the_projections_are_those_of_the_definition(small, numel):
+    values = torch.randn(numel, dtype=torch.float64, generator=torch.Generator().manual_seed(7))
+    vectors = torch.cat([small._block(index) for index in range(SMALL_SPAN // SMALL_CHUNK)])
+    signs, starts = small._all_signs(), torch.Generator().manual_seed(0x5CE7C4 - 2)
+    sums = torch.zeros(SMALL_SPAN, dtype=torch.float64)
+    sums[: min(numel, SMALL_SPAN)] = values[:SMALL_SPAN]
+    for first in range(SMALL_SPAN, numel, SMALL_SPAN):
+        start, sign = torch.randint(0, SMALL_SPAN, (2,), generator=starts).tolist()
+        for i, value in enumerate(values[first : first + SMALL_SPAN].tolist()):
+            sums[(start + i) % SMALL_SPAN] += value * signs[(sign + i) % SMALL_SPAN]
+    found = small.sketch(values)
+    assert found.projections == pytest.approx(tuple((sums @ vectors).tolist()))
+    assert found.norm == pytest.approx(values.norm().item())
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(7, 3), (5, 6), (9, 7), (30, 5)])
+def test_pieces_of_rows_are_folded_without_leaving_the_sums(small, rows, columns):
+    """Rows are read whole, so that pieces do not end where blocks and spans do."""
+    values = torch.randn(rows, columns, dtype=torch.float64).abs()
+    strided = torch.empty(rows, 2 * columns, dtype=torch.float64)[:, ::2].copy_(values)
+    found = small.sketch(strided)
+    assert found.norm == pytest.approx(values.norm().item())
+    assert found.digest == small.sketch(values).digest
+    doubled = small.sketch(strided * 2).projections  # linear
+    assert doubled == pytest.approx([2 * one for one in found.projections])
+    if rows * columns <= SMALL_SPAN:
+        assert found.projections == pytest.approx(small.sketch(values).projections)
+
+
+@pytest.mark.parametrize("numel", [4, 41, 100])
+def test_the_tensor_stays_as_it_is(small, numel):
+    tensor = torch.randn(numel, dtype=torch.float64)
+    tensor[3] = math.nan
+    before, version = tensor.clone(), tensor._version
+    assert small.sketch(tensor).nonfinite == 1
+    assert torch.equal(tensor.nan_to_num(9.0), before.nan_to_num(9.0))
+    assert tensor._version == version
+    tensor.resize_(2 * numel)  # its memory is not held
+    assert tensor.numel() == 2 * numel
+
+
+@pytest.mark.filterwarnings("ignore:.*quantized tensor creation")
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged, "quantized"], ids=str)
+def test_nested_and_quantized_tensors_are_their_elements(small, layout):
+    parts = [torch.ones(2, 3), torch.arange(12.0).view(4, 3)]
+    flat = torch.cat([part.reshape(-1) for part in parts])
+    if layout == "quantized":
+        tensor = torch.quantize_per_tensor(flat, 0.5, 2, torch.quint8)
+    else:
+        tensor = torch.nested.nested_tensor(parts, layout=layout)
+    assert small.sketch(tensor) == small.sketch(flat)
+    assert dense(tensor).equal(flat)
+
+
+def test_a_sketch_is_computed_by_one_thread(projector, monkeypatch):
+    seen = []
+    plain = module._plain
+    monkeypatch.setattr(
+        module, "_plain", lambda tensor: seen.append(torch.get_num_threads()) or plain(tensor)
+    )
+    before = torch.get_num_threads()
+    try:
+        for threads in (3, 2):
+            torch.set_num_threads(threads)
+            projector.sketch(torch.ones(4))
+            projector.sketch(torch.empty(4, device="meta"))  # which fails
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert seen == [1] * 4

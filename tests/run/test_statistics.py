@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from hookcli.run.statistics import statistics as module
 from hookcli.run.statistics.chunks import SIZE, chunks, compact
 from hookcli.run.statistics.cpu import on_cpu, quick_norm, quick_norm_of_sum
 from hookcli.run.statistics.elements import on_device
@@ -760,11 +761,11 @@ def test_norm_of_change_sees_the_smallest_and_the_largest():
     assert norm_of_change(one, after) == 2**-23
     zeros = torch.zeros(400, dtype=torch.float64)
     for value in (1e-200, 1e200, 5e-324):
-        assert norm_of_change(zeros, zeros + value) == pytest.approx(20 * value, abs=0)
+        expected = pytest.approx(20 * value, rel=1e-9, abs=0)
+        assert norm_of_change(zeros, zeros + value) == expected
     tiny = torch.full((400,), 1e-42)
-    assert norm_of_change(torch.zeros(400), tiny) == pytest.approx(
-        20 * tiny[0].double().item(), abs=0
-    )
+    expected = pytest.approx(20 * tiny[0].double().item(), rel=1e-9, abs=0)
+    assert norm_of_change(torch.zeros(400), tiny) == expected
 
 
 def test_norm_of_change_follows_ieee():
@@ -883,3 +884,76 @@ def test_a_part_that_is_infinite_makes_a_complex_number_infinite():
 def test_a_change_by_large_numbers_of_one_sign_has_a_norm(sign):
     change = torch.full((4,), sign * 1e200, dtype=torch.float64)
     assert norm_of_change(torch.zeros_like(change), change) == pytest.approx(2e200)
+
+
+class Elsewhere:
+    """A tensor of another device, as far as it is asked for its device and for a copy."""
+
+    def __init__(self, device, copy=None):
+        self.device, self.copy = torch.device(device), copy
+
+    def cpu(self):
+        assert self.copy is not None, "there is no need of a copy"
+        return self.copy
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "moved"),
+    [("cuda", "cpu", True), ("cuda:0", "cuda:1", True), ("mps", "mps", True),
+     ("cuda:1", "cuda:1", False)],
+)  # fmt: skip
+def test_a_change_is_computed_on_the_cpu_if_devices_differ_or_have_no_float64(
+    monkeypatch, old, new, moved
+):
+    seen = []
+    monkeypatch.setattr(module, "_differences", lambda *pair: seen.extend(pair) or [])
+    copies = (torch.ones(2), torch.zeros(2)) if moved else (None, None)
+    pair = Elsewhere(old, copies[0]), Elsewhere(new, copies[1])
+    assert module._distance(*pair) == 0.0
+    for one, expected in zip(seen, copies if moved else pair, strict=True):
+        assert one is expected
+
+
+@pytest.mark.parametrize(("dtype", "zero"), [(torch.float32, "0.0"), (torch.int64, "0"),
+                                             (torch.bool, "0")])  # fmt: skip
+def test_implicit_zeros_have_the_type_of_the_other_ends(dtype, zero):
+    sparse = torch.tensor([3, 0, 0, 5, 0]).to(dtype).to_sparse()
+    found = statistics(sparse)
+    assert (repr(found["min"]), found["zeros"], found["numel"]) == (zero, 3, 5)
+    assert type(found["max"]) is type(found["min"])
+    assert norm_of(sparse)["numel"] == 5
+    assert norm_of(sparse)["norm"] == pytest.approx(sparse.to_dense().double().norm().item())
+
+
+def sparse_at(first, size=20_000):
+    """Every second element is stored, with a value above 1."""
+    places = torch.arange(first, size, 2)
+    return torch.sparse_coo_tensor(places[None], 1.0 + places / size, (size,), is_coalesced=True)
+
+
+def test_the_norm_of_a_sum_adds_what_is_at_the_same_place():
+    a, b = sparse_at(0), sparse_at(1)
+    expected = (a.to_dense().double() + b.to_dense().double()).norm().item()
+    assert norm_of_sum(a, b)["norm"] == pytest.approx(expected, rel=1e-6)
+    row = torch.rand(10_000, generator=generator()) + 1
+    repeated = norm_of_sum(row.expand(3, 10_000), row.expand(3, 10_000))
+    assert repeated["numel"] == 30_000
+    assert repeated["norm"] == pytest.approx(2 * math.sqrt(3) * row.double().norm().item())
+
+
+@pytest.mark.parametrize("around", [FunctionTrap, DispatchTrap])
+@pytest.mark.parametrize("size", [3, 20_000])
+@pytest.mark.parametrize("kind", ["plain", "sparse", "parameter", "subclass"])
+def test_no_mode_sees_how_a_norm_is_computed(around, size, kind):
+    a, b = torch.ones(size), torch.ones(size) * 2
+    if kind == "sparse":
+        a, b = a.to_sparse(), b.to_sparse()
+    elif kind == "parameter":
+        a, b = torch.nn.Parameter(a), torch.nn.Parameter(b)
+    elif kind == "subclass":
+        with torch._C.DisableTorchFunctionSubclass():
+            a, b = a.as_subclass(Marked), b.as_subclass(Marked)
+    with around():
+        found, alone = norm_of_sum(a, b), norm_of(a)
+    assert found["norm"] == pytest.approx(3 * math.sqrt(size))
+    assert alone["norm"] == pytest.approx(math.sqrt(size))

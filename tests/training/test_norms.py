@@ -151,3 +151,33 @@ def test_fake_tensors_are_not_mixed_with_others():
     with FakeTensorMode():
         fake = torch.ones(2)
     assert total_norm([fake, torch.tensor([3.0, 4.0])]) == 5.0
+
+
+def elsewhere(*shape):
+    """A tensor on a device whose numbers must not be waited for."""
+    return torch.ones(*shape, device="meta")
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [[elsewhere(3)], [elsewhere(3), torch.nn.Parameter(elsewhere(2, 2))]],
+    ids=["tensor", "tensor and parameter"],
+)
+def test_the_total_norm_of_another_device_is_not_read(tensors):
+    total = total_norm(tensors)
+    assert isinstance(total, torch.Tensor)
+    assert (total.device.type, total.shape, total.dtype) == ("meta", (), torch.float64)
+
+
+def test_tensors_of_several_devices_dtypes_or_layouts_are_read_one_by_one():
+    some = torch.tensor([3.0, 4.0])
+    assert total_norm([some, elsewhere(2)]) == 5.0  # those that have values
+    assert total_norm([elsewhere(2), some.double()]) == 5.0
+    assert total_norm([torch.eye(3).to_sparse().to("meta"), some]) == 5.0
+    assert total_norm([some.half()]) == 5.0
+
+
+def test_what_was_before_is_overwritten_by_the_change_if_that_saves_a_copy():
+    before, after = [torch.ones(2), torch.ones(3)], [torch.zeros(2), torch.ones(3)]
+    change_norms(before, after)
+    assert [one.abs().tolist() for one in before] == [[1.0, 1.0], [0.0, 0.0, 0.0]]

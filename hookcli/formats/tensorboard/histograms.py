@@ -24,7 +24,7 @@ _BUCKETS = 24  # narrow buckets
 _TAIL = 4  # wider buckets on each side of them
 _ROUNDS = 30  # of Newton's method
 _CLOSE = 1e-9  # the error of the moments, in standard deviations, at which it ends
-_SHORTEST = 1e-3  # the share of a step that is too short to go on
+_SHORTEST = 1e-9  # the share of a step that is too short to go on
 _NEAR = 0.05  # the largest error that is accepted
 _NARROW = 5e-7  # half the width of a bucket for one value, as a share of the range
 

@@ -81,19 +81,20 @@ def norm_of(tensor: torch.Tensor) -> dict[str, Any] | None:
 
 def norm_of_sum(tensor: torch.Tensor, other: torch.Tensor) -> dict[str, Any] | None:
     """Return `norm_of` the sum of two tensors of one shape, without a copy if strides are equal."""
-    plain = (
-        type(tensor) is type(other) is torch.Tensor
-        and tensor.layout is other.layout is torch.strided
-    )
     with DisableTorchFunction(), ExcludeDispatchKeyGuard(aside):
+        plain = (
+            type(tensor) is type(other) is torch.Tensor
+            and tensor.layout is other.layout is torch.strided
+        )
         results = (readable(tensor), readable(other)) if plain else (None, None)
         if results[0] and results[1] and results[0][0].stride() == results[1][0].stride():
             (a, times), (b, _) = compact(results[0][0]), compact(results[1][0])
             norm = quick_norm_of_sum(a, b)
             if norm is not None:
                 return {**_NORM_ALONE, "numel": tensor.numel(), "norm": norm * math.sqrt(times)}
-    with torch.no_grad(), disable_current_modes():
-        return norm_of(tensor + other)
+    with DisableTorchFunction(), torch.no_grad(), disable_current_modes():
+        total = tensor + other
+    return norm_of(total)
 
 
 _NORM_ALONE = {

@@ -54,6 +54,8 @@ def test_the_smallest_and_the_largest_floats_have_a_range():
     assert 0 < low < high < math.inf
     low, high = robust_range([5e-324])
     assert 0 < low < high
+    low, high = robust_range([1.7e308])
+    assert low < 1e308 == high
 
 
 def test_positions_are_on_a_log_scale_and_end_at_the_range():
@@ -61,6 +63,7 @@ def test_positions_are_on_a_log_scale_and_end_at_the_range():
     assert math.isclose(position(10.0, (0.01, 100.0)), 0.75)
     assert position(1e-9, (0.01, 100.0)) == 0.0
     assert position(1e9, (0.01, 100.0)) == 1.0
+    assert [position(value, (5.0, 5.0)) for value in (1.0, 5.0, 9.0)] == [0.5] * 3
 
 
 def test_colours_are_those_of_the_palette_and_halfway_between_them():

@@ -71,8 +71,7 @@ class _Progress:
             elif phase == "forward":
                 if not self._has_run:  # not before each step: a collection takes time
                     self._has_run = True
-                    guard.set_aside_records()
-                    self._state.leave_mark()
+                    self._set_records_aside()
             elif phase == "report":
                 guard.collect_no_garbage()
             self.last = LastEvent(phase, None, None, None, step)
@@ -86,10 +85,13 @@ class _Progress:
         if not self._answer_pipe.is_fork:
             if self._has_run and not self._is_probed:
                 self._is_probed = True
-                guard.set_aside_records()
-                self._state.leave_mark()
+                self._set_records_aside()
             self.last = replace(self.last, doing=text)
             self._writer.write(self.last)
+
+    def _set_records_aside(self) -> None:
+        guard.set_aside_records()
+        self._state.leave_mark()
 
 
 def _import_run() -> BaseException | None:

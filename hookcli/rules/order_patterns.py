@@ -10,7 +10,7 @@ from hookcli.rules.select import matches
 from hookcli.text import counted, join_names
 
 MOST = 1_000_000  # names in one order
-_RANGE = re.compile(r"\{([0-9]{1,7})\.\.([0-9]{1,7})\}")
+_RANGE = re.compile(r"\{([0-9]{1,1000})\.\.([0-9]{1,1000})\}")  # int() has a limit of digits
 
 
 def expand_order(order: Sequence[Any]) -> list[str]:

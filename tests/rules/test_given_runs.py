@@ -371,8 +371,11 @@ def test_twenty_names_of_an_order_within_a_module_are_shown():
     assert (finding.value, finding.limit) == (names[:20], names[:20])
 
 
-def test_an_order_with_too_many_names_is_not_judged():
-    order = ({"of": ["h.{0..999}"], "times": 1001},)
+@pytest.mark.parametrize(
+    "order",
+    [({"of": ["h.{0..999}"], "times": 1001},), ("{0..99999999}",), ("{0.." + "9" * 1000 + "}",)],
+)
+def test_an_order_with_too_many_names_is_not_judged(order):
     message = "the order has more than 1,000,000 names"
     expected = RuleFinding("error", "", "too long", message)
     assert found("firing_order", ordered("a"), order=order) == [expected]

@@ -3,7 +3,7 @@
 import sys
 
 if __name__ == "__main__":
-    from hookcli.python_start import WITHOUT_WORKING_FOLDER
+    from hookcli.interpreters.start import WITHOUT_WORKING_FOLDER
 
     if not (getattr(sys.flags, "safe_path", False) or sys.flags.isolated):
         del sys.path[0]  # the working folder, which -m adds

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hookcli.errors import BugError, HookcliError, ModelError, RequestError, Status
-from hookcli.python_start import hookcli_command, run_python
+from hookcli.interpreters.start import hookcli_command, run_python
 from hookcli.whole_files import private_folder
 
 if TYPE_CHECKING:

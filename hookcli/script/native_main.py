@@ -137,9 +137,9 @@ def _of_file(path: str, names: dict[str, Any], plain: list[str]) -> tuple[Any, .
             loader = machinery.SourceFileLoader
     except Exception:  # noqa: BLE001
         # Python's own message for a file that it cannot read or compile.
-        from hookcli.python_start import become_python
+        from hookcli.interpreters.start import become_python
 
-        become_python(plain)
+        sys.exit(become_python(plain))
     names["__file__"] = path
     names["__loader__"] = loader("__main__", path)
     return exec, code, names

@@ -112,7 +112,7 @@ class ScriptSession:
         """Return the exit status of the process that judges, renders and writes the report."""
         import subprocess
 
-        from hookcli.python_start import start_python
+        from hookcli.interpreters.start import start_python
 
         _flush()
         folder = self._folder

@@ -1,8 +1,8 @@
 """The first lines of the child process, which any version of Python can run, such as 2.7.
 
-The parent passes this text with `-c`, after the lines of `python_start.py`, and not by path: a
-program that is not Python might change a file that it is given. Arguments: descriptors of the job,
-the answer, the last event, the dump and the parent's life; hookcli's parent folder; the oldest
+The parent passes this text with `-c`, after the lines of `interpreters/start.py`, and not by path:
+a program that is not Python might change a file that it is given. Arguments: descriptors of the
+job, the answer, the last event, the dump and the parent's life; hookcli's parent folder; the oldest
 version of Python that hookcli supports.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from hookcli.python_start import python_command, start_python
+from hookcli.interpreters.start import python_command, start_python
 from hookcli.worker.interpreter.environments import OLDEST_PYTHON
 from hookcli.worker.progress.screen import worker_stream
 from hookcli.worker.systems import check_workers, has_workers

@@ -12,7 +12,7 @@ from typing import Any
 
 import hookcli
 from hookcli.cli.script_run.script_request import TrainingRequest
-from hookcli.python_start import become_python, python_command
+from hookcli.interpreters.start import become_python, python_command
 from hookcli.worker.interpreter.start_failure import cannot_start
 
 _PACKAGE = Path(hookcli.__file__).parent

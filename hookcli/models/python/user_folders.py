@@ -50,7 +50,7 @@ def add_user_folders(first: Sequence[Path], last: Sequence[Path] = ()) -> None:
 
 
 def _on_python_path() -> list[str]:
-    """Return the entries of PYTHONPATH that `python_start.py` has removed: the working folder."""
+    """Return the working folder if PYTHONPATH names it: `interpreters/start.py` removed it."""
     if sys.flags.ignore_environment:
         return []
     parts = os.environ.get("PYTHONPATH")

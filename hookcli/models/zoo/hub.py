@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from hookcli.errors import RequestError
+from hookcli.interpreters.start import python_command, run_python
 from hookcli.models.sources.config_folders import CONFIG, no_config
 from hookcli.models.sources.zoo_names import ZooModel
 from hookcli.models.zoo.choice import library
-from hookcli.python_start import python_command, run_python
 from hookcli.text import first_line
 
 _PATIENCE = 60.0  # seconds for the download of some small files

@@ -9,8 +9,8 @@ import os
 import subprocess
 import sys
 
-from hookcli.interpreters import has_package
-from hookcli.python_start import python_command, run_python
+from hookcli.interpreters.names import has_package
+from hookcli.interpreters.start import python_command, run_python
 
 OLDEST_PYTHON = "3.10"  # pyproject.toml has it too
 _PYTHONS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import subprocess
     from typing import Any
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  # pathlib is slow
+_HOME = os.path.abspath(__file__ + "/../../..")  # noqa: PTH100  # pathlib is slow
 
 # A shell runs the first line, which ends it. Python ignores a string.
 _SHELL_GUARD = '"exit"\n'
@@ -36,9 +36,10 @@ def _removed():
     for name in os.environ.get("PYTHONPATH", "").split(os.pathsep):
         path = os.path.abspath(name)
         if path in sys.path and os.path.realpath(path) == here:
-            if not os.path.isdir(os.path.join(path, "torch")):
+            packages = os.path.isdir(os.path.join(path, "torch"))
+            if not packages and path != os.path.dirname(os.__file__):
                 sys.path.remove(path)
-if not getattr(sys.flags, "ignore_environment", 0):
+if os.environ.get("PYTHONPATH") and not sys.flags.ignore_environment:
     _removed()
 del _removed
 """
@@ -46,14 +47,14 @@ del _removed
 # the packages of the user.
 _HOOKCLI = f"""
 import importlib.machinery, importlib.util
-_spec = importlib.machinery.PathFinder.find_spec("hookcli", [{os.path.dirname(_PACKAGE)!r}])
+_spec = importlib.machinery.PathFinder.find_spec("hookcli", [{_HOME!r}])
 sys.modules["hookcli"] = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(sys.modules["hookcli"])
 sys.orig_argv[:] = [sys.executable, "-c", *sys.argv[1:]]
 sys.argv[0] = "hookcli"
 from hookcli.__main__ import main
 main()
-"""  # noqa: PTH120
+"""
 
 
 def python_command(
@@ -119,7 +120,8 @@ def become_python(command: list[str], environment: dict[str, str] | None = None)
     OSError : it cannot be started.
 
     """
-    environment = dict(os.environ) if environment is None else environment
     if os.name == "nt":  # exec would return to the shell at once
         return start_python(command, env=environment).wait()
+    if environment is None:
+        return os.execv(command[0], command)
     return os.execve(command[0], command, environment)

@@ -103,7 +103,7 @@ def test_references_are_dropped_at_any_depth():
 
 def test_a_value_of_a_flag_is_told_at_the_flag():
     args = (Argument("text_config", {"dtype": "hub"}, "--arg text_config={dtype: hub}"),)
-    with pytest.raises(RequestError, match="'text_config.dtype' must be a dtype") as caught:
+    with pytest.raises(RequestError, match=r"'text_config.dtype' must be a dtype") as caught:
         check_trusted({"text_config": {"dtype": "hub"}}, args, "m/config.json")
     assert caught.value.place == args[0].place
 

@@ -69,7 +69,9 @@ KEY_RULES = (
         _among(_EXPERTS),
     ),
     KeyRule(
-        re.compile(r"\w*(_implementation|_kernel|kernel_name|kernel_repo)"),
+        re.compile(
+            r"(?!_?(attn|experts)_implementation)\w*(_implementation|_kernel|kernel_name|kernel_repo)"
+        ),
         "other keys that end with `_implementation` or `_kernel`",
         "a name of letters, digits, `_`, `-` and `.`",
         _matching(_PLAIN),

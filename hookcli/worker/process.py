@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
+from hookcli.null_device import open_null
 from hookcli.worker.interpreter.environments import OLDEST_PYTHON, SHELL_GUARD
 from hookcli.worker.progress.screen import worker_stream
 from hookcli.worker.systems import check_workers, has_workers
@@ -38,15 +39,19 @@ def spawn_python(
     OSError : the process cannot be started.
 
     """
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=stdout,
-        stderr=stderr,
-        pass_fds=pass_fds,
-        env=env,
-        start_new_session=True,
-    )
+    nothing = open_null()  # subprocess.DEVNULL requires /dev/null
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=nothing,
+            stdout=nothing if stdout == subprocess.DEVNULL else stdout,
+            stderr=nothing if stderr == subprocess.DEVNULL else stderr,
+            pass_fds=pass_fds,
+            env=env,
+            start_new_session=True,
+        )
+    finally:
+        os.close(nothing)
 
 
 _spawn: Spawn = spawn_python

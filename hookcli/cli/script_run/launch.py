@@ -22,9 +22,8 @@ _WATCH = "hookcli.training.watch:start"
 _END = """\
 import sys
 sys.path[:] = {path!r}
-from hookcli.cli.main import leave
-from hookcli.cli.script_run.end_of_run import end_of_run
-leave(end_of_run())
+from hookcli.cli.script_run.end_of_run import main
+main()
 """
 
 

@@ -13,14 +13,17 @@ from hookcli.interpreters import has_package
 
 OLDEST_PYTHON = "3.10"  # pyproject.toml has it too
 _PYTHONS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
-_FOUND = 17  # an exit status that programs other than Python do not return by chance
+# What Python prints for "yes". It is not a part of the code, which `echo` would print, and not an
+# exit status, which is lost if this process ignores SIGCHLD.
+_SAYS_YES = "sys.stdout.write('hookcli: %d' % (7 * 1000003))"
+_YES = b"hookcli: 7000021"
 # A shell runs the first line, which ends it. Python ignores a string.
 SHELL_GUARD = '"exit"\n'
 _HAS_TORCH = f"""{SHELL_GUARD}
 import importlib.util, sys
-sys.exit({_FOUND} if importlib.util.find_spec("torch") else 0)
+if importlib.util.find_spec("torch"): {_SAYS_YES}
 """
-_IS_PYTHON = f"{SHELL_GUARD}import sys; sys.exit({_FOUND})"
+_IS_PYTHON = f"{SHELL_GUARD}import sys; {_SAYS_YES}"
 _WAIT = 20.0  # seconds for an interpreter to start
 
 
@@ -66,12 +69,11 @@ def _run(python: str, *arguments: str) -> bool:
     try:
         done = subprocess.run(
             [python, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            input=b"",  # pipes, as a system may lack /dev/null
+            capture_output=True,
             timeout=_WAIT,
             check=False,
         )
     except (OSError, subprocess.SubprocessError):
         return False
-    return done.returncode == _FOUND
+    return done.stdout.endswith(_YES)

@@ -6,6 +6,7 @@ import builtins
 import errno
 import os
 import pickle
+import signal
 import sys
 import zipfile
 from types import ModuleType, SimpleNamespace
@@ -30,7 +31,9 @@ def ended(monkeypatch):
     monkeypatch.setattr(file, "ending", made)
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(sys, "last_traceback", None, raising=False)
-    return made
+    handler = signal.getsignal(signal.SIGINT)
+    yield made
+    signal.signal(signal.SIGINT, handler)  # held back until an error is reported
 
 
 @pytest.mark.parametrize(
@@ -53,6 +56,31 @@ def test_how_a_script_ends(ended, error, how, status):
 class Mute(Exception):
     def __str__(self):
         raise RuntimeError("no text")
+
+
+def test_a_second_interrupt_on_the_way_out_is_not_seen(ended, monkeypatch):
+    printed, noted = [], []
+
+    def interrupted_once(error):
+        noted.append(error)
+        if len(noted) == 1:
+            raise KeyboardInterrupt
+        note(error)
+
+    monkeypatch.setattr(ending_file, "note", interrupted_once)
+    monkeypatch.setattr(sys, "excepthook", lambda *given: printed.append(given))
+
+    def fail():
+        raise KeyboardInterrupt("first")
+
+    with pytest.raises(KeyboardInterrupt, match="first") as raised:
+        run(fail)
+    assert raised.value.__context__ is None
+    assert ended.ended == "interrupted"
+    signal.raise_signal(signal.SIGINT)  # held back
+    sys.excepthook(KeyboardInterrupt, raised.value, raised.value.__traceback__)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert len(printed) == 1
 
 
 @pytest.mark.parametrize(

@@ -56,4 +56,4 @@ def without_null() -> None:
         os.mknod(f"/dev/{name}", os.fstat(fd).st_mode, os.fstat(fd).st_rdev)
         os.close(fd)
     os.symlink("/proc/self/fd", "/dev/fd")  # noqa: PTH211
-    os.mkdir("/dev/shm")
+    os.mkdir("/dev/shm")  # noqa: PTH102

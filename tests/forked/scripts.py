@@ -165,5 +165,5 @@ class _Judge:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # it may be closed
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or a full disk
             stream.flush()

@@ -37,6 +37,7 @@ import hookcli.run.attempt
 import hookcli.run.hook_engine.attached
 import hookcli.worker.child.main
 from hookcli.models import places
+from hookcli.null_device import open_null
 from hookcli.signals import ENDING
 from hookcli.worker import last_event, processes
 from hookcli.worker.process import set_spawn, spawn_python
@@ -213,13 +214,16 @@ def _spawn(command, *, stdout, stderr, pass_fds, env):
 def _worker(arguments: list[str], stdout: int, stderr: int, passed, env: dict[str, str]) -> None:
     """`python -c` with hookcli/worker/__main__.py; `arguments` are its descriptors."""
     os.setsid()
-    nothing = os.open(os.devnull, os.O_RDWR)
+    nothing = open_null()
     _streams(nothing, *(nothing if fd == subprocess.DEVNULL else fd for fd in (stdout, stderr)))
     _close_all_but(passed)
     for fd in passed:
         os.set_inheritable(fd, True)
-    for one in (signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE):
-        signal.signal(one, signal.SIG_DFL)
+    for one in ENDING - {signal.SIGINT}:  # only what is ignored outlives the start of a program
+        if signal.getsignal(one) is not signal.SIG_IGN:
+            signal.signal(one, signal.SIG_DFL)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # as Python itself does
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     _environment(env)

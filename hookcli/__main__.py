@@ -17,7 +17,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)  # as `errors.Status.INTERRUPTED`, which is not imported yet
     from hookcli.cli.main import guarded
-    from hookcli.cli.process_end import leave
+    from hookcli.system.process_end import leave
 
     leave(guarded(sys.argv[1:]))
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from hookcli.signals import ending_delayed
+from hookcli.system.signals import ending_delayed
 
 _USUAL = ("/tmp", "/var/tmp")  # as in tempfile
 

@@ -8,14 +8,14 @@ import signal
 import sys
 
 from hookcli.cli.app import run, will_run
-from hookcli.cli.process_end import (
+from hookcli.errors import InterruptedRun, RequestError, Status
+from hookcli.system.null_device import open_null
+from hookcli.system.process_end import (
     fill_standard_streams,
     print_interruption,
     signals_raised,
     status_of,
 )
-from hookcli.errors import InterruptedRun, RequestError, Status
-from hookcli.null_device import open_null
 from hookcli.worker.interpreter.choice import early_choice
 from hookcli.worker.process import end_unused, start_ahead
 from hookcli.worker.progress import screen

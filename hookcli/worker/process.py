@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from hookcli.null_device import open_null
+from hookcli.system.null_device import open_null
 from hookcli.worker.interpreter.environments import OLDEST_PYTHON, SHELL_GUARD
 from hookcli.worker.progress.screen import worker_stream
 from hookcli.worker.systems import check_workers, has_workers

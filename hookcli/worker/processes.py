@@ -9,7 +9,7 @@ import signal
 import time
 from pathlib import Path
 
-from hookcli.signals import name_of
+from hookcli.system.signals import name_of
 from hookcli.worker.systems import LINUX
 
 _PROC = Path("/proc")

@@ -16,8 +16,8 @@ from types import TracebackType
 
 from hookcli.errors import raise_if_signalled
 from hookcli.memory import available
-from hookcli.signals import ending_delayed
 from hookcli.spec.request import Interpreter, Terminal
+from hookcli.system.signals import ending_delayed
 from hookcli.worker import processes
 from hookcli.worker.interpreter.choice import choose
 from hookcli.worker.interpreter.start_failure import (

@@ -12,7 +12,7 @@ import pytest
 
 from hookcli import whole_files
 from hookcli.models.fake.fork import in_fork
-from hookcli.signals import ENDING
+from hookcli.system.signals import ENDING
 from hookcli.whole_files import hold_folder, private_folder, replacing, write_whole
 from hookcli.worker.interpreter.environments import is_python
 from tests.worker.running import heed_signals

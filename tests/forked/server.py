@@ -37,8 +37,8 @@ import hookcli.run.attempt
 import hookcli.run.hook_engine.attached
 import hookcli.worker.child.main
 from hookcli.models import places
-from hookcli.null_device import open_null
-from hookcli.signals import ENDING
+from hookcli.system.null_device import open_null
+from hookcli.system.signals import ENDING
 from hookcli.worker import last_event, processes
 from hookcli.worker.process import set_spawn, spawn_python
 

@@ -15,7 +15,7 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from hookcli.signals import ENDING
+from hookcli.system.signals import ENDING
 from tests.conftest import ROOT, forks
 
 HOOKCLI = str(Path(sys.executable).with_name("hookcli"))

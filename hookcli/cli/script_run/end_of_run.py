@@ -15,13 +15,6 @@ from hookcli.cli.ci import source_root
 from hookcli.cli.errors import reporting
 from hookcli.cli.execute import note_findings
 from hookcli.cli.output import deliver, has_stdout, write_file
-from hookcli.cli.process_end import (
-    fill_standard_streams,
-    flush_streams,
-    leave,
-    signals_raised,
-    status_of,
-)
 from hookcli.diagnosis.training import with_training_verdict
 from hookcli.errors import InterruptedRun, RequestError, Status
 from hookcli.formats.registry import FORMATS
@@ -34,6 +27,13 @@ from hookcli.rules.verdict import is_counted
 from hookcli.script.verdict import FOUND, send_verdict
 from hookcli.sentences import cannot_write
 from hookcli.spec.ranks import with_rank
+from hookcli.system.process_end import (
+    fill_standard_streams,
+    flush_streams,
+    leave,
+    signals_raised,
+    status_of,
+)
 
 if TYPE_CHECKING:
     from typing import NoReturn

@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable
 
-from hookcli.null_device import open_null
+from hookcli.system.null_device import open_null
 
 CAN_FORK = hasattr(os, "fork")
 

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from hookcli.memory import available
 from hookcli.models.fake.fork import CAN_FORK, end, receive, send
-from hookcli.null_device import open_null
+from hookcli.system.null_device import open_null
 
 _PART_OF_MEMORY = 0.7  # of what is available when the copy is made
 

@@ -9,8 +9,8 @@ import sys
 from types import FrameType
 
 from hookcli.errors import InterruptedRun, Status, note_signal
-from hookcli.null_device import open_null
-from hookcli.signals import ENDING, name_of
+from hookcli.system.null_device import open_null
+from hookcli.system.signals import ENDING, name_of
 
 TYPE_CHECKING = False  # type checkers know this name; importing typing takes time
 if TYPE_CHECKING:

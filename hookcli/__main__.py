@@ -22,7 +22,8 @@ def main() -> None:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
     except KeyboardInterrupt:
         sys.exit(130)  # as `errors.Status.INTERRUPTED`, which is not imported yet
-    from hookcli.cli.main import guarded, leave
+    from hookcli.cli.main import guarded
+    from hookcli.system.process_end import leave
 
     leave(guarded(sys.argv[1:]))
 

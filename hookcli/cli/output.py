@@ -169,7 +169,8 @@ def check_writable(file: Path) -> None:
         raise _unwritable(file, "is a directory")
     if mode is not None and not stat.S_ISREG(mode):
         return  # a device or a pipe, such as /dev/null: written in place
-    if not os.access(folder, os.W_OK) or (mode is not None and not os.access(file, os.W_OK)):
+    # A file may be writable in a folder that is not: it is then written in place.
+    if not os.access(folder if mode is None else file, os.W_OK):
         raise _unwritable(file, "permission denied")
 
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 
 from hookcli.interpreters.start import python_command, start_python
+from hookcli.system.null_device import open_null
 from hookcli.worker.interpreter.environments import OLDEST_PYTHON
 from hookcli.worker.progress.screen import worker_stream
 from hookcli.worker.systems import check_workers, has_workers
@@ -39,15 +40,19 @@ def spawn_python(
     OSError : the process cannot be started.
 
     """
-    return start_python(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=stdout,
-        stderr=stderr,
-        pass_fds=pass_fds,
-        env=env,
-        start_new_session=True,
-    )
+    nothing = open_null()  # subprocess.DEVNULL requires /dev/null
+    try:
+        return start_python(
+            command,
+            stdin=nothing,
+            stdout=nothing if stdout == subprocess.DEVNULL else stdout,
+            stderr=nothing if stderr == subprocess.DEVNULL else stderr,
+            pass_fds=pass_fds,
+            env=env,
+            start_new_session=True,
+        )
+    finally:
+        os.close(nothing)
 
 
 _spawn: Spawn = spawn_python

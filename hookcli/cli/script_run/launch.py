@@ -21,9 +21,8 @@ _WATCH = "hookcli.training.watch:start"
 # The end runs in hookcli's own interpreter, with the packages that this process has found.
 _END = """\
 sys.path[:] = {path!r}
-from hookcli.cli.main import leave
-from hookcli.cli.script_run.end_of_run import end_of_run
-leave(end_of_run())
+from hookcli.cli.script_run.end_of_run import main
+main()
 """
 
 

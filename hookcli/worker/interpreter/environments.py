@@ -14,12 +14,15 @@ from hookcli.interpreters.start import python_command, run_python
 
 OLDEST_PYTHON = "3.10"  # pyproject.toml has it too
 _PYTHONS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
-_FOUND = 17  # an exit status that programs other than Python do not return by chance
+# What Python prints for "yes". It is not a part of the code, which `echo` would print, and not an
+# exit status, which is lost if this process ignores SIGCHLD.
+_SAYS_YES = "sys.stdout.write('hookcli: %d' % (7 * 1000003))"
+_YES = b"hookcli: 7000021"
 _HAS_TORCH = f"""
 import importlib.util
-sys.exit({_FOUND} if importlib.util.find_spec("torch") else 0)
+if importlib.util.find_spec("torch"): {_SAYS_YES}
 """
-_IS_PYTHON = f"sys.exit({_FOUND})"
+_IS_PYTHON = _SAYS_YES
 _WAIT = 20.0  # seconds for an interpreter to start
 
 
@@ -65,11 +68,10 @@ def _run(command: list[str]) -> bool:
     try:
         done = run_python(
             command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            input=b"",  # pipes, as a system may lack /dev/null
+            capture_output=True,
             timeout=_WAIT,
         )
     except (OSError, subprocess.SubprocessError):
         return False
-    return done.returncode == _FOUND
+    return done.stdout.endswith(_YES)

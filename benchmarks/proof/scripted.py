@@ -266,9 +266,19 @@ def main():
     print(dict(counts), dict(kinds))
 
 
+def _graded(make):
+    """Return a case; the inputs of a model without parameters get gradients."""
+    model, args, kwargs = make()
+    if model is not None and next(model.parameters(), None) is None:
+        for tensor in truth.tensors(args):
+            if tensor.is_floating_point():
+                tensor.requires_grad_()
+    return model, args, kwargs
+
+
 def compare(name, make, mode, config, *, trace=False):
     """Return "equal", "different" or why a case cannot be compared, and the differences."""
-    model, args, kwargs = make()
+    model, args, kwargs = _graded(make)
     model.train(mode == "train")
     try:
         made = torch.jit.trace(model, tuple(args)) if trace else torch.jit.script(model)
@@ -276,7 +286,7 @@ def compare(name, make, mode, config, *, trace=False):
     except Exception:
         return "not scriptable", []
     python = by_hand(model, args, kwargs)
-    model, args, kwargs = make()
+    model, args, kwargs = _graded(make)
     try:
         found = by_hookcli(script, args, kwargs, mode, config)
     except Exception as error:

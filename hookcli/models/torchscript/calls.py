@@ -126,9 +126,7 @@ class ScriptCalls:
         if not any(id(argument) in self._weights for argument in args):
             return args
         own = {id(p) for p in module.parameters()}
-        return tuple(
-            argument for argument in args if id(argument) not in self._weights or id(argument) in own
-        )
+        return tuple(argument for argument in args if id(argument) not in own)
 
     def left(self, module: nn.Module, output: Any, number: int) -> Any | None:
         """A forward ends: run its hooks, then `leave`. Return a replaced output, or None.
@@ -144,8 +142,7 @@ class ScriptCalls:
         if frame is None:
             return None
         call = frame.call
-        if self._calls.running() is not call:
-            self._calls.adopt(frame.chain())
+        self._go_on(frame)
         new = output
         for function in self._tapped.after(module):
             result = function(module, frame.args, new)
@@ -170,7 +167,13 @@ class ScriptCalls:
     def resumed(self, number: int) -> None:
         """What follows on this thread belongs to this call, which may be over if it forked."""
         frame = self._frames.get(number)
-        if frame is not None and self._calls.running() is not frame.call:
+        if frame is not None:
+            self._go_on(frame)
+
+    def _go_on(self, frame: _Frame) -> None:
+        """Make a call the innermost one of this thread."""
+        here = self._calls.here()
+        if not here or here[-1] is not frame.call:
             self._calls.adopt(frame.chain())
 
     def raised(self, error: BaseException) -> None:

@@ -1,9 +1,9 @@
 """Compares scripted and traced modules under hookcli with the Python modules under hooks by hand.
 
-`python -m benchmarks.proof.scripted [names...] [--trace] [--seconds]`. Every module of torch.nn that can
-be scripted (`scripted_modules`), alone and inside another module, and compositions
-(`scripted_nets`): in eval and in train mode, the rows of `inspect` (calls, order, shapes), the
-statistics of `trace`, and the gradients of `grads`. A line for each difference, and the counts.
+`python -m benchmarks.proof.scripted [names...] [--trace]`. Every module of torch.nn that can be
+scripted (`scripted_modules`), alone and inside another module, and compositions (`scripted_nets`):
+in eval and in train mode, the rows of `inspect` (calls, order, shapes), the statistics of `trace`,
+and the gradients of `grads`. Prints each difference, and the counts.
 """
 
 from __future__ import annotations
@@ -103,9 +103,7 @@ def by_hand(model, args, kwargs):
                 )
 
     for module in model.modules():
-        handles.append(
-            module.register_forward_pre_hook(begin, with_kwargs=True, prepend=True)
-        )
+        handles.append(module.register_forward_pre_hook(begin, with_kwargs=True, prepend=True))
         handles.append(module.register_forward_pre_hook(enter, with_kwargs=True))
         handles.append(module.register_forward_hook(leave))
     truth.seed()
@@ -150,9 +148,7 @@ def by_hookcli(script, args, kwargs, mode, config):
         for row in graded.layers
     }
     side.gradients = [gradients.get((r[0], r[2])) for r in side.rows]
-    side.parameters = {
-        row.name: (row.grad or {}).get("norm") for row in graded.parameters
-    }
+    side.parameters = {row.name: (row.grad or {}).get("norm") for row in graded.parameters}
     for table in (side.inputs, side.outputs, side.gradients):
         table[:] = [row if row is None else [*map(_number, row)] for row in table]
     errors = [r.error for r in (shown, traced, graded) if r.error is not None]
@@ -239,8 +235,11 @@ def loaded(module):
 def cases():
     """Yield (name, what makes model, args and kwargs) of every case."""
     for name in scripted_modules.MODULES:
-        yield name, lambda name=name: (scripted_modules.make(name) or (None,)) and (
-            *scripted_modules.make(name), {}
+        yield (
+            name,
+            lambda name=name: (
+                (scripted_modules.make(name) or (None,)) and (*scripted_modules.make(name), {})
+            ),
         )
         if len(scripted_modules.MODULES[name]) == 2 and not name.endswith("packed"):
             yield f"{name}, inside", lambda name=name: _inside(*scripted_modules.make(name))

@@ -21,15 +21,17 @@ def _of_dimensions(name, arguments, *shapes, start=1):
     }
 
 
+_ELEMENTWISE = """
+CELU ELU GELU Hardshrink Hardsigmoid Hardswish Hardtanh Identity LeakyReLU LogSigmoid Mish RReLU
+ReLU ReLU6 SELU SiLU Sigmoid Softplus Softshrink Softsign Tanh Tanhshrink Flatten PReLU Dropout
+AlphaDropout FeatureAlphaDropout GLU
+"""
+
 # Class → (arguments, inputs...): a shape is a tensor of normal numbers, ("int", n, shape) one of
 # integers below n, ("positive", shape) one of positive numbers; any other value is itself.
 _SHAPED = {
-    **{name: ("", _X1) for name in (
-        "CELU ELU GELU Hardshrink Hardsigmoid Hardswish Hardtanh Identity LeakyReLU LogSigmoid "
-        "Mish RReLU ReLU ReLU6 SELU SiLU Sigmoid Softplus Softshrink Softsign Tanh Tanhshrink "
-        "Flatten PReLU Dropout AlphaDropout FeatureAlphaDropout GLU"
-    ).split()},
-    **{name: ("1", _X1) for name in "LogSoftmax Softmax Softmin".split()},
+    **dict.fromkeys(_ELEMENTWISE.split(), ("", _X1)),
+    **dict.fromkeys("LogSoftmax Softmax Softmin".split(), ("1", _X1)),
     "Threshold": ("0.1, 20.0", _X1),
     "Softmax2d": ("", _X2),
     "Unflatten": ("1, (2, 2)", _X1),
@@ -93,9 +95,10 @@ _SHAPED = {
     "AdaptiveLogSoftmaxWithLoss": ("8, 9, [3, 6]", (4, 8), ("int", 9, (4,))),
     "Sequential": ("nn.Linear(8, 3), nn.Tanh()", _X1),
     # losses
-    **{name: ("", (3, 4), (3, 4)) for name in "L1Loss MSELoss SmoothL1Loss HuberLoss".split()},
-    **{name: ("", (3, 4), ("int", 4, (3,)))
-       for name in "CrossEntropyLoss NLLLoss MultiMarginLoss".split()},
+    **dict.fromkeys("L1Loss MSELoss SmoothL1Loss HuberLoss".split(), ("", (3, 4), (3, 4))),
+    **dict.fromkeys(
+        "CrossEntropyLoss NLLLoss MultiMarginLoss".split(), ("", (3, 4), ("int", 4, (3,)))
+    ),
     "NLLLoss2d": ("", (2, 4, 3, 3), ("int", 4, (2, 3, 3))),
     "LinearCrossEntropyLoss": ("8, 4", (3, 8), ("int", 4, (3,))),
     "PoissonNLLLoss": ("", (3, 4), ("positive", (3, 4))),
@@ -188,7 +191,7 @@ def make(name):
     if kind is None:
         return None
     torch.manual_seed(0)
-    module = eval(f"kind({arguments})", {"kind": kind, "nn": nn})  # noqa: S307  # of this file
+    module = eval(f"kind({arguments})", {"kind": kind, "nn": nn})  # of this file
     values = tuple(_value(item) for item in inputs)
     if any(nn.parameter.is_lazy(parameter) for parameter in module.parameters()):
         module(*values)

@@ -1,7 +1,5 @@
 """Small compositions that TorchScript compiles, for the comparison of scripted modules."""
 
-
-
 from enum import Enum
 from typing import NamedTuple
 

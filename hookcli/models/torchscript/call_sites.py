@@ -108,10 +108,27 @@ def _around_hooks(
     values = first.inputsAt(2) if before else pack(graph, list(node.inputs())[1:], node)
     begun = site(Leaves())
     call = report_start(graph, "begin", values, owner, (number, begun), first)
+    entered = site(Leaves())
+    inputs: list[Path] = []
+    arguments = list(node.inputs())[1:]
+    packed = pack(graph, arguments, node)
+    report_start(graph, "enter_call", packed, owner, (number, entered + 1), node)
+    given = [
+        swapped(graph, value, (index,), inputs, node, call) if swaps else value
+        for index, value in enumerate(arguments)
+    ]
+    site(Leaves(tuple(inputs)))
+    if inputs:
+        for index, value in enumerate(given, 1):
+            node.replaceInput(index, value)
+        new_tuple = pack(graph, given, node)
+        for hook in after:  # they get the arguments that forward got
+            hook.replaceInput(2, new_tuple)
     replaced = (n.output() for n in reversed(after) if n.output().type().kind() != "NoneType")
     result = next(replaced, node.output())
     anchor = _anchor_after(graph, last)
-    report_end(graph, "end", result, owner, (number, begun + 1), call, anchor)
+    ended = site(Leaves())
+    report_end(graph, "end", result, owner, (number, ended + 1), call, anchor)
     outputs: list[Path] = []
     new = swapped(graph, result, (), outputs, anchor, call) if swaps else result
     site(Leaves((), tuple(outputs)))

@@ -23,6 +23,7 @@ class _Frame:
     outer: _Frame | None
     base: tuple[Call, ...]  # the calls of Python modules around the scripted root
     in_hooks: bool
+    inside: bool = False  # the forward runs
     args: tuple[Any, ...] = ()
 
     def chain(self) -> list[Call]:
@@ -65,6 +66,7 @@ class ScriptCalls:
         if root._forward_hooks or root._forward_pre_hooks:  # Python runs those of the root
             add_pre, add = nn.Module.register_forward_pre_hook, nn.Module.register_forward_hook
             stack.enter_context(add_pre(root, self._root_begins, prepend=True))
+            stack.enter_context(add_pre(root, self._root_enters))
             stack.enter_context(add(root, self._root_ends))
 
     def _close(self) -> None:
@@ -75,6 +77,9 @@ class ScriptCalls:
 
     def _root_begins(self, module: nn.Module, _args: tuple[Any, ...]) -> None:
         self._begun.append(self.begun(module))
+
+    def _root_enters(self, module: nn.Module, args: tuple[Any, ...]) -> Any | None:
+        return self.entered_call(module, args)[1] if args else None
 
     def _root_ends(self, module: nn.Module, _args: Any, output: Any) -> Any | None:
         return self.ended(module, output, self._begun.pop())
@@ -94,17 +99,24 @@ class ScriptCalls:
         return call.order
 
     def entered(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[int, Any | None]:
-        """A forward begins: run its pre-hooks, then `enter`.
+        """A forward begins: run its pre-hooks, then `enter`, unless `entered_call` has done that.
 
         Returns the number of the call, and replaced arguments or None.
         """
         running = self._calls.running()
-        if running is None or running.entered or not self._is_begun(running, module):
+        frame = None if running is None else self._frames.get(running.order)
+        if running is None or frame is None or running.key != id(module) or frame.inside:
             number = self._begin(module, in_hooks=False)
-        else:
-            number = running.order
-        frame = self._frames[number]
-        frame.call.entered = True
+            self._frames[number].inside = True
+            return self.entered_call(module, args)
+        frame.inside = True
+        return (running.order, None) if running.entered else self.entered_call(module, args)
+
+    def entered_call(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[int, Any | None]:
+        """Run the pre-hooks of the innermost call, then `enter`. Return as `entered`."""
+        frame = self._frames[self.running()]
+        call = frame.call
+        call.entered = True
         shown = self._without_weights(module, args)
         new = shown
         for function in self._tapped.before(module):
@@ -113,13 +125,10 @@ class ScriptCalls:
                 new = result if isinstance(result, tuple) else (result,)
         if self._tapped.after(module):
             frame.args = new
-        self._enter(frame.call, (new, {}))
+        self._enter(call, (new, {}))
         if new is shown:
-            return number, None
-        return number, new if shown is args else _with_weights(args, shown, new)
-
-    def _is_begun(self, call: Call, module: nn.Module) -> bool:
-        return call.key == id(module) and call.order in self._frames
+            return call.order, None
+        return call.order, new if shown is args else _with_weights(args, shown, new)
 
     def _without_weights(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the arguments without weights: a trace passes on those that modules share."""

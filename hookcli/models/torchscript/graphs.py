@@ -63,7 +63,7 @@ def _put(graph: Any, kind: str, inputs: list[Any], before: Any, outputs: int) ->
     return node
 
 
-def _constant(graph: Any, value: int, before: Any) -> Any:
+def _constant(graph: Any, value: int | None, before: Any) -> Any:
     constant = graph.insertConstant(value)
     constant.node().moveBefore(before)
     return constant
@@ -76,11 +76,46 @@ def pack(graph: Any, values: list[Any], before: Any) -> Any:
     return packed.output()
 
 
+def _shown(graph: Any, value: Any, before: Any) -> Any:
+    """Return a value as Python can get it: enums and objects of classes in the file become None.
+
+    Python knows their classes only where they were scripted.
+    """
+    kind = value.type()
+    if not _is_foreign(kind):
+        return value
+    if kind.kind() != "TupleType":
+        return _constant(graph, None, before)
+    unpacked = _put(graph, "prim::TupleUnpack", [value], before, len(kind.elements()))
+    parts = []
+    for part, inner in zip(unpacked.outputs(), kind.elements(), strict=True):
+        part.setType(inner)
+        parts.append(_shown(graph, part, before))
+    return pack(graph, parts, before)
+
+
+def _is_foreign(kind: Any) -> bool:
+    """Whether values of a type contain enums or objects of a class in the file."""
+    match kind.kind():
+        case "EnumType":
+            return True
+        case "ClassType":
+            return not str(kind.qualified_name()).startswith("__torch__.torch.classes.")
+        case "TupleType":
+            return any(map(_is_foreign, kind.elements()))
+        case "OptionalType" | "ListType" | "FutureType":
+            return _is_foreign(kind.getElementType())
+        case "DictType":
+            return _is_foreign(kind.getKeyType()) or _is_foreign(kind.getValueType())
+    return False
+
+
 def report_start(
     graph: Any, name: str, values: Any, owner: Any, numbers: tuple[int, int], before: Any
 ) -> Any:
     """Report the start of a call; return the value that has its number."""
     constants = [_constant(graph, number, before) for number in numbers]
+    values = _shown(graph, values, before)
     node = _put(graph, f"{OURS}::{name}", [values, owner, *constants], before, 1)
     node.output().setType(IntType.get())
     return node.output()
@@ -97,6 +132,7 @@ def report_end(
 ) -> None:
     """Report the end of a call."""
     constants = [_constant(graph, number, before) for number in numbers]
+    value = _shown(graph, value, before)
     _put(graph, f"{OURS}::{name}", [value, owner, *constants, call], before, 0)
 
 
@@ -113,9 +149,7 @@ def resume(graph: Any, number: int, call: Any, before: Any) -> None:
     _put(graph, f"{OURS}::resume", [_constant(graph, number, before), call], before, 0)
 
 
-def swapped(
-    graph: Any, value: Any, path: Path, paths: list[Path], before: Any, call: Any
-) -> Any:
+def swapped(graph: Any, value: Any, path: Path, paths: list[Path], before: Any, call: Any) -> Any:
     """Return the value to use instead: the same if none of its leaves can be replaced."""
     kind = value.type()
     if kind.kind() == "TupleType" and _can_swap(kind):

@@ -35,6 +35,10 @@ class Owner(Protocol):
         """A call begins with the file's own hooks before it. Return its number."""
         ...
 
+    def entered_call(self, values: tuple[Any, ...], owner: Any, site: int) -> int:
+        """The file's own hooks before it have run, and its forward follows."""
+        ...
+
     def ended(self, value: Any, owner: Any, site: int, call: int) -> None:
         """The file's own hooks after it have run."""
         ...
@@ -91,6 +95,11 @@ def _begin(values: Any, owner: Any, number: int, site: int) -> int:
     return NO_CALL if listener is None else listener.begun(values, owner, site)
 
 
+def _enter_call(values: Any, owner: Any, number: int, site: int) -> int:
+    listener = _owners.get(number)
+    return NO_CALL if listener is None else listener.entered_call(values, owner, site)
+
+
 def _end(value: Any, owner: Any, number: int, site: int, call: int) -> None:
     listener = _owners.get(number)
     if listener is not None:
@@ -126,10 +135,10 @@ def _define(name: str, signature: str, function: Any) -> None:
     _library.impl(name, function, _KIND)
 
 
-for _name, _function in (("enter", _enter), ("begin", _begin)):
+for _name, _function in (("enter", _enter), ("begin", _begin), ("enter_call", _enter_call)):
     _define(_name, "(Any values, Any owner, int number, int site) -> int", _function)
-for _name, _function in (("leave", _leave), ("end", _end)):
-    _define(_name, "(Any value, Any owner, int number, int site, int call) -> ()", _function)
+_define("leave", "(Any value, Any owner, int number, int site, int call) -> ()", _leave)
+_define("end", "(Any value, Any owner, int number, int site, int call) -> ()", _end)
 _define("here", "(int number) -> int", _here)
 _define("resume", "(int number, int call) -> ()", _resume)
 for _type, _name in SWAPS.items():

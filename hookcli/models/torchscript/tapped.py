@@ -42,6 +42,10 @@ class Listener(Protocol):
         """A call begins. Return its number."""
         ...
 
+    def entered_call(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[int, Any | None]:
+        """A forward follows, after the file's hooks before it; then `entered` is called too."""
+        ...
+
     def entered(self, module: nn.Module, args: tuple[Any, ...]) -> tuple[int, Any | None]:
         """A module's forward begins. Return the number of the call and replaced arguments."""
         ...
@@ -192,6 +196,17 @@ class Tapped:
             return NO_CALL
         with self._noting_errors():
             return self.listener.begun(module)
+
+    def entered_call(self, values: tuple[Any, ...], owner: Any, site: int) -> int:
+        """A forward follows, after the file's own hooks before it."""
+        module = self._modules.get(owner)
+        if self.listener is None or module is None:
+            return NO_CALL
+        with self._noting_errors():
+            call, new = self.listener.entered_call(module, values)
+            if new is not None:
+                self._replace(call, module, values, new, self._leaves[site].inputs)
+        return call
 
     def ended(self, value: Any, owner: Any, site: int, call: int) -> None:
         """A call ends, after the file's own hooks."""

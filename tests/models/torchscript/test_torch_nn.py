@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 import warnings
 
 import pytest
@@ -94,7 +96,7 @@ def outcome(model, x, one):
 @pytest.mark.parametrize("kind", ["forward_pre", "forward"])
 @pytest.mark.parametrize(
     ("name", "at"),
-    [("tied", "*"), ("tied", "head"), ("values", "*"), ("values", "takes"), ("hooked", "linear"),
+    [("tied", "*"), ("tied", "head"), ("hooked", "linear"),
      ("hooked", ""), ("hooked inside", "*"), ("forks", "*"), ("forks in forks", "inner*"),
      ("attention", "*"), ("shared", "a")],
 )  # fmt: skip
@@ -111,6 +113,30 @@ def test_an_action_changes_what_it_changes_in_python(name, at, kind):
     assert same_norms(found, wanted)
 
 
+def test_what_cannot_be_replaced_is_named(cli, tmp_path):
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scripted(scripted_nets.Values()).save(str(tmp_path / "net.pt"))
+    config = tmp_path / "hooks.yaml"
+    config.write_text("hooks: [{kind: forward_pre, at: takes, do: {scale: 2.0}}]\n")
+    result = cli("trace", tmp_path / "net.pt", "-i", "2x4", "-c", config)
+    assert "a hook cannot replace [6], a list, of Takes in TorchScript" in result.err
+    assert "hint: attach the hook to a module whose values are tensors" in result.err
+
+
+def test_an_action_keeps_integers():
+    torch.manual_seed(0)
+    model, x = scripted_nets.Values(), torch.randn(2, 4)
+    script = loaded(scripted(model), lambda _: True)
+    for at in ("", "number", "nothing", "word", "maybe"):
+        (losses, wanted), (others, found) = (
+            outcome(side, x, hook("forward_pre", at, ("scale", 2.0))) for side in (model, script)
+        )
+        assert others == pytest.approx(losses, rel=1e-4)
+        assert same_norms(found, wanted)
+
+
 @pytest.mark.parametrize("kind", ["forward_pre", "forward"])
 def test_an_action_does_not_change_the_weight_that_a_trace_passes_on(kind):
     torch.manual_seed(0)
@@ -121,3 +147,49 @@ def test_an_action_does_not_change_the_weight_that_a_trace_passes_on(kind):
     )
     assert others == pytest.approx(losses, rel=1e-4)
     assert same_norms(found, wanted)
+
+
+def test_classes_that_only_the_file_knows_do_not_stop_a_run(cli, tmp_path, monkeypatch):
+    (tmp_path / "save.py").write_text(FOREIGN)
+    spec = importlib.util.spec_from_file_location("only_here", tmp_path / "save.py")
+    module = importlib.util.module_from_spec(spec)
+    with warnings.catch_warnings(), monkeypatch.context() as patch:
+        warnings.simplefilter("ignore")
+        patch.setitem(sys.modules, "only_here", module)
+        spec.loader.exec_module(module)
+        scripted(module.Outer()).save(str(tmp_path / "net.pt"))
+    report = cli("trace", tmp_path / "net.pt", "-i", "2x4", "-f", "json").report
+    rows = [(row["name"], [leaf["shape"] for leaf in row["inputs"]]) for row in report["layers"]]
+    assert rows == [("", [[2, 4]]), ("inner", [[2, 4]]), ("inner.linear", [[2, 4]])]
+    assert report["error"] is None
+
+
+FOREIGN = """
+from enum import Enum
+import torch
+from torch import Tensor, nn
+
+class Color(Enum):
+    RED = 1
+
+@torch.jit.script
+class Size:
+    def __init__(self, number: int):
+        self.number = number
+
+class Inner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+    def forward(self, x: Tensor, color: Color, size: Size, both: list[Size]):
+        return self.linear(x) * size.number, color, both
+
+class Outer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+    def forward(self, x: Tensor):
+        size = Size(2)
+        y, color, both = self.inner(x, Color.RED, size, [size])
+        return y
+"""

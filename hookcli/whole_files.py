@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from hookcli.outputs.special_files import is_in_place, kind_of, write_in_place
 
 _USUAL = ("/tmp", "/var/tmp")  # as in tempfile
 
@@ -22,8 +25,11 @@ def replacing(file: Path, prefix: str | None = None) -> Iterator[Path]:
 
     Raises
     ------
-    OSError : the temporary file cannot be created, or cannot replace `file`.
+    OSError : the temporary file cannot be created, or cannot replace `file`, which is not a
+        regular file.
     """
+    if kind := kind_of(file):
+        raise OSError(errno.EINVAL, f"it is {kind}")
     target = Path(os.path.realpath(file))
     start = f".{target.name[:40]}." if prefix is None else prefix
     handle, name = tempfile.mkstemp(prefix=start, dir=target.parent)
@@ -47,8 +53,8 @@ def write_whole(file: Path, data: bytes) -> None:
     ------
     OSError : it cannot be written; an existing file is unchanged.
     """
-    if file.exists() and not file.is_file():
-        file.write_bytes(data)
+    if is_in_place(file):
+        write_in_place(file, data)
         return
     with replacing(file) as temporary:
         temporary.write_bytes(data)

@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from hookcli.report.encode import to_json
+from hookcli.report.encode import training_to_json
 from hookcli.report.reading.validity import check_valid_training
 from hookcli.report.schema import training_from_json
-from tests.formats.training_reports import exploding, training
+from tests.formats.training_reports import exploding
 
 
 @pytest.mark.parametrize(("step", "reads"), [(2**53 - 2, True), (2**53, False), (2**63, False)])
 def test_a_step_is_an_integer_that_every_format_holds(step, reads):
-    document = json.loads(to_json(training(exploding(20))))
+    document = json.loads(training_to_json(exploding(20)))
     info = document["records"][0]["training"]
     info["total"] = step + 1
     info["steps"][-1]["step"] = step

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from hookcli.outputs.special_files import is_in_place, kind_of, write_in_place
 from hookcli.system.signals import ending_delayed
 
 _USUAL = ("/tmp", "/var/tmp")  # as in tempfile
@@ -31,8 +32,11 @@ def replacing(file: Path, prefix: str | None = None) -> Iterator[Path]:
 
     Raises
     ------
-    OSError : the temporary file cannot be created, or cannot replace `file`.
+    OSError : the temporary file cannot be created, or cannot replace `file`, which is not a
+        regular file.
     """
+    if kind := kind_of(file):
+        raise OSError(errno.EINVAL, f"it is {kind}")
     target = Path(os.path.realpath(file))
     start = f".{target.name[:40]}." if prefix is None else prefix
     temporary: Path | None = None
@@ -110,8 +114,8 @@ def write_whole(file: Path, data: bytes) -> None:
     ------
     OSError : it cannot be written; an existing file is unchanged.
     """
-    if file.exists() and not file.is_file():
-        file.write_bytes(data)
+    if is_in_place(file):
+        write_in_place(file, data)
         return
     with replacing(file) as temporary:
         temporary.write_bytes(data)

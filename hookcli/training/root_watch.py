@@ -34,6 +34,7 @@ from hookcli.run.observe.inventory import note_buffers, take_inventory
 from hookcli.spec.plan import unjudged
 from hookcli.spec.request import Spec
 from hookcli.torch_private import BatchNormBase, DropoutBase, disable_current_modes
+from hookcli.training.guard import Guard
 from hookcli.training.hooks_of_root import UnmatchedHooks, hooks_of_root
 from hookcli.training.non_finite.forward_call import Autocast, ForwardCall
 from hookcli.training.non_finite.generators import GeneratorKeeper
@@ -62,7 +63,7 @@ class RootWatch:
         *,
         forward_begins: Callable[[RootWatch], int | None],
         backward_begins: Callable[[RootWatch], None],
-        guarded: Callable[[Callable[..., Any]], Callable[..., Any]],
+        guard: Guard,
         unmatched: UnmatchedHooks,
         failed: Callable[[Exception], None],
         sink: Sink | None = None,
@@ -71,7 +72,7 @@ class RootWatch:
         self.root, self.wrappers = unwrap(called)
         self._spec = spec
         self._forward_begins, self._backward_begins = forward_begins, backward_begins
-        self._guarded, self._failed = guarded, failed
+        self._guarded, self._guarded_light, self._failed = guard, guard.light, failed
         self._unmatched = unmatched
         self.name = self._found_name(sys._getframe(1))
         compiled = is_compiled(called)
@@ -217,14 +218,17 @@ class RootWatch:
 
     def watch_backward(self, output: Any) -> None:
         """Be called when a backward pass reaches an output."""
-        outputs = [tensor for _, tensor, _ in leaves(output)[:_OUTPUTS]]
+        if type(output) is torch.Tensor:
+            outputs = [output]
+        else:
+            outputs = [tensor for _, tensor, _ in leaves(output)[:_OUTPUTS]]
         number = -1
         if self.recent:
             self.recent[-1].end(outputs)
             number = self.recent[-1].first_node
         for i, tensor in enumerate(outputs):
             if tensor.requires_grad and tensor.grad_fn is not None:
-                begins = self._guarded(_BeginsAt(self, number, i))
+                begins = self._guarded_light(_BeginsAt(self, number, i))
                 tensor.register_hook(begins)  # type: ignore[no-untyped-call]
 
     def gradient_came(self, number: int, index: int, gradient: torch.Tensor) -> None:

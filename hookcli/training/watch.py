@@ -315,7 +315,7 @@ class Watch:
             self._seen.job.spec,
             forward_begins=self._forward_begins,
             backward_begins=self._backward_begins,
-            guarded=self._guard,
+            guard=self._guard,
             unmatched=self._seen.unmatched,
             failed=self._guard.note,
             sink=self._sink,

@@ -98,6 +98,11 @@ class TrainingInfo:
 
     `digests` has a digest of all parameters after each sampled step, and `rank_digests` those of
     all ranks, by step and then by rank; None for a rank that did not reach the step.
+
+    `partly` has the sampled steps with so many calls that only their first forwards were observed
+    in detail, each with the number of those; the figures of parameters are those of the whole step.
+    `omitted` is the number of steps that `--steps` selects and that were not observed in detail,
+    because the earlier ones took too much time.
     """
 
     record: str
@@ -124,3 +129,5 @@ class TrainingInfo:
     eval_steps: tuple[int, ...] = ()
     together: tuple[str, ...] | None = absent()  # it is a field()
     rank_digests: dict[int, tuple[str | None, ...]] | None = absent()  # noqa: RUF009  # it is a field()
+    partly: dict[int, int] | None = absent()  # noqa: RUF009  # it is a field()
+    omitted: int | None = absent()  # it is a field()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -50,11 +49,11 @@ class BackwardPass:
 
 def running_backward(task: int) -> BackwardPass:
     """Return the backward pass that runs now, on this thread or on the one that started it."""
-    found: tuple[FrameType, str] | None = None
-    for frame in _frames():
-        name = _CODES.get(id(frame.f_code))
-        if name is not None:
-            found = frame, name  # the outermost one: checkpoints go backward inside of backward
+    own: FrameType | None = sys._getframe(1)
+    found = _outermost(own)
+    if found is None:  # a GPU's backward has its own thread
+        for other in list(sys._current_frames().values()):
+            found = found if other is own else _outermost(other) or found
     if found is None:
         return BackwardPass(task, None, None, None)
     frame, name = found
@@ -72,24 +71,15 @@ def _only(tensors: Any) -> torch.Tensor | None:
     return tensors if isinstance(tensors, torch.Tensor) else None
 
 
-def _frames() -> Iterator[FrameType]:
-    """Yield the frames of this thread, then of the others: a GPU's backward has its own thread."""
-    own: FrameType | None = sys._getframe(1)
-    here = own
-    seen = False
-    while own is not None:
-        seen = seen or id(own.f_code) in _CODES
-        yield own
-        own = own.f_back
-    if seen:
-        return
-    for other in list(sys._current_frames().values()):
-        if other is here:
-            continue
-        frame: FrameType | None = other
-        while frame is not None:
-            yield frame
-            frame = frame.f_back
+def _outermost(frame: FrameType | None) -> tuple[FrameType, str] | None:
+    """Return the outermost call of backward of a thread: checkpoints go backward inside of it."""
+    found = None
+    while frame is not None:
+        name = _CODES.get(id(frame.f_code))
+        if name is not None:
+            found = frame, name
+        frame = frame.f_back
+    return found
 
 
 class Scaler:

@@ -24,6 +24,7 @@ from hookcli.training.backward import BackwardPass
 from hookcli.training.norms import change_norms, gradients_of, is_part, local, total_norm
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters
+from hookcli.training.sampling import Sampling
 from hookcli.training.steps import Steps, TrainingStep, sum_of
 
 _COPIED = 1 << 28  # bytes of parameters that are copied to measure an update exactly
@@ -66,8 +67,11 @@ class _Copy:
 class Record:
     """The steps of one optimizer on one root; without an optimizer, its backward passes."""
 
-    def __init__(self, root: RootWatch, optimizer: Any | None, *, ranks: bool) -> None:
+    def __init__(
+        self, root: RootWatch, optimizer: Any | None, sampling: Sampling, *, ranks: bool
+    ) -> None:
         self.root = root
+        self.sampling = sampling
         self.optimizer_type = None if optimizer is None else type(optimizer).__name__
         self._optimizer = optimizer
         self.merged: set[int] = set()  # ids of optimizers that step inside backward
@@ -318,6 +322,8 @@ class Record:
             eval_steps=tuple(sorted(root.eval_steps)),
             together=tuple(other.name for other in self.together.values()),
             digests=self._digests or None,
+            partly=root.partly_seen() or None,
+            omitted=self.sampling.omitted or None,
         )
 
     def form(self) -> str:

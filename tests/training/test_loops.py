@@ -26,10 +26,10 @@ from hookcli.training.roots import owner_of
 from hookcli.training.steps import Steps, TrainingStep, sum_of
 
 
-def watched(train, spec=None, *, file=None, verbose=False, **training):
+def watched(train, spec=None, *, file=None, verbose=False, steps="0-2", **training):
     """The report of a training in this process, and what ended it."""
     spec = spec or Spec("grads", ModelSpec("train.py"))
-    chosen = TrainingSpec(parse_steps("0-2", ""), **training)
+    chosen = TrainingSpec(parse_steps(steps, ""), **training)
     watch = watching.start(RunJob(ScriptSpec("train.py"), chosen, spec, file, verbose))
     ended = "completed"
     try:

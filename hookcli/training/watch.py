@@ -43,7 +43,7 @@ from hookcli.torch_private import (
     peek_interpreter_stack,
     set_api_usage,
 )
-from hookcli.training.backward import BackwardPass, Scaler, running_backward
+from hookcli.training.backward import BackwardPass, Scaler, passes_of_step, running_backward
 from hookcli.training.bad_step import first_non_finite
 from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
@@ -355,7 +355,7 @@ class Watch:
         current = self._pending[-1]
         if id(root) not in current.roots:
             current.roots.add(id(root))
-            if root.is_observed and root.holds_gradients(self._seen.held_ids()):
+            if current.fills and root.is_observed and root.holds_gradients(self._seen.held_ids()):
                 current.held.add(id(root))
 
     def _begin_backward(self, task: int, root: RootWatch) -> None:
@@ -379,7 +379,7 @@ class Watch:
             return
         last = self._pending[-1]
         for root in list(self._seen.roots.values()):
-            if id(root) not in last.roots:
+            if id(root) not in last.roots or not last.fills:
                 continue
             by_hand = self._seen.by_hand.get(id(root))
             if by_hand is None:
@@ -394,7 +394,7 @@ class Watch:
         now = self._scaler.scale()
         if now is None or now >= self._scale:
             return
-        passes = [one for one in self._pending if id(root) in one.roots]
+        passes = passes_of_step([one for one in self._pending if id(root) in one.roots])
         if not passes:
             return
         record = self._last_of.get(id(root))
@@ -476,7 +476,7 @@ class Watch:
         for record in records:
             if record.is_running:
                 record.root.optimizing(now=False)
-                self._end_step(record, inside)
+                self._end_step(record, passes_of_step([one for one in inside if one.fills]))
         if self._pending:
             self._recent = list(self._pending)
             self._pending.clear()
@@ -572,9 +572,11 @@ class Watch:
     def _passes(self, record: Record) -> list[BackwardPass]:
         """Return the backward passes of the step that runs now."""
         passes = self._pending or self._recent
-        own = [one for one in passes if id(record.root) in one.roots]
-        if not own and (record.steps or record.root.calls):
-            return passes  # an output of an unknown form has no hooks
+        own = [one for one in passes if id(record.root) in one.roots and one.computes(record.own)]
+        own = passes_of_step(own)
+        if not own and not record.root.sees_backward and (record.steps or record.root.calls):
+            # an output of an unknown form has no hooks
+            return passes_of_step([one for one in passes if one.fills])
         return own
 
     def _merge(self, optimizer: Any, records: Sequence[Record]) -> None:

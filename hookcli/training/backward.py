@@ -29,12 +29,11 @@ class BackwardPass:
     `start` is the tensor that it started from, if there is one; it is released when the step ends.
     `loss` is its value if it has one element, `scale` the factor of a GradScaler in it. `place` is
     the line of the script that called backward. `roots` are the ids of the roots that the pass
-    reached. `graph` is that of a loss that is not finite.
+    reached; `held` are those of them whose parameters had gradients before. `graph` is that of a loss that is not finite.
 
     `fills` tells whether the pass adds to `.grad`: torch.autograd.grad does not. `inputs` are the
     ids of the tensors whose gradients it computes, if the script names them. `is_inner`: its result
-    has a graph, so that it is a part of another loss. `updates` are the steps that optimizers had
-    made before it.
+    has a graph, so that it is a part of another loss.
     """
 
     task: int
@@ -43,11 +42,11 @@ class BackwardPass:
     place: str | None
     scale: float | None = None
     roots: set[int] = field(default_factory=set)
+    held: set[int] = field(default_factory=set)
     graph: ScriptLossGraph | None = None
     fills: bool = True
     inputs: frozenset[int] | None = None
     is_inner: bool = False
-    updates: int = 0
 
     def computes(self, parameters: Iterable[torch.Tensor]) -> bool:
         """Whether it can compute the gradient of one of these parameters, of a root it reaches."""

@@ -49,7 +49,7 @@ from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
 from hookcli.training.non_finite.script_loss import graph_of_loss
 from hookcli.training.observed_script import ObservedScript, name_records, rank_and_world
-from hookcli.training.records import Record, learning_rate, norm_now
+from hookcli.training.records import Record, largest_rate, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, parameter_ids, unwrap
 from hookcli.training.steps import TrainingStep
@@ -433,7 +433,7 @@ class Watch:
         self._stepping.append((optimizer, len(self._pending)))
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         norm = norm_now(parameters)
-        rate = learning_rate(optimizer)
+        rate, largest = learning_rate(optimizer), largest_rate(optimizer)
         for record in records:
             sampled = self._is_sampled(record.steps.total) and self._seen.is_wanted(record.root)
             if sampled:
@@ -442,7 +442,12 @@ class Watch:
                 record.root.optimizing(now=True)
             own = self._passes(record)
             step = record.begin(
-                own, forwards=record.root.forwards, norm=norm, lr=rate, sampled=sampled
+                own,
+                forwards=record.root.forwards,
+                norm=norm if len(records) == 1 else norm_now(record.own),
+                lr=rate,
+                sampled=sampled,
+                largest=largest,
             )
             if self._seen.job.training.stop_on is not None:
                 step.read()

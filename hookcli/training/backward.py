@@ -29,7 +29,8 @@ class BackwardPass:
     `start` is the tensor that it started from, if there is one; it is released when the step ends.
     `loss` is its value if it has one element, `scale` the factor of a GradScaler in it. `place` is
     the line of the script that called backward. `roots` are the ids of the roots that the pass
-    reached; `held` are those of them whose parameters had gradients before. `graph` is that of a loss that is not finite.
+    reached; `held` are those of them whose parameters had gradients before. `graph` is
+    that of a loss that is not finite.
 
     `fills` tells whether the pass adds to `.grad`: torch.autograd.grad does not. `inputs` are the
     ids of the tensors whose gradients it computes, if the script names them. `is_inner`: its result

@@ -1,9 +1,15 @@
 """The entry point of the command. Signals are handled first, so that no worker is left behind."""
 
-from __future__ import annotations
-
-import gc
 import sys
+
+if __name__ == "__main__":
+    from hookcli.interpreters.start import WITHOUT_WORKING_FOLDER
+
+    if not (getattr(sys.flags, "safe_path", False) or sys.flags.isolated):
+        del sys.path[0]  # the working folder, which -m adds
+    exec(WITHOUT_WORKING_FOLDER, {})
+
+import gc  # not from the working folder
 
 
 def main() -> None:

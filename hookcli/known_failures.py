@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hookcli.interpreters import distribution_of
+from hookcli.interpreters.names import distribution_of
 
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
 _NO_CUDA = re.compile(

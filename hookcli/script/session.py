@@ -112,12 +112,14 @@ class ScriptSession:
         """Return the exit status of the process that judges, renders and writes the report."""
         import subprocess
 
+        from hookcli.interpreters.start import start_python
+
         _flush()
         folder = self._folder
         if folder is not None and not os.path.isdir(folder):  # noqa: PTH112  # the script removed it
             folder = None
         try:
-            child = subprocess.Popen(
+            child = start_python(
                 self._boot["finish"], stdin=subprocess.PIPE, cwd=folder, env=self._environment
             )
         except OSError as error:  # the system refuses another process

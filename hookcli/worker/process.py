@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 
-from hookcli.worker.interpreter.environments import OLDEST_PYTHON, SHELL_GUARD
+from hookcli.interpreters.start import python_command, start_python
+from hookcli.worker.interpreter.environments import OLDEST_PYTHON
 from hookcli.worker.progress.screen import worker_stream
 from hookcli.worker.systems import check_workers, has_workers
 
@@ -20,7 +21,7 @@ _HOME = os.path.dirname(os.path.dirname(_FOLDER))  # noqa: PTH120
 def _first_lines() -> str:
     """Return the code that the child runs first."""
     with open(os.path.join(_FOLDER, "__main__.py"), encoding="utf-8") as file:  # noqa: PTH118, PTH123
-        return SHELL_GUARD + file.read()
+        return file.read()
 
 
 def spawn_python(
@@ -38,7 +39,7 @@ def spawn_python(
     OSError : the process cannot be started.
 
     """
-    return subprocess.Popen(
+    return start_python(
         command,
         stdin=subprocess.DEVNULL,
         stdout=stdout,
@@ -91,7 +92,7 @@ class Process:
             passed = (job, answer, self.events, self.dump, alive)
             stream = _error_stream(direct=bool(more))
             self.child = _spawn(
-                [python, "-c", _first_lines(), *map(str, passed), _HOME, OLDEST_PYTHON],
+                python_command(python, _first_lines(), *map(str, passed), _HOME, OLDEST_PYTHON),
                 stdout=stream,
                 stderr=stream,
                 pass_fds=(*passed, *more),

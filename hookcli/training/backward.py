@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -28,8 +29,12 @@ class BackwardPass:
     `start` is the tensor that it started from, if there is one; it is released when the step ends.
     `loss` is its value if it has one element, `scale` the factor of a GradScaler in it. `place` is
     the line of the script that called backward. `roots` are the ids of the roots that the pass
-    reached; `held` are those of them whose parameters had gradients before. `graph` is that of a
-    loss that is not finite.
+    reached; `held` are those of them whose parameters had gradients before. `graph` is
+    that of a loss that is not finite.
+
+    `fills` tells whether the pass adds to `.grad`: torch.autograd.grad does not. `inputs` are the
+    ids of the tensors whose gradients it computes, if the script names them. `is_inner`: its result
+    has a graph, so that it is a part of another loss.
     """
 
     task: int
@@ -40,6 +45,15 @@ class BackwardPass:
     roots: set[int] = field(default_factory=set)
     held: set[int] = field(default_factory=set)
     graph: ScriptLossGraph | None = None
+    fills: bool = True
+    inputs: frozenset[int] | None = None
+    is_inner: bool = False
+
+    def computes(self, parameters: Iterable[torch.Tensor]) -> bool:
+        """Whether it can compute the gradient of one of these parameters, of a root it reaches."""
+        if self.inputs is not None:
+            return any(id(parameter) in self.inputs for parameter in parameters)
+        return any(parameter.requires_grad for parameter in parameters)
 
     def is_bad(self) -> bool:
         """Whether the loss is known to be not finite; one on a GPU is not read."""
@@ -62,7 +76,37 @@ def running_backward(task: int) -> BackwardPass:
     if start is not None and start.numel() == 1 and not start.is_meta:
         with torch.no_grad(), outside_modes():
             loss = start.detach().clone() if start.device.type == "cpu" else start.detach()
-    return BackwardPass(task, start, loss, places.of_frame(frame.f_back))
+    return BackwardPass(
+        task,
+        start,
+        loss,
+        places.of_frame(frame.f_back),
+        fills=name == "tensors",
+        inputs=_ids(frame.f_locals.get("inputs")),
+        is_inner=name == "outputs" and bool(frame.f_locals.get("create_graph")),
+    )
+
+
+def _ids(inputs: Any) -> frozenset[int] | None:
+    """Return the identities of the tensors whose gradients a pass computes; None for all leaves."""
+    if isinstance(inputs, torch.Tensor):
+        return frozenset({id(inputs)})
+    if not isinstance(inputs, list | tuple) or not inputs:
+        return None
+    return frozenset(map(id, inputs))
+
+
+def passes_of_step(passes: Sequence[BackwardPass]) -> list[BackwardPass]:
+    """Return those of the passes of a step whose gradients the optimizer uses.
+
+    They are those that fill `.grad`. Without any, the script has filled it itself with the results
+    of torch.autograd.grad. If some of these results have a graph, as for a product with the
+    Hessian, it is not known which ones it used, unless there is only one.
+    """
+    filling = [one for one in passes if one.fills]
+    if filling or len(passes) == 1:
+        return filling or list(passes)
+    return [] if any(one.is_inner for one in passes) else list(passes)
 
 
 def _only(tensors: Any) -> torch.Tensor | None:

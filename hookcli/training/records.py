@@ -45,6 +45,14 @@ def numbers(group: dict[str, Any]) -> dict[str, Number | bool]:
     return found
 
 
+def largest_rate(optimizer: Any) -> float | None:
+    """Return the largest learning rate of several groups; None if there is only one group."""
+    groups = optimizer.param_groups
+    if len(groups) < 2:
+        return None
+    return max((float(g["lr"]) for g in groups if g.get("lr") is not None), default=None)
+
+
 def learning_rate(optimizer: Any) -> float | None:
     """Return the learning rate of the first group."""
     for group in optimizer.param_groups:
@@ -151,6 +159,7 @@ class Record:
         lr: float | None,
         sampled: bool,
         partly: bool = False,
+        largest: float | None = None,
     ) -> TrainingStep:
         """Begin a step: the gradients are there, and the parameters are not updated yet.
 
@@ -163,6 +172,7 @@ class Record:
             loss=sum_of(passes),
             grad_norm=norm,
             lr=lr,
+            largest_lr=largest,
             sampled=sampled,
             scale=next((p.scale for p in passes if p.scale is not None), None),
         )
@@ -307,7 +317,9 @@ class Record:
                     name,
                     tuple(None if r is None else number(r) for r in _padded(ratios, count)),
                     self._changed.get(name) if count else None,
-                    restored=not self._differs[name] if name in self._differs else None,
+                    restored=not self._differs[name]
+                    if name in self._differs and _is_finite(self._first.get(name))
+                    else None,
                 )
                 for name, ratios in self._ratios.items()
             ),
@@ -335,6 +347,11 @@ class Record:
     def report(self, unheld: tuple[str, ...], *, final: bool = True) -> Report:
         """Return the record as a report; while the script runs, it is not `final`."""
         return self.root.report(self.model, self.gradients, self.info(unheld), final=final)
+
+
+def _is_finite(weight: dict[str, Any] | None) -> bool:
+    """Return whether statistics tell values apart: those of NaN are always the same."""
+    return weight is not None and not weight.get("nans") and not weight.get("infs")
 
 
 def _padded(ratios: list[float | None], count: int) -> list[float | None]:

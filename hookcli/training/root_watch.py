@@ -86,6 +86,7 @@ class RootWatch:
         self._is_attached = False  # whether the hooks on modules are there
         self._is_closed = False  # whether the events are in the recording
         self.running = 0  # calls of the root
+        self.sees_backward = False  # whether an output tells when backward reaches it
         self._edges: list[tuple[Any, Any]] = []  # nodes of parameters, with handles of hooks
         self.model = backend_of(self.root)
         self._before = note_buffers(self.model, copies=False)
@@ -230,6 +231,7 @@ class RootWatch:
             if tensor.requires_grad and tensor.grad_fn is not None:
                 begins = self._guarded_light(_BeginsAt(self, number, i))
                 tensor.register_hook(begins)  # type: ignore[no-untyped-call]
+                self.sees_backward = True
 
     def gradient_came(self, number: int, index: int, gradient: torch.Tensor) -> None:
         """Keep the gradient of an output of the call whose first node has this number."""

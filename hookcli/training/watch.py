@@ -44,13 +44,13 @@ from hookcli.torch_private import (
     peek_interpreter_stack,
     set_api_usage,
 )
-from hookcli.training.backward import BackwardPass, Scaler, running_backward
+from hookcli.training.backward import BackwardPass, Scaler, passes_of_step, running_backward
 from hookcli.training.bad_step import first_non_finite
 from hookcli.training.by_hand import ByHand
 from hookcli.training.guard import Guard
 from hookcli.training.non_finite.script_loss import graph_of_loss
 from hookcli.training.observed_script import ObservedScript, name_records, rank_and_world
-from hookcli.training.records import Record, learning_rate, norm_now
+from hookcli.training.records import Record, largest_rate, learning_rate, norm_now
 from hookcli.training.root_watch import RootWatch
 from hookcli.training.roots import LooseParameters, name_of, owner_of, parameter_ids, unwrap
 from hookcli.training.sampling import Sampling, is_limited, is_selected
@@ -360,7 +360,7 @@ class Watch:
         current = self._pending[-1]
         if id(root) not in current.roots:
             current.roots.add(id(root))
-            if root.is_observed and root.holds_gradients(self._seen.held_ids()):
+            if current.fills and root.is_observed and root.holds_gradients(self._seen.held_ids()):
                 current.held.add(id(root))
 
     def _begin_backward(self, task: int, root: RootWatch) -> None:
@@ -384,7 +384,7 @@ class Watch:
             return
         last = self._pending[-1]
         for root in list(self._seen.roots.values()):
-            if id(root) not in last.roots:
+            if id(root) not in last.roots or not last.fills:
                 continue
             by_hand = self._seen.by_hand.get(id(root))
             if by_hand is None:
@@ -399,7 +399,7 @@ class Watch:
         now = self._scaler.scale()
         if now is None or now >= self._scale:
             return
-        passes = [one for one in self._pending if id(root) in one.roots]
+        passes = passes_of_step([one for one in self._pending if id(root) in one.roots])
         if not passes:
             return
         record = self._last_of.get(id(root))
@@ -438,7 +438,7 @@ class Watch:
         self._stepping.append((optimizer, len(self._pending)))
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         norm = norm_now(parameters)
-        rate = learning_rate(optimizer)
+        rate, largest = learning_rate(optimizer), largest_rate(optimizer)
         for record in records:
             sampled = self._is_sampled_in(record)
             if sampled:
@@ -447,7 +447,12 @@ class Watch:
                 record.root.optimizing(now=True)
             own = self._passes(record)
             step = record.begin(
-                own, forwards=record.root.forwards, norm=norm, lr=rate, sampled=sampled
+                own,
+                forwards=record.root.forwards,
+                norm=norm if len(records) == 1 else norm_now(record.own),
+                lr=rate,
+                sampled=sampled,
+                largest=largest,
             )
             if self._seen.job.training.stop_on is not None:
                 step.read()
@@ -481,7 +486,7 @@ class Watch:
         for record in records:
             if record.is_running:
                 record.root.optimizing(now=False)
-                self._end_step(record, inside)
+                self._end_step(record, passes_of_step([one for one in inside if one.fills]))
         if self._pending:
             self._recent = list(self._pending)
             self._pending.clear()
@@ -579,9 +584,11 @@ class Watch:
     def _passes(self, record: Record) -> list[BackwardPass]:
         """Return the backward passes of the step that runs now."""
         passes = self._pending or self._recent
-        own = [one for one in passes if id(record.root) in one.roots]
-        if not own and (record.steps or record.root.calls):
-            return passes  # an output of an unknown form has no hooks
+        own = [one for one in passes if id(record.root) in one.roots and one.computes(record.own)]
+        own = passes_of_step(own)
+        if not own and not record.root.sees_backward and (record.steps or record.root.calls):
+            # an output of an unknown form has no hooks
+            return passes_of_step([one for one in passes if one.fills])
         return own
 
     def _merge(self, optimizer: Any, records: Sequence[Record]) -> None:

@@ -28,7 +28,7 @@ _LONG = 1000  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class Sink:
+class OutputSink:
     """One kind of output. `escape` is "module:function": not all modules import this one."""
 
     name: str
@@ -39,51 +39,51 @@ class Sink:
 
 _HERE = "hookcli.outputs.escapes"
 
-SINKS: tuple[Sink, ...] = (
-    Sink(
+SINKS: tuple[OutputSink, ...] = (
+    OutputSink(
         "text",
         "controls and bidi marks, which change what a terminal shows; commands of CI systems",
         f"{_HERE}:escape",
         ("table", "tree", "perfetto", "tensorboard"),
     ),
-    Sink("lines", "as text; an exception's lines stay lines", f"{_HERE}:escape_lines"),
-    Sink(
+    OutputSink("lines", "as text; an exception's lines stay lines", f"{_HERE}:escape_lines"),
+    OutputSink(
         "json",
         "lone surrogates, which strict readers refuse; commands of CI systems",
         f"{_HERE}:json_text",
         ("json",),
     ),
-    Sink(
+    OutputSink(
         "markdown",
         "markup, HTML, links, mentions and references to issues",
         f"{_HERE}:markdown",
         ("markdown",),
     ),
-    Sink("xml", "characters that XML 1.0 forbids", f"{_HERE}:xml_text", ("junit",)),
-    Sink("xml_markup", "as xml, and what begins an element", f"{_HERE}:xml_markup", ("svg",)),
-    Sink("html", "as text, and what begins an element", f"{_HERE}:html_text"),
-    Sink(
+    OutputSink("xml", "characters that XML 1.0 forbids", f"{_HERE}:xml_text", ("junit",)),
+    OutputSink("xml_markup", "as xml, and what begins an element", f"{_HERE}:xml_markup", ("svg",)),
+    OutputSink("html", "as text, and what begins an element", f"{_HERE}:html_text"),
+    OutputSink(
         "script_data",
         "what ends a script element or begins a comment in it",
         f"{_HERE}:script_data",
         ("html",),
     ),
-    Sink("fragment", "the characters that separate the parts of an address", f"{_HERE}:fragment"),
-    Sink("sarif", "placeholders and links in messages", f"{_HERE}:sarif_message", ("sarif",)),
-    Sink(
+    OutputSink("fragment", "what separates the parts of an address", f"{_HERE}:fragment"),
+    OutputSink("sarif", "placeholders and links in messages", f"{_HERE}:sarif_message", ("sarif",)),
+    OutputSink(
         "github",
         "the end of an annotation's line: another line would be another command",
         f"{_HERE}:github_data",
         ("github",),
     ),
-    Sink("github_property", "as github, and the end of a property", f"{_HERE}:github_property"),
-    Sink(
+    OutputSink("github_property", "as github, and its end", f"{_HERE}:github_property"),
+    OutputSink(
         "yaml",
         "invisible characters; commands of CI systems. PyYAML quotes the others",
         f"{_HERE}:yaml_quoted",
     ),
-    Sink("shell", "what a shell splits, expands or runs", "shlex:quote"),
-    Sink("script_line", "as text, without an import", "hookcli.script.say:harmless"),
+    OutputSink("shell", "what a shell splits, expands or runs", "shlex:quote"),
+    OutputSink("script_line", "as text, without an import", "hookcli.script.say:harmless"),
 )
 
 

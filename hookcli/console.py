@@ -18,6 +18,7 @@ from typing import Literal, TextIO, TypeAlias
 
 from hookcli.errors import HookcliError, ProblemsError, RequestError
 from hookcli.outputs.escapes import escape as escape  # what console prints uses it
+from hookcli.outputs.line_starts import is_within_line
 from hookcli.sentences import cannot_write
 
 ColorOption: TypeAlias = Literal["auto", "always", "never"]
@@ -114,7 +115,7 @@ class Console:
         if _settle is not None:
             _settle()
         with suppress(OSError):
-            _write(sys.stderr, text + "\n")
+            _write(sys.stderr, ("\n" if _is_within_line(sys.stderr) else "") + text + "\n")
 
     def note(self, text: str) -> None:
         """Print a note, unless -q is given."""
@@ -145,6 +146,15 @@ class Console:
             yield
         finally:
             self.err(f"\n::{token}::")  # on a new line, however the model's output ended
+
+
+def _is_within_line(stream: TextIO) -> bool:
+    """Return whether a model's or script's output, in a file, has not ended its last line."""
+    try:
+        stream.flush()
+        return is_within_line(stream.fileno())
+    except (AttributeError, ValueError, OSError):  # it is closed, or has no descriptor
+        return False
 
 
 def unwritable_stdout(error: OSError) -> RequestError:

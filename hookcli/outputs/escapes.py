@@ -196,7 +196,9 @@ def fragment(text: str) -> str:
 # A shape is not a link, and an underscore inside a word is not emphasis: both stay unescaped.
 _MARK = re.compile(r"[\\`*_~\[\]|#$!]")
 # Runs of characters match at once, except the bracket that may begin a shape.
-_MARKS = re.compile(r"(\[[0-9, ]*\](?![\[(:]))|(?<=\w)_(?=\w)|((?:[\\`*~\]|#$!]|\[(?=\[))+|[_\[])")
+_MARKS = re.compile(
+    r"(\[[0-9, ]*\](?![\[(:]))|(?<=[^\W_])_(?=[^\W_])|((?:[\\`*~\]|#$!]|\[(?=\[))+|[_\[])"
+)
 _BULLET = re.compile(r"^(\d*)([-+.)])(?=\s|$)")  # which could begin a list
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}  # "&" comes first
 # GitHub makes links of bare addresses: their colon or dot is written as an entity.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
+from hookcli.outputs.line_starts import is_within_line
+
 
 def say(text: str) -> None:
     """Write a line to stderr, past the script's own object."""
     _flush()
     try:
-        os.write(2, (harmless(text) + "\n").encode())
+        start = "\n" if is_within_line(2) else ""
+        os.write(2, (start + harmless(text) + "\n").encode())
     except Exception:  # noqa: BLE001  # it is closed, or the script replaced os.write
         return
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from hookcli.report.existing_hook import ExistingHook
@@ -54,13 +55,13 @@ def _is_number(text: str) -> bool:
     return text in {"nan", "inf", "-inf"}
 
 
-def poisoned(value: Any, turn: int) -> Any:
+def poisoned(value: Any, turn: int, payloads: Sequence[str] = PAYLOADS) -> Any:
     """Return a report whose strings begin with payloads: equal strings with the same one."""
     known: dict[str, str] = {}
 
     def change(text: str) -> str:
         if text not in known:
-            payload = PAYLOADS[(len(known) * 7 + turn) % len(PAYLOADS)]
+            payload = payloads[(len(known) * 7 + turn) % len(payloads)]
             known[text] = f"{payload}{text} {payload}" if len(known) % 2 else f"{payload}{text}"
         return known[text]
 

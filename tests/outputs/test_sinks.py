@@ -263,7 +263,8 @@ def test_no_name_is_a_command_in_the_report_of_a_training(form, base):
 @pytest.mark.parametrize("form", [n for n, f in FORMATS.items() if f.diff_renderer is not None])
 def test_no_name_is_a_command_in_a_diff(form):
     base = plain("grads")
-    clean = FORMATS[form].render_diff(compare(base, plain("grads", error=ERROR)), VIEW)
+    one, two = poisoned(base, 0, ["one"]), poisoned(plain("grads", error=ERROR), 0, ["two"])
+    clean = FORMATS[form].render_diff(compare(one, two), VIEW)
     for turn in TURNS if form != "html" else TURNS[:2]:
         a, b = poisoned(base, turn), poisoned(plain("grads", error=ERROR), turn + turn % 2)
         LAWS[form](FORMATS[form].render_diff(compare(a, b), VIEW), clean)
@@ -399,7 +400,5 @@ def test_an_ordinary_name_is_not_changed():
 def test_no_other_module_escapes_by_itself():
     package = Path(hookcli.__file__).parent
     wrong = re.compile(r"from html import|import html$|saxutils|&lt;|%0A|\\u003c", re.MULTILINE)
-    files = [
-        p for p in package.rglob("*.py") if p.name != "escapes.py" and wrong.search(p.read_text())
-    ]
+    files = [path for path in package.rglob("*.py") if wrong.search(path.read_text("utf-8"))]
     assert files == [package / "outputs" / "escapes.py"]

@@ -19,7 +19,8 @@ WORDS: list[str] = [
     "</script><script>", "-->", "${HOME}", "`id`", "$(touch CANARY)", "\r\n", "hookcli.report/1",
     "😀" * 9, "\ud800", "-1", "--help", "@file", "nested:" * 30, "\t",
     "x\n::error::x", "##[error]x", "##vso[task.setvariable variable=x]y", "##teamcity[x]", "\x9b2J",
-    "\x1b[0Ksection_start:1:x\r", "![a](http://x)", "[a](javascript:x)", "www.a.b", "a@b.cc", "@user",
+    "\x1b[0Ksection_start:1:x\r", "![a](http://x)", "[a](javascript:x)", "www.a.b", "a@b.cc",
+    "@user",
     "#123", "| a | b |", "$x$", "{{7*7}}", "__b__", "\u200b\u2066\ufeff", "\"q' onload='x",
 ]  # fmt: skip
 CONTAINERS: list[Any] = [
